@@ -1,0 +1,54 @@
+// The words a kernel may use, on whichever machine the file is compiled for.
+//
+// nvcc sees the toolkit's own headers. Any other compiler sees vocabulary.hpp, which spells the same words for
+// the SIMT model in common/model. Kernels include nothing else, so one source serves both machines.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#if defined(__CUDACC__)
+#define TILE_ON_GPU 1
+#define TILE_ON_MODEL 0
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+#else
+#define TILE_ON_GPU 0
+#define TILE_ON_MODEL 1
+#include "common/cuda/vocabulary.hpp"
+#endif
+
+namespace tile {
+
+#if TILE_ON_GPU
+/// Throws std::runtime_error naming `what` when a CUDA call did not succeed.
+inline void cuda_check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+#endif
+
+/// Launches `kernel` on the machine this file was compiled for.
+///
+/// `shared_bytes` is the dynamic shared memory of a block; above 48 KB the opt-in attribute is set first, as the
+/// CUDA Programming Guide asks. Launch errors (a block too large, too much shared memory) are thrown as
+/// std::runtime_error. On the GPU the call is asynchronous; on the model it returns when the grid has run.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            Arguments&&... arguments) {
+#if TILE_ON_GPU
+  if (shared_bytes > 48 * 1024)
+    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared_bytes)),
+               "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  kernel<<<grid, block, shared_bytes>>>(std::forward<Arguments>(arguments)...);
+  cuda_check(cudaGetLastError(), "kernel launch");
+#else
+  simt::run(simt::Bound<Parameters...>(kernel, std::forward<Arguments>(arguments)...), grid, block, shared_bytes);
+#endif
+}
+
+}  // namespace tile

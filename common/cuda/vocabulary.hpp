@@ -1,0 +1,227 @@
+// CUDA C++ for the SIMT model: the types, qualifiers and device functions that kernels of this book use, in plain
+// C++. What is not declared here does not compile for the model, which is the point: nothing is guessed at.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// --- Qualifiers -------------------------------------------------------------------------------------------------
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+// A block runs on one host thread, so a thread-local variable is exactly "one per block". It works for both forms:
+// `__shared__ float As[32]` and `extern __shared__ float smem[]` (the build defines smem, see ctest/model.cmake).
+#define __shared__ thread_local
+
+#define SIMT_INLINE inline __attribute__((always_inline))
+#define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
+
+// --- Types ------------------------------------------------------------------------------------------------------
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+#define SIMT_VECTOR2(T, name) \
+  struct alignas(2 * sizeof(T)) name { T x, y; }; \
+  constexpr name make_##name(T x, T y) { return {x, y}; }
+#define SIMT_VECTOR4(T, name) \
+  struct alignas(16) name { T x, y, z, w; }; \
+  constexpr name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
+SIMT_VECTOR2(float, float2)
+SIMT_VECTOR2(int, int2)
+SIMT_VECTOR2(unsigned, uint2)
+SIMT_VECTOR2(double, double2)
+SIMT_VECTOR4(float, float4)
+SIMT_VECTOR4(int, int4)
+SIMT_VECTOR4(unsigned, uint4)
+#undef SIMT_VECTOR2
+#undef SIMT_VECTOR4
+
+/// IEEE binary16 as storage; arithmetic goes through float, as the conversions of cuda_fp16.h do.
+struct __half { std::uint16_t bits; };
+using half = __half;
+SIMT_UNTRACED inline __half __float2half(float value) {
+  const _Float16 narrow = static_cast<_Float16>(value);
+  __half result;
+  std::memcpy(&result.bits, &narrow, 2);
+  return result;
+}
+SIMT_INLINE float __half2float(__half value) {
+  _Float16 narrow;
+  std::memcpy(&narrow, &value.bits, 2);
+  return static_cast<float>(narrow);
+}
+
+/// bfloat16 as storage: the upper half of a float, rounded to nearest even.
+struct __nv_bfloat16 { std::uint16_t bits; };
+SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
+  std::uint32_t word;
+  std::memcpy(&word, &value, 4);
+  if (std::isnan(value)) return {std::uint16_t((word >> 16) | 0x40)};
+  return {std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
+}
+SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
+  const std::uint32_t word = std::uint32_t(value.bits) << 16;
+  float result;
+  std::memcpy(&result, &word, 4);
+  return result;
+}
+
+// --- What the model provides (common/model/engine.cpp) ------------------------------------------------------------
+namespace simt {
+
+/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU.
+struct BoundKernel {
+  const void* address;
+  virtual void call() const = 0;
+  virtual ~BoundKernel() = default;
+};
+
+template <class... Parameters>
+struct Bound final : BoundKernel {
+  void (*kernel)(Parameters...);
+  std::tuple<Parameters...> arguments;
+
+  template <class... Arguments>
+  explicit Bound(void (*kernel_)(Parameters...), Arguments&&... values)
+      : kernel(kernel_), arguments(std::forward<Arguments>(values)...) {
+    static_assert(sizeof...(Parameters) == sizeof...(Arguments), "the kernel takes another number of arguments");
+    address = reinterpret_cast<const void*>(kernel_);
+  }
+  SIMT_UNTRACED void call() const override { expand(std::index_sequence_for<Parameters...>{}); }
+
+ private:
+  template <std::size_t... I>
+  SIMT_UNTRACED void expand(std::index_sequence<I...>) const {
+    kernel(std::get<I>(arguments)...);
+  }
+};
+
+/// Runs every thread of a grid. Throws simt::Error.
+void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes);
+
+namespace device {
+// Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers they stand
+// for, reading them costs no memory access.
+[[gnu::const]] uint3 thread_index();
+[[gnu::const]] uint3 block_index();
+[[gnu::const]] dim3 block_extent();
+[[gnu::const]] dim3 grid_extent();
+
+enum class WarpOp : std::uint8_t { sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all };
+void block_barrier();
+/// Exchanges `value` with the lanes named in `mask`; `operand` is the source lane, delta or lane mask.
+std::uint64_t warp_exchange(WarpOp op, unsigned mask, std::uint64_t value, int operand, int width);
+/// Announces an atomic access of `size` bytes; the caller then performs it.
+void atomic_access(void* address, std::size_t size);
+
+template <class T, class Update>
+SIMT_UNTRACED __attribute__((noinline)) T atomic_update(T* address, Update update) {
+  T old = __atomic_load_n(reinterpret_cast<volatile T*>(address), __ATOMIC_RELAXED), desired;
+  do desired = update(old);
+  while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return old;
+}
+SIMT_UNTRACED __attribute__((noinline)) inline float atomic_update_float(float* address, float value) {
+  auto* word = reinterpret_cast<std::uint32_t*>(address);
+  std::uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED), desired;
+  float old_value;
+  do {
+    std::memcpy(&old_value, &old, 4);
+    const float sum = old_value + value;
+    std::memcpy(&desired, &sum, 4);
+  } while (!__atomic_compare_exchange_n(word, &old, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return old_value;
+}
+
+template <class T>
+SIMT_INLINE T exchange(WarpOp op, unsigned mask, T value, int operand, int width) {
+  static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>, "shuffles move 4- and 8-byte values");
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof(T));
+  word = warp_exchange(op, mask, word, operand, width);
+  std::memcpy(&value, &word, sizeof(T));
+  return value;
+}
+}  // namespace device
+}  // namespace simt
+
+// --- Device functions -------------------------------------------------------------------------------------------
+#define threadIdx (::simt::device::thread_index())
+#define blockIdx (::simt::device::block_index())
+#define blockDim (::simt::device::block_extent())
+#define gridDim (::simt::device::grid_extent())
+constexpr int warpSize = 32;
+
+SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
+SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) {
+  simt::device::warp_exchange(simt::device::WarpOp::sync, mask, 0, 0, 32);
+}
+template <class T>
+SIMT_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+  return simt::device::exchange(simt::device::WarpOp::shuffle, mask, value, source, width);
+}
+template <class T>
+SIMT_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return simt::device::exchange(simt::device::WarpOp::shuffle_up, mask, value, int(delta), width);
+}
+template <class T>
+SIMT_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return simt::device::exchange(simt::device::WarpOp::shuffle_down, mask, value, int(delta), width);
+}
+template <class T>
+SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
+  return simt::device::exchange(simt::device::WarpOp::shuffle_xor, mask, value, lanes, width);
+}
+SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
+  return unsigned(simt::device::warp_exchange(simt::device::WarpOp::ballot, mask, predicate != 0, 0, 32));
+}
+SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
+  return int(simt::device::warp_exchange(simt::device::WarpOp::any, mask, predicate != 0, 0, 32));
+}
+SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
+  return int(simt::device::warp_exchange(simt::device::WarpOp::all, mask, predicate != 0, 0, 32));
+}
+
+SIMT_INLINE float atomicAdd(float* address, float value) {
+  simt::device::atomic_access(address, sizeof(float));
+  return simt::device::atomic_update_float(address, value);
+}
+#define SIMT_ATOMIC(name, expression) \
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>> \
+  SIMT_INLINE T name(T* address, T value) { \
+    simt::device::atomic_access(address, sizeof(T)); \
+    return simt::device::atomic_update(address, [value](T old) -> T { return expression; }); \
+  }
+SIMT_ATOMIC(atomicAdd, old + value)
+SIMT_ATOMIC(atomicSub, old - value)
+SIMT_ATOMIC(atomicMin, value < old ? value : old)
+SIMT_ATOMIC(atomicMax, value > old ? value : old)
+SIMT_ATOMIC(atomicAnd, old & value)
+SIMT_ATOMIC(atomicOr, old | value)
+SIMT_ATOMIC(atomicXor, old ^ value)
+SIMT_ATOMIC(atomicExch, ((void)old, value))
+#undef SIMT_ATOMIC
+template <class T>
+SIMT_INLINE T atomicCAS(T* address, T expected, T value) {
+  simt::device::atomic_access(address, sizeof(T));
+  return simt::device::atomic_update(address, [=](T old) -> T { return old == expected ? value : old; });
+}
+
+template <class T>
+SIMT_INLINE T __ldg(const T* address) { return *address; }
+SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+template <class T>
+constexpr T min(T a, T b) { return b < a ? b : a; }
+template <class T>
+constexpr T max(T a, T b) { return a < b ? b : a; }

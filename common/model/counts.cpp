@@ -1,0 +1,212 @@
+// From the logs of 32 lanes to requests, sectors, lines and wavefronts.
+#include <algorithm>
+#include <cstring>
+
+#include "common/model/internal.hpp"
+#include "common/model/rules.hpp"
+
+namespace simt {
+
+int distinct_blocks(const WarpAccess& access, int shift) {
+  std::array<std::uint64_t, 64> block;  // a lane's bytes span at most two blocks
+  int count = 0;
+  bool sorted = true;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    const std::uint64_t first = access.address[lane] >> shift;
+    const std::uint64_t last = (access.address[lane] + access.size - 1) >> shift;
+    for (std::uint64_t b = first; b <= last; ++b) {
+      if (count > 0 && b == block[count - 1]) continue;
+      sorted = sorted && (count == 0 || b > block[count - 1]);
+      block[count++] = b;
+    }
+  }
+  if (sorted) return count;
+  std::sort(block.begin(), block.begin() + count);
+  return int(std::unique(block.begin(), block.begin() + count) - block.begin());
+}
+
+namespace {
+
+// The most distinct 4-byte words that lanes [first, first + lanes) want from one of the 32 banks.
+int bank_passes(const WarpAccess& access, int first, int lanes) {
+  constexpr std::uint64_t none = ~0ull;
+  std::array<std::uint64_t, 32> only;  // the single word seen in a bank so far
+  only.fill(none);
+  std::array<std::uint64_t, 128> extra;  // words of banks with more than one
+  int extras = 0, passes = 0;
+  const int words_per_lane = std::max(1, access.size / 4);
+  for (int lane = first; lane < first + lanes; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    for (int i = 0; i < words_per_lane; ++i) {
+      const std::uint64_t word = access.address[lane] / 4 + i;
+      auto& slot = only[word % 32];
+      if (slot == word) continue;
+      if (slot == none)
+        slot = word;
+      else
+        extra[extras++] = word;
+      passes = std::max(passes, 1);
+    }
+  }
+  if (extras == 0) return passes;
+  std::sort(extra.begin(), extra.begin() + extras);
+  extras = int(std::unique(extra.begin(), extra.begin() + extras) - extra.begin());
+  std::array<int, 32> in_bank{};
+  for (int i = 0; i < extras; ++i) passes = std::max(passes, 1 + ++in_bank[extra[i] % 32]);
+  return passes;
+}
+
+bool pairs_agree(const WarpAccess& access, int distance) {
+  for (int lane = 0; lane < 32; ++lane) {
+    const int other = lane ^ distance;
+    const bool both = (access.active >> lane & 1u) && (access.active >> other & 1u);
+    if (both && access.address[lane] != access.address[other]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int shared_wavefronts(const WarpAccess& access, bool is_load) {
+  int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
+  if (group < 32 && is_load && (pairs_agree(access, 1) || pairs_agree(access, 2))) group *= 2;
+  int passes = 0;
+  for (int first = 0; first < 32; first += group) passes += bank_passes(access, first, group);
+  return passes;
+}
+
+namespace internal {
+namespace {
+
+// Counts the sectors of one warp-wide global access that this block had not touched before.
+std::uint64_t first_touches(std::vector<std::uint32_t>& last_block, const Region& region, const WarpAccess& access,
+                            std::uint32_t block_serial) {
+  if (last_block.empty()) last_block.resize((region.end - region.begin + 31) / 32 + 1);
+  std::uint64_t fresh = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    const std::uint64_t sector = (access.address[lane] - region.begin) / 32;
+    if (last_block[sector] != block_serial) last_block[sector] = block_serial, ++fresh;
+  }
+  return fresh;
+}
+
+struct Identity {
+  Space space;
+  std::uint16_t array;
+  Address begin;
+};
+
+Identity identify(Worker& worker, Address address) {
+  if (address - worker.tls_begin < worker.tls_size) {
+    const auto index = std::uint16_t(worker.variable_at[address - worker.tls_begin] - 1);
+    return {Space::shared, index, worker.tls_begin + worker.launch->variables[index].offset};
+  }
+  const auto& arrays = worker.launch->arrays;
+  const auto after = std::upper_bound(arrays.begin(), arrays.end(), address,
+                                      [](Address a, const Region* r) { return a < r->begin; });
+  return {Space::global, std::uint16_t(after - arrays.begin() - 1), (*(after - 1))->begin};
+}
+
+void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& access, bool sampled_warp) {
+  const Identity identity = identify(worker, access.address[__builtin_ctz(access.active)]);
+  const SiteKey key{entry.pc, entry.op, identity.space, entry.size, identity.array};
+  SiteTally& tally = worker.tallies[key];
+  ++tally.requests;
+  tally.accesses += std::uint64_t(__builtin_popcount(access.active));
+  if (identity.space == Space::shared) {
+    tally.wavefronts += std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
+  } else {
+    tally.sectors += std::uint64_t(distinct_blocks(access, 5));
+    tally.lines += std::uint64_t(distinct_blocks(access, 7));
+    const Region* region = worker.launch->arrays[identity.array];
+    if (entry.op == Op::load)
+      worker.block_sectors += first_touches(worker.loaded_by[region], *region, access, worker.block_serial);
+    else
+      worker.block_store_sectors +=
+          first_touches(worker.stored_by[region], *region, access, worker.block_serial);
+  }
+  if (sampled_warp && !tally.sampled) {
+    tally.sampled = true;
+    Sample sample;
+    for (int lane = 0; lane < 32; ++lane)
+      sample.byte_offset[lane] =
+          access.active >> lane & 1u ? std::int64_t(access.address[lane] - identity.begin) : -1;
+    worker.samples.emplace_back(key, sample);
+  }
+}
+
+bool same_site(const LogEntry& a, const LogEntry& b) { return a.pc == b.pc && a.op == b.op && a.size == b.size; }
+
+void keep_touches(Worker& worker, int first_lane, int lane_count) {
+  for (int lane = first_lane; lane < first_lane + lane_count; ++lane)
+    for (const LogEntry& entry : worker.lanes[lane].log) {
+      const Identity identity = identify(worker, entry.address);
+      const std::string& array = identity.space == Space::shared
+                                     ? worker.launch->variables[identity.array].name
+                                     : worker.launch->arrays[identity.array]->name;
+      worker.touches.push_back({int(worker.interval), array, std::int64_t(entry.address - identity.begin)});
+    }
+}
+
+}  // namespace
+
+// Lanes run one after the other, so the warp's common accesses are found again afterwards: the k-th execution of
+// an instruction between two barriers by one lane belongs with the k-th by another. Where all lanes ran the same
+// instructions (the usual case) that is entry i of every log.
+void count_warp(Worker& worker, int first_lane, int lane_count) {
+  const LaunchState& launch = *worker.launch;
+  const dim3 sample = launch.options.sample_block;
+  const bool sampled_block = worker.block.x == sample.x && worker.block.y == sample.y && worker.block.z == sample.z;
+  const bool sampled_warp = sampled_block && first_lane / 32 == launch.options.sample_warp;
+  if (sampled_block && launch.options.keep_touches) keep_touches(worker, first_lane, lane_count);
+
+  std::array<const std::vector<LogEntry>*, 32> logs{};
+  unsigned participating = 0;
+  std::size_t shortest = ~std::size_t(0), longest = 0;
+  for (int lane = 0; lane < lane_count; ++lane) {
+    logs[lane] = &worker.lanes[first_lane + lane].log;
+    if (logs[lane]->empty()) continue;
+    participating |= 1u << lane;
+    shortest = std::min(shortest, logs[lane]->size());
+    longest = std::max(longest, logs[lane]->size());
+  }
+  if (participating == 0) return;
+
+  const int leader = __builtin_ctz(participating);
+  std::size_t i = 0;
+  for (; i < shortest; ++i) {
+    const LogEntry& entry = (*logs[leader])[i];
+    WarpAccess access{{}, participating, entry.size};
+    bool convergent = true;
+    for (unsigned rest = participating; rest != 0; rest &= rest - 1) {
+      const int lane = __builtin_ctz(rest);
+      const LogEntry& own = (*logs[lane])[i];
+      convergent = convergent && same_site(own, entry);
+      access.address[lane] = own.address;
+    }
+    if (!convergent) break;
+    count_access(worker, entry, access, sampled_warp);
+  }
+  if (i < longest) {  // the lanes diverged: group what is left by (instruction, how often this lane ran it)
+    std::map<std::tuple<std::size_t, std::uint32_t, Op, std::uint8_t>, std::pair<LogEntry, WarpAccess>> groups;
+    for (int lane = 0; lane < lane_count; ++lane) {
+      std::map<std::tuple<std::uint32_t, Op, std::uint8_t>, std::size_t> times;
+      for (std::size_t j = i; j < logs[lane]->size(); ++j) {
+        const LogEntry& own = (*logs[lane])[j];
+        const std::size_t k = times[{own.pc, own.op, own.size}]++;
+        auto& [entry, access] = groups[{k, own.pc, own.op, own.size}];
+        entry = own;
+        access.size = own.size;
+        access.active |= 1u << lane;
+        access.address[lane] = own.address;
+      }
+    }
+    for (auto& [key, group] : groups) count_access(worker, group.first, group.second, sampled_warp);
+  }
+  for (int lane = 0; lane < lane_count; ++lane) worker.lanes[first_lane + lane].log.clear();
+}
+
+}  // namespace internal
+}  // namespace simt

@@ -1,0 +1,171 @@
+// What the parts of the model share: lanes, warps' logs, memory regions, shadow cells.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/model/model.hpp"
+
+namespace simt::internal {
+
+using Address = std::uintptr_t;
+
+// --- Names (symbols.cpp) ---------------------------------------------------------------------------------------
+struct Place {
+  std::string file;
+  int line = 0;
+};
+/// A __shared__ array: a thread-local variable of a kernel, as an offset into the program's TLS block.
+struct SharedVariable {
+  std::string name, mangled;
+  std::size_t offset = 0, size = 0;
+  bool dynamic = false;
+};
+/// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
+Place place_of(Address return_address);
+std::string function_name(const void* function);
+/// The __shared__ arrays of a kernel, and the dynamic ones of its file.
+std::vector<SharedVariable> shared_variables(const void* kernel);
+/// The calling thread's copy of the program's thread-local variables.
+std::pair<Address, std::size_t> tls_block();
+/// True when the address lies in the program's own image (constants, globals).
+bool in_image(Address address);
+
+// --- Shadow memory (memory.cpp) ----------------------------------------------------------------------------------
+/// Who last read and wrote an element, each packed into 64 bits: block, barrier interval, thread, warp interval.
+struct Cell {
+  std::atomic<std::uint64_t> writer{0}, reader{0};
+  std::atomic<std::uint32_t> writer_pc{0}, reader_pc{0};
+};
+
+/// An allocation of global memory.
+struct Region {
+  std::string name;
+  Address begin = 0, end = 0;
+  std::size_t element = 4;
+  std::size_t first = 0, rows = 0, cols = 0, ld = 0;  // declared matrix; rows == 0: all of it
+  std::unique_ptr<Cell[]> cells;                      // one per element, made by the first traced launch
+  std::unique_ptr<std::byte, void (*)(void*)> storage{nullptr, nullptr};
+};
+struct Regions {
+  std::mutex mutex;
+  std::map<Address, Region> by_begin;
+};
+Regions& regions();
+
+// --- Lanes -------------------------------------------------------------------------------------------------------
+enum class LaneState : std::uint8_t { ready, barrier, warp_op, done };
+
+struct LogEntry {
+  Address address;
+  std::uint32_t pc;  // offset of the return address in the image
+  std::uint8_t size;
+  Op op;
+};
+
+struct Lane {
+  boost::context::detail::fcontext_t context = nullptr;
+  uint3 thread{};
+  int linear = 0;
+  LaneState state = LaneState::done;
+  // at a warp operation
+  device::WarpOp warp_op{};
+  unsigned mask = 0;
+  int operand = 0, width = 32;
+  std::uint64_t value = 0;
+  Address waiting_at = 0;  // return address of the barrier or warp operation
+  std::uint32_t warp_interval = 0;
+  Address stack_low = 0, stack_high = 0;
+  std::vector<LogEntry> log;
+};
+
+struct SiteKey {
+  std::uint32_t pc;
+  Op op;
+  Space space;
+  std::uint8_t size;
+  std::uint16_t array;
+  bool operator==(const SiteKey&) const = default;
+};
+struct SiteKeyHash {
+  std::size_t operator()(const SiteKey& k) const {
+    return (std::uint64_t(k.pc) << 24 ^ std::uint64_t(k.array) << 8 ^ unsigned(k.size) << 4 ^ unsigned(k.op)) *
+           0x9e3779b97f4a7c15ull >> 13;
+  }
+};
+struct SiteTally {
+  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, wavefronts = 0;
+  bool sampled = false;
+};
+
+struct LaunchState;
+
+/// One host thread running blocks of a launch.
+struct Worker {
+  LaunchState* launch = nullptr;
+  boost::context::detail::fcontext_t scheduler = nullptr;
+  Lane* current = nullptr;
+  std::vector<Lane> lanes;
+  uint3 block{};
+  std::uint32_t block_serial = 0;  // 1-based linear block index
+  std::uint32_t interval = 0;      // __syncthreads passed by the block
+  bool abandoned = false;
+  // memory as this worker's lanes see it
+  Address tls_begin = 0;
+  std::size_t tls_size = 0;
+  std::vector<std::uint16_t> variable_at;  // TLS byte offset -> 1 + index of a shared variable
+  std::vector<Cell> shared_cells;          // one per shared_granule bytes of the TLS block
+  std::size_t shared_granule = 4;
+  Region* last_region = nullptr;
+  // counts
+  std::unordered_map<SiteKey, SiteTally, SiteKeyHash> tallies;
+  std::vector<std::pair<SiteKey, Sample>> samples;
+  std::vector<Touch> touches;
+  std::map<const Region*, std::vector<std::uint32_t>> loaded_by, stored_by;  // sector -> serial of last block
+  std::uint64_t block_sectors = 0, block_store_sectors = 0, barriers = 0;
+};
+
+struct LaunchState {
+  const BoundKernel* kernel = nullptr;
+  std::string name;
+  dim3 grid, block;
+  std::size_t dynamic_shared = 0, static_shared = 0;
+  bool traced = false;
+  Trace options;
+  std::vector<SharedVariable> variables;
+  std::vector<Region*> arrays;  // global arrays, ordered by address; SiteKey::array indexes it
+  std::uint64_t block_count = 0;
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::vector<std::string> findings;
+  std::map<std::string, bool> seen;  // findings by kind and site, so that each is told once
+};
+
+/// The worker whose lane is running on this host thread, or nullptr in host code.
+extern thread_local Worker* active;
+
+/// Adds a finding to the launch; `key` tells repetitions of the same mistake apart.
+void report(Worker& worker, const std::string& key, const std::string& message);
+/// "kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0)" for the running lane.
+std::string where(const Worker& worker, Address return_address);
+/// Leaves the running lane for good: its block cannot go on.
+[[noreturn]] void abandon_block(Worker& worker);
+
+void prepare_memory(Worker& worker);
+/// Turns the logs of a warp's lanes into counts and clears them (counts.cpp).
+void count_warp(Worker& worker, int first_lane, int lane_count);
+
+/// Where the program's image begins; return addresses are kept as 32-bit offsets from here.
+inline Address image_base = 0;
+std::string format_address(Address address);
+
+}  // namespace simt::internal

@@ -1,0 +1,99 @@
+// The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
+//
+// A kernel compiled with -fsanitize=thread announces every load and store; common/model answers those calls
+// instead of libtsan. How that works, and what the model does not know, is told in the book's appendix
+// "The SIMT model".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/cuda/vocabulary.hpp"
+
+namespace simt {
+
+/// What a kernel did wrong: a race, an unreached barrier, an access out of bounds, misaligned or of memory that
+/// nobody wrote. what() has one line per finding (at most eight), each naming kernel, file:line, block, thread
+/// and address.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Op : std::uint8_t { load, store, atomic };
+enum class Space : std::uint8_t { global, shared };
+const char* name_of(Op op);
+const char* name_of(Space space);
+
+/// What one access site of the source (a line, one operation on one array) cost, summed over all warps.
+struct Site {
+  std::string file;      ///< as the compiler recorded it
+  int line = 0;
+  Op op{};
+  Space space{};
+  std::string array;     ///< name of the buffer or of the __shared__ array
+  int width = 0;         ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
+  std::uint64_t requests = 0;    ///< warp-wide instructions
+  std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
+  std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
+  std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
+  std::uint64_t wavefronts = 0;  ///< shared: passes through the 32 banks, summed over requests
+  std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
+};
+
+/// One warp-wide access kept as an example: the first one of a site by the sampled warp.
+struct Sample {
+  std::size_t site = 0;              ///< index into Counts::sites
+  std::int64_t byte_offset[32] = {};  ///< within the array; -1 for a lane that took no part
+};
+
+/// An element (by byte offset) that the sampled block touched between two barriers.
+struct Touch {
+  int interval = 0;
+  std::string array;
+  std::int64_t byte_offset = 0;
+};
+
+struct Counts {
+  std::string kernel;
+  dim3 grid, block;
+  std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  std::uint64_t barriers = 0;             ///< __syncthreads per block, summed over blocks
+  std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
+  std::uint64_t block_store_sectors = 0;  ///< the same for stores
+  std::uint64_t grid_sectors = 0;         ///< distinct global sectors loaded or stored by the whole grid
+  double seconds = 0;                     ///< wall-clock time of the run on the CPU
+  std::vector<Site> sites;                ///< ordered by file, line, op, array
+  std::vector<Sample> samples;
+  std::vector<Touch> touches;
+};
+
+struct Trace {
+  dim3 sample_block{0, 0, 0};
+  int sample_warp = 0;
+  bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
+};
+
+/// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.
+std::vector<Counts> trace(const std::function<void()>& work, const Trace& options = {});
+
+/// Number of host threads that share a grid's blocks: the machine's cores, or SIMT_THREADS from the environment.
+unsigned host_threads();
+
+// --- Global memory -------------------------------------------------------------------------------------------------
+/// Allocates `bytes` of the model's global memory, 256-byte aligned like cudaMalloc; `element` is the size of one
+/// element, the smallest access allowed; `name` appears in counts and errors.
+void* allocate(std::size_t bytes, std::size_t element, const std::string& name);
+void release(void* memory);
+
+/// Declares the allocation's first rows*ld elements (from element `first`) to be a matrix of rows x cols with
+/// leading dimension ld: traced accesses elsewhere in the allocation are errors.
+void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld);
+
+/// Throws Error naming the first elements of the declared matrix that the last traced launch did not write.
+void require_all_written(const void* memory);
+
+}  // namespace simt

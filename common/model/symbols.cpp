@@ -1,0 +1,168 @@
+// Names for addresses: source lines, kernels and __shared__ arrays, read from the program's own debug information
+// and symbol table with elfutils.
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "common/model/internal.hpp"
+
+namespace simt::internal {
+namespace {
+
+std::mutex symbols_mutex;  // libdw is not thread-safe
+
+struct Program {
+  Dwfl* dwfl = nullptr;
+  Dwfl_Module* module = nullptr;
+  std::map<Address, Place> places;
+
+  Program() {
+    static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
+    dwfl = dwfl_begin(&callbacks);
+    if (dwfl == nullptr || dwfl_linux_proc_report(dwfl, getpid()) != 0)
+      throw std::runtime_error("the model cannot read the program's symbols (is /proc mounted?)");
+    dwfl_report_end(dwfl, nullptr, nullptr);
+    module = dwfl_addrmodule(dwfl, reinterpret_cast<Address>(&name_of_own_module));
+    if (module == nullptr) throw std::runtime_error("the model cannot find its own program among the loaded files");
+  }
+  static void name_of_own_module() {}
+};
+
+Program& program() {
+  static Program instance;
+  return instance;
+}
+
+std::string demangle(const std::string& mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 ? text : mangled;
+  std::free(text);
+  return result;
+}
+
+// "void sgemm<Config<32> >(float const*)" -> "sgemm<Config<32> >"; "(anonymous namespace)::" is dropped.
+std::string short_name(std::string name) {
+  const std::string anonymous = "(anonymous namespace)::";
+  for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous))
+    name.erase(at, anonymous.size());
+  int depth = 0;
+  std::size_t begin = 0, end = name.size();
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (depth == 0 && name[i] == ' ' && end == name.size()) begin = i + 1;
+    if (depth == 0 && name[i] == '(') {
+      end = i;
+      break;
+    }
+  }
+  return name.substr(begin, end - begin);
+}
+
+bool is_plumbing(const std::string& file) {
+  return file.find("/common/cuda/") != std::string::npos || file.find("/common/model/") != std::string::npos;
+}
+
+Place find_place(Address return_address) {
+  Program& p = program();
+  Place place{"?", 0};
+  const Dwarf_Addr pc = return_address - 1;
+  if (Dwfl_Line* line = dwfl_module_getsrc(p.module, pc)) {
+    int number = 0;
+    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) place = {file, number};
+  }
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = is_plumbing(place.file) ? dwfl_module_addrdie(p.module, pc, &bias) : nullptr;
+  if (unit == nullptr) return place;
+  Dwarf_Die* innermost = nullptr;
+  const int inner_count = dwarf_getscopes(unit, pc - bias, &innermost);
+  if (inner_count <= 0) return place;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
+  Dwarf_Files* files = nullptr;
+  std::size_t file_count = 0;
+  if (dwarf_getsrcfiles(unit, &files, &file_count) == 0) {
+    for (int i = 0; i < count && is_plumbing(place.file); ++i) {
+      if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+      Dwarf_Attribute attribute;
+      Dwarf_Word file = 0, line = 0;
+      if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
+          dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
+        if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
+    }
+  }
+  std::free(scopes);
+  std::free(innermost);
+  return place;
+}
+
+}  // namespace
+
+Place place_of(Address return_address) {
+  const std::scoped_lock lock(symbols_mutex);
+  auto [it, fresh] = program().places.try_emplace(return_address);
+  if (fresh) it->second = find_place(return_address);
+  return it->second;
+}
+
+std::string function_name(const void* function) {
+  const std::scoped_lock lock(symbols_mutex);
+  const char* name = dwfl_module_addrname(program().module, reinterpret_cast<Address>(function));
+  return name == nullptr ? "kernel" : short_name(demangle(name));
+}
+
+std::vector<SharedVariable> shared_variables(const void* kernel) {
+  const std::scoped_lock lock(symbols_mutex);
+  Program& p = program();
+  const char* name = dwfl_module_addrname(p.module, reinterpret_cast<Address>(kernel));
+  const std::string mangled = name == nullptr ? "" : name;
+  // A function-local variable is called _ZZ <function> E <variable>; an extern one keeps its plain name.
+  const std::string local = mangled.starts_with("_Z") ? "_ZZ" + mangled.substr(2) + "E" : "?";
+  std::vector<SharedVariable> variables;
+  const int count = dwfl_module_getsymtab(p.module);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
+    if (text == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
+    const std::string symbol_name = text;
+    const std::string marker = "__simt_dynamic_shared_";  // see ctest/model.cmake
+    if (symbol_name.starts_with(local)) {
+      std::string shown = demangle(symbol_name);
+      if (const auto at = shown.rfind("::"); at != std::string::npos) shown.erase(0, at + 2);
+      variables.push_back({shown, symbol_name, symbol.st_value, symbol.st_size, false});
+    } else if (symbol_name.starts_with(marker)) {
+      variables.push_back({symbol_name.substr(marker.size()), symbol_name, symbol.st_value, symbol.st_size, true});
+    }
+  }
+  std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
+  return variables;
+}
+
+std::pair<Address, std::size_t> tls_block() {
+  std::pair<Address, std::size_t> found{0, 0};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        auto& result = *static_cast<std::pair<Address, std::size_t>*>(out);
+        for (int i = 0; i < info->dlpi_phnum; ++i)
+          if (info->dlpi_phdr[i].p_type == PT_TLS)
+            result = {reinterpret_cast<Address>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
+        return 1;  // the program itself comes first; its libraries hold no __shared__
+      },
+      &found);
+  return found;
+}
+
+bool in_image(Address address) {
+  const std::scoped_lock lock(symbols_mutex);
+  return dwfl_addrmodule(program().dwfl, address) == program().module;
+}
+
+}  // namespace simt::internal
