@@ -95,7 +95,7 @@ std::uint64_t first_touches(std::vector<std::uint32_t>& last_block, const Region
 struct Identity {
   Space space;
   std::uint16_t array;
-  Address begin;
+  Address begin;  // of the matrix where one is declared, else of the array
 };
 
 Identity identify(Worker& worker, Address address) {
@@ -106,7 +106,8 @@ Identity identify(Worker& worker, Address address) {
   const auto& arrays = worker.launch->arrays;
   const auto after = std::upper_bound(arrays.begin(), arrays.end(), address,
                                       [](Address a, const Region* r) { return a < r->begin; });
-  return {Space::global, std::uint16_t(after - arrays.begin() - 1), (*(after - 1))->begin};
+  const Region& region = **(after - 1);
+  return {Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin + region.first * region.element};
 }
 
 void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& access, bool sampled_warp) {

@@ -47,7 +47,7 @@ struct Site {
 /// One warp-wide access kept as an example: the first one of a site by the sampled warp.
 struct Sample {
   std::size_t site = 0;              ///< index into Counts::sites
-  std::int64_t byte_offset[32] = {};  ///< within the array; -1 for a lane that took no part
+  std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
 };
 
 /// An element (by byte offset) that the sampled block touched between two barriers.

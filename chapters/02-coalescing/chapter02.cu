@@ -1,0 +1,188 @@
+// Tile by Tile, chapter 02: coalescing.
+//
+// Question: the naive kernel spends 33 cache lines on a multiply-add of one warp. Which thread should own which
+// element of C, so that a warp needs fewer?
+// Idea: let threadIdx.x run along a row of C. Neighbouring threads then read neighbouring elements of B, and one
+// 128-byte line serves the whole warp. The arithmetic is untouched.
+// Previous chapter: 01, the naive kernel. The difference is one line of result_of.
+//
+// Build, run, verify:   ./tile run 02      ctest --preset model -R chapter02
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+struct Config {
+  static constexpr int BM = 32;  // rows of C per block
+  static constexpr int BN = 32;  // columns of C per block
+  static constexpr int NUM_THREADS = BM * BN;
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BN % 32 == 0, "a warp must lie within one row of the tile: else it reads two rows of A");
+};
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// The element of C that a thread owns: the 32 threads of a warp have 32 neighbouring columns.
+constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX, int threadY) {
+  return {blockRow * Config::BM + threadY, blockCol * Config::BN + threadX};
+}
+// [/snippet maps]
+
+// [snippet kernel]
+__global__ void sgemm_coalesced(int M, int N, int K, float alpha,
+                                const float* A, int lda,   // M x K
+                                const float* B, int ldb,   // K x N
+                                float beta,
+                                float* C, int ldc) {       // M x N
+  const auto [row, col] = result_of(blockIdx.y, blockIdx.x, threadIdx.x, threadIdx.y);
+  if (row >= M || col >= N) return;  // the tile may hang over the edge of C
+
+  // [snippet main-loop]
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) {
+    const float a = A[std::size_t(row) * lda + k];  //@ load-A
+    const float b = B[std::size_t(k) * ldb + col];  //@ load-B
+    acc += a * b;
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  float* c = &C[std::size_t(row) * ldc + col];
+  float result = alpha * acc;
+  if (beta != 0.0f) result += beta * *c;  //@ load-C
+  *c = result;                            //@ store-C
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+void launch_coalesced(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  const dim3 block(Config::BN, Config::BM);
+  tile::launch(sgemm_coalesced, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const tile::GpuSpec& gpu = tile::h200;
+  const double lines = gpu.sms * gpu.clock_ghz * 1e9;  // looked up a second
+  facts.predicted("lines_per_fma.naive", 33);
+  facts.predicted("lines_per_fma", 2);
+  facts.predicted("speedup", 33.0 / 2);
+  facts.predicted("ceiling.tflops", lines * 64 / 2 * 1e-12, 2);
+  facts.predicted("ceiling.percent_of_peak", 100 * lines * 64 / 2 * 1e-12 / gpu.peak_tflops(), 1);
+  facts.predicted("sectors_per_fma", 5);
+  facts.predicted("sectors_per_fma.naive", 33);
+  const Position worked = result_of(2, 3, 5, 7);
+  facts.predicted("worked.row", worked.row);
+  facts.predicted("worked.col", worked.col);
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 2, .title = "Coalescing",
+             .kernels = {{"coalesced", "sgemm_coalesced", launch_coalesced,
+                          reinterpret_cast<const void*>(sgemm_coalesced), Config::NUM_THREADS}},
+             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
+
+TEST_CASE("integers are exact at every kind of shape") {
+  CHECK(tile::first_failure(launch_coalesced, tile::ragged_cases()) == "");
+}
+
+TEST_CASE("random values stay within the error bound") {
+  const auto verdict = tile::check(launch_coalesced, {70, 90, 300});
+  CHECK_MESSAGE(verdict.ok, verdict.message);
+  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+}
+
+TEST_CASE("leading dimensions may exceed the matrix") {
+  CHECK(tile::first_failure(launch_coalesced, tile::padded_cases()) == "");
+}
+
+TEST_CASE("alpha and beta have BLAS semantics") {
+  CHECK(tile::first_failure(launch_coalesced, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("with beta 0 C is not read") {
+  const auto verdict = tile::check(launch_coalesced, {37, 41, 29, 1.5f, 0.0f});
+  CHECK_MESSAGE(verdict.ok, verdict.message);
+}
+
+TEST_CASE("impossible problems are refused") {
+  float x = 0;
+  CHECK_THROWS_AS(launch_coalesced({4, 0, 4, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_coalesced({4, 4, 4, 1, &x, 3, &x, 4, 0, &x, 4}), std::invalid_argument);
+}
+
+TEST_CASE("a warp owns 32 neighbouring columns of one row") {
+  for (int lane = 1; lane < 32; ++lane) {
+    CHECK(result_of(4, 2, lane, 9).row == result_of(4, 2, 0, 9).row);
+    CHECK(result_of(4, 2, lane, 9).col == result_of(4, 2, 0, 9).col + lane);
+  }
+}
+
+TEST_CASE("every element of a tile has exactly one thread") {
+  std::vector<int> owners(Config::NUM_THREADS);
+  for (int y = 0; y < Config::BM; ++y)
+    for (int x = 0; x < Config::BN; ++x) {
+      const auto [row, col] = result_of(0, 0, x, y);
+      ++owners.at(std::size_t(row * Config::BN + col));
+    }
+  CHECK(owners == std::vector<int>(Config::NUM_THREADS, 1));
+}
+
+TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
+  CHECK(tile::freivalds_deviation(launch_coalesced, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+  CHECK(tile::freivalds_deviation(launch_coalesced, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("A is a broadcast, B four sectors of one line" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_coalesced, counted);
+  const auto& A = tile::site(counts, "load-A");
+  CHECK(A.sectors == A.requests);
+  const auto& B = tile::site(counts, "load-B");
+  CHECK(B.sectors == 4 * B.requests);
+  CHECK(B.lines == B.requests);
+  const auto& C = tile::site(counts, "store-C");
+  CHECK(C.sectors == 4 * C.requests);
+  CHECK(A.requests == 256u * 256 * 256 / 32);  // as many requests as before: only their shape changed
+}
+
+TEST_CASE("a leading dimension that is no multiple of 32 splits the line" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_coalesced, {32, 32, 32, 1, 0, 1});
+  const auto& B = tile::site(counts, "load-B");
+  CHECK(B.lines > B.requests);
+  CHECK(B.lines <= 2 * B.requests);
+}
+
+// [snippet permuted]
+__global__ void load_permuted(const float* in, float* out, int rotate, int flip) {
+  out[threadIdx.x] = in[((threadIdx.x + rotate) ^ flip) % 32];  //@ load-permuted
+}
+// [/snippet permuted]
+
+TEST_CASE("the order of the lanes within the line does not matter" * doctest::test_suite("model")) {
+  auto* in = static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "in"));
+  auto* out = static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "out"));
+  for (int rotate = 0; rotate < 32; ++rotate)
+    for (const int flip : {0, 1, 5, 31}) {
+      const auto counts =
+          simt::trace([&] { tile::launch(load_permuted, dim3(1), dim3(32), 0, in, out, rotate, flip); }).front();
+      const auto& load = counts.sites.front();
+      CHECK(load.array == "in");
+      CHECK(load.sectors == 4);
+      CHECK(load.lines == 1);
+    }
+  tile::machine::release(in);
+  tile::machine::release(out);
+}
+#endif

@@ -1,0 +1,225 @@
+// Tile by Tile, chapter 03: shared-memory tiling.
+//
+// Question: every element of A is still fetched once for each column of C, through the caches. Can a block fetch it
+// once and keep it?
+// Idea: the block copies a 32 x 32 tile of A and one of B into shared memory, all threads multiply out of these
+// copies, and the tiles slide along K. Each fetched element is used 32 times.
+// Previous chapter: 02, coalescing. New are the two tiles, the two barriers, and the split of the loop over K.
+//
+// Build, run, verify:   ./tile run 03      ctest --preset model -R chapter03
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+struct Config {
+  static constexpr int BM = 32;  // rows of C per block
+  static constexpr int BN = 32;  // columns of C per block
+  static constexpr int BK = 32;  // depth of a tile along K
+  static constexpr int NUM_THREADS = BM * BN;
+  static constexpr int SMEM_BYTES = (BM * BK + BK * BN) * int(sizeof(float));
+  static_assert(BM * BK == NUM_THREADS, "each thread loads one element of As: other tiles stay partly unwritten");
+  static_assert(BK * BN == NUM_THREADS, "each thread loads one element of Bs: other tiles stay partly unwritten");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(SMEM_BYTES <= 48 * 1024, "static shared memory ends at 48 KB a block: nvcc would refuse");
+};
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where a thread stands in the 32 x 32 tile: of C when it computes, of A and of B when it loads.
+constexpr __host__ __device__ Position position_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
+// [/snippet maps]
+
+// [snippet kernel]
+__global__ void sgemm_shared(int M, int N, int K, float alpha,
+                             const float* A, int lda,   // M x K
+                             const float* B, int ldb,   // K x N
+                             float beta,
+                             float* C, int ldc) {       // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK;
+  __shared__ float As[BM * BK];  // BM x BK, row-major
+  __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const auto [threadRow, threadCol] = position_of(threadIdx.x);
+  const int row = blockIdx.y * BM + threadRow;
+  const int col = blockIdx.x * BN + threadCol;
+
+  // [snippet main-loop]
+  float acc = 0.0f;
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load]
+    const bool inA = row < M && bkIdx + threadCol < K;  // beyond the edge a tile holds zeros,
+    const bool inB = bkIdx + threadRow < K && col < N;  // which add nothing to the dot product
+    float a = 0.0f, b = 0.0f;
+    if (inA) a = A[std::size_t(row) * lda + bkIdx + threadCol];    //@ load-A
+    if (inB) b = B[std::size_t(bkIdx + threadRow) * ldb + col];    //@ load-B
+    As[threadRow * BK + threadCol] = a;                            //@ store-As
+    Bs[threadRow * BN + threadCol] = b;                            //@ store-Bs
+    // [/snippet load]
+    __syncthreads();  // a thread reads what 63 others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      const float regM = As[threadRow * BK + dotIdx];  //@ load-As
+      const float regN = Bs[dotIdx * BN + threadCol];  //@ load-Bs
+      acc += regM * regN;
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  if (row >= M || col >= N) return;  // only now: every thread had to load and to reach the barriers
+  float* c = &C[std::size_t(row) * ldc + col];
+  float result = alpha * acc;
+  if (beta != 0.0f) result += beta * *c;  //@ load-C
+  *c = result;                            //@ store-C
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+void launch_shared(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(sgemm_shared, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const tile::GpuSpec& gpu = tile::h200;
+  const double cycles = gpu.sms * gpu.clock_ghz * 1e9;
+  facts.predicted("reuse", Config::BM);
+  facts.predicted("global_loads_per_result.4096", 2 * 4096.0 / Config::BK);
+  facts.predicted("global_loads_per_result.4096.before", 2 * 4096.0);
+  facts.predicted("intensity.l2", 2.0 * Config::BM * Config::BN * Config::BK / ((Config::BM + Config::BN) * Config::BK * 4));
+  facts.predicted("wavefronts_per_fma", 2);
+  facts.predicted("ceiling.tflops", cycles * 64 / 2 * 1e-12, 2);
+  facts.predicted("smem_bytes", Config::SMEM_BYTES);
+  facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
+  facts.predicted("compiled.wavefronts_per_fma", 1.5, 1);
+  facts.predicted("compiled.ceiling.tflops", cycles * 64 / 1.5 * 1e-12, 2);
+
+  const auto a6000 = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
+  facts.predicted("a6000.by_shared", a6000.by_shared);
+  facts.predicted("a6000.by_threads", a6000.by_threads);
+  facts.predicted("a6000.by_registers", a6000.by_registers);
+  facts.predicted("a6000.blocks", a6000.blocks);
+  facts.predicted("a6000.percent", 100 * a6000.fraction, 0);
+  facts.predicted("registers_per_warp.37", tile::registers_per_warp(37));
+  facts.predicted("registers_per_warp.37.exact", 37 * 32);
+  const auto own = tile::occupancy(tile::h200, Config::NUM_THREADS, 32, Config::SMEM_BYTES);
+  facts.predicted("h200.by_shared", own.by_shared);
+  facts.predicted("h200.by_threads", own.by_threads);
+  facts.predicted("h200.by_registers.32", own.by_registers);
+  facts.predicted("h200.by_registers.33",
+                  tile::occupancy(tile::h200, Config::NUM_THREADS, 33, Config::SMEM_BYTES).by_registers);
+  facts.predicted("h200.blocks", own.blocks);
+  facts.predicted("h200.percent", 100 * own.fraction, 0);
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
+             .kernels = {{"shared", "sgemm_shared", launch_shared, reinterpret_cast<const void*>(sgemm_shared),
+                          Config::NUM_THREADS}},
+             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
+
+TEST_CASE("integers are exact at every kind of shape") {
+  CHECK(tile::first_failure(launch_shared, tile::ragged_cases()) == "");
+}
+
+TEST_CASE("random values stay within the error bound") {
+  const auto verdict = tile::check(launch_shared, {70, 90, 300});
+  CHECK_MESSAGE(verdict.ok, verdict.message);
+  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+}
+
+TEST_CASE("leading dimensions may exceed the matrix") {
+  CHECK(tile::first_failure(launch_shared, tile::padded_cases()) == "");
+}
+
+TEST_CASE("alpha and beta have BLAS semantics") {
+  CHECK(tile::first_failure(launch_shared, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("with beta 0 C is not read") {
+  const auto verdict = tile::check(launch_shared, {37, 41, 29, 1.5f, 0.0f});
+  CHECK_MESSAGE(verdict.ok, verdict.message);
+}
+
+TEST_CASE("impossible problems are refused") {
+  float x = 0;
+  CHECK_THROWS_AS(launch_shared({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_shared({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
+}
+
+TEST_CASE("K may end within a tile") {
+  std::vector<tile::Case> cases;
+  for (int K = 30; K <= 66; K += 4) cases.push_back({64, 32, K, 1, 0, 0, tile::Fill::integers});
+  CHECK(tile::first_failure(launch_shared, cases) == "");
+}
+
+TEST_CASE("occupancy on an RTX A6000: registers and threads allow one block") {
+  constexpr auto o = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
+  CHECK(o.by_shared == 11);
+  CHECK(o.by_threads == 1);
+  CHECK(o.by_registers == 1);
+  CHECK(o.blocks == 1);
+  CHECK(int(100 * o.fraction) == 66);
+  CHECK(tile::registers_per_warp(37) == 1280);  // not 1184: warps take registers in units of 256
+}
+
+TEST_CASE("one register more than 32 halves the occupancy of an H200") {
+  CHECK(tile::occupancy(tile::h200, Config::NUM_THREADS, 32, Config::SMEM_BYTES).blocks == 2);
+  CHECK(tile::occupancy(tile::h200, Config::NUM_THREADS, 33, Config::SMEM_BYTES).blocks == 1);
+}
+
+TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
+  CHECK(tile::freivalds_deviation(launch_shared, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+  CHECK(tile::freivalds_deviation(launch_shared, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("two shared loads a multiply-add, one wavefront each" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_shared, counted);
+  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  const auto& As = tile::site(counts, "load-As");
+  const auto& Bs = tile::site(counts, "load-Bs");
+  CHECK(As.requests == fmas);
+  CHECK(Bs.requests == fmas);
+  CHECK(As.wavefronts == As.requests);  // a broadcast
+  CHECK(Bs.wavefronts == Bs.requests);  // 32 neighbouring words, one in each bank
+}
+
+TEST_CASE("global loads fall by the width of the tile" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_shared, counted);
+  const std::uint64_t fmas = 256u * 256 * 256 / 32;
+  CHECK(tile::site(counts, "load-A").requests * Config::BN == fmas);
+  CHECK(tile::site(counts, "load-B").requests * Config::BM == fmas);
+  CHECK(tile::site(counts, "load-A").sectors == 4 * tile::site(counts, "load-A").requests);
+}
+
+TEST_CASE("two barriers a tile" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_shared, {64, 64, 96});
+  CHECK(counts.barriers == 4u * (96 / Config::BK) * 2);
+}
+
+TEST_CASE("shared memory is what the configuration says" * doctest::test_suite("model")) {
+  CHECK(tile::count(launch_shared, {32, 32, 32}).static_shared_bytes == std::size_t(Config::SMEM_BYTES));
+}
+
+TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::count(launch_shared, {33, 65, 17}));
+  CHECK_NOTHROW(tile::count(launch_shared, {70, 31, 100, 1.0f, 2.0f, 5}));
+}
+#endif

@@ -1,0 +1,47 @@
+// Machine: a CUDA device.
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+
+#include "common/cuda/machine.hpp"
+
+namespace tile::machine {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+}  // namespace
+
+std::string kind() { return "gpu"; }
+
+std::string unavailable() {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status != cudaSuccess) return std::string("no usable CUDA device (") + cudaGetErrorString(status) + ")";
+  return devices == 0 ? "no CUDA device in this machine" : "";
+}
+
+std::string description() {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  return properties.name;
+}
+
+void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, bytes), ("cudaMalloc of " + std::to_string(bytes >> 20) + " MiB for " + name).c_str());
+  return memory;
+}
+void release(void* memory) { cudaFree(memory); }
+void copy_to_device(void* device, const void* host, std::size_t bytes) {
+  check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
+}
+void copy_to_host(void* host, const void* device, std::size_t bytes) {
+  check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy to the host");
+}
+void synchronize() { check(cudaDeviceSynchronize(), "kernel"); }
+void declare_matrix(void*, std::size_t, std::size_t, std::size_t, std::size_t) {}
+
+}  // namespace tile::machine

@@ -1,0 +1,47 @@
+// From what the model counted to the fastest a kernel can be.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/check/gemm.hpp"
+#include "common/model/model.hpp"
+
+namespace tile {
+
+/// The rates of a GPU that ceilings are computed from. Bandwidths are what chapter 00 measured.
+struct Rates {
+  std::string gpu;
+  int sms = 0;
+  double clock_hz = 0;
+  double l2_bytes_per_second = 0;    ///< 0: not measured
+  double dram_bytes_per_second = 0;  ///< 0: not measured
+};
+
+/// One resource a kernel uses, and the throughput at which that resource alone would be busy all the time.
+struct Ceiling {
+  std::string resource;
+  double tflops;
+};
+
+/// What a kernel asks of the memory system per multiply-add; sums over its access sites.
+struct Work {
+  double flops = 0;              ///< 2MNK: one FMA counts two
+  double lines = 0;              ///< 128-byte lines looked up in L1, loads and stores
+  double wavefronts = 0;         ///< passes through shared memory
+  double requested_bytes = 0;    ///< bytes that threads asked of global memory
+  double l2_bytes = 0;           ///< at least this much crosses from L2: what a block touches, once a block
+  double dram_bytes = 0;         ///< at least this much crosses from DRAM: what the grid touches, once
+};
+
+/// The work of `counts` for a problem of the given extents. Sites on array "C" are scaled by M*N, all others by
+/// M*N*K, from the counted problem to `to`; exact when tiles divide both.
+Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
+
+/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. L1: one
+/// 128-byte line looked up a cycle and SM. Shared memory: one wavefront a cycle and SM. L2 and DRAM: bytes over the
+/// measured rate. Rates of one a cycle: measured, see chapter 00.
+std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);
+
+}  // namespace tile

@@ -1,0 +1,214 @@
+#include "common/measure/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+namespace tile {
+namespace {
+
+constexpr int schema = 1;
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw RecordError(fmt::format("cannot read {}: check that it exists and is readable", file.string()));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string without_comments_and_spaces(const std::string& text) {
+  std::string kept;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      const std::size_t begin = i++;
+      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      kept += text.substr(begin, i - begin + 1);
+    } else if (text.compare(i, 2, "//") == 0) {
+      while (i < text.size() && text[i] != '\n') ++i;
+    } else if (text.compare(i, 2, "/*") == 0) {
+      i = std::min(text.find("*/", i + 2), text.size() - 1) + 1;
+    } else if (!std::isspace(static_cast<unsigned char>(text[i]))) {
+      kept += text[i];
+    }
+  }
+  return kept;
+}
+
+// Splits one line of CSV with quoted fields.
+std::vector<std::string> split_csv(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  return fields;
+}
+
+// The kernel of the record that a compiled function belongs to: their function names agree up to the template
+// arguments, or the parameter list where there are none.
+Record* kernel_named(Record& record, const std::string& function) {
+  for (auto& kernel : record.at("kernels")) {
+    const std::string wanted = kernel.at("function");
+    const auto at = function.find(wanted);
+    if (at == std::string::npos) continue;
+    const auto identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    const bool ends = at + wanted.size() == function.size() || !identifier(function[at + wanted.size()]);
+    const bool begins = at == 0 || !identifier(function[at - 1]);
+    if (begins && ends) return &kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string fingerprint(const std::filesystem::path& source) {
+  std::string text = read_text(source);
+  text = without_comments_and_spaces(text.substr(0, text.find("\nTEST_CASE(")));
+  std::uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return fmt::format("{:016x}", hash);
+}
+
+Record load_record(const std::filesystem::path& file) {
+  const std::string advice = "; delete it or run ./tile bench on that GPU again";
+  Record record;
+  try {
+    record = Record::parse(read_text(file));
+    if (record.at("schema") != schema)
+      throw RecordError(fmt::format("{} has schema {}, this program reads {}{}", file.string(),
+                                    record.at("schema").dump(), schema, advice));
+    for (const char* key : {"gpu", "date", "driver", "cuda", "fingerprint"}) record.at(key).get<std::string>();
+    for (const auto& kernel : record.at("kernels")) {
+      kernel.at("name").get<std::string>();
+      kernel.at("function").get<std::string>();
+      for (const auto& run : kernel.at("runs"))
+        for (const char* key : {"M", "N", "K", "median_ms", "tflops", "cublas_tflops", "ratio"})
+          run.at(key).get<double>();
+    }
+    for (const auto& [key, value] : record.at("rates").items()) value.get<double>();
+  } catch (const nlohmann::json::exception& e) {
+    throw RecordError(fmt::format("{} is not a valid record ({}){}", file.string(), e.what(), advice));
+  }
+  return record;
+}
+
+void save_record(const std::filesystem::path& file, const Record& record) {
+  const std::filesystem::path part = file.string() + ".part";
+  std::error_code error;
+  std::filesystem::create_directories(file.parent_path(), error);
+  std::ofstream out(part);
+  out << record.dump(2) << '\n';
+  out.close();
+  if (!out || (std::filesystem::rename(part, file, error), error)) {
+    std::filesystem::remove(part, error);
+    throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
+  }
+}
+
+std::vector<Record> load_records(const std::filesystem::path& chapter_directory) {
+  std::vector<std::filesystem::path> files;
+  const auto directory = chapter_directory / "measured";
+  if (std::filesystem::is_directory(directory))
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    const bool a_first = a.filename() == "nvidia-h200.json", b_first = b.filename() == "nvidia-h200.json";
+    return a_first != b_first ? a_first : a < b;
+  });
+  std::vector<Record> records;
+  for (const auto& file : files) records.push_back(load_record(file));
+  return records;
+}
+
+std::string slug(const std::string& gpu_name) {
+  std::string result;
+  for (const char c : gpu_name) {
+    const auto u = static_cast<unsigned char>(c);
+    if (std::isalnum(u))
+      result += char(std::tolower(u));
+    else if (!result.empty() && result.back() != '-')
+      result += '-';
+  }
+  while (!result.empty() && result.back() == '-') result.pop_back();
+  return result;
+}
+
+const Record* find_kernel(const Record& record, const std::string& kernel) {
+  for (const auto& entry : record.at("kernels"))
+    if (entry.at("name") == kernel) return &entry;
+  return nullptr;
+}
+
+const Record* find_run(const Record& record, const std::string& kernel, int size) {
+  if (const Record* entry = find_kernel(record, kernel))
+    for (const auto& run : entry->at("runs"))
+      if (run.at("M") == size && run.at("N") == size && run.at("K") == size) return &run;
+  return nullptr;
+}
+
+void add_counters(Record& record, const std::filesystem::path& ncu_csv) {
+  std::istringstream lines(read_text(ncu_csv));
+  std::vector<std::string> names, units;
+  for (std::string line; std::getline(lines, line);) {
+    if (names.empty()) {
+      if (line.rfind("\"ID\"", 0) == 0) names = split_csv(line);
+      continue;
+    }
+    if (units.empty()) {
+      units = split_csv(line);
+      continue;
+    }
+    const auto fields = split_csv(line);
+    if (fields.size() != names.size()) continue;
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields[i];
+    Record* kernel = kernel_named(record, row["Kernel Name"]);
+    if (kernel == nullptr) continue;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].find("__") == std::string::npos) continue;
+      std::string digits = fields[i];
+      digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
+      try {
+        (*kernel)["counters"][names[i]] = std::stod(digits);
+      } catch (const std::exception&) {
+        throw RecordError(fmt::format("{}: {} of {} is not a number: {}", ncu_csv.string(), names[i],
+                                      row["Kernel Name"], fields[i]));
+      }
+    }
+  }
+  if (names.empty())
+    throw RecordError(fmt::format("{} holds no counters: run ncu with --csv --page raw", ncu_csv.string()));
+}
+
+void add_sass(Record& record, const std::filesystem::path& sass) {
+  std::istringstream lines(read_text(sass));
+  const std::regex instruction(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*))");
+  Record* kernel = nullptr;
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto at = line.find("Function : "); at != std::string::npos) {
+      kernel = nullptr;
+      for (auto& entry : record.at("kernels")) {  // mangled: <length><name>
+        const std::string wanted = entry.at("function");
+        if (line.find(std::to_string(wanted.size()) + wanted, at) != std::string::npos) kernel = &entry;
+      }
+      if (kernel != nullptr) (*kernel)["sass"] = Record::object();
+      continue;
+    }
+    std::smatch match;
+    if (kernel == nullptr || !std::regex_search(line, match, instruction)) continue;
+    auto& count = (*kernel)["sass"][match[1].str()];
+    count = count.is_null() ? 1 : count.get<int>() + 1;
+  }
+}
+
+}  // namespace tile

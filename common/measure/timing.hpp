@@ -1,0 +1,49 @@
+// Timing on the GPU: CUDA events, the cuBLAS baseline, paired repetitions. Only GPU programs link this.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/check/gemm.hpp"
+#include "common/measure/record.hpp"
+
+namespace tile {
+
+/// Median, 10th and 90th percentile of repeated measurements.
+struct Spread {
+  double median = 0, low = 0, high = 0;
+};
+Spread spread_of(std::vector<double> samples);
+
+/// Throws std::runtime_error when an environment variable would change what cuBLAS computes
+/// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).
+void require_plain_cublas();
+
+/// Milliseconds of one call of `work` on the GPU, measured with events: warm-up, then `repetitions` runs.
+Spread time_ms(const std::function<void(int repetition)>& work, int repetitions = 20);
+
+enum class CublasMode { fp32, tf32, bf16 };
+/// TFLOP/s of cublasGemmEx on cubes of `size`: inputs of full entropy, buffers rotated past the L2, 32 MiB workspace.
+Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
+
+/// One run for a record: checks the kernel, then times it and cuBLAS in turn, `repetitions` times each, on random
+/// inputs in buffers rotated past the L2. Throws std::runtime_error when the kernel's result is wrong.
+Record time_against_cublas(Launcher launcher, const Case& c, int repetitions = 20);
+
+/// What the compiler and the driver say of a kernel: registers, spills, shared memory, resident blocks per SM.
+Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
+
+/// The head of a record: GPU, driver, CUDA, date, SM count, clocks.
+Record describe_gpu();
+/// Clocks, power and temperature now, as nvidia-smi reports them.
+Record clocks_now();
+
+/// Freivalds' check in float64 on the GPU: with a random vector x of -1 and 1, C x must equal
+/// alpha A (B x) + beta C0 x. `before` is C before the run (ldc elements a row) and may be null when beta is 0.
+/// Returns the largest deviation of a row in units of the tolerance: exactly 0 is expected of integer inputs; for
+/// random ones the tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times the root-mean-square rounding error of a row
+/// under independent roundings. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use less running
+/// time", 1977.)
+double freivalds(const Gemm& g, const float* before, std::uint64_t seed);
+
+}  // namespace tile

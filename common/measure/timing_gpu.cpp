@@ -1,0 +1,287 @@
+#include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_runtime_api.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <stdexcept>
+
+#include "common/measure/timing.hpp"
+
+namespace tile {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+void check(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(what) + ": " + cublasGetStatusString(status));
+}
+
+/// Device memory that frees itself.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) { check(cudaMalloc(&data_, count * sizeof(T)), "cudaMalloc"); }
+  ~Buffer() { cudaFree(data_); }
+  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  T* get() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+};
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  void record() { check(cudaEventRecord(event_), "cudaEventRecord"); }
+  double ms_since(const Event& start) const {
+    float ms = 0;
+    check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+    check(cudaEventElapsedTime(&ms, start.event_, event_), "cudaEventElapsedTime");
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_{};
+};
+
+class Cublas {
+ public:
+  Cublas() : workspace_(workspace_bytes) {
+    require_plain_cublas();
+    check(cublasCreate(&handle_), "cublasCreate");
+    check(cublasSetWorkspace(handle_, workspace_.get(), workspace_bytes), "cublasSetWorkspace");
+    check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+  }
+  ~Cublas() { cublasDestroy(handle_); }
+  Cublas(const Cublas&) = delete;
+
+  /// Row-major C = alpha A B + beta C is column-major C^T = alpha B^T A^T + beta C^T.
+  void multiply(int M, int N, int K, float alpha, const void* A, int lda, const void* B, int ldb, float beta, float* C,
+                int ldc, CublasMode mode) {
+    const cudaDataType_t input = mode == CublasMode::bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    const cublasComputeType_t compute =
+        mode == CublasMode::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, input, ldb, A, input, lda, &beta, C,
+                       CUDA_R_32F, ldc, compute, CUBLAS_GEMM_DEFAULT),
+          "cublasGemmEx");
+  }
+
+ private:
+  static constexpr std::size_t workspace_bytes = 32u << 20;
+  Buffer<char> workspace_;
+  cublasHandle_t handle_{};
+};
+
+Cublas& cublas() {
+  static Cublas instance;
+  return instance;
+}
+
+/// Copies of one problem, enough of them that a full round is larger than three times the L2.
+struct Rotation {
+  Rotation(const Case& c, std::size_t element) {
+    int l2 = 0;
+    check(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "L2 size");
+    const std::size_t a = std::size_t(c.M) * (c.K + c.pad), b = std::size_t(c.K) * (c.N + c.pad);
+    const std::size_t out = std::size_t(c.M) * (c.N + c.pad);
+    const std::size_t bytes = (a + b) * element + out * 4;
+    const std::size_t copies = std::clamp<std::size_t>((3 * std::size_t(l2) + bytes - 1) / bytes, 2, 64);
+    const auto upload = [&](std::size_t count, std::uint64_t seed) {
+      const std::vector<float> values = make_values(count, c.fill, seed);
+      Buffer<char> device(count * element);
+      if (element == 4) {
+        check(cudaMemcpy(device.get(), values.data(), count * 4, cudaMemcpyHostToDevice), "upload");
+      } else {
+        std::vector<__nv_bfloat16> narrow(count);
+        std::transform(values.begin(), values.end(), narrow.begin(), [](float v) { return __float2bfloat16(v); });
+        check(cudaMemcpy(device.get(), narrow.data(), count * 2, cudaMemcpyHostToDevice), "upload");
+      }
+      return device;
+    };
+    A.push_back(upload(a, c.seed));
+    B.push_back(upload(b, c.seed + 1));
+    C.emplace_back(out);
+    for (std::size_t i = 1; i < copies; ++i) {
+      A.emplace_back(a * element);
+      B.emplace_back(b * element);
+      C.emplace_back(out);
+      check(cudaMemcpy(A[i].get(), A[0].get(), a * element, cudaMemcpyDeviceToDevice), "copy");
+      check(cudaMemcpy(B[i].get(), B[0].get(), b * element, cudaMemcpyDeviceToDevice), "copy");
+    }
+    for (auto& buffer : C) check(cudaMemset(buffer.get(), 0xff, out * 4), "poison C");  // 0xffffffff is a NaN
+  }
+  Gemm gemm(const Case& c, std::size_t i) const {
+    return {c.M, c.N,   c.K, c.alpha, reinterpret_cast<const float*>(A[i].get()),
+            c.K + c.pad, reinterpret_cast<const float*>(B[i].get()), c.N + c.pad, c.beta, C[i].get(), c.N + c.pad};
+  }
+  std::size_t size() const { return C.size(); }
+
+  std::vector<Buffer<char>> A, B;
+  std::vector<Buffer<float>> C;
+};
+
+// One checked run in float64 arithmetic on the GPU, for integers (exact) and random values.
+double require_correct(Launcher launcher, const Case& c) {
+  double random_deviation = 0;
+  for (const Fill fill : {Fill::integers, Fill::random}) {
+    Case checked = c;
+    checked.fill = fill;
+    checked.beta = 0;
+    const Rotation rotation(checked, 4);
+    const Gemm g = rotation.gemm(checked, 0);
+    launcher(g);
+    check(cudaDeviceSynchronize(), "kernel");
+    const double deviation = freivalds(g, nullptr, 2024);
+    const double allowed = fill == Fill::integers ? 0.0 : 1.0;
+    if (!(deviation <= allowed))
+      throw std::runtime_error(fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
+                                           "allowed; no timing is recorded",
+                                           c.M, c.N, c.K, fill == Fill::integers ? "integer" : "random", deviation,
+                                           allowed));
+    random_deviation = deviation;
+  }
+  return random_deviation;
+}
+
+std::string run_command(const char* command) {
+  std::string output;
+  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), pclose);
+  std::array<char, 256> chunk;
+  while (pipe && std::fgets(chunk.data(), chunk.size(), pipe.get()) != nullptr) output += chunk.data();
+  return output;
+}
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+}  // namespace
+
+Spread spread_of(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto at = [&](double q) { return samples[std::size_t(q * double(samples.size() - 1) + 0.5)]; };
+  const std::size_t n = samples.size();
+  return {(samples[(n - 1) / 2] + samples[n / 2]) / 2, at(0.1), at(0.9)};
+}
+
+void require_plain_cublas() {
+  for (const char* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION"})
+    if (std::getenv(name) != nullptr)
+      throw std::runtime_error(fmt::format("{} is set and would change what cuBLAS computes: unset it", name));
+}
+
+Spread time_ms(const std::function<void(int)>& work, int repetitions) {
+  for (int i = 0; i < 3; ++i) work(i);
+  std::vector<double> samples;
+  Event start, stop;
+  for (int i = 0; i < repetitions; ++i) {
+    start.record();
+    work(i);
+    stop.record();
+    samples.push_back(stop.ms_since(start));
+  }
+  return spread_of(samples);
+}
+
+Spread cublas_tflops(int size, CublasMode mode, int repetitions) {
+  const Case c{size, size, size};
+  const Rotation rotation(c, mode == CublasMode::bf16 ? 2 : 4);
+  const Spread ms = time_ms(
+      [&](int repetition) {
+        const std::size_t i = std::size_t(repetition) % rotation.size();
+        cublas().multiply(size, size, size, 1, rotation.A[i].get(), size, rotation.B[i].get(), size, 0,
+                          rotation.C[i].get(), size, mode);
+      },
+      repetitions);
+  const double flops = 2.0 * size * size * size * 1e-9;  // per millisecond, in tera
+  return {flops / ms.median, flops / ms.high, flops / ms.low};
+}
+
+Record time_against_cublas(Launcher launcher, const Case& c, int repetitions) {
+  const double deviation = require_correct(launcher, c);
+  const Rotation rotation(c, 4);
+  const auto run = [&](int repetition, bool ours) {
+    const Gemm g = rotation.gemm(c, std::size_t(repetition) % rotation.size());
+    if (ours)
+      launcher(g);
+    else
+      cublas().multiply(g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, CublasMode::fp32);
+  };
+  for (int i = 0; i < 3; ++i) run(i, true), run(i, false);
+  std::vector<double> ms, cublas_ms, ratio;
+  Event start, between, stop;
+  for (int i = 0; i < repetitions; ++i) {
+    const bool ours_first = i % 2 == 0;  // neither side always finds the other's clock and heat
+    start.record();
+    run(i, ours_first);
+    between.record();
+    run(i + 1, !ours_first);
+    stop.record();
+    const double first = between.ms_since(start), second = stop.ms_since(between);
+    ms.push_back(ours_first ? first : second);
+    cublas_ms.push_back(ours_first ? second : first);
+    ratio.push_back(cublas_ms.back() / ms.back());
+  }
+  const Spread own = spread_of(ms), other = spread_of(cublas_ms), paired = spread_of(ratio);
+  const double tera_per_ms = 2.0 * c.M * c.N * c.K * 1e-9;
+  return {{"M", c.M}, {"N", c.N}, {"K", c.K}, {"repetitions", repetitions},
+          {"median_ms", own.median}, {"low_ms", own.low}, {"high_ms", own.high},
+          {"tflops", tera_per_ms / own.median},
+          {"cublas_median_ms", other.median}, {"cublas_low_ms", other.low}, {"cublas_high_ms", other.high},
+          {"cublas_tflops", tera_per_ms / other.median},
+          {"ratio", paired.median}, {"ratio_low", paired.low}, {"ratio_high", paired.high},
+          {"freivalds_deviation", deviation}};
+}
+
+Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared) {
+  cudaFuncAttributes a{};
+  check(cudaFuncGetAttributes(&a, function), "cudaFuncGetAttributes");
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block_threads, dynamic_shared),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return {{"registers", a.numRegs}, {"spill_bytes", a.localSizeBytes}, {"static_shared", a.sharedSizeBytes},
+          {"dynamic_shared", dynamic_shared}, {"block_threads", block_threads}, {"blocks_per_sm", blocks}};
+}
+
+Record clocks_now() {
+  const std::string line = run_command(
+      "nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu "
+      "--format=csv,noheader,nounits 2>/dev/null");
+  double sm = 0, memory = 0, power = 0, limit = 0, temperature = 0;
+  std::sscanf(line.c_str(), "%lf, %lf, %lf, %lf, %lf", &sm, &memory, &power, &limit, &temperature);
+  return {{"sm_mhz", sm}, {"memory_mhz", memory}, {"power_w", power}, {"power_limit_w", limit},
+          {"temperature_c", temperature}};
+}
+
+Record describe_gpu() {
+  cudaDeviceProp p{};
+  check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
+  int driver = 0, runtime = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  std::string driver_release = run_command("nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null");
+  driver_release.erase(std::min(driver_release.find('\n'), driver_release.size()));
+  int clock_khz = 0;
+  check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
+  return {{"schema", 1},
+          {"gpu", p.name},
+          {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+          {"driver", driver_release.empty() ? version_text(driver) : driver_release},
+          {"cuda", version_text(runtime)},
+          {"sms", p.multiProcessorCount},
+          {"l2_bytes", p.l2CacheSize},
+          {"clock_hz", clock_khz * 1e3},
+          {"rates", Record::object()},
+          {"kernels", Record::array()}};
+}
+
+}  // namespace tile

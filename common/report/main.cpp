@@ -1,0 +1,219 @@
+// main() of every chapter program.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "common/report/options.hpp"
+
+namespace tile {
+namespace {
+
+constexpr int exit_skipped = 77;  // CTest's SKIP_RETURN_CODE
+constexpr int largest_extent = 65536;
+
+std::vector<std::string> arguments;  // as given, to hand on
+
+/// Remembers whether any test case ran and asserted anything.
+class TestLog : public doctest::IReporter {
+ public:
+  explicit TestLog(const doctest::ContextOptions&) {}
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_end(const doctest::TestRunStats& stats) override {
+    cases = int(stats.numTestCasesPassingFilters);
+    assertions = stats.numAsserts;
+  }
+  void test_run_start() override {}
+  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
+  void test_case_exception(const doctest::TestCaseException&) override {}
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void subcase_end() override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+
+  static inline int cases = 0, assertions = 0;
+};
+REGISTER_LISTENER("log", 1, TestLog);
+
+/// Lists the test cases as "suite<TAB>name".
+class TestNames : public TestLog {
+ public:
+  using TestLog::TestLog;
+  void report_query(const doctest::QueryData& query) override {
+    for (unsigned i = 0; i < query.num_data; ++i)
+      fmt::print("{}\t{}\n", query.data[i]->m_test_suite, query.data[i]->m_name);
+  }
+};
+REGISTER_REPORTER("names", 1, TestNames);
+
+int list_tests() {
+  const char* const argv[] = {"", "--list-test-cases", "--reporters=names"};
+  return doctest::Context(3, argv).run();
+}
+
+int run_test(const std::string& name) {
+  doctest::Context context;
+  std::string filter = name;
+  std::replace(filter.begin(), filter.end(), ',', '?');  // a comma would separate two filters
+  context.setOption("test-case", filter.c_str());
+  context.setOption("no-intro", true);
+  const int failed = context.run();
+  if (failed != 0) return 1;
+  if (TestLog::cases == 0) throw UsageError(fmt::format("no test case is called '{}': see --list-tests", name));
+  if (TestLog::assertions == 0) {
+    fmt::print(stderr, "chapter{:02}: test '{}' made no assertion\n", this_chapter().number, name);
+    return 1;
+  }
+  return 0;
+}
+
+// Whole numbers only: CLI11 alone would take "1e3" or "12abc" for some types.
+int parse_extent(const std::string& option, const std::string& text) {
+  const bool digits = !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int value = digits ? std::stoi(text) : 0;
+  if (value < 1 || value > largest_extent)
+    throw UsageError(fmt::format("{} takes a whole number from 1 to {}, not '{}'", option, largest_extent, text));
+  return value;
+}
+
+float parse_factor(const std::string& option, const std::string& text) {
+  try {
+    std::size_t used = 0;
+    const float value = std::stof(text, &used);
+    if (used == text.size()) return value;
+  } catch (const std::exception&) {
+  }
+  throw UsageError(fmt::format("{} takes a number, not '{}'", option, text));
+}
+
+Options parse(int argc, char** argv) {
+  const Chapter& chapter = this_chapter();
+  CLI::App app{fmt::format("Tile by Tile, chapter {:02}: {}. Without options: the chapter's tables.", chapter.number,
+                           chapter.title),
+               fmt::format("chapter{:02}", chapter.number)};
+  Options o;
+  std::string size, m, n, k, pad, alpha, beta;
+  app.add_option("--on", o.on, "machine: gpu or model (default: gpu where there is one)");
+  if (!chapter.kernels.empty()) {
+    app.add_option("--size", size, "M = N = K");
+    app.add_option("--m", m, "rows of A and C");
+    app.add_option("--n", n, "columns of B and C");
+    app.add_option("--k", k, "columns of A, rows of B");
+    app.add_option("--pad", pad, "elements added to every leading dimension");
+    app.add_option("--alpha", alpha, "factor of A*B (default 1)");
+    app.add_option("--beta", beta, "factor of C (default 0: C is not read)");
+    app.add_option("--kernel", o.kernel, "only this kernel");
+  }
+  app.add_flag("--lines", o.lines, "also print the counts beside the source lines (model)");
+  app.add_option("--test", o.test, "run one test case");
+  app.add_flag("--list-tests", o.list_tests, "list the test cases");
+  app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
+  app.add_option("--out", o.out, "with --bench: the record to write");
+  app.add_flag("--once", o.once, "run every kernel once at the counted size, for a profiler");
+  app.add_flag("--check-records", o.check_records, "check that the chapter's records fit its program");
+  app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
+  app.add_option("--record", o.record)->group("");
+  app.add_option("--add-counters", o.add_counters)->expected(2)->group("");
+  app.add_option("--add-sass", o.add_sass)->expected(2)->group("");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    std::exit(0);
+  } catch (const CLI::ParseError& e) {
+    throw UsageError(fmt::format("{} (see --help)", e.what()));
+  }
+  if (!o.on.empty() && o.on != "gpu" && o.on != "model")
+    throw UsageError(fmt::format("--on takes gpu or model, not '{}'", o.on));
+  if (o.bench && o.out.empty()) throw UsageError("--bench needs --out FILE");
+
+  if (!(size + m + n + k + pad + alpha + beta).empty()) {
+    Case c = chapter.counted;
+    if (!size.empty()) c.M = c.N = c.K = parse_extent("--size", size);
+    if (!m.empty()) c.M = parse_extent("--m", m);
+    if (!n.empty()) c.N = parse_extent("--n", n);
+    if (!k.empty()) c.K = parse_extent("--k", k);
+    if (!pad.empty() && pad != "0") c.pad = parse_extent("--pad", pad);
+    if (!alpha.empty()) c.alpha = parse_factor("--alpha", alpha);
+    if (!beta.empty()) c.beta = parse_factor("--beta", beta);
+    o.problem = c;
+  }
+  return o;
+}
+
+int dispatch(const Options& options) {
+  if (options.list_tests) return list_tests();
+  const std::string reason = machine::kind() == "gpu" ? machine::unavailable()
+                             : options.on == "gpu"    ? "this program was built without a CUDA toolkit"
+                                                      : "";
+  const bool wants_model = options.on == "model" || (options.on.empty() && !reason.empty());
+  if (machine::kind() == "gpu" && wants_model) {
+    if (options.on.empty() && options.test.empty())
+      fmt::print(stderr, "chapter{:02}: {}; running on the SIMT model\n", this_chapter().number, reason);
+    become(sibling_model_program(), arguments);
+  }
+  if (!reason.empty()) {
+    if (!options.test.empty()) {
+      fmt::print("skipped: {}\n", reason);
+      return exit_skipped;
+    }
+    throw std::runtime_error("--on gpu: " + reason + "; use --on model");
+  }
+  if (!options.test.empty()) return run_test(options.test);
+  return run_chapter(options);
+}
+
+}  // namespace
+
+std::vector<Kernel> chosen_kernels(const Options& options) {
+  if (options.kernel.empty()) return this_chapter().kernels;
+  std::string names;
+  for (const Kernel& kernel : this_chapter().kernels) {
+    if (kernel.name == options.kernel) return {kernel};
+    names += (names.empty() ? "" : ", ") + kernel.name;
+  }
+  throw UsageError(fmt::format("this chapter has no kernel '{}'; it has {}", options.kernel, names));
+}
+
+std::filesystem::path sibling_model_program() {
+  auto self = std::filesystem::read_symlink("/proc/self/exe");
+  self += "-model";
+  return self;
+}
+
+void become(const std::filesystem::path& program, const std::vector<std::string>& with) {
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
+  for (const std::string& argument : with) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  std::fflush(nullptr);
+  execv(program.c_str(), argv.data());
+  throw std::runtime_error(fmt::format("cannot start {}: build the project again", program.string()));
+}
+
+}  // namespace tile
+
+int main(int argc, char** argv) {
+  tile::arguments.assign(argv + 1, argv + argc);
+  const auto complain = [](const std::string& what, int code) {
+    std::fflush(stdout);
+    fmt::print(stderr, "chapter{:02}: {}\n", tile::this_chapter().number, what);
+    return code;
+  };
+  try {
+    return tile::dispatch(tile::parse(argc, argv));
+  } catch (const tile::UsageError& e) {
+    return complain(e.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return complain("not enough memory for a problem of this size; choose a smaller one", 1);
+  } catch (const std::exception& e) {
+    return complain(e.what(), 1);
+  }
+}

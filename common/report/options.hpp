@@ -1,0 +1,50 @@
+// The command line of every chapter program.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/report/chapter.hpp"
+
+namespace tile {
+
+/// A mistake of the person at the keyboard: one line, exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  std::string on;      ///< "gpu", "model" or "" for the best there is
+  std::string kernel;  ///< only this one
+  std::optional<Case> problem;
+  std::string test;    ///< run this test case
+  bool list_tests = false;
+  bool lines = false;  ///< print counts line by line
+  bool once = false;   ///< run every kernel once, for a profiler
+  bool bench = false;
+  bool check_records = false;
+  std::filesystem::path out;            ///< where --bench writes its record
+  std::filesystem::path emit;           ///< write what the book needs into this directory
+  std::filesystem::path record;         ///< also show this record (made by a GPU program for its report)
+  std::vector<std::filesystem::path> add_counters;  ///< RECORD CSV: merge ncu counters
+  std::vector<std::filesystem::path> add_sass;      ///< RECORD FILE: merge instruction counts
+};
+
+/// Kernels chosen by --kernel, or all. Throws UsageError for an unknown name.
+std::vector<Kernel> chosen_kernels(const Options& options);
+
+/// What the program does on its own machine (report_model.cpp, report_gpu.cpp).
+int run_chapter(const Options& options);
+
+/// Where the chapter's source and records lie; set at compile time.
+std::filesystem::path chapter_source();
+std::filesystem::path chapter_directory();
+
+/// The program compiled for the model that stands beside this one ("chapter02-model"), or empty for none.
+std::filesystem::path sibling_model_program();
+/// Replaces this process by the sibling, with these arguments. Throws std::runtime_error.
+[[noreturn]] void become(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+
+}  // namespace tile

@@ -1,0 +1,505 @@
+// A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "common/measure/ceilings.hpp"
+#include "common/measure/record.hpp"
+#include "common/report/options.hpp"
+#include "common/report/table.hpp"
+
+namespace tile {
+namespace {
+
+constexpr double largest_model_problem = 3e9;  // multiply-adds; about a minute on two cores
+
+std::vector<std::string> source_lines() {
+  std::ifstream in(chapter_source());
+  if (!in) throw std::runtime_error(fmt::format("cannot read {}", chapter_source().string()));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// Source line -> tag, from the `//@ tag` at its end.
+const std::map<int, std::string>& tags() {
+  static const std::map<int, std::string> found = [] {
+    std::map<int, std::string> result;
+    int number = 0;
+    for (const std::string& line : source_lines()) {
+      ++number;
+      if (const auto at = line.find("//@ "); at != std::string::npos) result[number] = line.substr(at + 4);
+    }
+    return result;
+  }();
+  return found;
+}
+
+std::string tag_of(const simt::Site& site) {
+  const auto it = tags().find(site.line);
+  return it == tags().end() ? fmt::format("line {}", site.line) : it->second;
+}
+
+struct CountedKernel {
+  Kernel kernel;
+  Case problem;
+  simt::Counts counts;
+};
+
+void require_countable(const Case& c) {
+  if (double(c.M) * c.N * c.K > largest_model_problem)
+    throw UsageError(fmt::format("{} x {} x {} is too large for the SIMT model; at most {:.0g} multiply-adds, such as "
+                                 "--size 1024 (counts per request do not change with the size)",
+                                 c.M, c.N, c.K, largest_model_problem));
+}
+
+std::string extents(const Case& c) { return fmt::format("{} x {} x {}", c.M, c.N, c.K); }
+std::string extents(const Record& run) {
+  return fmt::format("{} x {} x {}", run["M"].get<int>(), run["N"].get<int>(), run["K"].get<int>());
+}
+
+// --- Rates ---------------------------------------------------------------------------------------------------
+/// What chapter 00 recorded on the reference GPU; without a record the specification stands in, and no bandwidths.
+Rates reference_rates() {
+  Rates rates{h200.name, h200.sms, h200.clock_ghz * 1e9, 0, 0};
+  for (const auto& entry : std::filesystem::directory_iterator(chapter_directory().parent_path())) {
+    if (entry.path().filename().string().rfind("00-", 0) != 0) continue;
+    const auto records = load_records(entry.path());
+    if (records.empty()) continue;
+    const Record& record = records.front();
+    rates.gpu = record["gpu"];
+    rates.sms = record["sms"];
+    rates.clock_hz = record["clock_hz"];
+    rates.l2_bytes_per_second = record["rates"].value("l2_read_gbs", 0.0) * 1e9;
+    rates.dram_bytes_per_second = record["rates"].value("dram_copy_gbs", 0.0) * 1e9;
+  }
+  return rates;
+}
+
+// --- Tables --------------------------------------------------------------------------------------------------
+Table table_of_sites(const CountedKernel& k) {
+  Table table{fmt::format("sites-{}", k.kernel.name),
+              fmt::format("Counted: {} at {}, per access site", k.kernel.name, extents(k.problem)),
+              {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "wavefronts/req"},
+              {}};
+  for (const simt::Site& s : k.counts.sites) {
+    const double requests = double(s.requests);
+    const bool global = s.space == simt::Space::global;
+    table.rows.push_back({tag_of(s), s.array, simt::name_of(s.op), std::to_string(s.width), format_number(requests),
+                          global ? format_number(double(s.sectors) / requests) : "-",
+                          global ? format_number(double(s.lines) / requests) : "-",
+                          global ? "-" : format_number(double(s.wavefronts) / requests)});
+  }
+  return table;
+}
+
+Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records, int size) {
+  const Rates rates = reference_rates();
+  Table table{"ceilings", "", {"kernel"}, {}};
+  const Case at{size, size, size};
+  const std::vector<std::string> resources{"FFMA issue", "L1 lines", "shared wavefronts", "L2 bytes", "DRAM bytes"};
+  for (const auto& resource : resources) table.header.push_back(resource);
+  table.header.push_back("tightest");
+  for (const Record& record : records) table.header.push_back("measured, " + record["gpu"].get<std::string>());
+  for (const CountedKernel& k : kernels) {
+    const auto found = ceilings(work_of(k.counts, k.problem, at), rates);
+    std::vector<std::string> row{k.kernel.name};
+    for (const auto& resource : resources) {
+      const auto it = std::find_if(found.begin(), found.end(), [&](auto& c) { return c.resource == resource; });
+      row.push_back(it == found.end() ? "-" : format_number(it->tflops));
+    }
+    row.push_back(fmt::format("{} ({})", format_number(found.front().tflops), found.front().resource));
+    for (const Record& record : records) {
+      const Record* run = find_run(record, k.kernel.name, size);
+      row.push_back(run == nullptr ? "not yet measured" : format_number((*run)["tflops"].get<double>()));
+    }
+    table.rows.push_back(row);
+  }
+  table.caption = fmt::format("Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
+                              "L2 and DRAM rates as chapter 00 measured them",
+                              extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+  return table;
+}
+
+Table table_of_runs(const std::vector<Kernel>& kernels, const Record& record, const std::string& name,
+                    const std::string& label) {
+  Table table{name,
+              fmt::format("{} on an {}, {}, driver {}, CUDA {}", label, record["gpu"].get<std::string>(),
+                          record["date"].get<std::string>(), record["driver"].get<std::string>(),
+                          record["cuda"].get<std::string>()),
+              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"},
+              {}};
+  for (const Kernel& kernel : kernels) {
+    const Record* entry = find_kernel(record, kernel.name);
+    if (entry == nullptr) continue;
+    for (const auto& run : entry->at("runs")) {
+      const auto number = [&](const char* key, int decimals) { return format_number(run[key].get<double>(), decimals); };
+      table.rows.push_back({kernel.name, extents(run), number("median_ms", 3),
+                            number("low_ms", 3) + "-" + number("high_ms", 3), number("tflops", 2),
+                            number("cublas_tflops", 2), number("ratio", 3),
+                            number("ratio_low", 3) + "-" + number("ratio_high", 3)});
+    }
+  }
+  return table;
+}
+
+// --- ncu -----------------------------------------------------------------------------------------------------
+struct Counter {
+  const char* label;
+  const char* key;  ///< as facts call it
+  const char* metric;
+  simt::Space space;
+  simt::Op op;
+  std::uint64_t simt::Site::*tally;
+};
+const Counter counters[] = {
+    {"global load requests", "load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", simt::Space::global,
+     simt::Op::load, &simt::Site::requests},
+    {"global load sectors", "load_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", simt::Space::global,
+     simt::Op::load, &simt::Site::sectors},
+    {"global store requests", "store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", simt::Space::global,
+     simt::Op::store, &simt::Site::requests},
+    {"global store sectors", "store_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", simt::Space::global,
+     simt::Op::store, &simt::Site::sectors},
+    {"shared load requests", "shared_load_requests", "smsp__inst_executed_op_shared_ld.sum", simt::Space::shared,
+     simt::Op::load, &simt::Site::requests},
+    {"shared load wavefronts", "shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+     simt::Space::shared, simt::Op::load, &simt::Site::wavefronts},
+    {"shared store requests", "shared_store_requests", "smsp__inst_executed_op_shared_st.sum", simt::Space::shared,
+     simt::Op::store, &simt::Site::requests},
+    {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+     simt::Space::shared, simt::Op::store, &simt::Site::wavefronts},
+};
+
+std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
+  std::uint64_t sum = 0;
+  for (const simt::Site& site : counts.sites)
+    if (site.space == counter.space && site.op == counter.op) sum += site.*counter.tally;
+  return sum;
+}
+
+Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  Table table{"counters",
+              fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(kernels.front().problem)),
+              {"kernel", "what", "counted", "measured", ""},
+              {}};
+  for (const CountedKernel& k : kernels) {
+    const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
+    for (const Counter& counter : counters) {
+      const double counted = double(tally(k.counts, counter));
+      const bool known = entry != nullptr && entry->contains("counters") && entry->at("counters").contains(counter.metric);
+      const double measured = known ? entry->at("counters")[counter.metric].get<double>() : 0;
+      if (counted == 0 && measured == 0) continue;
+      table.rows.push_back({k.kernel.name, counter.label, format_number(counted),
+                            known ? format_number(measured) : "not yet measured",
+                            !known ? "" : counted == measured ? "equal" : fmt::format("x {:.3f}", measured / counted)});
+    }
+  }
+  return table;
+}
+
+// --- Facts ---------------------------------------------------------------------------------------------------
+void add_counted_facts(Facts& facts, const CountedKernel& k) {
+  const std::string name = k.kernel.name + ".";
+  const double fmas = double(k.problem.M) * k.problem.N * k.problem.K / 32;  // warp-wide
+  for (const simt::Site& s : k.counts.sites) {
+    const auto tag = tags().find(s.line);
+    if (tag == tags().end()) continue;
+    const std::string key = name + tag->second + ".";
+    const double requests = double(s.requests);
+    facts.counted(key + "requests", requests);
+    facts.counted(key + "requests_per_fma", requests / fmas);
+    facts.counted(key + "bytes", double(s.bytes()));
+    if (s.space == simt::Space::global) {
+      facts.counted(key + "sectors", double(s.sectors));
+      facts.counted(key + "sectors_per_request", double(s.sectors) / requests);
+      facts.counted(key + "lines_per_request", double(s.lines) / requests);
+      facts.counted(key + "used_percent", 100.0 * double(s.bytes()) / (32.0 * double(s.sectors)));
+    } else {
+      facts.counted(key + "wavefronts", double(s.wavefronts));
+      facts.counted(key + "wavefronts_per_request", double(s.wavefronts) / requests);
+    }
+  }
+  for (const Counter& counter : counters) facts.counted(name + counter.key, double(tally(k.counts, counter)));
+  const Work own = work_of(k.counts, k.problem, k.problem);
+  facts.counted(name + "lines_per_fma", own.lines / fmas);
+  facts.counted(name + "wavefronts_per_fma", own.wavefronts / fmas);
+  facts.counted(name + "global_loads_per_fma", double(tally(k.counts, counters[0])) / fmas);
+  facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters[4])) / fmas);
+  facts.counted(name + "barriers", double(k.counts.barriers));
+  facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
+  facts.counted(name + "intensity.l1", own.flops / own.requested_bytes);
+  facts.counted(name + "intensity.l2", own.flops / own.l2_bytes);
+  facts.counted(name + "intensity.dram", own.flops / own.dram_bytes);
+}
+
+void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const Rates& rates) {
+  const auto found = ceilings(work_of(k.counts, k.problem, {size, size, size}), rates);
+  const std::string name = fmt::format("{}.{}.ceiling.", k.kernel.name, size);
+  for (const Ceiling& c : found) {
+    std::string resource = c.resource.substr(0, c.resource.find(' '));
+    std::transform(resource.begin(), resource.end(), resource.begin(), [](unsigned char ch) { return std::tolower(ch); });
+    facts.counted(name + resource, c.tflops);
+  }
+  facts.counted(name + "tightest", found.front().tflops);
+  facts.text(name + "resource", "counted", found.front().resource);
+}
+
+void add_measured_facts(Facts& facts, const Record* record) {
+  const auto give = [&](const std::string& key, const Record* entry, const char* field, int decimals = -1,
+                        double factor = 1) {
+    if (entry != nullptr && entry->contains(field))
+      facts.measured(key, entry->at(field).get<double>() * factor, decimals);
+    else
+      facts.not_yet_measured(key);
+  };
+  for (const char* field : {"gpu", "date", "driver", "cuda"}) {
+    if (record == nullptr)
+      facts.not_yet_measured(field);
+    else
+      facts.text(field, "measured", (*record)[field].get<std::string>());
+  }
+  for (const char* when : {"before", "after"})
+    for (const char* field : {"sm_mhz", "power_w", "temperature_c"}) {
+      const std::string group = fmt::format("clocks_{}", when);
+      give(fmt::format("{}.{}", group, field), record != nullptr && record->contains(group) ? &(*record)[group] : nullptr,
+           field, 0);
+    }
+  for (const std::string& rate : this_chapter().rates)
+    give("rates." + rate, record == nullptr ? nullptr : &(*record)["rates"], rate.c_str());
+  for (const Kernel& kernel : this_chapter().kernels) {
+    const Record* entry = record == nullptr ? nullptr : find_kernel(*record, kernel.name);
+    for (const char* field : {"registers", "spill_bytes", "static_shared", "blocks_per_sm"})
+      give(kernel.name + "." + field, entry, field, 0);
+    for (const Counter& counter : counters)
+      give(fmt::format("{}.ncu.{}", kernel.name, counter.key),
+           entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
+    for (const auto& [opcode, prefix] : {std::pair{"LDS.128", "LDS.128"}, {"LDS.64", "LDS.64"}, {"LDS", "LDS"}, {"STS", "STS"},
+                                         {"FFMA", "FFMA"}, {"LDG.E", "LDG.E"}, {"LDG.E.128", "LDG.E.128"}}) {
+      const bool known = entry != nullptr && entry->contains("sass");
+      if (!known)
+        facts.not_yet_measured(kernel.name + ".sass." + opcode);
+      else
+        facts.measured(kernel.name + ".sass." + opcode, entry->at("sass").value(prefix, 0), 0);
+    }
+    for (const int size : this_chapter().sizes) {
+      const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, size);
+      const std::string name = fmt::format("{}.{}.", kernel.name, size);
+      give(name + "ms", run, "median_ms");
+      give(name + "tflops", run, "tflops", 2);
+      give(name + "gflops", run, "tflops", 0, 1000);
+      give(name + "cublas_tflops", run, "cublas_tflops", 1);
+      give(name + "ratio", run, "ratio", 3);
+      give(name + "ratio_low", run, "ratio_low", 3);
+      give(name + "ratio_high", run, "ratio_high", 3);
+      give(name + "percent_of_cublas", run, "ratio", 1, 100);
+    }
+  }
+}
+
+// --- Emission for the book ---------------------------------------------------------------------------------------
+std::ofstream open_for_writing(const std::filesystem::path& file) {
+  std::ofstream out(file);
+  if (!out) throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
+  return out;
+}
+
+void emit_facts(const Facts& facts, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "facts.tsv");
+  for (const auto& fact : facts.all()) out << fact.key << '\t' << fact.kind << '\t' << fact.text << '\n';
+}
+
+// Beside a source line: what one warp-wide execution of it costs.
+void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "lines.tsv");
+  for (const CountedKernel& k : kernels)
+    for (const simt::Site& s : k.counts.sites) {
+      const double requests = double(s.requests);
+      out << k.kernel.name << '\t' << s.line << '\t'
+          << (s.space == simt::Space::global
+                  ? fmt::format("{} sectors", format_number(double(s.sectors) / requests))
+                  : fmt::format("{} wavefronts", format_number(double(s.wavefronts) / requests)))
+          << '\t' << format_number(requests) << '\n';
+    }
+}
+
+void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto samples = open_for_writing(directory / "samples.tsv");
+  auto touches = open_for_writing(directory / "touches.tsv");
+  for (const CountedKernel& k : kernels) {
+    const std::map<std::string, int> ld{{"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad},
+                                        {"C", k.problem.N + k.problem.pad}};
+    for (const simt::Sample& sample : k.counts.samples) {
+      const simt::Site& s = k.counts.sites[sample.site];
+      for (int lane = 0; lane < 32; ++lane) {
+        if (sample.byte_offset[lane] < 0) continue;
+        samples << k.kernel.name << '\t' << tag_of(s) << '\t' << simt::name_of(s.space) << '\t' << s.array << '\t'
+                << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\n';
+      }
+    }
+    std::map<std::string, bool> seen;
+    for (const simt::Touch& t : k.counts.touches) {
+      if (ld.count(t.array) == 0) continue;
+      const std::int64_t element = t.byte_offset / 4;
+      const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, t.array,
+                                           element / ld.at(t.array), element % ld.at(t.array));
+      if (seen.emplace(line, true).second) touches << line;
+    }
+  }
+}
+
+void print_lines(const std::vector<CountedKernel>& kernels) {
+  const auto lines = source_lines();
+  for (const CountedKernel& k : kernels) {
+    std::map<int, std::string> notes;
+    for (const simt::Site& s : k.counts.sites)
+      notes[s.line] += fmt::format("{}{} {} {}: {} requests, {} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
+                                   simt::name_of(s.space), s.array, format_number(double(s.requests)),
+                                   format_number(double(s.space == simt::Space::global ? s.sectors : s.wavefronts)),
+                                   s.space == simt::Space::global ? "sectors" : "wavefronts");
+    fmt::print("\nCounted: {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
+               chapter_source().filename().string());
+    for (const auto& [line, note] : notes) fmt::print("{:5} | {}\n      |   {}\n", line, lines.at(std::size_t(line - 1)), note);
+  }
+}
+
+int check_records() {
+  const std::string own = fingerprint(chapter_source());
+  int stale = 0;
+  for (const Record& record : load_records(chapter_directory())) {
+    if (record["fingerprint"] == own) continue;
+    ++stale;
+    fmt::print(stderr, "chapter{:02}: the record of {} is of other code (fingerprint {}, the source has {}): run ./tile bench there\n",
+               this_chapter().number, record["gpu"].get<std::string>(), record["fingerprint"].get<std::string>(), own);
+  }
+  return stale == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
+  Operands operands(c);
+  auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
+  if (counts.size() != 1) throw std::logic_error("count expects a launcher that starts one kernel");
+  simt::require_all_written(operands.allocation_of_C());
+  const Verdict verdict = compare(operands, c, operands.download_C());
+  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
+  return counts.front();
+}
+
+const simt::Site& site(const simt::Counts& counts, const std::string& tag) {
+  const simt::Site* found = nullptr;
+  for (const simt::Site& s : counts.sites) {
+    const auto it = tags().find(s.line);
+    if (it == tags().end() || it->second != tag) continue;
+    if (found != nullptr) throw std::out_of_range("more than one access site is tagged " + tag);
+    found = &s;
+  }
+  if (found == nullptr) throw std::out_of_range("no access site is tagged " + tag);
+  return *found;
+}
+
+double freivalds_deviation(Launcher, const Case&) {
+  throw std::logic_error("freivalds_deviation runs on a GPU; on the model use check()");
+}
+
+int run_chapter(const Options& options) {
+  const Chapter& chapter = this_chapter();
+  if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
+  if (options.check_records) return check_records();
+  if (!options.add_counters.empty() || !options.add_sass.empty()) {
+    const auto& files = options.add_counters.empty() ? options.add_sass : options.add_counters;
+    Record record = load_record(files[0]);
+    options.add_counters.empty() ? add_sass(record, files[1]) : add_counters(record, files[1]);
+    save_record(files[0], record);
+    return 0;
+  }
+
+  const bool emitting = !options.emit.empty();
+  const Case problem = options.problem.value_or(chapter.counted);
+  std::vector<CountedKernel> kernels;
+  if (!chapter.kernels.empty()) require_countable(problem);
+  const auto chosen = chosen_kernels(options);
+  if (options.once) {
+    Operands operands(problem);
+    for (const Kernel& kernel : chosen) kernel.launch(operands.gemm());
+    return 0;
+  }
+  if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
+  simt::Trace trace;
+  trace.keep_touches = emitting;
+  trace.sample_block = {1, 1, 0};
+  for (const Kernel& kernel : chosen) {
+    if (!emitting) std::fflush(stdout);
+    kernels.push_back({kernel, problem, count(kernel.launch, problem, trace)});
+  }
+
+  std::vector<Record> records = load_records(chapter_directory());
+  const std::size_t recorded = records.size();
+  if (!options.record.empty()) {
+    records.push_back(load_record(options.record));
+    std::filesystem::remove(options.record);
+  }
+
+  std::vector<Table> tables;
+  for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
+  if (!kernels.empty()) {
+    for (const int size : chapter.sizes)
+      if (size == chapter.sizes.back()) tables.push_back(table_of_ceilings(kernels, records, size));
+    tables.push_back(table_of_counters(kernels, records));
+  }
+  if (!chapter.rates.empty()) {
+    Table rates{"rates", "Rates of the GPU", {"rate"}, {}};
+    for (const Record& record : records) rates.header.push_back(record["gpu"].get<std::string>() + ", " + record["date"].get<std::string>());
+    for (const std::string& name : chapter.rates) {
+      std::vector<std::string> row{name};
+      for (const Record& record : records)
+        row.push_back(record["rates"].contains(name) ? format_number(record["rates"][name].get<double>()) : "not yet measured");
+      rates.rows.push_back(row);
+    }
+    tables.push_back(rates);
+  }
+  if (!chapter.kernels.empty()) {
+    if (records.empty())
+      tables.push_back({"measured", "Measured: not yet, on any GPU", {"kernel", "TFLOP/s"}, {}});
+    for (std::size_t i = 0; i < records.size(); ++i)
+      tables.push_back(table_of_runs(chosen, records[i], i == 0 ? "measured" : "measured-" + std::to_string(i),
+                                     i < recorded ? "Measured (recorded)" : "Measured (just now)"));
+  }
+
+  if (!emitting) {
+    for (const Table& table : tables) table.print();
+    if (options.lines) print_lines(kernels);
+    double seconds = 0, accesses = 0;
+    for (const CountedKernel& k : kernels) {
+      seconds += k.counts.seconds;
+      for (const auto& s : k.counts.sites) accesses += double(s.accesses);
+    }
+    if (seconds > 0)
+      fmt::print("\nmodel: {} traced accesses in {:.2f} s, {:.1f} million/s on {} host threads\n", format_number(accesses),
+                 seconds, accesses / seconds * 1e-6, simt::host_threads());
+    return 0;
+  }
+
+  Facts facts;
+  if (chapter.predict != nullptr) chapter.predict(facts);
+  const Rates rates = reference_rates();
+  for (const CountedKernel& k : kernels) {
+    add_counted_facts(facts, k);
+    for (const int size : chapter.sizes) add_ceiling_facts(facts, k, size, rates);
+  }
+  facts.counted("problem", problem.M);
+  add_measured_facts(facts, records.empty() ? nullptr : &records.front());
+  std::filesystem::create_directories(options.emit);
+  emit_facts(facts, options.emit);
+  emit_lines(kernels, options.emit);
+  emit_traces(kernels, options.emit);
+  for (const Table& table : tables) table.write(options.emit / ("table-" + table.name + ".tsv"));
+  return 0;
+}
+
+}  // namespace tile

@@ -1,0 +1,22 @@
+// A table once, for the terminal and for the book.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tile {
+
+struct Table {
+  std::string name;     ///< how the prose asks for it
+  std::string caption;  ///< one line
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+
+  /// Prints with columns aligned: text to the left, numbers to the right.
+  void print() const;
+  /// Writes caption, header and rows as tab-separated lines.
+  void write(const std::filesystem::path& file) const;
+};
+
+}  // namespace tile

@@ -1,0 +1,39 @@
+# A chapter: its programs and its tests.
+
+# Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, where chapterNN is for the
+# GPU), and the tests chapterNN.<case>, chapterNN.gpu.<case>, .listings, .numbers and .breaks.
+function(tile_add_chapter source)
+  get_filename_component(name ${source} NAME_WE)
+  get_filename_component(directory ${PROJECT_SOURCE_DIR}/${source} DIRECTORY)
+  set_property(GLOBAL APPEND PROPERTY TILE_CHAPTERS ${name})
+  set_property(GLOBAL PROPERTY TILE_DIRECTORY_${name} ${directory})
+
+  # Where the source lies, as a file of its own: the chapter itself need not know.
+  set(location ${PROJECT_BINARY_DIR}/model-sources/${name}-location.cpp)
+  file(CONFIGURE OUTPUT ${location} CONTENT [[
+#include "common/report/options.hpp"
+std::filesystem::path tile::chapter_source() { return "@PROJECT_SOURCE_DIR@/@source@"; }
+std::filesystem::path tile::chapter_directory() { return chapter_source().parent_path(); }
+]] @ONLY)
+
+  if(TILE_CUDA)
+    set(model_program ${name}-model)
+    add_executable(${name} ${source} ${location})
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+    target_link_libraries(${name} PRIVATE tile_on_gpu)
+    set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES ${TILE_CUDA_ARCHITECTURE})
+  else()
+    set(model_program ${name})
+  endif()
+  tile_add_model_program(${model_program} ${name} ${PROJECT_SOURCE_DIR}/${source})
+  target_sources(${model_program} PRIVATE ${location})
+  set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
+
+  # The program itself knows its test cases; ask it once built.
+  set(tests ${PROJECT_BINARY_DIR}/tests/${name}.cmake)
+  add_custom_command(TARGET ${model_program} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${model_program}> -DNAME=${name}
+      -DRUN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name} -DOUTPUT=${tests} -P ${PROJECT_SOURCE_DIR}/ctest/discover.cmake
+    VERBATIM)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
+endfunction()
