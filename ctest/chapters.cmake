@@ -20,13 +20,14 @@ std::filesystem::path tile::chapter_directory() { return chapter_source().parent
     set(model_program ${name}-model)
     add_executable(${name} ${source} ${location})
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
-    target_link_libraries(${name} PRIVATE tile_on_gpu)
+    target_link_libraries(${name} PRIVATE tile_main tile_on_gpu)
     set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES ${TILE_CUDA_ARCHITECTURE})
   else()
     set(model_program ${name})
   endif()
   tile_add_model_program(${model_program} ${name} ${PROJECT_SOURCE_DIR}/${source})
   target_sources(${model_program} PRIVATE ${location})
+  target_link_libraries(${model_program} PRIVATE tile_main)
   set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
 
   # The program itself knows its test cases; ask it once built.

@@ -220,6 +220,8 @@ SIMT_INLINE T atomicCAS(T* address, T expected, T value) {
 
 template <class T>
 SIMT_INLINE T __ldg(const T* address) { return *address; }
+template <class T>
+SIMT_INLINE T __ldcg(const T* address) { return *address; }  // past L1: the model has no cache to bypass
 SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 template <class T>
 constexpr T min(T a, T b) { return b < a ? b : a; }

@@ -173,7 +173,7 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv) {
     std::map<std::string, std::string> row;
     for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields[i];
     Record* kernel = kernel_named(record, row["Kernel Name"]);
-    if (kernel == nullptr) continue;
+    if (kernel == nullptr) kernel = &record["other_kernels"][row["Kernel Name"]];
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i].find("__") == std::string::npos) continue;
       std::string digits = fields[i];

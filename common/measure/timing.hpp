@@ -3,9 +3,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/measure/record.hpp"
 
 namespace tile {
 
@@ -25,18 +25,6 @@ Spread time_ms(const std::function<void(int repetition)>& work, int repetitions 
 enum class CublasMode { fp32, tf32, bf16 };
 /// TFLOP/s of cublasGemmEx on cubes of `size`: inputs of full entropy, buffers rotated past the L2, 32 MiB workspace.
 Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
-
-/// One run for a record: checks the kernel, then times it and cuBLAS in turn, `repetitions` times each, on random
-/// inputs in buffers rotated past the L2. Throws std::runtime_error when the kernel's result is wrong.
-Record time_against_cublas(Launcher launcher, const Case& c, int repetitions = 20);
-
-/// What the compiler and the driver say of a kernel: registers, spills, shared memory, resident blocks per SM.
-Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
-
-/// The head of a record: GPU, driver, CUDA, date, SM count, clocks.
-Record describe_gpu();
-/// Clocks, power and temperature now, as nvidia-smi reports them.
-Record clocks_now();
 
 /// Freivalds' check in float64 on the GPU: with a random vector x of -1 and 1, C x must equal
 /// alpha A (B x) + beta C0 x. `before` is C before the run (ldc elements a row) and may be null when beta is 0.

@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "common/measure/bench.hpp"
 #include "common/measure/timing.hpp"
 
 namespace tile {
@@ -29,7 +30,7 @@ void check(cublasStatus_t status, const char* what) {
 template <class T>
 class Buffer {
  public:
-  explicit Buffer(std::size_t count) { check(cudaMalloc(&data_, count * sizeof(T)), "cudaMalloc"); }
+  explicit Buffer(std::size_t count) { check(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)), "cudaMalloc"); }
   ~Buffer() { cudaFree(data_); }
   Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   T* get() const { return data_; }

@@ -70,6 +70,7 @@ struct Chapter {
   std::vector<int> sizes;                  ///< cubes that ./tile bench times
   void (*predict)(Facts&) = nullptr;       ///< the prose's arithmetic
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
+  void (*profile)() = nullptr;             ///< GPU only: run once under a profiler, besides the kernels
   std::vector<std::string> rates{};        ///< the names measure_rates gives, so that the prose can be checked without one
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/cuda/machine.hpp"
+#include "common/measure/bench.hpp"
 #include "common/measure/timing.hpp"
 #include "common/report/options.hpp"
 
@@ -61,11 +62,12 @@ double freivalds_deviation(Launcher launcher, const Case& c) {
 int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (options.once) {
-    Operands operands(chapter.counted);
-    for (const Kernel& kernel : chapter.kernels) {
-      kernel.launch(operands.gemm());
+    if (!chapter.kernels.empty()) {
+      Operands operands(chapter.counted);
+      for (const Kernel& kernel : chapter.kernels) kernel.launch(operands.gemm());
       machine::synchronize();
     }
+    if (chapter.profile != nullptr) chapter.profile();
     return 0;
   }
   if (options.bench) {

@@ -1,0 +1,314 @@
+// Tile by Tile, chapter 00: the machine and the measure.
+//
+// Question: how fast could a matrix multiply be on this GPU, and how do we know how fast it is?
+// Idea: one small kernel per resource, each of which keeps that resource busy and nothing else. Their rates are the
+// roof over everything that follows. cuBLAS is the yardstick beside it.
+//
+// Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
+#include "common/report/chapter.hpp"
+#if TILE_ON_GPU
+#include "common/measure/timing.hpp"
+#endif
+
+namespace {
+
+// [snippet config]
+struct Config {
+  static constexpr int NUM_THREADS = 1024;
+  static constexpr int CHAINS = 8;        // independent FMAs in flight per thread
+  static constexpr int TABLE = 1024;      // words of shared memory that a block reads over and over
+  static constexpr int LINES = 32;        // 128-byte lines of a block's table for L1
+  static constexpr int LINE_WORDS = 32;   // 4-byte words in a line
+  static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
+  static_assert(TABLE % NUM_THREADS == 0, "each thread fills the same number of words");
+  static_assert(LINES == 32, "one line for every lane of a warp");
+};
+// [/snippet config]
+
+// [snippet ffma]
+// Nothing but FFMA: CHAINS independent chains a thread hide the latency of each other.
+__global__ void ffma_peak(float* out, float factor, float summand, int rounds) {
+  float acc[Config::CHAINS];
+  for (int i = 0; i < Config::CHAINS; ++i) acc[i] = float(threadIdx.x + i);
+#pragma unroll 16
+  for (int round = 0; round < rounds; ++round)
+#pragma unroll
+    for (int i = 0; i < Config::CHAINS; ++i) acc[i] = acc[i] * factor + summand;
+  float sum = 0;
+  for (int i = 0; i < Config::CHAINS; ++i) sum += acc[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+// [/snippet ffma]
+
+// [snippet copy]
+// Every byte once in, once out, sixteen at a time.
+__global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const float4 value = in[i];  //@ load-copy
+    out[i] = value;              //@ store-copy
+  }
+}
+// [/snippet copy]
+
+// [snippet l2]
+// Every block reads the whole buffer, past L1, each from another starting point.
+__global__ void l2_read(const float4* in, float* out, int count) {
+  float sum = 0;
+  const int start = int((long long)count * blockIdx.x / gridDim.x) / int(blockDim.x) * int(blockDim.x);
+#pragma unroll 8
+  for (int step = threadIdx.x; step < count; step += blockDim.x) {
+    const int at = start + step;
+    const float4 value = __ldcg(&in[at < count ? at : at - count]);  //@ load-l2
+    sum += value.x + value.y + value.z + value.w;
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+// [/snippet l2]
+
+// [snippet shared]
+// One word a lane, neighbouring words: one wavefront a request.
+__global__ void shared_read(float* out, int rounds) {
+  __shared__ float table[Config::TABLE];
+  for (int i = threadIdx.x; i < Config::TABLE; i += blockDim.x) table[i] = float(i % 7);
+  __syncthreads();  // a thread reads words that others wrote
+  float sum = 0;
+  int at = threadIdx.x;
+#pragma unroll 16
+  for (int round = 0; round < rounds; ++round) {
+    sum += table[at];  //@ load-table
+    at = (at + 32) % Config::TABLE;
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+// [/snippet shared]
+
+// [snippet lines]
+// Each lane reads from a line of its own, always the same 32 lines a block: L1 hits, 32 lines a request.
+__global__ void l1_lines(const float* in, float* out, int rounds) {
+  const int lane = threadIdx.x % 32;
+  const float* line = in + (blockIdx.x % 32) * Config::LINES * Config::LINE_WORDS + lane * Config::LINE_WORDS;
+  float sum = 0;
+  int at = threadIdx.x / 32 % Config::LINE_WORDS;
+#pragma unroll 16
+  for (int round = 0; round < rounds; ++round) {
+    sum += line[at];  //@ load-lines
+    at = (at + 1) % Config::LINE_WORDS;
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+// [/snippet lines]
+
+const std::vector<std::string> rate_names{
+    "sm_clock_ghz",       "ffma_tflops",        "dram_copy_gbs",      "l2_read_gbs",
+    "shared_read_gbs",    "shared_wavefronts_per_cycle", "l1_lines_per_cycle",
+    "cublas_fp32_1024",   "cublas_fp32_2048",   "cublas_fp32_4096",   "cublas_fp32_8192",
+    "cublas_tf32_1024",   "cublas_tf32_2048",   "cublas_tf32_4096",   "cublas_tf32_8192",
+    "cublas_bf16_1024",   "cublas_bf16_2048",   "cublas_bf16_4096",   "cublas_bf16_8192"};
+
+#if TILE_ON_GPU
+// Keeps one warp a multiprocessor busy for a known number of the multiprocessor's own cycles.
+__global__ void spin(long long cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+}
+
+void measure_rates(tile::RateSink& sink) {
+  int sms = 0;
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  const std::size_t copy_bytes = std::size_t(1) << 30;
+  const std::size_t l2_bytes = std::size_t(16) << 20;
+  char *in, *out;
+  tile::cuda_check(cudaMalloc(&in, copy_bytes), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&out, copy_bytes), "cudaMalloc");
+  const std::vector<float> noise = tile::make_values(copy_bytes / 16, tile::Fill::random, 7);
+  for (int quarter = 0; quarter < 4; ++quarter)
+    tile::cuda_check(cudaMemcpy(in + quarter * copy_bytes / 4, noise.data(), copy_bytes / 4, cudaMemcpyHostToDevice), "fill");
+  auto* results = reinterpret_cast<float*>(out);
+
+  const dim3 block(Config::NUM_THREADS);
+  const dim3 resident(sms * 2);  // two blocks of 1024 threads fill a multiprocessor
+  const double warps = double(resident.x) * Config::NUM_THREADS / 32;
+
+  const int rounds = 1 << 14;
+  const double ffma_ms =
+      tile::time_ms([&](int) { tile::launch(ffma_peak, resident, block, 0, results, 0.999f, 0.001f, rounds); }).median;
+  sink.rate("ffma_tflops", 2.0 * 32 * warps * Config::CHAINS * rounds / ffma_ms * 1e-9);
+
+  // Right after the hottest kernel: the clock that arithmetic runs at.
+  const long long cycles = 20'000'000;
+  const double clock_hz = cycles / tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5).median * 1e3;
+  sink.rate("sm_clock_ghz", clock_hz * 1e-9);
+
+  const double copy_ms = tile::time_ms([&](int) {
+                           tile::launch(dram_copy, dim3(sms * 16), dim3(512), 0, reinterpret_cast<const float4*>(in),
+                                        reinterpret_cast<float4*>(out), copy_bytes / 16);
+                         }).median;
+  sink.rate("dram_copy_gbs", 2.0 * copy_bytes / copy_ms * 1e-6);
+
+  const double l2_ms = tile::time_ms([&](int) {
+                         tile::launch(l2_read, resident, block, 0, reinterpret_cast<const float4*>(in), results,
+                                      int(l2_bytes / 16));
+                       }).median;
+  sink.rate("l2_read_gbs", double(l2_bytes) * resident.x / l2_ms * 1e-6);
+
+  const double shared_ms = tile::time_ms([&](int) { tile::launch(shared_read, resident, block, 0, results, rounds); }).median;
+  sink.rate("shared_read_gbs", 128.0 * warps * rounds / shared_ms * 1e-6);
+  sink.rate("shared_wavefronts_per_cycle", warps * rounds / sms / (shared_ms * 1e-3 * clock_hz));
+
+  const int line_rounds = 1 << 11;
+  const double line_ms = tile::time_ms([&](int) {
+                           tile::launch(l1_lines, resident, block, 0, reinterpret_cast<const float*>(in), results, line_rounds);
+                         }).median;
+  sink.rate("l1_lines_per_cycle", 32.0 * warps * line_rounds / sms / (line_ms * 1e-3 * clock_hz));
+  cudaFree(in);
+  cudaFree(out);
+
+  for (const int size : {1024, 2048, 4096, 8192}) {
+    sink.rate("cublas_fp32_" + std::to_string(size), tile::cublas_tflops(size, tile::CublasMode::fp32).median);
+    sink.rate("cublas_tf32_" + std::to_string(size), tile::cublas_tflops(size, tile::CublasMode::tf32).median);
+    sink.rate("cublas_bf16_" + std::to_string(size), tile::cublas_tflops(size, tile::CublasMode::bf16).median);
+  }
+}
+
+// For a profiler: which kernel does cuBLAS choose?
+void profile_cublas() { tile::cublas_tflops(4096, tile::CublasMode::fp32, 1); }
+#else
+constexpr void (*measure_rates)(tile::RateSink&) = nullptr;
+constexpr void (*profile_cublas)() = nullptr;
+#endif
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const double n = 4092;
+  const double flops = 2 * n * n * n + n * n, read = 3 * n * n * 4, written = n * n * 4;
+  const tile::GpuSpec& a6000 = tile::rtx_a6000;
+  facts.predicted("4092.gflop", flops * 1e-9, 0);
+  facts.predicted("4092.read_mb", read * 1e-6, 0);
+  facts.predicted("4092.written_mb", written * 1e-6, 0);
+  facts.predicted("4092.intensity", flops / (read + written), 0);
+  facts.predicted("a6000.peak_tflops", a6000.peak_tflops(), 1);
+  facts.predicted("a6000.dram_gbs", a6000.dram_gbs, 0);
+  facts.predicted("a6000.arithmetic_ms", flops / a6000.peak_tflops() * 1e-9, 2);
+  facts.predicted("a6000.memory_ms", (read + written) / a6000.dram_gbs * 1e-6, 2);
+  facts.predicted("a6000.times", flops / a6000.peak_tflops() * 1e-9 / ((read + written) / a6000.dram_gbs * 1e-6), 0);
+  for (const auto& [key, gpu] : {std::pair{"a6000", tile::rtx_a6000}, {"laptop", tile::rtx_5060_laptop},
+                                 {"h100", tile::h100}, {"h200", tile::h200}}) {
+    facts.predicted(std::string(key) + ".ridge", gpu.ridge(), 1);
+    facts.predicted(std::string(key) + ".peak", gpu.peak_tflops(), 1);
+    facts.predicted(std::string(key) + ".bandwidth", gpu.dram_gbs, 0);
+  }
+  const tile::GpuSpec& gpu = tile::h200;
+  const double h200_flops = 2.0 * 4096 * 4096 * 4096, h200_bytes = 3.0 * 4096 * 4096 * 4;
+  facts.predicted("h200.arithmetic_ms", h200_flops / gpu.peak_tflops() * 1e-9, 2);
+  facts.predicted("h200.memory_ms", h200_bytes / gpu.dram_gbs * 1e-6, 3);
+  facts.predicted("h200.intensity", h200_flops / h200_bytes, 0);
+  facts.predicted("h200.shared_gbs", gpu.sms * gpu.clock_ghz * 128, 0);
+  facts.predicted("h200.lanes", gpu.sms * gpu.fma_lanes);
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
+             .predict = predict, .measure_rates = measure_rates, .profile = profile_cublas, .rates = rate_names)
+
+namespace {
+
+// Device memory for one test, filled with 0, 1, 2, ...
+struct Array {
+  Array(std::size_t count, const char* name)
+      : size(count), data(static_cast<float*>(tile::machine::allocate(count * sizeof(float), sizeof(float), name))) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = float(i);
+    tile::machine::copy_to_device(data, values.data(), count * sizeof(float));
+  }
+  ~Array() { tile::machine::release(data); }
+  Array(const Array&) = delete;
+  std::vector<float> download() const {
+    std::vector<float> values(size);
+    tile::machine::copy_to_host(values.data(), data, size * sizeof(float));
+    return values;
+  }
+  float4* quads() const { return reinterpret_cast<float4*>(data); }
+  std::size_t size;
+  float* data;
+};
+
+}  // namespace
+
+TEST_CASE("the copy copies") {
+  const Array in(4096, "in"), out(4096, "out");
+  const std::vector<float> zeros(4096);
+  tile::machine::copy_to_device(out.data, zeros.data(), 4096 * sizeof(float));
+  tile::launch(dram_copy, dim3(3), dim3(64), 0, in.quads(), out.quads(), std::size_t(1024));
+  CHECK(out.download() == in.download());
+}
+
+TEST_CASE("every block of the L2 kernel reads the whole buffer") {
+  const Array in(4 * 256, "in"), out(4 * 64, "out");
+  tile::launch(l2_read, dim3(4), dim3(64), 0, in.quads(), out.data, 256);
+  const auto sums = out.download();
+  const double whole = 1024.0 * 1023 / 2;
+  for (int block = 0; block < 4; ++block) {
+    double sum = 0;
+    for (int thread = 0; thread < 64; ++thread) sum += sums[std::size_t(block * 64 + thread)];
+    CHECK(sum == whole);
+  }
+}
+
+TEST_CASE("the FFMA chains compute what they say") {
+  const Array out(64, "out");
+  tile::launch(ffma_peak, dim3(1), dim3(64), 0, out.data, 2.0f, 1.0f, 3);
+  const auto sums = out.download();
+  // x -> 2x + 1, three times, from t .. t+7: 8 (8t + 28) + 8 * 7
+  for (int t = 0; t < 64; ++t) CHECK(sums[std::size_t(t)] == 8.0f * (8 * t + 28) + 56);
+}
+
+TEST_CASE("the shared-memory kernel reads its table") {
+  const Array out(1024, "out");
+  tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 32);
+  float first = 0;
+  for (int i = 0; i < 1024; i += 32) first += float(i % 7);
+  CHECK(out.download()[0] == first);
+}
+
+TEST_CASE("a 4092 GEMM costs 137 GFLOP and is compute-bound on paper") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("4092.gflop") == doctest::Approx(137.0).epsilon(0.005));
+  CHECK(facts.value("4092.read_mb") == doctest::Approx(201).epsilon(0.005));
+  CHECK(facts.value("4092.written_mb") == doctest::Approx(67).epsilon(0.005));
+  CHECK(facts.value("a6000.arithmetic_ms") == doctest::Approx(4.5).epsilon(0.02));
+  CHECK(facts.value("a6000.memory_ms") == doctest::Approx(0.34).epsilon(0.03));
+  CHECK(facts.value("a6000.times") > 10);
+}
+
+TEST_CASE("ridge points") {
+  CHECK(tile::rtx_a6000.ridge() == doctest::Approx(39).epsilon(0.01));
+  CHECK(tile::rtx_5060_laptop.ridge() == doctest::Approx(25).epsilon(0.01));
+  CHECK(tile::h200.peak_tflops() == doctest::Approx(66.9).epsilon(0.001));
+  CHECK(tile::h100.ridge() > tile::h200.ridge());  // same arithmetic, slower memory
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("model")) {
+  const Array in(32 * 1024, "in"), out(2048, "out");
+  const auto counts_of = [&](auto&& run) { return simt::trace(run).front(); };
+
+  const auto lines = counts_of([&] { tile::launch(l1_lines, dim3(2), dim3(1024), 0, in.data, out.data, 8); });
+  const auto& line = tile::site(lines, "load-lines");
+  CHECK(line.requests == 2u * 32 * 8);
+  CHECK(line.lines == 32 * line.requests);
+
+  const auto shared = counts_of([&] { tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 8); });
+  const auto& word = tile::site(shared, "load-table");
+  CHECK(word.wavefronts == word.requests);
+
+  const auto copy = counts_of([&] {
+    tile::launch(dram_copy, dim3(2), dim3(64), 0, in.quads(), out.quads(), std::size_t(512));
+  });
+  CHECK(tile::site(copy, "load-copy").sectors == 512 * 16 / 32);
+  CHECK(tile::site(copy, "load-copy").width == 16);
+}
+#endif
