@@ -16,11 +16,11 @@ namespace {
 struct Config {
   static constexpr int NUM_THREADS = 1024;
   static constexpr int CHAINS = 8;        // independent FMAs in flight per thread
-  static constexpr int TABLE = 1024;      // words of shared memory that a block reads over and over
+  static constexpr int TABLE = 1024;      // words in each half of a block's table in shared memory
   static constexpr int LINES = 32;        // 128-byte lines of a block's table for L1
   static constexpr int LINE_WORDS = 32;   // 4-byte words in a line
   static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
-  static_assert(TABLE % NUM_THREADS == 0, "each thread fills the same number of words");
+  static_assert(TABLE % 32 == 0, "a warp reads 32 neighbouring words at a time");
   static_assert(LINES == 32, "one line for every lane of a warp");
 };
 // [/snippet config]
@@ -52,10 +52,12 @@ __global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
 // [/snippet copy]
 
 // [snippet l2]
-// Every block reads the whole buffer, past L1, each from another starting point.
-__global__ void l2_read(const float4* in, float* out, int count) {
+// Every block reads the whole buffer, past L1. Blocks start at different places, `apart` blocks' shares apart: with
+// 1, neighbouring multiprocessors follow each other closely; with a larger one they read unrelated lines.
+__global__ void l2_read(const float4* in, float* out, int count, int apart) {
   float sum = 0;
-  const int start = int((long long)count * blockIdx.x / gridDim.x) / int(blockDim.x) * int(blockDim.x);
+  const int share = int(blockIdx.x * apart % gridDim.x);
+  const int start = int((long long)count * share / gridDim.x) / int(blockDim.x) * int(blockDim.x);
 #pragma unroll 8
   for (int step = threadIdx.x; step < count; step += blockDim.x) {
     const int at = start + step;
@@ -67,17 +69,18 @@ __global__ void l2_read(const float4* in, float* out, int count) {
 // [/snippet l2]
 
 // [snippet shared]
-// One word a lane, neighbouring words: one wavefront a request.
+// One word a lane, neighbouring words: one wavefront a request. The two halves of the table alternate, so that the
+// compiler cannot keep a word.
 __global__ void shared_read(float* out, int rounds) {
-  __shared__ float table[Config::TABLE];
-  for (int i = threadIdx.x; i < Config::TABLE; i += blockDim.x) table[i] = float(i % 7);
+  __shared__ float table[2 * Config::TABLE];
+  for (int i = threadIdx.x; i < 2 * Config::TABLE; i += blockDim.x) table[i] = float(i % 7);
   __syncthreads();  // a thread reads words that others wrote
   float sum = 0;
-  int at = threadIdx.x;
-#pragma unroll 16
+  int half = 0;
   for (int round = 0; round < rounds; ++round) {
-    sum += table[at];  //@ load-table
-    at = (at + 32) % Config::TABLE;
+#pragma unroll
+    for (int i = 0; i < Config::TABLE; i += 32) sum += table[half + i + threadIdx.x % 32];  //@ load-table
+    half ^= Config::TABLE;
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
@@ -101,7 +104,7 @@ __global__ void l1_lines(const float* in, float* out, int rounds) {
 
 const std::vector<std::string> rate_names{
     "sm_clock_ghz",       "ffma_tflops",        "dram_copy_gbs",      "l2_read_gbs",
-    "shared_read_gbs",    "shared_wavefronts_per_cycle", "l1_lines_per_cycle",
+    "l2_read_apart_gbs",  "shared_read_gbs",    "shared_wavefronts_per_cycle", "l1_lines_per_cycle",
     "cublas_fp32_1024",   "cublas_fp32_2048",   "cublas_fp32_4096",   "cublas_fp32_8192",
     "cublas_tf32_1024",   "cublas_tf32_2048",   "cublas_tf32_4096",   "cublas_tf32_8192",
     "cublas_bf16_1024",   "cublas_bf16_2048",   "cublas_bf16_4096",   "cublas_bf16_8192"};
@@ -147,15 +150,20 @@ void measure_rates(tile::RateSink& sink) {
                          }).median;
   sink.rate("dram_copy_gbs", 2.0 * copy_bytes / copy_ms * 1e-6);
 
-  const double l2_ms = tile::time_ms([&](int) {
-                         tile::launch(l2_read, resident, block, 0, reinterpret_cast<const float4*>(in), results,
-                                      int(l2_bytes / 16));
-                       }).median;
-  sink.rate("l2_read_gbs", double(l2_bytes) * resident.x / l2_ms * 1e-6);
+  for (const auto& [name, apart] : {std::pair{"l2_read_gbs", 1}, {"l2_read_apart_gbs", 37}}) {
+    const double ms = tile::time_ms([&, apart = apart](int) {
+                        tile::launch(l2_read, resident, block, 0, reinterpret_cast<const float4*>(in), results,
+                                     int(l2_bytes / 16), apart);
+                      }).median;
+    sink.rate(name, double(l2_bytes) * resident.x / ms * 1e-6);
+  }
 
-  const double shared_ms = tile::time_ms([&](int) { tile::launch(shared_read, resident, block, 0, results, rounds); }).median;
-  sink.rate("shared_read_gbs", 128.0 * warps * rounds / shared_ms * 1e-6);
-  sink.rate("shared_wavefronts_per_cycle", warps * rounds / sms / (shared_ms * 1e-3 * clock_hz));
+  const int table_rounds = 1 << 10;
+  const double requests = warps * table_rounds * Config::TABLE / 32;
+  const double shared_ms =
+      tile::time_ms([&](int) { tile::launch(shared_read, resident, block, 0, results, table_rounds); }).median;
+  sink.rate("shared_read_gbs", 128 * requests / shared_ms * 1e-6);
+  sink.rate("shared_wavefronts_per_cycle", requests / sms / (shared_ms * 1e-3 * clock_hz));
 
   const int line_rounds = 1 << 11;
   const double line_ms = tile::time_ms([&](int) {
@@ -172,11 +180,20 @@ void measure_rates(tile::RateSink& sink) {
   }
 }
 
-// For a profiler: which kernel does cuBLAS choose?
-void profile_cublas() { tile::cublas_tflops(4096, tile::CublasMode::fp32, 1); }
+// For a profiler: which kernel does cuBLAS choose, and what do the L2 slices see of l2_read?
+void profile() {
+  tile::cublas_tflops(4096, tile::CublasMode::fp32, 1);
+  char* memory;
+  const std::size_t bytes = std::size_t(16) << 20;
+  tile::cuda_check(cudaMalloc(&memory, 2 * bytes), "cudaMalloc");
+  tile::launch(l2_read, dim3(264), dim3(Config::NUM_THREADS), 0, reinterpret_cast<const float4*>(memory),
+               reinterpret_cast<float*>(memory + bytes), int(bytes / 16), 1);
+  tile::cuda_check(cudaDeviceSynchronize(), "l2_read");
+  cudaFree(memory);
+}
 #else
 constexpr void (*measure_rates)(tile::RateSink&) = nullptr;
-constexpr void (*profile_cublas)() = nullptr;
+constexpr void (*profile)() = nullptr;
 #endif
 
 // The arithmetic of the prose.
@@ -211,7 +228,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
-             .predict = predict, .measure_rates = measure_rates, .profile = profile_cublas, .rates = rate_names)
+             .predict = predict, .measure_rates = measure_rates, .profile = profile, .rates = rate_names)
 
 namespace {
 
@@ -247,13 +264,15 @@ TEST_CASE("the copy copies") {
 
 TEST_CASE("every block of the L2 kernel reads the whole buffer") {
   const Array in(4 * 256, "in"), out(4 * 64, "out");
-  tile::launch(l2_read, dim3(4), dim3(64), 0, in.quads(), out.data, 256);
-  const auto sums = out.download();
   const double whole = 1024.0 * 1023 / 2;
-  for (int block = 0; block < 4; ++block) {
-    double sum = 0;
-    for (int thread = 0; thread < 64; ++thread) sum += sums[std::size_t(block * 64 + thread)];
-    CHECK(sum == whole);
+  for (const int apart : {1, 3}) {
+    tile::launch(l2_read, dim3(4), dim3(64), 0, in.quads(), out.data, 256, apart);
+    const auto sums = out.download();
+    for (int block = 0; block < 4; ++block) {
+      double sum = 0;
+      for (int thread = 0; thread < 64; ++thread) sum += sums[std::size_t(block * 64 + thread)];
+      CHECK(sum == whole);
+    }
   }
 }
 
@@ -267,9 +286,9 @@ TEST_CASE("the FFMA chains compute what they say") {
 
 TEST_CASE("the shared-memory kernel reads its table") {
   const Array out(1024, "out");
-  tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 32);
+  tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 2);
   float first = 0;
-  for (int i = 0; i < 1024; i += 32) first += float(i % 7);
+  for (int i = 0; i < 2048; i += 32) first += float(i % 7);
   CHECK(out.download()[0] == first);
 }
 

@@ -13,7 +13,7 @@ namespace {
 // [snippet config]
 struct Config {
   static constexpr int BM = 32;  // rows of C per block
-  static constexpr int BN = 32;  // columns of C per block
+  static constexpr int BN = 4;   // columns of C per block
   static constexpr int NUM_THREADS = BM * BN;
   static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
   static_assert(BM % 32 == 0, "a warp must lie within one column of the tile: the counts below assume it");
@@ -80,17 +80,15 @@ void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
   facts.predicted("ceiling.tflops", gpu.sms * gpu.clock_ghz * 1e9 * 64 / 33 * 1e-12, 3);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
-  const int edge = 4092 % Config::BM;
-  const int tiles = tile::ceil_div(4092, Config::BM);
-  const double threads = double(tiles) * tiles * Config::NUM_THREADS;
-  facts.predicted("quantisation.4092.edge", edge);
-  facts.predicted("quantisation.4092.idle", threads - n * n);
-  facts.predicted("quantisation.4092.idle_percent", 100 * (threads - n * n) / threads, 2);
-  const int tiles33 = tile::ceil_div(33, Config::BM);
-  facts.predicted("quantisation.33.idle", double(tiles33) * tiles33 * Config::NUM_THREADS - 33.0 * 33.0);
-  facts.predicted("quantisation.33.idle_percent",
-                  100 * (1 - 33.0 * 33.0 / (double(tiles33) * tiles33 * Config::NUM_THREADS)), 0);
-  const Position worked = result_of(2, 3, 5, 7);
+  // Tile quantisation: threads of the last tiles that find no element of C.
+  for (const int n_edge : {33, 4092}) {
+    const double tiles = double(tile::ceil_div(n_edge, Config::BM)) * tile::ceil_div(n_edge, Config::BN);
+    const double idle = tiles * Config::NUM_THREADS - double(n_edge) * n_edge;
+    const std::string key = "quantisation." + std::to_string(n_edge);
+    facts.predicted(key + ".idle", idle);
+    facts.predicted(key + ".idle_percent", 100 * idle / (tiles * Config::NUM_THREADS), 1);
+  }
+  const Position worked = result_of(2, 3, 5, 1);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);
 }
@@ -141,8 +139,8 @@ TEST_CASE("threads (0,0) and (0,1) share a row of A") {
   CHECK(first.col != second.col);
   CHECK(first.row != third.row);
   CHECK(first.col == third.col);
-  CHECK(result_of(2, 3, 5, 7).row == 69);
-  CHECK(result_of(2, 3, 5, 7).col == 103);
+  CHECK(result_of(2, 3, 5, 1).row == 69);
+  CHECK(result_of(2, 3, 5, 1).col == 13);
 }
 
 TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
@@ -171,10 +169,11 @@ TEST_CASE("nothing is reused: eight bytes a multiply-add" * doctest::test_suite(
 
 TEST_CASE("threads past the edge are idle" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_naive, {33, 33, 8});
-  CHECK(counts.grid.x * counts.grid.y == 4);
+  CHECK(counts.grid.x == 9);  // 33 columns in tiles of 4
+  CHECK(counts.grid.y == 2);  // 33 rows in tiles of 32
   CHECK(tile::site(counts, "store-C").accesses == 33 * 33);
   const auto launched = counts.grid.x * counts.grid.y * Config::NUM_THREADS;
-  CHECK(launched - tile::site(counts, "store-C").accesses == 3007);
+  CHECK(launched - tile::site(counts, "store-C").accesses == 9 * 2 * 128 - 33 * 33);
 }
 
 TEST_CASE("C is read only where beta asks for it" * doctest::test_suite("model")) {

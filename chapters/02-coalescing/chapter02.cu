@@ -4,7 +4,7 @@
 // element of C, so that a warp needs fewer?
 // Idea: let threadIdx.x run along a row of C. Neighbouring threads then read neighbouring elements of B, and one
 // 128-byte line serves the whole warp. The arithmetic is untouched.
-// Previous chapter: 01, the naive kernel. The difference is one line of result_of.
+// Previous chapter: 01, the naive kernel. The difference is one line of result_of, and a block of 32 x 32.
 //
 // Build, run, verify:   ./tile run 02      ctest --preset model -R chapter02
 #include "common/report/chapter.hpp"

@@ -35,6 +35,7 @@ constexpr __host__ __device__ Position position_of(int thread) { return {thread 
 // [/snippet maps]
 
 // [snippet kernel]
+template <bool EDGES>  // whether a tile may hang over the edge of a matrix
 __global__ void sgemm_shared(int M, int N, int K, float alpha,
                              const float* A, int lda,   // M x K
                              const float* B, int ldb,   // K x N
@@ -49,16 +50,20 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,
   const int col = blockIdx.x * BN + threadCol;
 
   // [snippet main-loop]
+  const float* nextA = A + std::size_t(row) * lda + threadCol;  // this thread's element of the next tile of A,
+  const float* nextB = B + std::size_t(threadRow) * ldb + col;  // and of B
   float acc = 0.0f;
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
-    const bool inA = row < M && bkIdx + threadCol < K;  // beyond the edge a tile holds zeros,
-    const bool inB = bkIdx + threadRow < K && col < N;  // which add nothing to the dot product
+    const bool inA = !EDGES || (row < M && bkIdx + threadCol < K);  // beyond the edge a tile holds zeros,
+    const bool inB = !EDGES || (bkIdx + threadRow < K && col < N);  // which add nothing to the dot product
     float a = 0.0f, b = 0.0f;
-    if (inA) a = A[std::size_t(row) * lda + bkIdx + threadCol];    //@ load-A
-    if (inB) b = B[std::size_t(bkIdx + threadRow) * ldb + col];    //@ load-B
-    As[threadRow * BK + threadCol] = a;                            //@ store-As
-    Bs[threadRow * BN + threadCol] = b;                            //@ store-Bs
+    if (inA) a = *nextA;                 //@ load-A
+    if (inB) b = *nextB;                 //@ load-B
+    As[threadRow * BK + threadCol] = a;  //@ store-As
+    Bs[threadRow * BN + threadCol] = b;  //@ store-Bs
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
     // [/snippet load]
     __syncthreads();  // a thread reads what 63 others wrote: nobody may start before all have stored
 
@@ -74,7 +79,7 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,
   // [/snippet main-loop]
 
   // [snippet epilogue]
-  if (row >= M || col >= N) return;  // only now: every thread had to load and to reach the barriers
+  if (EDGES && (row >= M || col >= N)) return;  // only now: every thread had to load and to reach the barriers
   float* c = &C[std::size_t(row) * ldc + col];
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C
@@ -87,8 +92,9 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,
 void launch_shared(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(sgemm_shared, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
-               g.beta, g.C, g.ldc);
+  const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
+  tile::launch(whole ? sgemm_shared<false> : sgemm_shared<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
+               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -130,7 +136,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
-             .kernels = {{"shared", "sgemm_shared", launch_shared, reinterpret_cast<const void*>(sgemm_shared),
+             .kernels = {{"shared", "sgemm_shared", launch_shared, reinterpret_cast<const void*>(sgemm_shared<false>),
                           Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 
@@ -190,6 +196,41 @@ TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
 }
 
 #if TILE_ON_MODEL
+// [snippet as-compiled]
+// The multiply loop as nvcc compiles it: four neighbouring elements of As come with one 16-byte load.
+__global__ void multiply_as_compiled(float* out) {
+  constexpr int BK = Config::BK, BN = Config::BN;
+  __shared__ float As[Config::BM * BK];
+  __shared__ float Bs[BK * BN];
+  const auto [threadRow, threadCol] = position_of(threadIdx.x);
+  As[threadRow * BK + threadCol] = Bs[threadRow * BN + threadCol] = 1.0f;
+  __syncthreads();  // as in sgemm_shared
+  float acc = 0.0f;
+  for (int dotIdx = 0; dotIdx < BK; dotIdx += 4) {
+    const float4 regM = reinterpret_cast<const float4*>(&As[threadRow * BK + dotIdx])[0];  //@ load-As-128
+    for (int i = 0; i < 4; ++i) {
+      const float regN = Bs[(dotIdx + i) * BN + threadCol];  //@ load-Bs-32
+      acc += (i == 0 ? regM.x : i == 1 ? regM.y : i == 2 ? regM.z : regM.w) * regN;
+    }
+  }
+  out[threadIdx.x] = acc;
+}
+// [/snippet as-compiled]
+
+TEST_CASE("with 16-byte loads of As a multiply-add costs one and a half wavefronts" * doctest::test_suite("model")) {
+  auto* out = static_cast<float*>(tile::machine::allocate(Config::NUM_THREADS * sizeof(float), sizeof(float), "out"));
+  const auto counts =
+      simt::trace([&] { tile::launch(multiply_as_compiled, dim3(1), dim3(Config::NUM_THREADS), 0, out); }).front();
+  const std::uint64_t fmas = std::uint64_t(Config::NUM_THREADS) / 32 * Config::BK;  // warp-wide
+  const auto& As = tile::site(counts, "load-As-128");
+  const auto& Bs = tile::site(counts, "load-Bs-32");
+  CHECK(As.width == 16);
+  CHECK(As.requests + Bs.requests == fmas * 5 / 4);
+  CHECK(As.wavefronts == 2 * As.requests);  // four quarter-warps want the same 16 bytes, merged two by two
+  CHECK(As.wavefronts + Bs.wavefronts == fmas * 3 / 2);
+  tile::machine::release(out);
+}
+
 TEST_CASE("two shared loads a multiply-add, one wavefront each" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_shared, counted);
   const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide

@@ -54,6 +54,13 @@ std::vector<std::string> split_csv(const std::string& line) {
   return fields;
 }
 
+// Of ncu's many columns: the sums, rates and ratios, and the registers.
+bool is_counter(const std::string& column) {
+  const std::string_view name = column;
+  return name.ends_with(".sum") || name.ends_with(".pct") || name.ends_with(".ratio") ||
+         name.ends_with(".per_cycle_active") || name == "launch__registers_per_thread";
+}
+
 // The kernel of the record that a compiled function belongs to: their function names agree up to the template
 // arguments, or the parameter list where there are none.
 Record* kernel_named(Record& record, const std::string& function) {
@@ -156,7 +163,7 @@ const Record* find_run(const Record& record, const std::string& kernel, int size
   return nullptr;
 }
 
-void add_counters(Record& record, const std::filesystem::path& ncu_csv) {
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {
   std::istringstream lines(read_text(ncu_csv));
   std::vector<std::string> names, units;
   for (std::string line; std::getline(lines, line);) {
@@ -175,11 +182,11 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv) {
     Record* kernel = kernel_named(record, row["Kernel Name"]);
     if (kernel == nullptr) kernel = &record["other_kernels"][row["Kernel Name"]];
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i].find("__") == std::string::npos) continue;
+      if (!is_counter(names[i]) || fields[i].empty()) continue;
       std::string digits = fields[i];
       digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
       try {
-        (*kernel)["counters"][names[i]] = std::stod(digits);
+        (*kernel)[group][names[i]] = std::stod(digits);
       } catch (const std::exception&) {
         throw RecordError(fmt::format("{}: {} of {} is not a number: {}", ncu_csv.string(), names[i],
                                       row["Kernel Name"], fields[i]));

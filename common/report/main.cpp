@@ -122,6 +122,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
   app.add_option("--record", o.record)->group("");
   app.add_option("--add-counters", o.add_counters)->expected(2)->group("");
+  app.add_option("--add-profile", o.add_profile)->expected(2)->group("");
   app.add_option("--add-sass", o.add_sass)->expected(2)->group("");
   try {
     app.parse(argc, argv);

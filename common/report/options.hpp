@@ -28,8 +28,9 @@ struct Options {
   std::filesystem::path out;            ///< where --bench writes its record
   std::filesystem::path emit;           ///< write what the book needs into this directory
   std::filesystem::path record;         ///< also show this record (made by a GPU program for its report)
-  std::vector<std::filesystem::path> add_counters;  ///< RECORD CSV: merge ncu counters
-  std::vector<std::filesystem::path> add_sass;      ///< RECORD FILE: merge instruction counts
+  // RECORD FILE pairs: merge what ncu (--once, --once --size N) and cuobjdump -sass printed into a record
+  std::vector<std::filesystem::path> add_counters, add_profile, add_sass;
+  bool merges() const { return !add_counters.empty() || !add_profile.empty() || !add_sass.empty(); }
 };
 
 /// Kernels chosen by --kernel, or all. Throws UsageError for an unknown name.

@@ -63,7 +63,7 @@ int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (options.once) {
     if (!chapter.kernels.empty()) {
-      Operands operands(chapter.counted);
+      Operands operands(options.problem.value_or(chapter.counted));
       for (const Kernel& kernel : chapter.kernels) kernel.launch(operands.gemm());
       machine::synchronize();
     }
@@ -78,19 +78,17 @@ int run_chapter(const Options& options) {
   }
   // Time now, then let the model program put counts, records and this run side by side.
   const auto temporary = std::filesystem::temp_directory_path() / fmt::format("chapter{:02}-{}.json", chapter.number, getpid());
-  std::vector<std::string> arguments;
-  if (!options.check_records && options.emit.empty() && options.add_counters.empty() && options.add_sass.empty()) {
+  if (!options.check_records && options.emit.empty() && !options.merges()) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
     save_record(temporary, measure(chosen_kernels(options), {c}, true));
-    arguments = {"--record", temporary.string()};
+    std::vector<std::string> arguments{"--record", temporary.string()};
     if (!options.kernel.empty()) arguments.insert(arguments.end(), {"--kernel", options.kernel});
     if (options.lines) arguments.push_back("--lines");
-  } else {
-    throw UsageError("the chosen option needs no GPU: add --on model");
+    become(sibling_model_program(), arguments);
   }
-  become(sibling_model_program(), arguments);
+  throw UsageError("the chosen option needs no GPU: add --on model");
 }
 
 }  // namespace tile

@@ -155,6 +155,7 @@ struct Counter {
   simt::Space space;
   simt::Op op;
   std::uint64_t simt::Site::*tally;
+  bool every_op = false;  ///< loads, stores and atomics together
 };
 const Counter counters[] = {
     {"global load requests", "load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", simt::Space::global,
@@ -173,12 +174,36 @@ const Counter counters[] = {
      simt::Op::store, &simt::Site::requests},
     {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
      simt::Space::shared, simt::Op::store, &simt::Site::wavefronts},
+    {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", simt::Space::global, simt::Op::load,
+     &simt::Site::lines, true},
+};
+
+/// What Nsight Compute says of a run large enough to fill the GPU (`--profile`): why warps wait, what hits.
+struct ProfileMetric {
+  const char *label, *key, *metric;
+};
+const ProfileMetric profile_metrics[] = {
+    {"instructions issued per scheduler and cycle", "issue_active", "smsp__issue_active.avg.per_cycle_active"},
+    {"warps waiting for L1, L2 or DRAM data", "long_scoreboard",
+     "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"},
+    {"warps waiting for shared-memory data", "short_scoreboard",
+     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio"},
+    {"warps waiting at a barrier", "barrier", "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio"},
+    {"warps waiting for a place in the global-memory queue", "lg_throttle",
+     "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio"},
+    {"warps waiting for a place in the shared-memory queue", "mio_throttle",
+     "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio"},
+    {"L1 lines looked up per cycle", "lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active"},
+    {"shared and global wavefronts per cycle", "wavefronts_per_cycle", "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
+    {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
+    {"sectors read from L2", "l2_sectors", "lts__t_sectors_op_read.sum"},
+    {"bytes read from DRAM", "dram_bytes", "dram__bytes_read.sum"},
 };
 
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
   std::uint64_t sum = 0;
   for (const simt::Site& site : counts.sites)
-    if (site.space == counter.space && site.op == counter.op) sum += site.*counter.tally;
+    if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
   return sum;
 }
 
@@ -198,6 +223,22 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
                             known ? format_number(measured) : "not yet measured",
                             !known ? "" : counted == measured ? "equal" : fmt::format("x {:.3f}", measured / counted)});
     }
+  }
+  return table;
+}
+
+Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  Table table{"profile", "Nsight Compute, a run that fills the GPU; waiting warps are averages per issued instruction",
+              {"what"}, {}};
+  for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
+  for (const ProfileMetric& metric : profile_metrics) {
+    std::vector<std::string> row{metric.label};
+    for (const CountedKernel& k : kernels) {
+      const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
+      const bool known = entry != nullptr && entry->contains("profile") && entry->at("profile").contains(metric.metric);
+      row.push_back(known ? format_number(entry->at("profile")[metric.metric].get<double>()) : "not yet measured");
+    }
+    table.rows.push_back(row);
   }
   return table;
 }
@@ -278,13 +319,15 @@ void add_measured_facts(Facts& facts, const Record* record) {
     for (const Counter& counter : counters)
       give(fmt::format("{}.ncu.{}", kernel.name, counter.key),
            entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
-    for (const auto& [opcode, prefix] : {std::pair{"LDS.128", "LDS.128"}, {"LDS.64", "LDS.64"}, {"LDS", "LDS"}, {"STS", "STS"},
-                                         {"FFMA", "FFMA"}, {"LDG.E", "LDG.E"}, {"LDG.E.128", "LDG.E.128"}}) {
-      const bool known = entry != nullptr && entry->contains("sass");
-      if (!known)
-        facts.not_yet_measured(kernel.name + ".sass." + opcode);
+    for (const ProfileMetric& metric : profile_metrics)
+      give(fmt::format("{}.profile.{}", kernel.name, metric.key),
+           entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr, metric.metric);
+    for (const char* opcode : {"LDS.128", "LDS.64", "LDS", "STS", "FFMA", "LDG.E", "LDG.E.128"}) {
+      const std::string key = kernel.name + ".sass." + opcode;
+      if (entry == nullptr || !entry->contains("sass"))
+        facts.not_yet_measured(key);
       else
-        facts.measured(kernel.name + ".sass." + opcode, entry->at("sass").value(prefix, 0), 0);
+        facts.measured(key, entry->at("sass").value(opcode, 0), 0);
     }
     for (const int size : this_chapter().sizes) {
       const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, size);
@@ -379,6 +422,18 @@ int check_records() {
   return stale == 0 ? 0 : 1;
 }
 
+void merge(const Options& options) {
+  const auto into = [](const std::vector<std::filesystem::path>& files, auto&& add) {
+    if (files.empty()) return;
+    Record record = load_record(files[0]);
+    add(record, files[1]);
+    save_record(files[0], record);
+  };
+  into(options.add_counters, [](Record& r, const auto& file) { add_counters(r, file, "counters"); });
+  into(options.add_profile, [](Record& r, const auto& file) { add_counters(r, file, "profile"); });
+  into(options.add_sass, [](Record& r, const auto& file) { add_sass(r, file); });
+}
+
 }  // namespace
 
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
@@ -411,11 +466,8 @@ int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
   if (options.check_records) return check_records();
-  if (!options.add_counters.empty() || !options.add_sass.empty()) {
-    const auto& files = options.add_counters.empty() ? options.add_sass : options.add_counters;
-    Record record = load_record(files[0]);
-    options.add_counters.empty() ? add_sass(record, files[1]) : add_counters(record, files[1]);
-    save_record(files[0], record);
+  if (options.merges()) {
+    merge(options);
     return 0;
   }
 
@@ -451,6 +503,7 @@ int run_chapter(const Options& options) {
     for (const int size : chapter.sizes)
       if (size == chapter.sizes.back()) tables.push_back(table_of_ceilings(kernels, records, size));
     tables.push_back(table_of_counters(kernels, records));
+    tables.push_back(table_of_profile(kernels, records));
   }
   if (!chapter.rates.empty()) {
     Table rates{"rates", "Rates of the GPU", {"rate"}, {}};
