@@ -8,17 +8,9 @@ function(tile_add_chapter source)
   set_property(GLOBAL APPEND PROPERTY TILE_CHAPTERS ${name})
   set_property(GLOBAL PROPERTY TILE_DIRECTORY_${name} ${directory})
 
-  # Where the source lies, as a file of its own: the chapter itself need not know.
-  set(location ${PROJECT_BINARY_DIR}/model-sources/${name}-location.cpp)
-  file(CONFIGURE OUTPUT ${location} CONTENT [[
-#include "common/report/options.hpp"
-std::filesystem::path tile::chapter_source() { return "@PROJECT_SOURCE_DIR@/@source@"; }
-std::filesystem::path tile::chapter_directory() { return chapter_source().parent_path(); }
-]] @ONLY)
-
   if(TILE_CUDA)
     set(model_program ${name}-model)
-    add_executable(${name} ${source} ${location})
+    add_executable(${name} ${source})
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
     target_link_libraries(${name} PRIVATE tile_main tile_on_gpu)
     set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES ${TILE_CUDA_ARCHITECTURE})
@@ -26,7 +18,6 @@ std::filesystem::path tile::chapter_directory() { return chapter_source().parent
     set(model_program ${name})
   endif()
   tile_add_model_program(${model_program} ${name} ${PROJECT_SOURCE_DIR}/${source})
-  target_sources(${model_program} PRIVATE ${location})
   target_link_libraries(${model_program} PRIVATE tile_main)
   set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
 

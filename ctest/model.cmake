@@ -1,36 +1,39 @@
 # How a .cu file becomes a program for the SIMT model.
+include(${CMAKE_CURRENT_LIST_DIR}/model-sources.cmake)
 
 # -fsanitize=thread announces every load and store (common/model answers, libtsan is not linked); -O1 keeps the loop
 # structure of the source, -fno-tree-sra keeps a float4 copy one 16-byte access. See the appendix "The SIMT model".
 set(TILE_MODEL_FLAGS -O1 -g -fno-tree-sra -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
     -Wno-unknown-pragmas)
 
-# CMake compiles a file as one language per directory, so the model gets a one-line .cpp that includes the .cu.
-# `extern __shared__ T name[]` declares an array whose size the launch decides; a C file defines it, large enough for
-# any launch, and marks it for the model with an alias.
-function(tile_model_sources output name source)
-  set(directory ${PROJECT_BINARY_DIR}/model-sources)
-  file(CONFIGURE OUTPUT ${directory}/${name}.cpp CONTENT "#include \"${source}\"\n" @ONLY)
-  file(STRINGS ${source} dynamic REGEX "extern[ \t]+__shared__")
-  set(definitions "// Dynamic shared memory of ${name}.\n")
-  foreach(line ${dynamic})
-    if(line MATCHES "([A-Za-z_][A-Za-z_0-9]*)[ \t]*\\[[ \t]*\\]")
-      string(APPEND definitions
-        "__thread unsigned char ${CMAKE_MATCH_1}[232448] __attribute__((aligned(1024)));\n"
-        "extern __thread unsigned char __simt_dynamic_shared_${CMAKE_MATCH_1}[232448] "
-        "__attribute__((alias(\"${CMAKE_MATCH_1}\")));\n")
-      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    endif()
-  endforeach()
-  file(CONFIGURE OUTPUT ${directory}/${name}-shared.c CONTENT "${definitions}" @ONLY)
-  set(${output} ${directory}/${name}.cpp ${directory}/${name}-shared.c PARENT_SCOPE)
-endfunction()
-
 # A program for the model from one .cu file.
 function(tile_add_model_program target name source)
-  tile_model_sources(sources ${name} ${source})
-  add_executable(${target} ${sources})
-  list(GET sources 0 wrapper)
-  set_source_files_properties(${wrapper} PROPERTIES COMPILE_OPTIONS "${TILE_MODEL_FLAGS}" OBJECT_DEPENDS ${source})
+  set(directory ${PROJECT_BINARY_DIR}/model-sources)
+  tile_model_sources(${source} ${directory} ${name})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  add_executable(${target} ${directory}/${name}.cpp ${directory}/${name}-shared.c)
+  set_source_files_properties(${directory}/${name}.cpp PROPERTIES
+    COMPILE_OPTIONS "${TILE_MODEL_FLAGS}" OBJECT_DEPENDS ${source})
   target_link_libraries(${target} PRIVATE tile_on_model)
+endfunction()
+
+# model-cc SOURCE.cu OUTPUT: the same from the command line, for `tile count` and the break-it experiments.
+function(tile_generate_model_cc)
+  list(JOIN TILE_MODEL_FLAGS " " flags)
+  set(libraries "$<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>")
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/model-cc CONTENT "#!/bin/sh
+# Compiles SOURCE.cu for the SIMT model. Usage: model-cc SOURCE.cu OUTPUT MAIN, where MAIN is chapter or count.
+set -e
+source=$(realpath \"$1\") output=$(realpath \"$2\")
+parts=$(mktemp -d)
+trap 'rm -rf \"$parts\"' EXIT
+'${CMAKE_COMMAND}' -DSOURCE=\"$source\" -DDIRECTORY=\"$parts\" -DNAME=program -P '${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake'
+case $3 in
+  chapter) main='$<TARGET_OBJECTS:tile_main>' ;;
+  count) main='$<TARGET_OBJECTS:tile_count_main>' ;;
+esac
+'${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra ${flags} -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
+'${CMAKE_C_COMPILER}' -c \"$parts/program-shared.c\" -o \"$parts/shared.o\"
+'${CMAKE_CXX_COMPILER}' \"$parts/program.o\" \"$parts/shared.o\" $main ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
+" FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()

@@ -96,7 +96,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 1, .title = "The naive kernel",
-             .kernels = {{"naive", "sgemm_naive", launch_naive, reinterpret_cast<const void*>(sgemm_naive),
+             .kernels = {{"naive", launch_naive, reinterpret_cast<const void*>(sgemm_naive),
                           Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 

@@ -89,7 +89,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 2, .title = "Coalescing",
-             .kernels = {{"coalesced", "sgemm_coalesced", launch_coalesced,
+             .kernels = {{"coalesced", launch_coalesced,
                           reinterpret_cast<const void*>(sgemm_coalesced), Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 

@@ -136,7 +136,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
-             .kernels = {{"shared", "sgemm_shared", launch_shared, reinterpret_cast<const void*>(sgemm_shared<false>),
+             .kernels = {{"shared", launch_shared, reinterpret_cast<const void*>(sgemm_shared<false>),
                           Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 

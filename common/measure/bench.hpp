@@ -10,7 +10,7 @@ namespace tile {
 /// inputs in buffers rotated past the L2. Throws std::runtime_error when the kernel's result is wrong.
 Record time_against_cublas(Launcher launcher, const Case& c, int repetitions = 20);
 
-/// What the compiler and the driver say of a kernel: registers, spills, shared memory, resident blocks per SM.
+/// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
 
 /// The head of a record: GPU, driver, CUDA, date, SM count, clocks.

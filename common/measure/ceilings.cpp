@@ -15,7 +15,7 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
     const double scale = site.array == "C" ? by_area : by_volume;
     work.lines += scale * double(site.lines);
     work.wavefronts += scale * double(site.wavefronts);
-    if (site.space == simt::Space::global) work.requested_bytes += scale * double(site.bytes());
+    work.requested_bytes += scale * double(site.bytes());
     if (site.array == "C" && site.op == simt::Op::load) c_load_sectors += double(site.sectors);
   }
   work.l2_bytes = 32 * (by_volume * (double(counts.block_sectors) - c_load_sectors) +

@@ -61,18 +61,10 @@ bool is_counter(const std::string& column) {
          name.ends_with(".per_cycle_active") || name == "launch__registers_per_thread";
 }
 
-// The kernel of the record that a compiled function belongs to: their function names agree up to the template
-// arguments, or the parameter list where there are none.
-Record* kernel_named(Record& record, const std::string& function) {
-  for (auto& kernel : record.at("kernels")) {
-    const std::string wanted = kernel.at("function");
-    const auto at = function.find(wanted);
-    if (at == std::string::npos) continue;
-    const auto identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    const bool ends = at + wanted.size() == function.size() || !identifier(function[at + wanted.size()]);
-    const bool begins = at == 0 || !identifier(function[at - 1]);
-    if (begins && ends) return &kernel;
-  }
+// The kernel of the record with this mangled name, or nullptr.
+Record* kernel_named(Record& record, const std::string& mangled) {
+  for (auto& kernel : record.at("kernels"))
+    if (kernel.at("function") == mangled) return &kernel;
   return nullptr;
 }
 
@@ -203,11 +195,7 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
   Record* kernel = nullptr;
   for (std::string line; std::getline(lines, line);) {
     if (const auto at = line.find("Function : "); at != std::string::npos) {
-      kernel = nullptr;
-      for (auto& entry : record.at("kernels")) {  // mangled: <length><name>
-        const std::string wanted = entry.at("function");
-        if (line.find(std::to_string(wanted.size()) + wanted, at) != std::string::npos) kernel = &entry;
-      }
+      kernel = kernel_named(record, line.substr(at + 11));
       if (kernel != nullptr) (*kernel)["sass"] = Record::object();
       continue;
     }

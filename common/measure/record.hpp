@@ -37,7 +37,7 @@ const Record* find_run(const Record& record, const std::string& kernel, int size
 /// The entry of `kernel` (registers, counters, ...), or nullptr.
 const Record* find_kernel(const Record& record, const std::string& kernel);
 
-/// Merges the output of `ncu --csv --page raw` for a `--once` run into a record: for each kernel of the record, the
+/// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel of the record, the
 /// counters of its last launch, under the key `group`; launches of other kernels go under "other_kernels". Throws RecordError.
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
 

@@ -249,7 +249,9 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
   int blocks = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block_threads, dynamic_shared),
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  return {{"registers", a.numRegs}, {"spill_bytes", a.localSizeBytes}, {"static_shared", a.sharedSizeBytes},
+  const char* mangled = nullptr;
+  check(cudaFuncGetName(&mangled, function), "cudaFuncGetName");
+  return {{"function", mangled}, {"registers", a.numRegs}, {"spill_bytes", a.localSizeBytes}, {"static_shared", a.sharedSizeBytes},
           {"dynamic_shared", dynamic_shared}, {"block_threads", block_threads}, {"blocks_per_sm", blocks}};
 }
 

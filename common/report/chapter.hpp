@@ -10,6 +10,7 @@
 #include "common/check/gemm.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/measure/gpu.hpp"
+#include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/model/model.hpp"
 #endif
@@ -22,38 +23,11 @@ constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / 
 /// One kernel of a chapter.
 struct Kernel {
   std::string name;         ///< as keys and tables call it
-  std::string function;     ///< the __global__ function's identifier, as profilers and cuobjdump show it
   Launcher launch;
   const void* address;      ///< the instantiated __global__ function
   int block_threads;
   std::size_t dynamic_shared = 0;
 };
-
-/// Numbers that the prose can name. A number has a key, a kind and a text.
-class Facts {
- public:
-  struct Fact {
-    std::string key, kind, text;
-    double value;
-  };
-  /// `decimals` < 0 picks three significant digits, or none for whole numbers.
-  void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
-  void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
-  void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
-  void text(const std::string& key, const std::string& kind, const std::string& text);
-  /// A number that a GPU has yet to give; the book shows it as such.
-  void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
-  const std::vector<Fact>& all() const { return facts_; }
-  /// The fact's value; throws std::out_of_range for an unknown key.
-  double value(const std::string& key) const;
-
- private:
-  void add(const std::string& key, const char* kind, double value, int decimals);
-  std::vector<Fact> facts_;
-};
-
-/// 1234567.0 -> "1,234,567"; three significant digits for small fractions; see Facts::predicted for `decimals`.
-std::string format_number(double value, int decimals = -1);
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
 class RateSink {
@@ -74,12 +48,14 @@ struct Chapter {
   std::vector<std::string> rates{};        ///< the names measure_rates gives, so that the prose can be checked without one
 };
 
-/// Makes `chapter` the one that this program is about. Defined once per program, by TILE_CHAPTER.
+/// The chapter that this program is about, and the path of its source. Defined once per program, by TILE_CHAPTER.
 const Chapter& this_chapter();
-#define TILE_CHAPTER(...)                            \
-  const tile::Chapter& tile::this_chapter() {        \
-    static const tile::Chapter chapter{__VA_ARGS__}; \
-    return chapter;                                  \
+const char* this_chapter_file();
+#define TILE_CHAPTER(...)                                    \
+  const char* tile::this_chapter_file() { return __FILE__; } \
+  const tile::Chapter& tile::this_chapter() {                \
+    static const tile::Chapter chapter{__VA_ARGS__};         \
+    return chapter;                                          \
   }
 
 /// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (timing.hpp).

@@ -1,9 +1,10 @@
+#include "common/report/facts.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
-
-#include "common/report/chapter.hpp"
 
 namespace tile {
 

@@ -39,9 +39,9 @@ std::vector<Kernel> chosen_kernels(const Options& options);
 /// What the program does on its own machine (report_model.cpp, report_gpu.cpp).
 int run_chapter(const Options& options);
 
-/// Where the chapter's source and records lie; set at compile time.
-std::filesystem::path chapter_source();
-std::filesystem::path chapter_directory();
+/// Where the chapter's source and records lie.
+inline std::filesystem::path chapter_source() { return this_chapter_file(); }
+inline std::filesystem::path chapter_directory() { return chapter_source().parent_path(); }
 
 /// The program compiled for the model that stands beside this one ("chapter02-model"), or empty for none.
 std::filesystem::path sibling_model_program();

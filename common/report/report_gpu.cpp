@@ -32,7 +32,6 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   for (const Kernel& kernel : kernels) {
     Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
     entry["name"] = kernel.name;
-    entry["function"] = kernel.function;
     entry["runs"] = Record::array();
     for (const Case& c : problems) {
       fmt::print(stderr, "{} at {} x {} x {} ...\n", kernel.name, c.M, c.N, c.K);

@@ -104,7 +104,7 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const std::vector<std::string> resources{"FFMA issue", "L1 lines", "shared wavefronts", "L2 bytes", "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
   table.header.push_back("tightest");
-  for (const Record& record : records) table.header.push_back("measured, " + record["gpu"].get<std::string>());
+  for (const Record& record : records) table.header.push_back(fmt::format("measured, {}", record["gpu"].get<std::string>()));
   for (const CountedKernel& k : kernels) {
     const auto found = ceilings(work_of(k.counts, k.problem, at), rates);
     std::vector<std::string> row{k.kernel.name};
@@ -273,7 +273,7 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters[4])) / fmas);
   facts.counted(name + "barriers", double(k.counts.barriers));
   facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
-  facts.counted(name + "intensity.l1", own.flops / own.requested_bytes);
+  facts.counted(name + "intensity.sm", own.flops / own.requested_bytes);
   facts.counted(name + "intensity.l2", own.flops / own.l2_bytes);
   facts.counted(name + "intensity.dram", own.flops / own.dram_bytes);
 }
@@ -311,7 +311,7 @@ void add_measured_facts(Facts& facts, const Record* record) {
            field, 0);
     }
   for (const std::string& rate : this_chapter().rates)
-    give("rates." + rate, record == nullptr ? nullptr : &(*record)["rates"], rate.c_str());
+    give(fmt::format("rates.{}", rate), record == nullptr ? nullptr : &(*record)["rates"], rate.c_str());
   for (const Kernel& kernel : this_chapter().kernels) {
     const Record* entry = record == nullptr ? nullptr : find_kernel(*record, kernel.name);
     for (const char* field : {"registers", "spill_bytes", "static_shared", "blocks_per_sm"})
@@ -520,7 +520,7 @@ int run_chapter(const Options& options) {
     if (records.empty())
       tables.push_back({"measured", "Measured: not yet, on any GPU", {"kernel", "TFLOP/s"}, {}});
     for (std::size_t i = 0; i < records.size(); ++i)
-      tables.push_back(table_of_runs(chosen, records[i], i == 0 ? "measured" : "measured-" + std::to_string(i),
+      tables.push_back(table_of_runs(chosen, records[i], i == 0 ? "measured" : fmt::format("measured-{}", i),
                                      i < recorded ? "Measured (recorded)" : "Measured (just now)"));
   }
 

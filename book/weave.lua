@@ -1,0 +1,469 @@
+-- The weaver: turns a chapter's prose and its program's output into a page.
+--
+-- Metadata (set by book/CMakeLists.txt):
+--   page      this page's id: index, preface, 02, notation, ...
+--   pages     all page ids, in reading order, separated by spaces
+--   pass      "collect" writes this page's labels; "weave" resolves everything
+--   work      directory with labels/, emit/NN/, figures/, search/
+--   root      the repository
+--   source    the chapter's program, relative to root (chapters only)
+-- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
+-- cross-references, citations, break-it experiments.
+
+local page, pages, pass, work, root, source
+local labels = {}      -- id -> {page, text}
+local page_info = {}   -- page id -> {href, number, title}
+local facts = {}       -- "NN" -> key -> {kind, text}
+local bibliography = {}
+local counters = {section = {0, 0}, figure = 0, table = 0, listing = 0}
+
+local function fail(message)
+  io.stderr:write("weave: page " .. tostring(page) .. ": " .. message .. "\n")
+  os.exit(1)
+end
+
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+local function write(path, text)
+  local file, why = io.open(path, "wb")
+  if not file then fail("cannot write " .. path .. ": " .. tostring(why)) end
+  file:write(text)
+  file:close()
+end
+
+local function lines_of(text)
+  local result = {}
+  for line in (text:gsub("\r", "") .. "\n"):gmatch("(.-)\n") do result[#result + 1] = line end
+  if result[#result] == "" then result[#result] = nil end
+  return result
+end
+
+local function split(line)
+  local fields = {}
+  for field in (line .. "\t"):gmatch("(.-)\t") do fields[#fields + 1] = field end
+  return fields
+end
+
+local function escape(text)
+  return (text:gsub("&", "&amp;"):gsub("<", "&lt;"):gsub(">", "&gt;"):gsub('"', "&quot;"))
+end
+
+local function html(text) return pandoc.RawBlock("html", text) end
+local function html_inline(text) return pandoc.RawInline("html", text) end
+local function has(element, class) return element.classes:includes(class) end
+
+local function chapter_of(element) return element.attributes.chapter or page end
+
+local function emitted(chapter, file, what)
+  local text = read(work .. "/emit/" .. chapter .. "/" .. file)
+  if not text then fail(what .. ": chapter " .. chapter .. " emits no " .. file) end
+  return text
+end
+
+-- Setup ---------------------------------------------------------------------------------------------------------
+local function setup(meta)
+  local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
+  page, pass, work, root, source = get("page"), get("pass"), get("work"), get("root"), get("source")
+  pages = {}
+  for id in get("pages"):gmatch("%S+") do pages[#pages + 1] = id end
+  for key in (read(root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
+  if pass == "collect" then return end
+  for _, id in ipairs(pages) do
+    for _, line in ipairs(lines_of(read(work .. "/labels/" .. id .. ".tsv") or fail("no labels of page " .. id))) do
+      local f = split(line)
+      if f[1] == "page" then
+        page_info[id] = {href = id .. ".html", number = f[2], title = f[3]}
+      else
+        if labels[f[1]] then fail("label " .. f[1] .. " is defined twice") end
+        labels[f[1]] = {page = id, text = f[2]}
+      end
+    end
+  end
+end
+
+local function load_facts(chapter)
+  if facts[chapter] then return facts[chapter] end
+  local result = {}
+  for _, line in ipairs(lines_of(emitted(chapter, "facts.tsv", "numbers"))) do
+    local f = split(line)
+    result[f[1]] = {kind = f[2], text = f[3]}
+  end
+  facts[chapter] = result
+  return result
+end
+
+-- Numbering: sections, figures, tables and listings, in the order of the page -------------------------------------
+local collected = {}
+
+local function number_prefix()
+  if page:match("^%d+$") then return tostring(tonumber(page)) .. "." end
+  return page:match("^appendix") and "A." or ""
+end
+
+local function number_blocks(blocks)
+  for _, block in ipairs(blocks) do
+    if block.t == "Header" then
+      if block.identifier ~= "" and not block.identifier:match(":") then
+        block.identifier = "p" .. page .. "-" .. block.identifier
+      end
+      if block.level == 1 and not has(block, "unnumbered") and number_prefix() ~= "" then
+        counters.section[1] = counters.section[1] + 1
+        local number = number_prefix() .. counters.section[1]
+        block.attributes.number = number
+        collected[#collected + 1] = block.identifier .. "\tsection " .. number
+      elseif block.identifier:match(":") then
+        collected[#collected + 1] = block.identifier .. "\t“" .. pandoc.utils.stringify(block) .. "”"
+      end
+    elseif block.t == "Div" then
+      for _, kind in ipairs({"figure", "table", "listing"}) do
+        if has(block, kind) then
+          counters[kind] = counters[kind] + 1
+          local name = kind:sub(1, 1):upper() .. kind:sub(2) .. " " .. number_prefix() .. counters[kind]
+          block.attributes.label = name
+          if block.identifier ~= "" then collected[#collected + 1] = block.identifier .. "\t" .. name end
+        end
+      end
+      block.content = number_blocks(block.content)
+    end
+  end
+  return blocks
+end
+
+local function collect(doc)
+  setup(doc.meta)
+  doc.blocks = number_blocks(doc.blocks)
+  if pass == "collect" then
+    local title = pandoc.utils.stringify(doc.meta.title or "")
+    local number = page:match("^%d+$") and page or ""
+    table.insert(collected, 1, "page\t" .. number .. "\t" .. title)
+    write(work .. "/labels/" .. page .. ".tsv", table.concat(collected, "\n") .. "\n")
+    return pandoc.Pandoc({})
+  end
+  return doc
+end
+
+-- Inlines ---------------------------------------------------------------------------------------------------------
+local kinds = {
+  predicted = "predicted: arithmetic, computed by the program",
+  counted = "counted: by the SIMT model",
+  measured = "measured: on a GPU, recorded",
+}
+
+local function resolve_span(span)
+  if pass ~= "weave" then return nil end
+  for kind, meaning in pairs(kinds) do
+    if has(span, kind) then
+      local key = span.attributes.key or fail("a " .. kind .. " number without key")
+      local chapter, rest = key:match("^(%d%d)/(.+)$")
+      if not chapter then chapter, rest = page, key end
+      local fact = load_facts(chapter)[rest] or fail("no number has the key " .. chapter .. "/" .. rest)
+      if fact.kind ~= kind then fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
+      local class = fact.text == "not yet measured" and kind .. " pending" or kind
+      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. chapter .. "/" .. rest .. ")"})
+    end
+  end
+end
+
+local function resolve_link(link)
+  if pass ~= "weave" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
+  local id = link.target:sub(2)
+  local chapter = id:match("^ch:(.+)$")
+  if chapter then
+    local info = page_info[chapter] or fail("no page is called " .. chapter)
+    local text = info.number ~= "" and "chapter " .. info.number or info.title
+    return pandoc.Link({pandoc.Str(text)}, info.href)
+  end
+  local label = labels[id] or fail("no label is called " .. id)
+  local target = (label.page == page and "" or label.page .. ".html") .. "#" .. id
+  return pandoc.Link({pandoc.Str(label.text)}, target)
+end
+
+local function check_cite(cite)
+  for _, citation in ipairs(cite.citations) do
+    if not bibliography[citation.id] then fail("the bibliography has no entry " .. citation.id) end
+  end
+end
+
+local notes = 0
+local function side_note(note)
+  if pass ~= "weave" then return nil end
+  notes = notes + 1
+  local id = "note-" .. page .. "-" .. notes
+  local result = pandoc.List({html_inline(
+    '<label for="' .. id .. '" class="note-mark" aria-label="side note">' .. notes .. "</label>" ..
+    '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="show side note">' ..
+    '<span class="side-note" role="note"><span class="note-number">' .. notes .. "</span> ")})
+  for i, block in ipairs(note.content) do
+    if i > 1 then result:insert(html_inline("<br>")) end
+    result:extend(block.content)
+  end
+  result:insert(html_inline("</span>"))
+  return result
+end
+
+-- Listings ----------------------------------------------------------------------------------------------------
+-- The region's lines without snippet markers, each with its number in the file.
+local function region_of(file, region)
+  local text = read(root .. "/" .. file) or fail("no file " .. file)
+  local kept, inside, found = {}, false, false
+  for number, line in ipairs(lines_of(text)) do
+    local closing, name = line:match("^%s*// %[(/?)snippet ([%w%-]+)%]%s*$")
+    if name == region then
+      if closing == "" and inside then fail("region " .. region .. " of " .. file .. " opens twice") end
+      inside, found = closing == "", true
+    elseif not name and inside then
+      kept[#kept + 1] = {number = number, text = line}
+    end
+  end
+  if not found then fail("no region " .. region .. " in " .. file) end
+  if inside then fail("region " .. region .. " of " .. file .. " is not closed") end
+  while #kept > 0 and kept[#kept].text == "" do kept[#kept] = nil end
+  local indent = 999
+  for _, line in ipairs(kept) do
+    if line.text ~= "" then indent = math.min(indent, #line.text:match("^ *")) end
+  end
+  for _, line in ipairs(kept) do line.text = line.text:sub(indent + 1) end
+  return kept
+end
+
+local function count_notes(chapter, kernel)
+  local notes_by_line, known = {}, false
+  for _, line in ipairs(lines_of(emitted(chapter, "lines.tsv", "counts"))) do
+    local f = split(line)
+    if f[1] == kernel then
+      known = true
+      local number = tonumber(f[2])
+      notes_by_line[number] = (notes_by_line[number] and notes_by_line[number] .. ", " or "") .. f[3]
+    end
+  end
+  if not known then fail("no counts of a kernel " .. kernel) end
+  return notes_by_line
+end
+
+local function caption_of(div)
+  local inlines = pandoc.List({pandoc.Strong({pandoc.Str(div.attributes.label .. ".")}), pandoc.Space()})
+  for i, block in ipairs(div.content) do
+    if i > 1 then inlines:insert(pandoc.Space()) end
+    if block.content then inlines:extend(block.content) end
+  end
+  return pandoc.Plain(inlines)
+end
+
+local function figure_open(div, class)
+  local id = div.identifier ~= "" and ' id="' .. div.identifier .. '"' or ""
+  local margin = has(div, "margin") and " margin-figure" or has(div, "full") and " full-width" or ""
+  return html("<figure" .. id .. ' class="' .. class .. margin .. '">')
+end
+
+local function listing(div)
+  local file = div.attributes.file or source
+  local region = div.attributes.region or fail("a listing without region")
+  local code = region_of(file, region)
+  local numbers, texts, counts = {}, {}, {}
+  local by_line = div.attributes.counts and count_notes(chapter_of(div), div.attributes.counts)
+  for i, line in ipairs(code) do
+    numbers[i] = tostring(line.number)
+    texts[i] = line.text:gsub("%s*//@ [%w%-]+$", "")
+    counts[i] = by_line and by_line[line.number] or ""
+  end
+  local first, last = code[1].number, code[#code].number
+  local href = "source/" .. file:match("[^/]+$") .. ".html#L" .. first
+  local blocks = pandoc.List({
+    figure_open(div, "listing full-width"),
+    html("<figcaption>"), caption_of(div),
+    html('<a class="source" href="' .. href .. '">' .. escape(file:match("[^/]+$")) .. ", lines " .. first .. "–" .. last .. "</a></figcaption>"),
+    html('<div class="code-frame"><pre class="line-numbers" aria-hidden="true">' .. table.concat(numbers, "\n") .. "</pre>"),
+    html('<div class="code" tabindex="0" role="region" aria-label="' .. escape(div.attributes.label) .. '">'),
+    pandoc.CodeBlock(table.concat(texts, "\n"), {class = "cuda"}),
+    html("</div>"),
+  })
+  if by_line then
+    blocks:insert(html('<pre class="line-counts" aria-label="counted per warp-wide execution of the line">' ..
+      escape(table.concat(counts, "\n")) .. "</pre>"))
+  end
+  blocks:insert(html("</div></figure>"))
+  return blocks
+end
+
+-- Tables ------------------------------------------------------------------------------------------------------
+local function numeric(text)
+  return text == "" or text == "-" or text == "not yet measured" or text:match("^%-?%d") ~= nil
+end
+
+local function data_table(div)
+  local name = div.attributes.name or fail("a table without name")
+  local rows = lines_of(emitted(chapter_of(div), "table-" .. name .. ".tsv", "table " .. name))
+  local header = split(rows[2])
+  local right = {}
+  for i = 1, #header do
+    right[i] = true
+    for r = 3, #rows do right[i] = right[i] and numeric(split(rows[r])[i]) end
+  end
+  local out = {'<div class="scroll" tabindex="0" role="region" aria-label="' .. escape(div.attributes.label) .. '"><table><thead><tr>'}
+  local function cell(tag, text, i)
+    local class = right[i] and ' class="number"' or ""
+    if text == "not yet measured" then class = ' class="number pending"' end
+    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. escape(text) .. "</" .. tag .. ">"
+  end
+  for i, text in ipairs(header) do cell("th", text, i) end
+  out[#out + 1] = "</tr></thead><tbody>"
+  for r = 3, #rows do
+    out[#out + 1] = "<tr>"
+    for i, text in ipairs(split(rows[r])) do cell("td", text, i) end
+    out[#out + 1] = "</tr>"
+  end
+  out[#out + 1] = "</tbody></table></div></figure>"
+  local caption = caption_of(div)
+  if #div.content == 0 then caption.content:insert(pandoc.Str(rows[1] .. ".")) end
+  return {figure_open(div, "data-table" .. (#header > 5 and " full-width" or "")), html("<figcaption>"), caption,
+          html("</figcaption>"), html(table.concat(out))}
+end
+
+-- Figures -----------------------------------------------------------------------------------------------------
+-- gnuplot draws with these sentinel colours; on the page they follow the theme.
+local theme_colours = {
+  ["#010101"] = "var(--ink)", ["#020202"] = "var(--muted)", ["#030303"] = "var(--accent)",
+  ["#040404"] = "var(--second)", ["#050505"] = "var(--third)", ["#060606"] = "var(--rule)",
+  ["#070707"] = "var(--fourth)",
+}
+
+local function themed(svg)
+  svg = svg:gsub("rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)", function(r, g, b)
+    return string.format("#%02x%02x%02x", tonumber(r), tonumber(g), tonumber(b))
+  end)
+  svg = svg:gsub("#0%d0%d0%d", theme_colours)
+  svg = svg:gsub("^.-(<svg)", "%1")
+  return svg
+end
+
+local figure_count = 0
+local function figure(div)
+  local src = div.attributes.src or fail("a figure without src")
+  local alt = div.attributes.alt or fail("figure " .. src .. " has no text alternative")
+  local svg = read(work .. "/figures/" .. src) or fail("no figure " .. src)
+  figure_count = figure_count + 1
+  local prefix = "f" .. page .. "-" .. figure_count .. "-"
+  svg = themed(svg):gsub('id="([^"]+)"', 'id="' .. prefix .. '%1"'):gsub("url%(#", "url(#" .. prefix)
+  svg = svg:gsub('href="#([^"]+)"', 'href="#' .. prefix .. '%1"'):gsub('href=\'#([^\']+)\'', "href='#" .. prefix .. "%1'")
+  svg = svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'")
+  svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
+  svg = svg:gsub("<svg", '<svg role="img" aria-label="' .. escape(alt) .. '"', 1)
+  return {figure_open(div, "drawing"), html('<div class="scroll" tabindex="0" role="region" aria-label="' ..
+          escape(div.attributes.label) .. '">' .. svg .. "</div><figcaption>"), caption_of(div), html("</figcaption></figure>")}
+end
+
+-- Break-it experiments ------------------------------------------------------------------------------------------
+local function break_it(div)
+  local name = div.attributes.name or fail("a break-it experiment without name")
+  for _, line in ipairs(lines_of(emitted(page, "breaks.tsv", "experiment " .. name))) do
+    local f = split(line)
+    if f[1] == name then
+      local function unescape(text) return (text:gsub("\\t", "\t"):gsub("\\n", "\n"):gsub("\\\\", "\\")) end
+      local diff = {}
+      for _, old in ipairs(lines_of(unescape(f[3]))) do diff[#diff + 1] = "- " .. old end
+      for _, new in ipairs(lines_of(unescape(f[4]))) do diff[#diff + 1] = "+ " .. new end
+      local blocks = pandoc.List({html('<section class="break-it" id="break-' .. page .. "-" .. name .. '">'),
+        html('<div class="code" tabindex="0" role="region" aria-label="edit ' .. escape(name) .. '">'),
+        pandoc.CodeBlock(table.concat(diff, "\n"), {class = "diff"}), html("</div>")})
+      blocks:extend(div.content)
+      local outcome = f[2] == "test" and "Then this test fails: " or "Then it does not compile: "
+      blocks:insert(html('<p class="outcome">' .. outcome .. "<code>" .. escape(f[5]) .. "</code></p></section>"))
+      return blocks
+    end
+  end
+  fail("breaks.json has no experiment " .. name)
+end
+
+local function resolve_div(div)
+  if pass ~= "weave" then return nil end
+  if has(div, "listing") then return listing(div) end
+  if has(div, "table") then return data_table(div) end
+  if has(div, "figure") then return figure(div) end
+  if has(div, "break") then return break_it(div) end
+  if has(div, "contents") then
+    local items = {}
+    for _, id in ipairs(pages) do
+      if id ~= "index" then
+        local info = page_info[id]
+        items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. info.number ..
+          "</span> " .. escape(info.title) .. "</a></li>"
+      end
+    end
+    return html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
+  end
+end
+
+-- The page around it ------------------------------------------------------------------------------------------
+local function json_string(text)
+  return '"' .. text:gsub('[%c"\\<]', function(c) return string.format("\\u%04x", c:byte()) end) .. '"'
+end
+
+local function write_search_index(doc)
+  local entries, heading, id, text = {}, page_info[page].title, "", {}
+  local function flush()
+    if #text > 0 then
+      entries[#entries + 1] = "TILE_SEARCH.push({page:" .. json_string(page .. ".html") .. ",id:" .. json_string(id) ..
+        ",chapter:" .. json_string(page_info[page].title) .. ",title:" .. json_string(heading) .. ",text:" ..
+        json_string(table.concat(text, " ")) .. "});"
+    end
+    text = {}
+  end
+  for _, block in ipairs(doc.blocks) do
+    if block.t == "Header" then
+      flush()
+      heading, id = pandoc.utils.stringify(block), block.identifier
+    elseif block.t ~= "RawBlock" then
+      text[#text + 1] = pandoc.utils.stringify(block)
+    end
+  end
+  flush()
+  write(work .. "/search/" .. page .. ".js", table.concat(entries, "\n") .. "\n")
+end
+
+local function finish(doc)
+  if pass ~= "weave" then return nil end
+  write_search_index(doc)
+  local position
+  for i, id in ipairs(pages) do if id == page then position = i end end
+  local function neighbour(offset)
+    local id = pages[position + offset]
+    if not id then return nil end
+    local info = page_info[id]
+    return pandoc.MetaMap({href = pandoc.MetaString(info.href),
+      title = pandoc.MetaString((info.number ~= "" and info.number .. " · " or "") .. info.title)})
+  end
+  doc.meta.previous = neighbour(-1)
+  doc.meta.next = neighbour(1)
+  local items = pandoc.List({})
+  for _, id in ipairs(pages) do
+    local info = page_info[id]
+    items:insert(pandoc.MetaMap({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number),
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page}))
+  end
+  doc.meta.contents = pandoc.MetaList(items)
+  doc.meta.number = page_info[page].number ~= "" and pandoc.MetaString(page_info[page].number) or nil
+  -- Section numbers, now that headings are final.
+  doc.blocks = doc.blocks:map(function(block)
+    if block.t == "Header" and block.attributes.number then
+      block.content:insert(1, pandoc.Space())
+      block.content:insert(1, pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"}))
+      block.attributes.number = nil
+    end
+    return block
+  end)
+  return doc
+end
+
+return {
+  {Pandoc = collect},
+  {Span = resolve_span, Link = resolve_link, Cite = check_cite},
+  {Note = side_note},
+  {Div = resolve_div},
+  {Pandoc = finish},
+}

@@ -1,0 +1,66 @@
+// main() of a program that `./tile count` builds: runs each TILE_COUNT and prints its counts.
+#include <fmt/format.h>
+
+#include <exception>
+#include <vector>
+
+#include "common/model/model.hpp"
+#include "common/report/count.hpp"
+#include "common/report/facts.hpp"
+#include "common/report/table.hpp"
+
+namespace tile {
+namespace {
+
+struct Run {
+  const char* title;
+  void (*body)();
+};
+std::vector<Run>& runs() {
+  static std::vector<Run> instance;
+  return instance;
+}
+
+void print(const simt::Counts& c) {
+  const auto shared = c.static_shared_bytes + c.dynamic_shared_bytes;
+  Table table{"", fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block", c.kernel, c.grid.x,
+                              c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, shared),
+              {"line", "op", "array", "bytes/lane", "requests", "sectors/req", "lines/req", "wavefronts/req", "useful"},
+              {}};
+  for (const simt::Site& s : c.sites) {
+    const double requests = double(s.requests);
+    const bool global = s.space == simt::Space::global;
+    table.rows.push_back(
+        {fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line), simt::name_of(s.op),
+         fmt::format("{} ({})", s.array, simt::name_of(s.space)), std::to_string(s.width), format_number(requests),
+         global ? format_number(double(s.sectors) / requests) : "-", global ? format_number(double(s.lines) / requests) : "-",
+         // What the banks or sectors do for an atomic is more than one pass, and not modelled.
+         global ? "-" : s.op == simt::Op::atomic ? "unknown" : format_number(double(s.wavefronts) / requests),
+         global ? fmt::format("{:.0f}%", 100 * double(s.bytes()) / (32 * double(s.sectors))) : "-"});
+  }
+  table.print();
+}
+
+}  // namespace
+
+CountedRun::CountedRun(const char* title, void (*body)()) { runs().push_back({title, body}); }
+
+}  // namespace tile
+
+int main() {
+  if (tile::runs().empty()) {
+    fmt::print(stderr, "count: the file describes no run: add a TILE_COUNT (see common/report/count.hpp)\n");
+    return 1;
+  }
+  for (const auto& run : tile::runs()) {
+    try {
+      fmt::print("\n== {}\n", run.title);
+      for (const auto& counts : simt::trace(run.body)) tile::print(counts);
+    } catch (const std::exception& e) {
+      std::fflush(stdout);
+      fmt::print(stderr, "count: {}\n", e.what());
+      return 1;
+    }
+  }
+  return 0;
+}

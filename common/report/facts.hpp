@@ -1,0 +1,35 @@
+// The numbers of a chapter, as prose and tables show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tile {
+
+/// Numbers that the prose can name. A number has a key, a kind and a text.
+class Facts {
+ public:
+  struct Fact {
+    std::string key, kind, text;
+    double value;
+  };
+  /// `decimals` < 0 picks three significant digits, or none for whole numbers.
+  void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
+  void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
+  void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
+  void text(const std::string& key, const std::string& kind, const std::string& text);
+  /// A number that a GPU has yet to give; the book shows it as such.
+  void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
+  const std::vector<Fact>& all() const { return facts_; }
+  /// The fact's value; throws std::out_of_range for an unknown key.
+  double value(const std::string& key) const;
+
+ private:
+  void add(const std::string& key, const char* kind, double value, int decimals);
+  std::vector<Fact> facts_;
+};
+
+/// 1234567.0 -> "1,234,567"; three significant digits for small fractions; see Facts::predicted for `decimals`.
+std::string format_number(double value, int decimals = -1);
+
+}  // namespace tile
