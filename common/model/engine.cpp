@@ -39,7 +39,7 @@ struct Collector {
 };
 Collector* collector = nullptr;
 
-constexpr std::size_t stack_bytes = 64 * 1024;
+constexpr std::size_t stack_bytes = 256 * 1024;  // a finding reads debug information on the stack of its lane
 constexpr int max_threads = 1024;
 
 /// Stacks for the 1024 lanes of a block, reused from launch to launch.

@@ -18,7 +18,7 @@ std::string format_number(double value, int decimals) {
   }
   std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
   const auto point = std::min(text.find('.'), text.size());
-  for (int at = int(point) - 3; at > 0; at -= 3) text.insert(std::size_t(at), ",");
+  for (int at = int(point) - 3; at > 0; at -= 3) text.insert(std::size_t(at), 1, ',');
   if (value < 0) text.insert(text.begin(), '-');
   return text;
 }
