@@ -1,5 +1,16 @@
 # A chapter: its programs and its tests.
 
+# CTest entries for the test cases of a program with the chapters' command line, which are `run`'s to run. The program
+# itself knows its test cases; it is asked once built.
+function(tile_discover_tests program name run)
+  set(tests ${PROJECT_BINARY_DIR}/tests/${name}.cmake)
+  add_custom_command(TARGET ${program} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> -DNAME=${name} -DRUN=${run} -DOUTPUT=${tests}
+      -P ${PROJECT_SOURCE_DIR}/ctest/discover.cmake
+    VERBATIM)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
+endfunction()
+
 # Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, where chapterNN is for the
 # GPU), and the tests chapterNN.<case>, chapterNN.gpu.<case>, .listings, .numbers and .breaks.
 function(tile_add_chapter source)
@@ -21,11 +32,5 @@ function(tile_add_chapter source)
   target_link_libraries(${model_program} PRIVATE tile_main)
   set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
 
-  # The program itself knows its test cases; ask it once built.
-  set(tests ${PROJECT_BINARY_DIR}/tests/${name}.cmake)
-  add_custom_command(TARGET ${model_program} POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${model_program}> -DNAME=${name}
-      -DRUN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name} -DOUTPUT=${tests} -P ${PROJECT_SOURCE_DIR}/ctest/discover.cmake
-    VERBATIM)
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
+  tile_discover_tests(${model_program} ${name} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
 endfunction()

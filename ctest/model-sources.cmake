@@ -1,28 +1,13 @@
-# Writes the sources of a program for the SIMT model from one .cu file.
+# Writes the C++ source that the SIMT model compiles for one .cu file: the same text, line for line.
 #
-# CMake compiles a file as one language per directory, so the model gets a one-line .cpp that includes the .cu.
-# `extern __shared__ T name[]` declares an array whose size the launch decides; a C file defines it, large enough for
-# any launch, and marks it for the model with an alias.
+# CMake compiles a file as one language per directory, hence the copy; #line keeps file names and line numbers those of
+# the .cu. One construct has no meaning in C++ and is rewritten: `extern __shared__ T name[];`, an array whose size the
+# launch decides, becomes a pointer to the model's block of dynamic shared memory.
 #
-# As a function: tile_model_sources(SOURCE DIRECTORY NAME). As a script: cmake -DSOURCE= -DDIRECTORY= -DNAME= -P.
-function(tile_model_sources source directory name)
-  file(CONFIGURE OUTPUT ${directory}/${name}.cpp CONTENT "#include \"${source}\"\n" @ONLY)
-  file(STRINGS ${source} dynamic REGEX "extern[ \t]+__shared__")
-  set(definitions "// Dynamic shared memory of ${name}.\n")
-  set(names "")
-  foreach(line ${dynamic})
-    if(line MATCHES "([A-Za-z_][A-Za-z_0-9]*)[ \t]*\\[[ \t]*\\]" AND NOT CMAKE_MATCH_1 IN_LIST names)
-      list(APPEND names ${CMAKE_MATCH_1})
-      string(APPEND definitions
-        "__thread unsigned char ${CMAKE_MATCH_1}[232448] __attribute__((aligned(1024)))\;\n"
-        "extern __thread unsigned char __simt_dynamic_shared_${CMAKE_MATCH_1}[232448] "
-        "__attribute__((alias(\"${CMAKE_MATCH_1}\")))\;\n")
-    endif()
-  endforeach()
-  string(REPLACE "\\;" ";" definitions "${definitions}")
-  file(CONFIGURE OUTPUT ${directory}/${name}-shared.c CONTENT "${definitions}" @ONLY)
-endfunction()
-
-if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
-  tile_model_sources(${SOURCE} ${DIRECTORY} ${NAME})
-endif()
+# Usage: cmake -DSOURCE=chapter.cu -DOUTPUT=chapter.cpp -P model-sources.cmake
+file(READ ${SOURCE} text)
+string(REGEX REPLACE "(extern[ \t]+__shared__[^;]*)__align__[ \t]*\\([^)]*\\)" "\\1" text "${text}")
+string(REGEX REPLACE
+  "extern[ \t]+__shared__[ \t]+([^;]*[^A-Za-z0-9_;])([A-Za-z_][A-Za-z0-9_]*)[ \t]*\\[[ \t]*\\][ \t]*;"
+  "auto* const \\2 = static_cast<\\1*>(simt::device::dynamic_shared(\"\\2\"));" text "${text}")
+file(WRITE ${OUTPUT} "#line 1 \"${SOURCE}\"\n${text}")

@@ -1,5 +1,4 @@
 # How a .cu file becomes a program for the SIMT model.
-include(${CMAKE_CURRENT_LIST_DIR}/model-sources.cmake)
 
 # -fsanitize=thread announces every load and store (common/model answers, libtsan is not linked); -O1 keeps the loop
 # structure of the source, -fno-tree-sra keeps a float4 copy one 16-byte access. See the appendix "The SIMT model".
@@ -8,12 +7,12 @@ set(TILE_MODEL_FLAGS -O1 -g -fno-tree-sra -fsanitize=thread --param=tsan-instrum
 
 # A program for the model from one .cu file.
 function(tile_add_model_program target name source)
-  set(directory ${PROJECT_BINARY_DIR}/model-sources)
-  tile_model_sources(${source} ${directory} ${name})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  add_executable(${target} ${directory}/${name}.cpp ${directory}/${name}-shared.c)
-  set_source_files_properties(${directory}/${name}.cpp PROPERTIES
-    COMPILE_OPTIONS "${TILE_MODEL_FLAGS}" OBJECT_DEPENDS ${source})
+  set(copy ${PROJECT_BINARY_DIR}/model-sources/${name}.cpp)
+  set(script ${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake)
+  add_custom_command(OUTPUT ${copy} DEPENDS ${source} ${script} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUTPUT=${copy} -P ${script})
+  add_executable(${target} ${copy})
+  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS "${TILE_MODEL_FLAGS}")
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
@@ -27,13 +26,12 @@ set -e
 source=$(realpath \"$1\") output=$(realpath \"$2\")
 parts=$(mktemp -d)
 trap 'rm -rf \"$parts\"' EXIT
-'${CMAKE_COMMAND}' -DSOURCE=\"$source\" -DDIRECTORY=\"$parts\" -DNAME=program -P '${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake'
+'${CMAKE_COMMAND}' -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P '${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake'
 case $3 in
   chapter) main='$<TARGET_OBJECTS:tile_main>' ;;
   count) main='$<TARGET_OBJECTS:tile_count_main>' ;;
 esac
 '${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra ${flags} -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
-'${CMAKE_C_COMPILER}' -c \"$parts/program-shared.c\" -o \"$parts/shared.o\"
-'${CMAKE_CXX_COMPILER}' \"$parts/program.o\" \"$parts/shared.o\" $main ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
+'${CMAKE_CXX_COMPILER}' \"$parts/program.o\" $main ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()

@@ -17,8 +17,9 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __grid_constant__
-// A block runs on one host thread, so a thread-local variable is exactly "one per block". It works for both forms:
-// `__shared__ float As[32]` and `extern __shared__ float smem[]` (the build defines smem, see ctest/model.cmake).
+#define __align__(bytes) __attribute__((aligned(bytes)))
+// A block runs on one host thread, so a thread-local variable is exactly "one per block". The other form,
+// `extern __shared__ float smem[];`, is rewritten before it gets here (ctest/model-sources.cmake).
 #define __shared__ thread_local
 
 #define SIMT_INLINE inline __attribute__((always_inline))
@@ -122,6 +123,8 @@ enum class WarpOp : std::uint8_t { sync, shuffle, shuffle_up, shuffle_down, shuf
 void block_barrier();
 /// Exchanges `value` with the lanes named in `mask`; `operand` is the source lane, delta or lane mask.
 std::uint64_t warp_exchange(WarpOp op, unsigned mask, std::uint64_t value, int operand, int width);
+/// The block's dynamic shared memory; `name` is what counts and errors call it.
+void* dynamic_shared(const char* name);
 /// Announces an atomic access of `size` bytes; the caller then performs it.
 void atomic_access(void* address, std::size_t size);
 

@@ -32,6 +32,9 @@ namespace context = boost::context::detail;
 
 thread_local Worker* running = nullptr;  // also set for untraced launches, unlike `active`
 
+constexpr std::size_t largest_shared = 227 * 1024;  // bytes a block can have, since compute capability 9.0
+alignas(1024) thread_local std::byte dynamic_shared_memory[largest_shared];
+
 // The trace that launches report to, while simt::trace runs.
 struct Collector {
   Trace options;
@@ -249,7 +252,7 @@ void run_block(Worker& worker, std::uint64_t index, std::byte* stacks) {
 
 void run_blocks(Worker& worker) {
   running = &worker;
-  if (worker.launch->traced) prepare_memory(worker);
+  prepare_memory(worker);
   std::byte* stacks = stack_pool.take();
   LaunchState& launch = *worker.launch;
   for (std::uint64_t i = launch.next_block++; i < launch.block_count && !launch.stop; i = launch.next_block++) {
@@ -268,27 +271,23 @@ void check_launch(const LaunchState& launch) {
     refuse(fmt::format("a block of {} x {} x {} threads; 1024 is the limit, 64 along z", b.x, b.y, b.z));
   if (g.x > 2147483647u || g.y > 65535 || g.z > 65535) refuse("grid y and z end at 65535");
   if (launch.block_count >= 1u << 24) refuse("the model runs at most 16,777,215 blocks");
-  std::size_t shared = launch.static_shared + launch.dynamic_shared;
+  const std::size_t shared = launch.static_shared + launch.dynamic_shared;
   if (launch.static_shared > 48 * 1024)
     refuse(fmt::format("{} bytes of static shared memory; 48 KB is the limit of a block", launch.static_shared));
-  if (shared > 227 * 1024) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
-  if (launch.dynamic_shared > 0 &&
-      std::none_of(launch.variables.begin(), launch.variables.end(), [](auto& v) { return v.dynamic; }))
-    refuse("dynamic shared memory is asked for, but the file declares no `extern __shared__` array");
+  if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
 // Static shared memory as nvcc lays it out: each array at a multiple of its own alignment.
 void place_shared_memory(LaunchState& launch) {
   launch.variables = shared_variables(launch.kernel->address);
-  for (auto& v : launch.variables) {
-    if (v.dynamic) {
-      v.size = launch.dynamic_shared;
-      continue;
-    }
+  for (const SharedVariable& v : launch.variables) {
     std::size_t alignment = 16;
     while (alignment > 1 && v.size % alignment != 0) alignment /= 2;
     launch.static_shared = (launch.static_shared + alignment - 1) / alignment * alignment + v.size;
   }
+  const auto offset = reinterpret_cast<Address>(dynamic_shared_memory) - tls_block().first;
+  launch.variables.push_back({"dynamic shared memory", offset, launch.dynamic_shared});
+  std::sort(launch.variables.begin(), launch.variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
 }
 
 Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
@@ -433,6 +432,17 @@ uint3 thread_index() { return running->current->thread; }
 uint3 block_index() { return running->block; }
 dim3 block_extent() { return running->launch->block; }
 dim3 grid_extent() { return running->launch->grid; }
+
+void* dynamic_shared(const char* name) {
+  internal::Worker& worker = *running;
+  const internal::Address begin = reinterpret_cast<internal::Address>(internal::dynamic_shared_memory);
+  for (auto& v : worker.launch->variables) {
+    if (v.offset != begin - worker.tls_begin || v.name == name) continue;
+    const std::scoped_lock lock(worker.launch->mutex);
+    v.name = name;
+  }
+  return internal::dynamic_shared_memory;
+}
 
 void block_barrier() {
   internal::suspend(*running, internal::LaneState::barrier, internal::Address(__builtin_return_address(0)));

@@ -25,14 +25,13 @@ struct Place {
 };
 /// A __shared__ array: a thread-local variable of a kernel, as an offset into the program's TLS block.
 struct SharedVariable {
-  std::string name, mangled;
+  std::string name;
   std::size_t offset = 0, size = 0;
-  bool dynamic = false;
 };
 /// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
 Place place_of(Address return_address);
 std::string function_name(const void* function);
-/// The __shared__ arrays of a kernel, and the dynamic ones of its file.
+/// The __shared__ arrays that a kernel declares, ordered by offset.
 std::vector<SharedVariable> shared_variables(const void* kernel);
 /// The calling thread's copy of the program's thread-local variables.
 std::pair<Address, std::size_t> tls_block();

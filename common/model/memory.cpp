@@ -84,6 +84,7 @@ std::string element_name(const Target& target, const Region* region, Address add
 
 void report_race(Worker& w, Address pc, const std::string& element, Address address, const char* verb,
                  std::uint64_t other, std::uint32_t other_pc, const char* other_verb) {
+  if (!w.launch->options.report_races) return;
   const Place place = place_of(image_base + other_pc);
   const bool other_block = block_of(other) != w.block_serial;
   report(w, fmt::format("race {} {}", pc, other_pc),
@@ -254,6 +255,7 @@ void unsupported_range(std::size_t size, void* return_address) {
 
 void prepare_memory(Worker& w) {
   std::tie(w.tls_begin, w.tls_size) = tls_block();
+  if (!w.launch->traced) return;
   w.variable_at.assign(w.tls_size + 16, 0);
   for (std::size_t i = 0; i < w.launch->variables.size(); ++i) {
     const SharedVariable& v = w.launch->variables[i];

@@ -123,7 +123,7 @@ std::vector<SharedVariable> shared_variables(const void* kernel) {
   Program& p = program();
   const char* name = dwfl_module_addrname(p.module, reinterpret_cast<Address>(kernel));
   const std::string mangled = name == nullptr ? "" : name;
-  // A function-local variable is called _ZZ <function> E <variable>; an extern one keeps its plain name.
+  // A function-local variable is called _ZZ <function> E <variable>.
   const std::string local = mangled.starts_with("_Z") ? "_ZZ" + mangled.substr(2) + "E" : "?";
   std::vector<SharedVariable> variables;
   const int count = dwfl_module_getsymtab(p.module);
@@ -133,14 +133,10 @@ std::vector<SharedVariable> shared_variables(const void* kernel) {
     const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
     if (text == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
     const std::string symbol_name = text;
-    const std::string marker = "__simt_dynamic_shared_";  // see ctest/model.cmake
-    if (symbol_name.starts_with(local)) {
-      std::string shown = demangle(symbol_name);
-      if (const auto at = shown.rfind("::"); at != std::string::npos) shown.erase(0, at + 2);
-      variables.push_back({shown, symbol_name, symbol.st_value, symbol.st_size, false});
-    } else if (symbol_name.starts_with(marker)) {
-      variables.push_back({symbol_name.substr(marker.size()), symbol_name, symbol.st_value, symbol.st_size, true});
-    }
+    if (!symbol_name.starts_with(local)) continue;
+    std::string shown = demangle(symbol_name);
+    if (const auto at = shown.rfind("::"); at != std::string::npos) shown.erase(0, at + 2);
+    variables.push_back({shown, symbol.st_value, symbol.st_size});
   }
   std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
   return variables;

@@ -1,0 +1,395 @@
+// Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "common/model/rules.hpp"
+#include "common/report/chapter.hpp"
+#include "common/report/count.hpp"
+
+// Gives this program the command line of the chapters.
+TILE_CHAPTER(.number = 0, .title = "tests of the SIMT model", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+
+namespace {
+
+simt::Counts traced(const std::function<void()>& work) { return simt::trace(work).front(); }
+
+// The message of the simt::Error that `work` ends with, or "" without one.
+std::string mistake(const std::function<void()>& work) {
+  try {
+    simt::trace(work);
+  } catch (const simt::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const simt::Site& only_site(const simt::Counts& counts, simt::Op op, simt::Space space) {
+  const simt::Site* found = nullptr;
+  for (const auto& site : counts.sites)
+    if (site.op == op && site.space == space) {
+      REQUIRE(found == nullptr);
+      found = &site;
+    }
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+// --- The measured patterns ------------------------------------------------------------------------------------
+constexpr int pattern_words = 8192;
+
+template <class T>
+__global__ void load_pattern(const int* word_of_lane, T* out) {
+  __shared__ __align__(16) float words[pattern_words];
+  for (int i = threadIdx.x; i < pattern_words; i += blockDim.x) words[i] = float(i);
+  __syncthreads();  // lanes read what others wrote
+  const T value = *reinterpret_cast<const T*>(&words[word_of_lane[threadIdx.x]]);  // the pattern
+  out[threadIdx.x] = value;
+}
+
+template <class T>
+__global__ void store_pattern(const int* word_of_lane, T* inout) {
+  __shared__ __align__(16) float words[pattern_words];
+  T* const target = reinterpret_cast<T*>(&words[word_of_lane[threadIdx.x]]);
+  *target = inout[threadIdx.x];  // the pattern; it may send two lanes to one word, a race that is no matter here
+  __syncthreads();               // all stores before any load
+  inout[threadIdx.x] = *target;
+}
+
+template <class T>
+std::uint64_t wavefronts_of(const std::string& op, const std::vector<int>& words) {
+  auto lanes = tile::array<int>("lanes", 32);
+  lanes.set(words);
+  auto values = tile::array<T>("values", 32);
+  const dim3 one(1), warp(32);
+  if (op == "ld") {
+    const auto counts = traced([&] { tile::launch(load_pattern<T>, one, warp, 0, lanes.device(), values.device()); });
+    return only_site(counts, simt::Op::load, simt::Space::shared).wavefronts;
+  }
+  const auto counts = simt::trace([&] { tile::launch(store_pattern<T>, one, warp, 0, lanes.device(), values.device()); },
+                                  {.report_races = false})
+                          .front();
+  return only_site(counts, simt::Op::store, simt::Space::shared).wavefronts;
+}
+
+}  // namespace
+
+TEST_CASE("all measured shared-memory patterns cost what the hardware counted" * doctest::test_suite("model")) {
+  const std::string path = std::string(tile::this_chapter_file()).substr(0, std::string(__FILE__).rfind('/'));
+  std::ifstream in(path + "/data/h200-shared-memory-wavefronts.csv");
+  REQUIRE(in);
+  int patterns = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> fields;
+    std::istringstream row(line);
+    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
+    REQUIRE(fields.size() == 6);
+    std::vector<int> words;
+    std::istringstream list(fields[5]);
+    for (int word; list >> word;) words.push_back(word);
+    REQUIRE(words.size() == 32);
+    CAPTURE(line);
+    const std::uint64_t counted = fields[0] == "4"   ? wavefronts_of<float>(fields[1], words)
+                                  : fields[0] == "8" ? wavefronts_of<float2>(fields[1], words)
+                                                     : wavefronts_of<float4>(fields[1], words);
+    CHECK(counted == std::stoull(fields[2]));
+    ++patterns;
+  }
+  CHECK(patterns == 150);
+}
+
+// --- Vocabulary ---------------------------------------------------------------------------------------------------
+namespace {
+
+__global__ void write_indices(int* out) {
+  const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  out[block * blockDim.x * blockDim.y * blockDim.z + thread] = int(threadIdx.z * 100 + blockIdx.z);
+}
+
+__global__ void reverse_dynamic(float* data) {
+  extern __shared__ float reversed[];
+  reversed[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();  // a thread reads what another wrote
+  data[threadIdx.x] = reversed[blockDim.x - 1 - threadIdx.x];
+}
+
+__global__ void __launch_bounds__(64) shuffle_and_vote(const int* in, int* out) {
+  const int lane = threadIdx.x % 32;
+  int value = __ldg(&in[threadIdx.x]);
+  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffu, value, lanes);
+  const int from_zero = __shfl_sync(0xffffffffu, lane * 10, 0);
+  const int from_below = __shfl_up_sync(0xffffffffu, lane, 1);
+  const int from_above = __shfl_down_sync(0xffffffffu, lane, 1, 8);
+  const unsigned odd = __ballot_sync(0xffffffffu, lane % 2);
+  const int any = __any_sync(0xffffffffu, lane == 31), all = __all_sync(0xffffffffu, lane < 31);
+  __syncwarp();
+  out[threadIdx.x] = value + from_zero + 1000 * from_below + 100000 * from_above + (odd == 0xaaaaaaaau) * 10000000 +
+                     any * 20000000 + all * 40000000;
+}
+
+__global__ void count_atomically(int* global_total, float* float_total, unsigned* largest) {
+  __shared__ int block_total;
+  if (threadIdx.x == 0) block_total = 0;
+  __syncthreads();  // the others add to what thread 0 cleared
+  atomicAdd(&block_total, 2);
+  __syncthreads();  // thread 0 reads the sum of all
+  if (threadIdx.x == 0) atomicAdd(global_total, block_total);
+  atomicAdd(float_total, 0.5f);
+  atomicMax(largest, blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+__global__ void narrow_types(const __half* in, __nv_bfloat16* out) {
+  out[threadIdx.x] = __float2bfloat16(2.0f * __half2float(in[threadIdx.x]));
+}
+
+__global__ void copy_vectors(const float4* __restrict__ in, float4* __restrict__ out, const float2* pairs, float2* sums) {
+  out[threadIdx.x] = in[threadIdx.x];
+  const float2 pair = pairs[threadIdx.x];
+  sums[threadIdx.x] = make_float2(pair.x + pair.y, pair.x);
+}
+
+}  // namespace
+
+TEST_CASE("blocks and grids have three dimensions" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 2 * 3 * 4 * 5 * 6);
+  const auto counts = traced([&] { tile::launch(write_indices, dim3(2, 3, 4), dim3(5, 3, 2), 0, out.device()); });
+  CHECK(out.host().back() == 103);
+  CHECK(only_site(counts, simt::Op::store, simt::Space::global).accesses == 720);
+}
+
+TEST_CASE("dynamic shared memory" * doctest::test_suite("model")) {
+  auto data = tile::array<float>("data", 96);
+  const auto counts = traced([&] { tile::launch(reverse_dynamic, dim3(1), dim3(96), 96 * 4, data.device()); });
+  CHECK(data.host()[0] == 95);
+  CHECK(counts.dynamic_shared_bytes == 384);
+  CHECK(only_site(counts, simt::Op::load, simt::Space::shared).array == "reversed");
+  CHECK(contains(mistake([&] { tile::launch(reverse_dynamic, dim3(1), dim3(96), 95 * 4, data.device()); }),
+                 "out of bounds: reverse_dynamic"));
+}
+
+TEST_CASE("shuffles and votes" * doctest::test_suite("model")) {
+  auto in = tile::array<int>("in", 64), out = tile::array<int>("out", 64);
+  traced([&] { tile::launch(shuffle_and_vote, dim3(1), dim3(64), 0, in.device(), out.device()); });
+  for (int t = 0; t < 64; ++t) {
+    const int lane = t % 32, sum = t < 32 ? 31 * 16 : 31 * 16 + 32 * 32;
+    const int above = lane % 8 == 7 ? lane : lane + 1, below = lane == 0 ? 0 : lane - 1;
+    CHECK(out.host()[std::size_t(t)] == sum + 1000 * below + 100000 * above + 30000000);
+  }
+}
+
+TEST_CASE("atomics on global and shared memory" * doctest::test_suite("model")) {
+  auto total = tile::array<int>("total", 1);
+  auto float_total = tile::array<float>("float_total", 1);
+  auto largest = tile::array<unsigned>("largest", 1);
+  const auto counts = traced([&] {
+    tile::launch(count_atomically, dim3(7), dim3(96), 0, total.device(), float_total.device(), largest.device());
+  });
+  CHECK(total.host()[0] == 7 * 96 * 2);
+  CHECK(float_total.host()[0] == 7 * 96 / 2.0f);
+  CHECK(largest.host()[0] == 7 * 96 - 1);
+  CHECK(only_site(counts, simt::Op::atomic, simt::Space::shared).requests == 7 * 3);
+}
+
+TEST_CASE("half and bfloat16 storage" * doctest::test_suite("model")) {
+  auto in = tile::array<__half>("in", 32);
+  auto out = tile::array<__nv_bfloat16>("out", 32);
+  std::vector<__half> values;
+  for (int i = 0; i < 32; ++i) values.push_back(__float2half(float(i) / 4));
+  in.set(values);
+  const auto counts = traced([&] { tile::launch(narrow_types, dim3(1), dim3(32), 0, in.device(), out.device()); });
+  CHECK(__bfloat162float(out.host()[9]) == 4.5f);
+  CHECK(only_site(counts, simt::Op::load, simt::Space::global).sectors == 2);
+  CHECK(__half2float(__float2half(1.0f / 3)) == doctest::Approx(1.0 / 3).epsilon(0.001));
+  CHECK(std::isnan(__bfloat162float(__float2bfloat16(NAN))));
+}
+
+TEST_CASE("vector copies are one access" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 128), out = tile::array<float>("out", 128);
+  auto pairs = tile::array<float>("pairs", 64), sums = tile::array<float>("sums", 64);
+  const auto counts = traced([&] {
+    tile::launch(copy_vectors, dim3(1), dim3(32), 0, reinterpret_cast<float4*>(in.device()),
+                 reinterpret_cast<float4*>(out.device()), reinterpret_cast<float2*>(pairs.device()),
+                 reinterpret_cast<float2*>(sums.device()));
+  });
+  CHECK(out.host() == in.host());
+  CHECK(counts.sites.size() == 4);
+  std::multiset<int> widths;
+  for (const auto& site : counts.sites) {
+    widths.insert(site.width);
+    CHECK(site.requests == 1);
+  }
+  CHECK(widths == std::multiset<int>{8, 8, 16, 16});
+}
+
+// --- Divergence ---------------------------------------------------------------------------------------------------
+namespace {
+
+__global__ void some_lanes(const float* in, float* out) {
+  float sum = 0;
+  for (unsigned i = 0; i <= threadIdx.x; ++i) sum += in[i];
+  if (threadIdx.x < 8) out[threadIdx.x] = sum;
+}
+
+}  // namespace
+
+TEST_CASE("lanes that leave a loop early are grouped by iteration" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
+  const auto counts = traced([&] { tile::launch(some_lanes, dim3(1), dim3(32), 0, in.device(), out.device()); });
+  const auto& load = only_site(counts, simt::Op::load, simt::Space::global);
+  CHECK(load.requests == 32);
+  CHECK(load.accesses == 32 * 33 / 2);
+  CHECK(load.sectors == 32);  // in each iteration all lanes that are left read one word
+  CHECK(only_site(counts, simt::Op::store, simt::Space::global).accesses == 8);
+}
+
+TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_suite("model")) {
+  simt::WarpAccess access{{}, 0xffffffffu, 4};
+  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 4 + 16;
+  CHECK(simt::distinct_blocks(access, 5) == 5);  // 128 bytes that start in the middle of a sector
+  CHECK(simt::distinct_blocks(access, 7) == 2);
+  CHECK(simt::shared_wavefronts(access, true) == 1);
+  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 128;
+  CHECK(simt::shared_wavefronts(access, true) == 32);
+  access.active = 0xff;
+  CHECK(simt::shared_wavefronts(access, true) == 8);
+}
+
+// --- Mistakes -------------------------------------------------------------------------------------------------
+namespace {
+
+__global__ void race_in_shared(float* out) {
+  __shared__ float words[64];
+  words[threadIdx.x] = 1;
+  out[threadIdx.x] = words[63 - threadIdx.x];  // no barrier
+}
+__global__ void race_in_global(float* out) { out[0] = float(threadIdx.x); }
+__global__ void race_between_blocks(float* out) {
+  if (threadIdx.x == 0) out[0] = float(blockIdx.x);
+}
+__global__ void in_place_after_barrier(float* data) {
+  const float value = data[31 - threadIdx.x];
+  __syncthreads();  // the others have read before this thread writes
+  data[threadIdx.x] = value;
+}
+__global__ void warp_synchronous(float* out) {
+  __shared__ float words[32];
+  words[threadIdx.x] = float(threadIdx.x);
+  __syncwarp();
+  out[threadIdx.x] = words[31 - threadIdx.x];
+}
+__global__ void barrier_for_half(float* out) {
+  if (threadIdx.x < 16) return;
+  __syncthreads();  // half of the threads never come
+  out[threadIdx.x] = 1;
+}
+__global__ void two_barriers(float* out) {
+  if (threadIdx.x < 32)
+    __syncthreads();
+  else
+    __syncthreads();
+  out[threadIdx.x] = 1;
+}
+__global__ void warp_op_for_half(int* out) {
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffffffu, int(threadIdx.x), 0);
+}
+__global__ void past_the_end(float* out, int n) { out[threadIdx.x + n] = 1; }
+__global__ void past_the_shared_end(float* out) {
+  __shared__ float words[32];
+  words[threadIdx.x * 100000] = 1;
+  out[threadIdx.x] = words[threadIdx.x];
+}
+__global__ void misaligned(const float* in, float4* out) {
+  out[threadIdx.x] = *reinterpret_cast<const float4*>(in + 4 * threadIdx.x + 1);
+}
+__global__ void uninitialised(float* out) {
+  __shared__ float words[64];
+  words[threadIdx.x] = 1;
+  __syncthreads();  // the upper half still holds nothing
+  out[threadIdx.x] = words[threadIdx.x + 32];
+}
+int writable_global = 1;
+__global__ void writes_a_global_variable() { writable_global = int(threadIdx.x); }
+
+}  // namespace
+
+TEST_CASE("races are found, and name both lines" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  const std::string shared = mistake([&] { tile::launch(race_in_shared, dim3(1), dim3(64), 0, out.device()); });
+  CHECK(contains(shared, "race: race_in_shared, model_test.cu:"));
+  CHECK(contains(shared, "block (0,0,0), thread ("));
+  CHECK(contains(shared, "words["));
+  CHECK(contains(shared, "address 0x"));
+  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2), 0, out.device()); }), "race: race_in_global"));
+  CHECK(contains(mistake([&] { tile::launch(race_between_blocks, dim3(2), dim3(1), 0, out.device()); }),
+                 "race: race_between_blocks"));
+}
+
+TEST_CASE("a barrier orders accesses" * doctest::test_suite("model")) {
+  auto data = tile::array<float>("data", 32);
+  CHECK(mistake([&] { tile::launch(in_place_after_barrier, dim3(1), dim3(32), 0, data.device()); }) == "");
+  CHECK(data.host()[0] == 31);
+  CHECK(mistake([&] { tile::launch(warp_synchronous, dim3(1), dim3(32), 0, data.device()); }) == "");
+}
+
+TEST_CASE("barriers that not all threads reach" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  auto ints = tile::array<int>("ints", 64);
+  const std::string half = mistake([&] { tile::launch(barrier_for_half, dim3(1), dim3(64), 0, out.device()); });
+  CHECK(contains(half, "barrier: barrier_for_half, model_test.cu:"));
+  CHECK(contains(half, "16 of the block's 64 threads returned"));
+  CHECK(contains(mistake([&] { tile::launch(two_barriers, dim3(1), dim3(64), 0, out.device()); }),
+                 "waits at the one in line"));
+  CHECK(contains(mistake([&] { tile::launch(warp_op_for_half, dim3(1), dim3(32), 0, ints.device()); }),
+                 "warp operation: warp_op_for_half"));
+}
+
+TEST_CASE("accesses out of bounds" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  CHECK(contains(mistake([&] { tile::launch(past_the_end, dim3(1), dim3(32), 0, out.device(), 40); }),
+                 "4 bytes past the end of out"));
+  CHECK(contains(mistake([&] { tile::launch(past_the_shared_end, dim3(1), dim3(32), 0, out.device()); }), "out of bounds"));
+}
+
+TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 256), out = tile::array<float>("out", 256);
+  CHECK(contains(mistake([&] {
+                   tile::launch(misaligned, dim3(1), dim3(32), 0, in.device(), reinterpret_cast<float4*>(out.device()));
+                 }),
+                 "misaligned: misaligned, model_test.cu:"));
+  CHECK(contains(mistake([&] { tile::launch(uninitialised, dim3(1), dim3(32), 0, out.device()); }),
+                 "uninitialised: uninitialised"));
+  CHECK(contains(mistake([&] { tile::launch(writes_a_global_variable, dim3(1), dim3(1), 0); }), "out of bounds"));
+  CHECK(writable_global == 1);
+}
+
+TEST_CASE("launches that no GPU would take" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2048), 0, out.device()); }), "1024 is the limit"));
+  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(0), dim3(32), 0, out.device()); }), "is 0"));
+  CHECK(contains(mistake([&] { tile::launch(reverse_dynamic, dim3(1), dim3(32), 300000, out.device()); }),
+                 "227 KB is the limit"));
+}
+
+TEST_CASE("elements of C that nobody wrote" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  simt::declare_matrix(out.device(), 0, 8, 8, 8);
+  simt::trace([&] { tile::launch(past_the_end, dim3(1), dim3(32), 0, out.device(), 0); });
+  CHECK_THROWS_WITH_AS(simt::require_all_written(out.device()),
+                       "missing: 32 of 64 elements of out were never written, the first is out[4][0]", simt::Error);
+}
+
+TEST_CASE("counts do not depend on the number of host threads" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 720);
+  std::vector<std::uint64_t> sectors;
+  for (const char* threads : {"1", "4"}) {
+    setenv("SIMT_THREADS", threads, 1);
+    const auto counts = traced([&] { tile::launch(write_indices, dim3(2, 3, 4), dim3(5, 3, 2), 0, out.device()); });
+    sectors.push_back(only_site(counts, simt::Op::store, simt::Space::global).sectors);
+  }
+  unsetenv("SIMT_THREADS");
+  CHECK(sectors[0] == sectors[1]);
+}
