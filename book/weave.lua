@@ -10,7 +10,7 @@
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
 -- cross-references, citations, break-it experiments.
 
-local page, pages, pass, work, root, source
+local page, pages, pass, work, root, source, combined
 local labels = {}      -- id -> {page, text}
 local page_info = {}   -- page id -> {href, number, title}
 local facts = {}       -- "NN" -> key -> {kind, text}
@@ -70,6 +70,7 @@ end
 local function setup(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
   page, pass, work, root, source = get("page"), get("pass"), get("work"), get("root"), get("source")
+  combined = get("combined") == "true"  -- one document for print and e-readers instead of a page
   pages = {}
   for id in get("pages"):gmatch("%S+") do pages[#pages + 1] = id end
   for key in (read(root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
@@ -78,7 +79,7 @@ local function setup(meta)
     for _, line in ipairs(lines_of(read(work .. "/labels/" .. id .. ".tsv") or fail("no labels of page " .. id))) do
       local f = split(line)
       if f[1] == "page" then
-        page_info[id] = {href = id .. ".html", number = f[2], title = f[3]}
+        page_info[id] = {href = combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3]}
       else
         if labels[f[1]] then fail("label " .. f[1] .. " is defined twice") end
         labels[f[1]] = {page = id, text = f[2]}
@@ -180,7 +181,7 @@ local function resolve_link(link)
     return pandoc.Link({pandoc.Str(text)}, info.href)
   end
   local label = labels[id] or fail("no label is called " .. id)
-  local target = (label.page == page and "" or label.page .. ".html") .. "#" .. id
+  local target = (combined or label.page == page) and "#" .. id or label.page .. ".html#" .. id
   return pandoc.Link({pandoc.Str(label.text)}, target)
 end
 
@@ -192,15 +193,15 @@ end
 
 local notes = 0
 local function side_note(note)
-  if pass ~= "weave" then return nil end
+  if pass ~= "weave" or combined and FORMAT:match("epub") then return nil end
   notes = notes + 1
   local id = "note-" .. page .. "-" .. notes
   local result = pandoc.List({html_inline(
     '<label for="' .. id .. '" class="note-mark" aria-label="side note">' .. notes .. "</label>" ..
-    '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="show side note">' ..
+    '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="show side note"/>' ..
     '<span class="side-note" role="note"><span class="note-number">' .. notes .. "</span> ")})
   for i, block in ipairs(note.content) do
-    if i > 1 then result:insert(html_inline("<br>")) end
+    if i > 1 then result:insert(html_inline("<br/>")) end
     result:extend(block.content)
   end
   result:insert(html_inline("</span>"))
@@ -273,11 +274,12 @@ local function listing(div)
     counts[i] = by_line and by_line[line.number] or ""
   end
   local first, last = code[1].number, code[#code].number
-  local href = "source/" .. file:match("[^/]+$") .. ".html#L" .. first
+  local href = "source/" .. file:match("[^/]+$") .. ".html#L-" .. first
   local blocks = pandoc.List({
     figure_open(div, "listing full-width"),
     html("<figcaption>"), caption_of(div),
-    html('<a class="source" href="' .. href .. '">' .. escape(file:match("[^/]+$")) .. ", lines " .. first .. "–" .. last .. "</a></figcaption>"),
+    html((combined and '<span class="source">' or '<a class="source" href="' .. href .. '">') .. escape(file:match("[^/]+$")) ..
+      ", lines " .. first .. "–" .. last .. (combined and "</span>" or "</a>") .. "</figcaption>"),
     html('<div class="code-frame"><pre class="line-numbers" aria-hidden="true">' .. table.concat(numbers, "\n") .. "</pre>"),
     html('<div class="code" tabindex="0" role="region" aria-label="' .. escape(div.attributes.label) .. '">'),
     pandoc.CodeBlock(table.concat(texts, "\n"), {class = "cuda"}),
@@ -428,7 +430,7 @@ end
 
 local function finish(doc)
   if pass ~= "weave" then return nil end
-  write_search_index(doc)
+  if not combined then write_search_index(doc) end
   local position
   for i, id in ipairs(pages) do if id == page then position = i end end
   local function neighbour(offset)
@@ -449,6 +451,15 @@ local function finish(doc)
   doc.meta.contents = pandoc.MetaList(items)
   doc.meta.number = page_info[page].number ~= "" and pandoc.MetaString(page_info[page].number) or nil
   -- Section numbers, now that headings are final.
+  if combined then
+    local title = page_info[page].number ~= "" and "Chapter " .. page_info[page].number .. ". " .. page_info[page].title
+      or page_info[page].title
+    doc.blocks = doc.blocks:map(function(block)
+      if block.t == "Header" then block.level = block.level + 1 end
+      return block
+    end)
+    doc.blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page, class = "page"}))
+  end
   doc.blocks = doc.blocks:map(function(block)
     if block.t == "Header" and block.attributes.number then
       block.content:insert(1, pandoc.Space())

@@ -228,7 +228,8 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
-             .predict = predict, .measure_rates = measure_rates, .profile = profile, .rates = rate_names)
+             .predict = predict, .measure_rates = measure_rates, .profile = profile,
+             .profiled = {{"cublas", "gemm"}, {"l2", "l2_read"}}, .rates = rate_names)
 
 namespace {
 

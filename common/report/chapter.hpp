@@ -45,6 +45,9 @@ struct Chapter {
   void (*predict)(Facts&) = nullptr;       ///< the prose's arithmetic
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
   void (*profile)() = nullptr;             ///< GPU only: run once under a profiler, besides the kernels
+  /// A kernel that `profile` runs: facts about it start with `key`; its function's name contains `part_of_name`.
+  struct Profiled { std::string key, part_of_name; };
+  std::vector<Profiled> profiled{};
   std::vector<std::string> rates{};        ///< the names measure_rates gives, so that the prose can be checked without one
 };
 

@@ -273,14 +273,15 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters[4])) / fmas);
   facts.counted(name + "barriers", double(k.counts.barriers));
   facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
-  facts.counted(name + "intensity.sm", own.flops / own.requested_bytes);
-  facts.counted(name + "intensity.l2", own.flops / own.l2_bytes);
-  facts.counted(name + "intensity.dram", own.flops / own.dram_bytes);
 }
 
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const Rates& rates) {
-  const auto found = ceilings(work_of(k.counts, k.problem, {size, size, size}), rates);
-  const std::string name = fmt::format("{}.{}.ceiling.", k.kernel.name, size);
+  const Work work = work_of(k.counts, k.problem, {size, size, size});
+  const auto found = ceilings(work, rates);
+  const std::string prefix = fmt::format("{}.{}.", k.kernel.name, size), name = prefix + "ceiling.";
+  facts.counted(prefix + "intensity.sm", work.flops / work.requested_bytes);
+  facts.counted(prefix + "intensity.l2", work.flops / work.l2_bytes);
+  facts.counted(prefix + "intensity.dram", work.flops / work.dram_bytes);
   for (const Ceiling& c : found) {
     std::string resource = c.resource.substr(0, c.resource.find(' '));
     std::transform(resource.begin(), resource.end(), resource.begin(), [](unsigned char ch) { return std::tolower(ch); });
@@ -312,6 +313,20 @@ void add_measured_facts(Facts& facts, const Record* record) {
     }
   for (const std::string& rate : this_chapter().rates)
     give(fmt::format("rates.{}", rate), record == nullptr ? nullptr : &(*record)["rates"], rate.c_str());
+  for (const Chapter::Profiled& profiled : this_chapter().profiled) {
+    const Record* entry = nullptr;
+    std::string function = "not yet measured";
+    if (record != nullptr && record->contains("other_kernels"))
+      for (const auto& [name, kernel] : record->at("other_kernels").items())
+        if (name.find(profiled.part_of_name) != std::string::npos && kernel.contains("counters")) {
+          entry = &kernel["counters"];
+          function = name;
+        }
+    facts.text(profiled.key + ".function", "measured", function);
+    give(profiled.key + ".registers", entry, "launch__registers_per_thread", 0);
+    give(profiled.key + ".sm_sectors", entry, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 0);
+    give(profiled.key + ".l2_sectors", entry, "lts__t_sectors_op_read.sum", 0);
+  }
   for (const Kernel& kernel : this_chapter().kernels) {
     const Record* entry = record == nullptr ? nullptr : find_kernel(*record, kernel.name);
     for (const char* field : {"registers", "spill_bytes", "static_shared", "blocks_per_sm"})

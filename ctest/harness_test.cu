@@ -1,0 +1,130 @@
+// Tests of what chapters are checked with: comparisons that NaN cannot pass, guard bands, records, ceilings.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "common/measure/ceilings.hpp"
+#include "common/measure/record.hpp"
+#include "common/report/chapter.hpp"
+
+// Gives this program the command line of the chapters.
+TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+
+namespace {
+
+// Kernels that are wrong in one way each.
+enum class Fault { none, nan, zero, off_by_bound, padding, before, after, reads_c };
+
+template <Fault fault>
+void faulty(const tile::Gemm& g) {
+  for (int row = 0; row < g.M; ++row)
+    for (int col = 0; col < g.N; ++col) {
+      float sum = 0;
+      for (int k = 0; k < g.K; ++k) sum += g.A[row * g.lda + k] * g.B[k * g.ldb + col];
+      float& c = g.C[row * g.ldc + col];
+      c = g.alpha * sum + (fault == Fault::reads_c || g.beta != 0 ? g.beta * c : 0.0f);
+    }
+  float& last = g.C[(g.M - 1) * g.ldc + g.N - 1];
+  if (fault == Fault::nan) last = NAN;
+  if (fault == Fault::zero) last = 0;
+  if (fault == Fault::off_by_bound) last += 1e-3f;
+  if (fault == Fault::padding) g.C[g.N] = 1;
+  if (fault == Fault::before) g.C[-3] = 1;
+  if (fault == Fault::after) g.C[g.M * g.ldc + 2] = 1;
+}
+
+const tile::Case plain{20, 30, 40, 1, 0, 2};
+
+std::filesystem::path scratch(const std::string& name, const std::string& text) {
+  const auto file = std::filesystem::temp_directory_path() / ("tile-harness-" + name);
+  std::ofstream(file) << text;
+  return file;
+}
+
+const char* const valid_record = R"({"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c",
+  "fingerprint": "f", "rates": {}, "kernels": [{"name": "k", "function": "_Z1kv", "runs": []}]})";
+
+}  // namespace
+
+TEST_CASE("a right kernel passes" * doctest::test_suite("model")) {
+  CHECK(tile::check(faulty<Fault::none>, plain).ok);
+  CHECK(tile::first_failure(faulty<Fault::none>, tile::ragged_cases()) == "");
+  CHECK(tile::first_failure(faulty<Fault::none>, tile::padded_cases()) == "");
+  CHECK(tile::first_failure(faulty<Fault::none>, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("wrong elements do not pass" * doctest::test_suite("model")) {
+  const auto nan = tile::check(faulty<Fault::nan>, plain);
+  CHECK_FALSE(nan.ok);
+  CHECK(std::isinf(nan.worst_error));
+  CHECK(nan.message.find("C[19][29] is nan") == 0);
+  CHECK_FALSE(tile::check(faulty<Fault::zero>, plain).ok);
+  CHECK_FALSE(tile::check(faulty<Fault::off_by_bound>, plain).ok);
+  CHECK_FALSE(tile::check(faulty<Fault::reads_c>, plain).ok);
+}
+
+TEST_CASE("writes outside C do not pass" * doctest::test_suite("model")) {
+  CHECK(tile::check(faulty<Fault::padding>, plain).message == "wrote C's padding at row 0, column 30");
+  CHECK(tile::check(faulty<Fault::before>, plain).message == "wrote 3 elements before C");
+  CHECK(tile::check(faulty<Fault::after>, plain).message == "wrote 3 elements after C");
+}
+
+TEST_CASE("the fingerprint ignores comments and spacing, and the tests" * doctest::test_suite("model")) {
+  const auto print = [](const std::string& text) { return tile::fingerprint(scratch("print.cu", text)); };
+  const std::string code = "int f() { return 1; }\n\nTEST_CASE(\"x\") {}\n";
+  CHECK(print(code) == print("int f() { // why\n  return /* one */ 1;\n}\nTEST_CASE(\"y\") {}\n"));
+  CHECK(print(code) != print("int f() { return 2; }\n\nTEST_CASE(\"x\") {}\n"));
+  CHECK(print("char s[] = \"a // b\";") != print("char s[] = \"a // c\";"));
+}
+
+TEST_CASE("broken records are refused with advice" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::load_record(scratch("good.json", valid_record)));
+  for (const char* text : {"", "{", "[]", R"({"schema": 2})", R"({"schema": 1, "gpu": 7})"}) {
+    try {
+      tile::load_record(scratch("broken.json", text));
+      FAIL("accepted: " << text);
+    } catch (const tile::RecordError& e) {
+      CHECK(std::string(e.what()).find("run ./tile bench on that GPU again") != std::string::npos);
+    }
+  }
+  CHECK_THROWS_AS(tile::load_record("/nonexistent.json"), tile::RecordError);
+  CHECK_THROWS_AS(tile::save_record("/proc/nowhere/record.json", tile::Record::object()), tile::RecordError);
+}
+
+TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
+  tile::Record record = tile::Record::parse(valid_record);
+  tile::add_counters(record, scratch("ncu.csv", "==PROF== x\n\"ID\",\"Kernel Name\",\"a__b.sum\",\"a__b.max\"\n\"\",\"\",\"\",\"\"\n"
+                                                "\"0\",\"_Z1kv\",\"1,234\",\"9\"\n\"1\",\"_Z5otherv\",\"5\",\"9\"\n"),
+                     "counters");
+  CHECK(record["kernels"][0]["counters"]["a__b.sum"] == 1234);
+  CHECK_FALSE(record["kernels"][0]["counters"].contains("a__b.max"));
+  CHECK(record["other_kernels"]["_Z5otherv"]["counters"]["a__b.sum"] == 5);
+  CHECK_THROWS_AS(tile::add_counters(record, scratch("empty.csv", "nothing\n"), "counters"), tile::RecordError);
+  tile::add_sass(record, scratch("sass.txt", "\t\tFunction : _Z1kv\n /*0000*/  LDS.128 R1, [R2] ; /* 0x1 */\n"
+                                             " /*0010*/  @!P0 FFMA R1, R2 ;\n /*0020*/  FFMA R1, R2 ;\n"));
+  CHECK(record["kernels"][0]["sass"]["FFMA"] == 2);
+  CHECK(record["kernels"][0]["sass"]["LDS.128"] == 1);
+}
+
+TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
+  tile::Work work;
+  work.flops = 64e9;  // a billion warp-wide FMAs
+  work.lines = 33e9;
+  work.wavefronts = 2e9;
+  const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 0, 0});
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].resource == "L1 lines");
+  CHECK(found[0].tflops == doctest::Approx(132 * 1.98e9 * 64 / 33 * 1e-12));
+  CHECK(found[1].resource == "shared wavefronts");
+  CHECK(found[2].tflops == doctest::Approx(tile::h200.peak_tflops()));
+}
+
+TEST_CASE("numbers are written the same everywhere" * doctest::test_suite("model")) {
+  CHECK(tile::format_number(2097152) == "2,097,152");
+  CHECK(tile::format_number(-1234.5) == "-1,234");
+  CHECK(tile::format_number(0.5072) == "0.507");
+  CHECK(tile::format_number(8.3635) == "8.36");
+  CHECK(tile::format_number(33) == "33");
+  CHECK(tile::format_number(66.9, 1) == "66.9");
+  CHECK(tile::slug("NVIDIA GeForce RTX 5060") == "nvidia-geforce-rtx-5060");
+}

@@ -1,0 +1,302 @@
+// Draws the book's maps from traces, and gathers the data of its plots from records.
+//
+//   figures access SAMPLES KERNEL TAG OUT.svg   which words, sectors and lines a warp's first access touched
+//   figures tiles TOUCHES KERNEL SIZE OUT.svg   what one block read of A and B between barriers
+//   figures occupancy OUT.svg                   what stops one more block of chapter 03's kernel on an RTX A6000
+//   figures ladder CHAPTERS LAST OUT.tsv        TFLOP/s of every kernel up to chapter LAST, for gnuplot
+//   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels; roofs in OUT.tsv.rates
+//   figures results CHAPTERS                    the results table of the README, on standard output
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/measure/gpu.hpp"
+#include "common/measure/record.hpp"
+#include "common/report/facts.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int ladder_size = 4096;  // the cube that every chapter of part I is timed at
+
+std::vector<std::vector<std::string>> read_tsv(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(fmt::format("cannot read {}", file.string()));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    std::vector<std::string> fields;
+    std::istringstream row(line);
+    for (std::string field; std::getline(row, field, '\t');) fields.push_back(field);
+    rows.push_back(fields);
+  }
+  return rows;
+}
+
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
+}
+
+/// An SVG under construction. Colours are the page's CSS variables.
+class Drawing {
+ public:
+  Drawing(double width, double height) : width_(width), height_(height) {}
+  void rect(double x, double y, double w, double h, const std::string& fill, const std::string& stroke = "none",
+            double opacity = 1) {
+    body_ += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
+                         "fill-opacity='{:.2f}'/>\n",
+                         x, y, w, h, fill, stroke, opacity);
+  }
+  void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
+            const char* fill = "var(--ink)") {
+    body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
+                         anchor, size, fill, words);
+  }
+  void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)") {
+    body_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' style='stroke:{}'/>\n", x1, y1, x2, y2, stroke);
+  }
+  void save(const fs::path& file) const {
+    write_text(file, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {:.0f} {:.0f}' width='{:.0f}' "
+                                 "height='{:.0f}' font-family='inherit'>\n{}</svg>\n",
+                                 width_, height_, width_, height_, body_));
+  }
+
+ private:
+  double width_, height_;
+  std::string body_;
+};
+
+void draw_access(const fs::path& samples, const std::string& kernel, const std::string& tag, const fs::path& out) {
+  std::map<long, std::map<int, std::vector<int>>> lines;  // line -> word -> lanes
+  std::string array;
+  int width = 4;
+  for (const auto& row : read_tsv(samples)) {
+    if (row.at(0) != kernel || row.at(1) != tag) continue;
+    array = row.at(3);
+    width = std::stoi(row.at(4));
+    const long element = std::stol(row.at(6));
+    for (long word = element; word < element + width / 4; ++word)
+      lines[word / 32][int(word % 32)].push_back(std::stoi(row.at(5)));
+  }
+  if (lines.empty()) throw std::runtime_error(fmt::format("no sample of {} {} in {}", kernel, tag, samples.string()));
+
+  const double left = 92, cell = 15.5, height = lines.size() > 8 ? 9 : 20, gap = lines.size() > 8 ? 2 : 6, top = 22;
+  std::set<std::pair<long, int>> sectors;
+  Drawing d(left + 32 * cell + 8, top + double(lines.size()) * (height + gap) + 24);
+  for (int s = 0; s < 4; ++s) d.text(left + (8 * s + 4) * cell, 12, fmt::format("sector {}", s), "middle", 10, "var(--muted)");
+  double y = top;
+  for (const auto& [line, words] : lines) {
+    for (const auto& [word, lanes] : words) sectors.emplace(line, word / 8);
+    d.text(left - 8, y + height - (height > 10 ? 6 : 1.5), fmt::format("{} line {}", array, line), "end", height > 10 ? 11 : 9);
+    for (int s = 0; s < 4; ++s)
+      d.rect(left + 8 * s * cell, y, 8 * cell, height, sectors.count({line, s}) ? "var(--third)" : "none", "var(--rule)", 0.35);
+    for (const auto& [word, lanes] : words) {
+      d.rect(left + word * cell + 0.5, y + 0.5, cell - 1, height - 1, "var(--accent)");
+      const std::string label = lanes.size() == 32 ? "all" : lanes.size() == 1 ? std::to_string(lanes[0]) : "";
+      d.text(left + (word + 0.5) * cell, y + height - (height > 10 ? 6 : 1.5), label, "middle", height > 10 ? 9 : 8, "var(--paper)");
+    }
+    y += height + gap;
+  }
+  d.text(left, y + 12, fmt::format("{} of 32 lanes' words in {} sectors of {} lines", 32, sectors.size(), lines.size()), "start", 11);
+  d.save(out);
+}
+
+void draw_tiles(const fs::path& touches, const std::string& kernel, int size, const fs::path& out) {
+  struct Box {
+    int top = 1 << 30, left = 1 << 30, bottom = -1, right = -1;
+    void add(int row, int col) {
+      top = std::min(top, row), left = std::min(left, col), bottom = std::max(bottom, row), right = std::max(right, col);
+    }
+  };
+  std::map<std::pair<std::string, int>, Box> boxes;
+  for (const auto& row : read_tsv(touches))
+    if (row.at(0) == kernel) boxes[{row.at(2), std::stoi(row.at(1))}].add(std::stoi(row.at(3)), std::stoi(row.at(4)));
+  if (boxes.empty()) throw std::runtime_error(fmt::format("no touches of {} in {}", kernel, touches.string()));
+
+  const double side = 190, gap = 46, left = 30, top = 30, scale = side / size;
+  Drawing d(left + 2 * side + gap + 20, top + 2 * side + gap + 26);
+  const std::map<std::string, std::pair<double, double>> origin{
+      {"A", {left, top + side + gap}}, {"B", {left + side + gap, top}}, {"C", {left + side + gap, top + side + gap}}};
+  for (const auto& [name, at] : origin) {
+    d.rect(at.first, at.second, side, side, "none", "var(--ink)");
+    d.text(at.first - 8, at.second + 12, name, "end", 14);
+  }
+  int last_load = 0;
+  for (const auto& [key, box] : boxes)
+    if (key.first != "C") last_load = std::max(last_load, key.second);
+  const std::map<std::string, const char*> colour{{"A", "var(--accent)"}, {"B", "var(--second)"}, {"C", "var(--third)"}};
+  for (const auto& [key, box] : boxes) {
+    const auto& at = origin.at(key.first);
+    const double x = at.first + box.left * scale, y = at.second + box.top * scale;
+    const double w = (box.right - box.left + 1) * scale, h = (box.bottom - box.top + 1) * scale;
+    const bool is_c = key.first == "C";
+    d.rect(x, y, w, h, colour.at(key.first), "var(--paper)", is_c ? 1 : 0.35 + 0.6 * key.second / std::max(1, last_load));
+    if (!is_c) d.text(x + w / 2, y + h / 2 + 4, std::to_string(key.second / 2), "middle", 11, "var(--ink)");
+  }
+  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 11, "var(--muted)");
+  d.save(out);
+}
+
+void draw_occupancy(const fs::path& out) {
+  const tile::GpuSpec& gpu = tile::rtx_a6000;
+  const int threads = 1024, registers = 37, shared = 8192;
+  const auto o = tile::occupancy(gpu, threads, registers, shared);
+  struct Bar {
+    std::string name;
+    double block, total;
+    int fits;
+    std::string unit;
+  };
+  const std::vector<Bar> bars{
+      {"threads", double(threads), double(gpu.max_threads), o.by_threads, ""},
+      {"registers", 32.0 * tile::registers_per_warp(registers), double(gpu.registers), o.by_registers, ""},
+      {"shared memory", double(shared + gpu.reserved_shared) / 1024, gpu.shared_bytes / 1024.0, o.by_shared, " KB"}};
+  const double left = 110, width = 440, height = 30;
+  Drawing d(left + width + 10, 190);
+  double y = 24;
+  for (const Bar& bar : bars) {
+    const double w = width * bar.block / bar.total;
+    for (int i = 0; i < bar.fits; ++i) d.rect(left + i * w, y, w, height, i < o.blocks ? "var(--accent)" : "var(--third)", "var(--paper)", i < o.blocks ? 1 : 0.45);
+    d.rect(left, y, width, height, "none", "var(--ink)");
+    d.text(left - 8, y + 19, bar.name, "end", 12);
+    d.text(left, y - 5, fmt::format("{}{} a block, {}{} an SM: {} {}", tile::format_number(bar.block, 0), bar.unit,
+                                    tile::format_number(bar.total, 0), bar.unit, bar.fits, bar.fits == 1 ? "block" : "blocks"),
+           "start", 11, "var(--muted)");
+    y += height + 24;
+  }
+  d.text(left, y + 2, fmt::format("resident: {} block, {} of {} threads ({:.0f}%)", o.blocks, o.blocks * threads, gpu.max_threads,
+                              100 * o.fraction - 0.5), "start", 12);
+  d.save(out);
+}
+
+struct Measured {
+  std::string chapter, kernel;
+  tile::Record run, record;
+};
+
+/// The runs at ladder_size of every chapter's kernels on the reference GPU, up to chapter `last`.
+std::vector<Measured> measured_kernels(const fs::path& chapters, const std::string& last) {
+  std::vector<fs::path> directories;
+  for (const auto& entry : fs::directory_iterator(chapters)) directories.push_back(entry.path());
+  std::sort(directories.begin(), directories.end());
+  std::vector<Measured> result;
+  for (const auto& directory : directories) {
+    const std::string number = directory.filename().string().substr(0, 2);
+    const fs::path file = directory / "measured" / "nvidia-h200.json";
+    if (number > last || !fs::exists(file)) continue;
+    const tile::Record record = tile::load_record(file);
+    for (const auto& kernel : record["kernels"])
+      if (const auto* run = tile::find_run(record, kernel["name"], ladder_size))
+        result.push_back({number, kernel["name"], *run, record});
+  }
+  return result;
+}
+
+void gather_ladder(const fs::path& chapters, const std::string& last, const fs::path& out) {
+  std::string text;
+  double cublas = 0;
+  for (const Measured& m : measured_kernels(chapters, last)) {
+    text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
+                        100 * m.run["ratio"].get<double>());
+    cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
+  }
+  if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
+  write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
+  write_text(out.string() + ".rates", "");
+}
+
+void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
+  std::string text;
+  for (const Measured& m : measured_kernels(chapters, last))
+    for (const auto& row : read_tsv(emit / m.chapter / "facts.tsv"))
+      for (const char* level : {"sm", "dram"})
+        if (row.at(0) == fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level))
+          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(2), m.run["tflops"].get<double>());
+  write_text(out, text.empty() ? "none\tsm\t1\t0.001\n" : text);
+  // The roofs: what chapter 00 recorded, or the specification where it has not run yet.
+  const tile::GpuSpec& gpu = tile::h200;
+  tile::Record rates = tile::Record::object();
+  for (const auto& entry : fs::directory_iterator(chapters))
+    if (entry.path().filename().string().starts_with("00-"))
+      if (const auto records = tile::load_records(entry.path()); !records.empty()) rates = records.front()["rates"];
+  write_text(out.string() + ".rates",
+             fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", rates.value("ffma_tflops", gpu.peak_tflops()),
+                         rates.value("shared_read_gbs", gpu.sms * gpu.clock_ghz * 128) * 1e-3,
+                         rates.value("l2_read_gbs", gpu.sms * gpu.clock_ghz * 64) * 1e-3,
+                         rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3));
+}
+
+void print_results(const fs::path& chapters) {
+  const auto all = measured_kernels(chapters, "99");
+  if (all.empty()) {
+    fmt::print("Not yet measured.\n");
+    return;
+  }
+  fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |\n|---|---|---:|---:|---|\n");
+  double cublas = 0;
+  for (const Measured& m : all) {
+    fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel, m.run["median_ms"].get<double>(),
+               m.run["tflops"].get<double>(), m.run["ratio"].get<double>(), m.run["ratio_low"].get<double>(),
+               m.run["ratio_high"].get<double>());
+    cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
+  }
+  fmt::print("| | cuBLAS, FP32 | | {:.2f} | 1 |\n", cublas);
+  const auto& record = all.back().record;
+  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
+             record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
+             record["cuda"].get<std::string>(), all.back().run["repetitions"].get<int>());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Figures and figure data of the book"};
+  app.require_subcommand(1);
+  std::string input, emit, kernel, tag, last, out;
+  int size = 0;
+  auto* access = app.add_subcommand("access");
+  access->add_option("samples", input)->required();
+  access->add_option("kernel", kernel)->required();
+  access->add_option("tag", tag)->required();
+  access->add_option("out", out)->required();
+  auto* tiles = app.add_subcommand("tiles");
+  tiles->add_option("touches", input)->required();
+  tiles->add_option("kernel", kernel)->required();
+  tiles->add_option("size", size)->required();
+  tiles->add_option("out", out)->required();
+  auto* occupancy = app.add_subcommand("occupancy");
+  occupancy->add_option("out", out)->required();
+  auto* ladder = app.add_subcommand("ladder");
+  ladder->add_option("chapters", input)->required();
+  ladder->add_option("last", last)->required();
+  ladder->add_option("out", out)->required();
+  auto* roofline = app.add_subcommand("roofline");
+  roofline->add_option("chapters", input)->required();
+  roofline->add_option("emit", emit)->required();
+  roofline->add_option("last", last)->required();
+  roofline->add_option("out", out)->required();
+  auto* results = app.add_subcommand("results");
+  results->add_option("chapters", input)->required();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (*access) draw_access(input, kernel, tag, out);
+    if (*tiles) draw_tiles(input, kernel, size, out);
+    if (*occupancy) draw_occupancy(out);
+    if (*ladder) gather_ladder(input, last, out);
+    if (*roofline) gather_roofline(input, emit, last, out);
+    if (*results) print_results(input);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "figures: {}\n", e.what());
+    return 1;
+  }
+  return 0;
+}
