@@ -171,6 +171,11 @@ local function resolve_span(span)
   end
 end
 
+local side_note
+local function resolve_aside(span)
+  if has(span, "aside") then return side_note(span.content) end
+end
+
 local function resolve_link(link)
   if pass ~= "weave" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
@@ -187,23 +192,21 @@ end
 
 local function check_cite(cite)
   for _, citation in ipairs(cite.citations) do
-    if not bibliography[citation.id] then fail("the bibliography has no entry " .. citation.id) end
+    if citation.id ~= "*" and not bibliography[citation.id] then fail("the bibliography has no entry " .. citation.id) end
   end
 end
 
 local notes = 0
-local function side_note(note)
-  if pass ~= "weave" or combined and FORMAT:match("epub") then return nil end
+function side_note(content)
+  if pass ~= "weave" then return nil end
+  if combined then return pandoc.Note({pandoc.Para(content)}) end
   notes = notes + 1
   local id = "note-" .. page .. "-" .. notes
   local result = pandoc.List({html_inline(
     '<label for="' .. id .. '" class="note-mark" aria-label="side note">' .. notes .. "</label>" ..
     '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="show side note"/>' ..
     '<span class="side-note" role="note"><span class="note-number">' .. notes .. "</span> ")})
-  for i, block in ipairs(note.content) do
-    if i > 1 then result:insert(html_inline("<br/>")) end
-    result:extend(block.content)
-  end
+  result:extend(content)
   result:insert(html_inline("</span>"))
   return result
 end
@@ -474,7 +477,7 @@ end
 return {
   {Pandoc = collect},
   {Span = resolve_span, Link = resolve_link, Cite = check_cite},
-  {Note = side_note},
+  {Span = resolve_aside},
   {Div = resolve_div},
   {Pandoc = finish},
 }
