@@ -14,7 +14,7 @@ std::string format_number(double value, int decimals) {
     if (value == std::floor(value) || magnitude >= 1000)
       decimals = 0;
     else
-      decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : magnitude >= 0.1 ? 3 : 4;
+      decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : 3;
   }
   std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
   const auto point = std::min(text.find('.'), text.size());
