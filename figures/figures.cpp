@@ -92,21 +92,22 @@ void draw_access(const fs::path& samples, const std::string& kernel, const std::
   const double left = 92, cell = 15.5, height = lines.size() > 8 ? 9 : 20, gap = lines.size() > 8 ? 2 : 6, top = 22;
   std::set<std::pair<long, int>> sectors;
   Drawing d(left + 32 * cell + 8, top + double(lines.size()) * (height + gap) + 24);
-  for (int s = 0; s < 4; ++s) d.text(left + (8 * s + 4) * cell, 12, fmt::format("sector {}", s), "middle", 10, "var(--muted)");
+  for (int s = 0; s < 4; ++s) d.text(left + (8 * s + 4) * cell, 12, fmt::format("sector {}", s), "middle", 12, "var(--muted)");
   double y = top;
   for (const auto& [line, words] : lines) {
     for (const auto& [word, lanes] : words) sectors.emplace(line, word / 8);
-    d.text(left - 8, y + height - (height > 10 ? 6 : 1.5), fmt::format("{} line {}", array, line), "end", height > 10 ? 11 : 9);
+    d.text(left - 8, y + height - (height > 10 ? 6 : 1.5), fmt::format("{} line {}", array, line), "end", height > 10 ? 13 : 10);
     for (int s = 0; s < 4; ++s)
       d.rect(left + 8 * s * cell, y, 8 * cell, height, sectors.count({line, s}) ? "var(--third)" : "none", "var(--rule)", 0.35);
     for (const auto& [word, lanes] : words) {
       d.rect(left + word * cell + 0.5, y + 0.5, cell - 1, height - 1, "var(--accent)");
       const std::string label = lanes.size() == 32 ? "all" : lanes.size() == 1 ? std::to_string(lanes[0]) : "";
-      d.text(left + (word + 0.5) * cell, y + height - (height > 10 ? 6 : 1.5), label, "middle", height > 10 ? 9 : 8, "var(--paper)");
+      d.text(left + (word + 0.5) * cell, y + height - (height > 10 ? 6 : 1.5), label, "middle", height > 10 ? 10 : 9, "var(--paper)");
     }
     y += height + gap;
   }
-  d.text(left, y + 12, fmt::format("{} of 32 lanes' words in {} sectors of {} lines", 32, sectors.size(), lines.size()), "start", 11);
+  const auto plural = [](std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
+  d.text(left, y + 14, plural(sectors.size(), "sector") + " of " + plural(lines.size(), "line"), "start", 13);
   d.save(out);
 }
 
