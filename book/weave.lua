@@ -6,11 +6,12 @@
 --   pass      "collect" writes this page's labels; "weave" resolves everything
 --   work      directory with labels/, emit/NN/, figures/, search/
 --   root      the repository
+--   only      with pass "weave": resolve just "listings" (regions, figures, experiments) or "numbers" (and tables)
 --   source    the chapter's program, relative to root (chapters only)
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
 -- cross-references, citations, break-it experiments.
 
-local page, pages, pass, work, root, source, combined
+local page, pages, pass, work, root, source, combined, only
 local labels = {}      -- id -> {page, text}
 local page_info = {}   -- page id -> {href, number, title}
 local facts = {}       -- "NN" -> key -> {kind, text}
@@ -74,7 +75,8 @@ local function setup(meta)
   pages = {}
   for id in get("pages"):gmatch("%S+") do pages[#pages + 1] = id end
   for key in (read(root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
-  if pass == "collect" then return end
+  only = get("only")
+  if pass == "collect" or only ~= "" then return end
   for _, id in ipairs(pages) do
     for _, line in ipairs(lines_of(read(work .. "/labels/" .. id .. ".tsv") or fail("no labels of page " .. id))) do
       local f = split(line)
@@ -157,7 +159,7 @@ local kinds = {
 }
 
 local function resolve_span(span)
-  if pass ~= "weave" then return nil end
+  if pass ~= "weave" or only == "listings" then return nil end
   for kind, meaning in pairs(kinds) do
     if has(span, kind) then
       local key = span.attributes.key or fail("a " .. kind .. " number without key")
@@ -177,7 +179,7 @@ local function resolve_aside(span)
 end
 
 local function resolve_link(link)
-  if pass ~= "weave" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
+  if pass ~= "weave" or only ~= "" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
   local chapter = id:match("^ch:(.+)$")
   if chapter then
@@ -250,12 +252,13 @@ local function count_notes(chapter, kernel)
   return notes_by_line
 end
 
-local function caption_of(div)
+local function caption_of(div, default)
   local inlines = pandoc.List({pandoc.Strong({pandoc.Str(div.attributes.label .. ".")}), pandoc.Space()})
   for i, block in ipairs(div.content) do
     if i > 1 then inlines:insert(pandoc.Space()) end
     if block.content then inlines:extend(block.content) end
   end
+  if #div.content == 0 then inlines:insert(pandoc.Str(default .. ".")) end
   return pandoc.Plain(inlines)
 end
 
@@ -324,9 +327,8 @@ local function data_table(div)
     out[#out + 1] = "</tr>"
   end
   out[#out + 1] = "</tbody></table></div></figure>"
-  local caption = caption_of(div)
-  if #div.content == 0 then caption.content:insert(pandoc.Str(rows[1] .. ".")) end
-  return {figure_open(div, "data-table" .. (#header > 5 and " full-width" or "")), html("<figcaption>"), caption,
+  return {figure_open(div, "data-table" .. (#header > 5 and " full-width" or "")), html("<figcaption>"),
+          caption_of(div, rows[1]),
           html("</figcaption>"), html(table.concat(out))}
 end
 
@@ -387,10 +389,13 @@ end
 
 local function resolve_div(div)
   if pass ~= "weave" then return nil end
-  if has(div, "listing") then return listing(div) end
-  if has(div, "table") then return data_table(div) end
-  if has(div, "figure") then return figure(div) end
-  if has(div, "break") then return break_it(div) end
+  if only ~= "numbers" then
+    if has(div, "listing") then return listing(div) end
+    if has(div, "figure") then return figure(div) end
+    if has(div, "break") then return break_it(div) end
+  end
+  if has(div, "table") and only ~= "listings" then return data_table(div) end
+  if only ~= "" then return nil end
   if has(div, "contents") then
     local items = {}
     for _, id in ipairs(pages) do
@@ -432,7 +437,7 @@ local function write_search_index(doc)
 end
 
 local function finish(doc)
-  if pass ~= "weave" then return nil end
+  if pass ~= "weave" or only ~= "" then return nil end
   if not combined then write_search_index(doc) end
   local position
   for i, id in ipairs(pages) do if id == page then position = i end end

@@ -12,9 +12,9 @@ set key off
 set samples 400
 min(a, b) = a < b ? a : b
 set label 1 "FFMA peak" at 500,peak*1.12 right textcolor rgb "#010101" font "inherit,12"
-set label 2 "L1 and shared memory" at 0.12,0.12*sm_tbs*1.5 rotate by 38 textcolor rgb "#030303" font "inherit,12"
-set label 3 "L2" at 0.55,0.55*l2_tbs*1.25 rotate by 38 textcolor rgb "#050505" font "inherit,12"
-set label 4 "DRAM" at 1.6,1.6*dram_tbs*1.25 rotate by 38 textcolor rgb "#040404" font "inherit,12"
+set label 2 "L1 and shared memory" at 0.42,0.42*sm_tbs*1.55 rotate by 38 textcolor rgb "#030303" font "inherit,12"
+set label 3 "L2" at 1.5,1.5*l2_tbs*1.3 rotate by 38 textcolor rgb "#050505" font "inherit,12"
+set label 4 "DRAM" at 5,5*dram_tbs*1.3 rotate by 38 textcolor rgb "#040404" font "inherit,12"
 plot min(peak, x*sm_tbs) lc rgb "#030303" lw 2, min(peak, x*l2_tbs) lc rgb "#050505" lw 2, \
      min(peak, x*dram_tbs) lc rgb "#040404" lw 2, \
      data using (strcol(2) eq "sm" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#030303", \

@@ -55,8 +55,9 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,
   float acc = 0.0f;
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
-    const bool inA = !EDGES || (row < M && bkIdx + threadCol < K);  // beyond the edge a tile holds zeros,
-    const bool inB = !EDGES || (bkIdx + threadRow < K && col < N);  // which add nothing to the dot product
+    // Beyond the edge a tile holds zeros, which add nothing to the dot product.
+    const bool inA = !EDGES || (row < M && bkIdx + threadCol < K);
+    const bool inB = !EDGES || (bkIdx + threadRow < K && col < N);
     float a = 0.0f, b = 0.0f;
     if (inA) a = *nextA;                 //@ load-A
     if (inB) b = *nextB;                 //@ load-B

@@ -371,6 +371,13 @@ void emit_facts(const Facts& facts, const std::filesystem::path& directory) {
   for (const auto& fact : facts.all()) out << fact.key << '\t' << fact.kind << '\t' << fact.text << '\n';
 }
 
+// "4 sectors" or "1 wavefront": what one warp-wide access costs.
+std::string per_request(const simt::Site& s) {
+  const bool global = s.space == simt::Space::global;
+  const double cost = double(global ? s.sectors : s.wavefronts) / double(s.requests);
+  return fmt::format("{} {}{}", format_number(cost), global ? "sector" : "wavefront", cost == 1 ? "" : "s");
+}
+
 // Beside a source line: what one warp-wide execution of it costs.
 void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "lines.tsv");
@@ -378,9 +385,7 @@ void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem
     for (const simt::Site& s : k.counts.sites) {
       const double requests = double(s.requests);
       out << k.kernel.name << '\t' << s.line << '\t'
-          << (s.space == simt::Space::global
-                  ? fmt::format("{} sectors", format_number(double(s.sectors) / requests))
-                  : fmt::format("{} wavefronts", format_number(double(s.wavefronts) / requests)))
+          << per_request(s)
           << '\t' << format_number(requests) << '\n';
     }
 }
