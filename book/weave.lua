@@ -221,7 +221,7 @@ local function region_of(file, region)
   for number, line in ipairs(lines_of(text)) do
     local closing, name = line:match("^%s*// %[(/?)snippet ([%w%-]+)%]%s*$")
     if name == region then
-      if closing == "" and inside then fail("region " .. region .. " of " .. file .. " opens twice") end
+      if (closing == "") == inside then fail("region " .. region .. " of " .. file .. " does not open and close in turn") end
       inside, found = closing == "", true
     elseif not name and inside then
       kept[#kept + 1] = {number = number, text = line}
