@@ -258,7 +258,7 @@ local function caption_of(div, default)
     if i > 1 then inlines:insert(pandoc.Space()) end
     if block.content then inlines:extend(block.content) end
   end
-  if #div.content == 0 then inlines:insert(pandoc.Str(default .. ".")) end
+  if #inlines == 2 then inlines:insert(pandoc.Str(default .. ".")) end  -- the prose gives no caption of its own
   return pandoc.Plain(inlines)
 end
 

@@ -102,12 +102,27 @@ __global__ void l1_lines(const float* in, float* out, int rounds) {
 }
 // [/snippet lines]
 
-const std::vector<std::string> rate_names{
-    "sm_clock_ghz",       "ffma_tflops",        "dram_copy_gbs",      "l2_read_gbs",
-    "l2_read_apart_gbs",  "shared_read_gbs",    "shared_wavefronts_per_cycle", "l1_lines_per_cycle",
-    "cublas_fp32_1024",   "cublas_fp32_2048",   "cublas_fp32_4096",   "cublas_fp32_8192",
-    "cublas_tf32_1024",   "cublas_tf32_2048",   "cublas_tf32_4096",   "cublas_tf32_8192",
-    "cublas_bf16_1024",   "cublas_bf16_2048",   "cublas_bf16_4096",   "cublas_bf16_8192"};
+const std::vector<tile::Chapter::Rate> rates{
+    {"sm_clock_ghz", "SM clock under load, GHz"},
+    {"ffma_tflops", "FFMA, TFLOP/s"},
+    {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
+    {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
+    {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
+    {"shared_read_gbs", "shared memory read, GB/s"},
+    {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
+    {"l1_lines_per_cycle", "L1 lines per cycle and SM"},
+    {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
+    {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
+    {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
+    {"cublas_fp32_8192", "cuBLAS FP32, 8192"},
+    {"cublas_tf32_1024", "cuBLAS TF32, 1024"},
+    {"cublas_tf32_2048", "cuBLAS TF32, 2048"},
+    {"cublas_tf32_4096", "cuBLAS TF32, 4096"},
+    {"cublas_tf32_8192", "cuBLAS TF32, 8192"},
+    {"cublas_bf16_1024", "cuBLAS BF16, 1024"},
+    {"cublas_bf16_2048", "cuBLAS BF16, 2048"},
+    {"cublas_bf16_4096", "cuBLAS BF16, 4096"},
+    {"cublas_bf16_8192", "cuBLAS BF16, 8192"}};
 
 #if TILE_ON_GPU
 // Keeps one warp a multiprocessor busy for a known number of the multiprocessor's own cycles.
@@ -229,7 +244,7 @@ void predict(tile::Facts& facts) {
 
 TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
              .predict = predict, .measure_rates = measure_rates, .profile = profile,
-             .profiled = {{"cublas", "gemm"}, {"l2", "l2_read"}}, .rates = rate_names)
+             .profiled = {{"cublas", "gemm"}, {"l2", "l2_read"}}, .rates = rates)
 
 namespace {
 

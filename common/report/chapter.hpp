@@ -48,7 +48,9 @@ struct Chapter {
   /// A kernel that `profile` runs: facts about it start with `key`; its function's name contains `part_of_name`.
   struct Profiled { std::string key, part_of_name; };
   std::vector<Profiled> profiled{};
-  std::vector<std::string> rates{};        ///< the names measure_rates gives, so that the prose can be checked without one
+  /// What measure_rates gives, so that the prose can be checked without a GPU: a name for keys, a label for tables.
+  struct Rate { std::string name, label; };
+  std::vector<Rate> rates{};
 };
 
 /// The chapter that this program is about, and the path of its source. Defined once per program, by TILE_CHAPTER.

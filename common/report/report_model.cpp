@@ -125,25 +125,33 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
-Table table_of_runs(const std::vector<Kernel>& kernels, const Record& record, const std::string& name,
-                    const std::string& label) {
-  Table table{name,
-              fmt::format("{} on an {}, {}, driver {}, CUDA {}", label, record["gpu"].get<std::string>(),
-                          record["date"].get<std::string>(), record["driver"].get<std::string>(),
-                          record["cuda"].get<std::string>()),
-              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"},
-              {}};
-  for (const Kernel& kernel : kernels) {
-    const Record* entry = find_kernel(record, kernel.name);
-    if (entry == nullptr) continue;
-    for (const auto& run : entry->at("runs")) {
-      const auto number = [&](const char* key, int decimals) { return format_number(run[key].get<double>(), decimals); };
-      table.rows.push_back({kernel.name, extents(run), number("median_ms", 3),
-                            number("low_ms", 3) + "-" + number("high_ms", 3), number("tflops", 2),
-                            number("cublas_tflops", 2), number("ratio", 3),
-                            number("ratio_low", 3) + "-" + number("ratio_high", 3)});
+// One table for all records; with more than one, the first column says which GPU. The last `fresh` records were made by
+// this very run.
+Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
+  Table table{"measured", "", {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"}, {}};
+  if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    const bool now = i + fresh >= records.size();
+    table.caption += fmt::format("{}{} on an {}, {}, driver {}, CUDA {}", i == 0 ? "" : "; ",
+                                 now ? "Measured just now" : i == 0 ? "Measured (recorded)" : "recorded",
+                                 record["gpu"].get<std::string>(), record["date"].get<std::string>(),
+                                 record["driver"].get<std::string>(), record["cuda"].get<std::string>());
+    for (const Kernel& kernel : kernels) {
+      const Record* entry = find_kernel(record, kernel.name);
+      if (entry == nullptr) continue;
+      for (const auto& run : entry->at("runs")) {
+        const auto number = [&](const char* key, int decimals) { return format_number(run[key].get<double>(), decimals); };
+        std::vector<std::string> row{kernel.name, extents(run), number("median_ms", 3),
+                                     number("low_ms", 3) + "-" + number("high_ms", 3), number("tflops", -1),
+                                     number("cublas_tflops", 1), number("ratio", 3),
+                                     number("ratio_low", 3) + "-" + number("ratio_high", 3)};
+        if (records.size() > 1) row.insert(row.begin(), record["gpu"].get<std::string>() + (now ? ", now" : ""));
+        table.rows.push_back(row);
+      }
     }
   }
+  if (records.empty()) table.caption = "Measured: not yet, on any GPU";
   return table;
 }
 
@@ -311,8 +319,8 @@ void add_measured_facts(Facts& facts, const Record* record) {
       give(fmt::format("{}.{}", group, field), record != nullptr && record->contains(group) ? &(*record)[group] : nullptr,
            field, 0);
     }
-  for (const std::string& rate : this_chapter().rates)
-    give(fmt::format("rates.{}", rate), record == nullptr ? nullptr : &(*record)["rates"], rate.c_str());
+  for (const Chapter::Rate& rate : this_chapter().rates)
+    give("rates." + rate.name, record == nullptr ? nullptr : &(*record)["rates"], rate.name.c_str());
   for (const Chapter::Profiled& profiled : this_chapter().profiled) {
     const Record* entry = nullptr;
     std::string function = "not yet measured";
@@ -348,7 +356,7 @@ void add_measured_facts(Facts& facts, const Record* record) {
       const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, size);
       const std::string name = fmt::format("{}.{}.", kernel.name, size);
       give(name + "ms", run, "median_ms");
-      give(name + "tflops", run, "tflops", 2);
+      give(name + "tflops", run, "tflops");
       give(name + "gflops", run, "tflops", 0, 1000);
       give(name + "cublas_tflops", run, "cublas_tflops", 1);
       give(name + "ratio", run, "ratio", 3);
@@ -528,21 +536,16 @@ int run_chapter(const Options& options) {
   if (!chapter.rates.empty()) {
     Table rates{"rates", "Rates of the GPU", {"rate"}, {}};
     for (const Record& record : records) rates.header.push_back(record["gpu"].get<std::string>() + ", " + record["date"].get<std::string>());
-    for (const std::string& name : chapter.rates) {
-      std::vector<std::string> row{name};
+    for (const Chapter::Rate& rate : chapter.rates) {
+      std::vector<std::string> row{rate.label};
       for (const Record& record : records)
-        row.push_back(record["rates"].contains(name) ? format_number(record["rates"][name].get<double>()) : "not yet measured");
+        row.push_back(record["rates"].contains(rate.name) ? format_number(record["rates"][rate.name].get<double>())
+                                                          : "not yet measured");
       rates.rows.push_back(row);
     }
     tables.push_back(rates);
   }
-  if (!chapter.kernels.empty()) {
-    if (records.empty())
-      tables.push_back({"measured", "Measured: not yet, on any GPU", {"kernel", "TFLOP/s"}, {}});
-    for (std::size_t i = 0; i < records.size(); ++i)
-      tables.push_back(table_of_runs(chosen, records[i], i == 0 ? "measured" : fmt::format("measured-{}", i),
-                                     i < recorded ? "Measured (recorded)" : "Measured (just now)"));
-  }
+  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, records, records.size() - recorded));
 
   if (!emitting) {
     for (const Table& table : tables) table.print();
