@@ -56,8 +56,8 @@ std::vector<Experiment> load(const fs::path& file) {
   std::vector<Experiment> experiments;
   try {
     for (const auto& e : nlohmann::json::parse(read_text(file))) {
-      Experiment x{e.at("name"), e.at("find"), e.at("replace"), e.value("test", ""), e.value("says", ""),
-                   e.value("message", "")};
+      Experiment x{e.at("name"),        e.at("find"),        e.at("replace"),
+                   e.value("test", ""), e.value("says", ""), e.value("message", "")};
       if (x.test.empty() == x.message.empty())
         throw std::runtime_error(fmt::format("experiment {} needs either test or message", x.name));
       experiments.push_back(x);
@@ -70,7 +70,8 @@ std::vector<Experiment> load(const fs::path& file) {
 
 std::string edited(const std::string& source, const Experiment& e) {
   const auto at = source.find(e.find);
-  if (at == std::string::npos) throw std::runtime_error(fmt::format("{}: the text to edit is gone from the source", e.name));
+  if (at == std::string::npos)
+    throw std::runtime_error(fmt::format("{}: the text to edit is gone from the source", e.name));
   if (source.find(e.find, at + 1) != std::string::npos)
     throw std::runtime_error(fmt::format("{}: the text to edit occurs more than once", e.name));
   return source.substr(0, at) + e.replace + source.substr(at + e.find.size());
@@ -80,7 +81,8 @@ std::string edited(const std::string& source, const Experiment& e) {
 std::string surprise(const Experiment& e, const std::string& source, const fs::path& compiler, const fs::path& work) {
   const fs::path copy = work / (e.name + ".cu"), program = work / e.name, log = work / (e.name + ".log");
   write_text(copy, edited(source, e));
-  const Run build = run(fmt::format("{} {} {} chapter", quoted(compiler.string()), quoted(copy.string()), quoted(program.string())), log);
+  const Run build = run(
+      fmt::format("{} {} {} chapter", quoted(compiler.string()), quoted(copy.string()), quoted(program.string())), log);
   if (!e.message.empty()) {
     if (build.status == 0) return "it compiles, and must not";
     return build.output.find(e.message) != std::string::npos ? "" : "the compiler does not say: " + e.message;
@@ -89,8 +91,10 @@ std::string surprise(const Experiment& e, const std::string& source, const fs::p
   const Run test = run(fmt::format("{} --on model --test {}", quoted(program.string()), quoted(e.test)), log);
   fs::remove(program);
   if (test.status == 0) return fmt::format("the test '{}' still passes", e.test);
-  if (test.status != 1) return fmt::format("the test '{}' did not run (exit {}):\n{}", e.test, test.status, test.output);
-  if (test.output.find(e.says) == std::string::npos) return fmt::format("the test fails, but does not say '{}':\n{}", e.says, test.output);
+  if (test.status != 1)
+    return fmt::format("the test '{}' did not run (exit {}):\n{}", e.test, test.status, test.output);
+  if (test.output.find(e.says) == std::string::npos)
+    return fmt::format("the test fails, but does not say '{}':\n{}", e.says, test.output);
   return "";
 }
 

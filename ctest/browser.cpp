@@ -39,8 +39,8 @@ class Browser {
       if (freopen("/dev/null", "w", stderr) == nullptr) _exit(127);  // it chatters about desktops it does not find
       const std::string directory = "--user-data-dir=" + profile_.string();
       execl(program.c_str(), program.c_str(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
-            directory.c_str(), static_cast<char*>(nullptr));
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--remote-debugging-pipe", directory.c_str(), static_cast<char*>(nullptr));
       _exit(127);
     }
     close(to_child[0]);
@@ -61,7 +61,8 @@ class Browser {
     json message{{"id", id}, {"method", method}, {"params", params}};
     if (!session_.empty()) message["sessionId"] = session_;
     const std::string text = message.dump() + '\0';
-    if (write(write_, text.data(), text.size()) != ssize_t(text.size())) throw std::runtime_error("the browser is gone");
+    if (write(write_, text.data(), text.size()) != ssize_t(text.size()))
+      throw std::runtime_error("the browser is gone");
     for (;;) {
       const json reply = receive();
       if (reply.value("id", 0) != id) continue;
@@ -80,8 +81,10 @@ class Browser {
     while (!loaded_) receive();
   }
   json evaluate(const std::string& expression) {
-    const json result = call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}});
-    if (result.contains("exceptionDetails")) throw std::runtime_error("in the page: " + result["exceptionDetails"].dump());
+    const json result =
+        call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}});
+    if (result.contains("exceptionDetails"))
+      throw std::runtime_error("in the page: " + result["exceptionDetails"].dump());
     return result["result"].value("value", json());
   }
   std::vector<std::string> take_complaints() { return std::exchange(complaints_, {}); }
@@ -107,12 +110,15 @@ class Browser {
     const json& p = message["params"];
     if (method == "Page.loadEventFired") loaded_ = true;
     if (method == "Runtime.exceptionThrown") complaints_.push_back("exception: " + p["exceptionDetails"].dump());
-    if (method == "Runtime.consoleAPICalled" && p["type"] == "error") complaints_.push_back("console: " + p["args"].dump());
-    if (method == "Log.entryAdded" && p["entry"]["level"] == "error") complaints_.push_back("log: " + p["entry"]["text"].dump());
+    if (method == "Runtime.consoleAPICalled" && p["type"] == "error")
+      complaints_.push_back("console: " + p["args"].dump());
+    if (method == "Log.entryAdded" && p["entry"]["level"] == "error")
+      complaints_.push_back("log: " + p["entry"]["text"].dump());
     if (method == "Network.loadingFailed") complaints_.push_back("not loaded: " + p.value("errorText", "?"));
     if (method == "Network.requestWillBeSent") {
       const std::string url = p["request"]["url"];
-      if (!url.starts_with("file:") && !url.starts_with("data:") && url != "about:blank") complaints_.push_back("network request: " + url);
+      if (!url.starts_with("file:") && !url.starts_with("data:") && url != "about:blank")
+        complaints_.push_back("network request: " + url);
     }
   }
 
@@ -144,7 +150,8 @@ const char* const overflow_script = R"((() => {
 
 const char* const links_script = R"([...document.querySelectorAll("a[href]")].map((a) => a.href))";
 const char* const ids_script = R"([...document.querySelectorAll("[id]")].map((e) => e.id))";
-const char* const fonts_script = R"(document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status === "error").map((f) => f.family)))";
+const char* const fonts_script =
+    R"(document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status === "error").map((f) => f.family)))";
 const char* const search_script = R"((() => {
   const input = document.getElementById("search");
   input.value = "wavefronts";
@@ -191,26 +198,31 @@ int main(int argc, char** argv) {
       const std::string url = "file://" + (book / page).string();
       for (const int width : {400, 1000, 1400}) {
         for (const char* scheme : {"light", "dark"}) {
-          browser.call("Emulation.setDeviceMetricsOverride", {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
-          browser.call("Emulation.setEmulatedMedia", {{"features", json::array({{{"name", "prefers-color-scheme"}, {"value", scheme}}})}});
+          browser.call("Emulation.setDeviceMetricsOverride",
+                       {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
+          browser.call("Emulation.setEmulatedMedia",
+                       {{"features", json::array({{{"name", "prefers-color-scheme"}, {"value", scheme}}})}});
           browser.open(url);
           for (const auto& family : browser.evaluate(fonts_script)) complain(page, "font not loaded: " + family.dump());
           if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
             complain(page, fmt::format("{} px: {}", width, overflow));
           if (!screenshots.empty() && page.find("source/") == std::string::npos)
-            save_screenshot(browser, screenshots / fmt::format("{}-{}-{}.png", fs::path(page).stem().string(), width, scheme));
+            save_screenshot(browser,
+                            screenshots / fmt::format("{}-{}-{}.png", fs::path(page).stem().string(), width, scheme));
           for (const std::string& complaint : browser.take_complaints()) complain(page, complaint);
         }
       }
       for (const auto& id : browser.evaluate(ids_script))
         if (!ids[url].insert(id).second) complain(page, "id used twice: " + id.dump());
       for (const auto& link : browser.evaluate(links_script)) links.emplace_back(page, link);
-      if (page.find("source/") == std::string::npos && browser.evaluate(search_script) == 0) complain(page, "search finds nothing");
+      if (page.find("source/") == std::string::npos && browser.evaluate(search_script) == 0)
+        complain(page, "search finds nothing");
     }
     for (const auto& [page, link] : links) {
       const auto hash = link.find('#');
       const std::string file = link.substr(0, hash);
-      if (!file.starts_with("file:")) continue;  // the bibliography may point to the network; opening it is the reader's choice
+      if (!file.starts_with("file:"))
+        continue;  // the bibliography may point to the network; opening it is the reader's choice
       if (ids.count(file) == 0)
         complain(page, "broken link: " + link);
       else if (hash != std::string::npos && hash + 1 < link.size() && ids[file].count(link.substr(hash + 1)) == 0)

@@ -93,15 +93,18 @@ TEST_CASE("broken records are refused with advice" * doctest::test_suite("model"
 
 TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   tile::Record record = tile::Record::parse(valid_record);
-  tile::add_counters(record, scratch("ncu.csv", "==PROF== x\n\"ID\",\"Kernel Name\",\"a__b.sum\",\"a__b.max\"\n\"\",\"\",\"\",\"\"\n"
-                                                "\"0\",\"_Z1kv\",\"1,234\",\"9\"\n\"1\",\"_Z5otherv\",\"5\",\"9\"\n"),
+  tile::add_counters(record,
+                     scratch("ncu.csv",
+                             "==PROF== x\n\"ID\",\"Kernel Name\",\"a__b.sum\",\"a__b.max\"\n\"\",\"\",\"\",\"\"\n"
+                             "\"0\",\"_Z1kv\",\"1,234\",\"9\"\n\"1\",\"_Z5otherv\",\"5\",\"9\"\n"),
                      "counters");
   CHECK(record["kernels"][0]["counters"]["a__b.sum"] == 1234);
   CHECK_FALSE(record["kernels"][0]["counters"].contains("a__b.max"));
   CHECK(record["other_kernels"]["_Z5otherv"]["counters"]["a__b.sum"] == 5);
   CHECK_THROWS_AS(tile::add_counters(record, scratch("empty.csv", "nothing\n"), "counters"), tile::RecordError);
-  tile::add_sass(record, scratch("sass.txt", "\t\tFunction : _Z1kv\n /*0000*/  LDS.128 R1, [R2] ; /* 0x1 */\n"
-                                             " /*0010*/  @!P0 FFMA R1, R2 ;\n /*0020*/  FFMA R1, R2 ;\n"));
+  tile::add_sass(record, scratch("sass.txt",
+                                 "\t\tFunction : _Z1kv\n /*0000*/  LDS.128 R1, [R2] ; /* 0x1 */\n"
+                                 " /*0010*/  @!P0 FFMA R1, R2 ;\n /*0020*/  FFMA R1, R2 ;\n"));
   CHECK(record["kernels"][0]["sass"]["FFMA"] == 2);
   CHECK(record["kernels"][0]["sass"]["LDS.128"] == 1);
 }

@@ -44,7 +44,7 @@ template <class T>
 __global__ void load_pattern(const int* word_of_lane, T* out) {
   __shared__ __align__(16) float words[pattern_words];
   for (int i = threadIdx.x; i < pattern_words; i += blockDim.x) words[i] = float(i);
-  __syncthreads();  // lanes read what others wrote
+  __syncthreads();                                                                 // lanes read what others wrote
   const T value = *reinterpret_cast<const T*>(&words[word_of_lane[threadIdx.x]]);  // the pattern
   out[threadIdx.x] = value;
 }
@@ -68,9 +68,10 @@ std::uint64_t wavefronts_of(const std::string& op, const std::vector<int>& words
     const auto counts = traced([&] { tile::launch(load_pattern<T>, one, warp, 0, lanes.device(), values.device()); });
     return only_site(counts, simt::Op::load, simt::Space::shared).wavefronts;
   }
-  const auto counts = simt::trace([&] { tile::launch(store_pattern<T>, one, warp, 0, lanes.device(), values.device()); },
-                                  {.report_races = false})
-                          .front();
+  const auto counts =
+      simt::trace([&] { tile::launch(store_pattern<T>, one, warp, 0, lanes.device(), values.device()); },
+                  {.report_races = false})
+          .front();
   return only_site(counts, simt::Op::store, simt::Space::shared).wavefronts;
 }
 
@@ -146,7 +147,8 @@ __global__ void narrow_types(const __half* in, __nv_bfloat16* out) {
   out[threadIdx.x] = __float2bfloat16(2.0f * __half2float(in[threadIdx.x]));
 }
 
-__global__ void copy_vectors(const float4* __restrict__ in, float4* __restrict__ out, const float2* pairs, float2* sums) {
+__global__ void copy_vectors(const float4* __restrict__ in, float4* __restrict__ out, const float2* pairs,
+                             float2* sums) {
   out[threadIdx.x] = in[threadIdx.x];
   const float2 pair = pairs[threadIdx.x];
   sums[threadIdx.x] = make_float2(pair.x + pair.y, pair.x);
@@ -323,7 +325,8 @@ TEST_CASE("races are found, and name both lines" * doctest::test_suite("model"))
   CHECK(contains(shared, "block (0,0,0), thread ("));
   CHECK(contains(shared, "words["));
   CHECK(contains(shared, "address 0x"));
-  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2), 0, out.device()); }), "race: race_in_global"));
+  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2), 0, out.device()); }),
+                 "race: race_in_global"));
   CHECK(contains(mistake([&] { tile::launch(race_between_blocks, dim3(2), dim3(1), 0, out.device()); }),
                  "race: race_between_blocks"));
 }
@@ -351,7 +354,8 @@ TEST_CASE("accesses out of bounds" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 64);
   CHECK(contains(mistake([&] { tile::launch(past_the_end, dim3(1), dim3(32), 0, out.device(), 40); }),
                  "4 bytes past the end of out"));
-  CHECK(contains(mistake([&] { tile::launch(past_the_shared_end, dim3(1), dim3(32), 0, out.device()); }), "out of bounds"));
+  CHECK(contains(mistake([&] { tile::launch(past_the_shared_end, dim3(1), dim3(32), 0, out.device()); }),
+                 "out of bounds"));
 }
 
 TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doctest::test_suite("model")) {
@@ -368,7 +372,8 @@ TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doct
 
 TEST_CASE("launches that no GPU would take" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 64);
-  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2048), 0, out.device()); }), "1024 is the limit"));
+  CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2048), 0, out.device()); }),
+                 "1024 is the limit"));
   CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(0), dim3(32), 0, out.device()); }), "is 0"));
   CHECK(contains(mistake([&] { tile::launch(reverse_dynamic, dim3(1), dim3(32), 300000, out.device()); }),
                  "227 KB is the limit"));

@@ -52,17 +52,19 @@ class Drawing {
   Drawing(double width, double height) : width_(width), height_(height) {}
   void rect(double x, double y, double w, double h, const std::string& fill, const std::string& stroke = "none",
             double opacity = 1) {
-    body_ += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
-                         "fill-opacity='{:.2f}'/>\n",
-                         x, y, w, h, fill, stroke, opacity);
+    body_ += fmt::format(
+        "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
+        "fill-opacity='{:.2f}'/>\n",
+        x, y, w, h, fill, stroke, opacity);
   }
   void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
             const char* fill = "var(--ink)") {
-    body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
-                         anchor, size, fill, words);
+    body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x,
+                         y, anchor, size, fill, words);
   }
   void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)") {
-    body_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' style='stroke:{}'/>\n", x1, y1, x2, y2, stroke);
+    body_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' style='stroke:{}'/>\n", x1, y1, x2, y2,
+                         stroke);
   }
   void save(const fs::path& file) const {
     write_text(file, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {:.0f} {:.0f}' width='{:.0f}' "
@@ -92,21 +94,27 @@ void draw_access(const fs::path& samples, const std::string& kernel, const std::
   const double left = 92, cell = 15.5, height = lines.size() > 8 ? 9 : 20, gap = lines.size() > 8 ? 2 : 6, top = 22;
   std::set<std::pair<long, int>> sectors;
   Drawing d(left + 32 * cell + 8, top + double(lines.size()) * (height + gap) + 24);
-  for (int s = 0; s < 4; ++s) d.text(left + (8 * s + 4) * cell, 12, fmt::format("sector {}", s), "middle", 12, "var(--muted)");
+  for (int s = 0; s < 4; ++s)
+    d.text(left + (8 * s + 4) * cell, 12, fmt::format("sector {}", s), "middle", 12, "var(--muted)");
   double y = top;
   for (const auto& [line, words] : lines) {
     for (const auto& [word, lanes] : words) sectors.emplace(line, word / 8);
-    d.text(left - 8, y + height - (height > 10 ? 6 : 1.5), fmt::format("{} line {}", array, line), "end", height > 10 ? 13 : 10);
+    d.text(left - 8, y + height - (height > 10 ? 6 : 1.5), fmt::format("{} line {}", array, line), "end",
+           height > 10 ? 13 : 10);
     for (int s = 0; s < 4; ++s)
-      d.rect(left + 8 * s * cell, y, 8 * cell, height, sectors.count({line, s}) ? "var(--third)" : "none", "var(--rule)", 0.35);
+      d.rect(left + 8 * s * cell, y, 8 * cell, height, sectors.count({line, s}) ? "var(--third)" : "none",
+             "var(--rule)", 0.35);
     for (const auto& [word, lanes] : words) {
       d.rect(left + word * cell + 0.5, y + 0.5, cell - 1, height - 1, "var(--accent)");
       const std::string label = lanes.size() == 32 ? "all" : lanes.size() == 1 ? std::to_string(lanes[0]) : "";
-      d.text(left + (word + 0.5) * cell, y + height - (height > 10 ? 6 : 1.5), label, "middle", height > 10 ? 10 : 9, "var(--paper)");
+      d.text(left + (word + 0.5) * cell, y + height - (height > 10 ? 6 : 1.5), label, "middle", height > 10 ? 10 : 9,
+             "var(--paper)");
     }
     y += height + gap;
   }
-  const auto plural = [](std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
+  const auto plural = [](std::size_t n, const char* word) {
+    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  };
   d.text(left, y + 14, plural(sectors.size(), "sector") + " of " + plural(lines.size(), "line"), "start", 13);
   d.save(out);
 }
@@ -115,7 +123,8 @@ void draw_tiles(const fs::path& touches, const std::string& kernel, int size, co
   struct Box {
     int top = 1 << 30, left = 1 << 30, bottom = -1, right = -1;
     void add(int row, int col) {
-      top = std::min(top, row), left = std::min(left, col), bottom = std::max(bottom, row), right = std::max(right, col);
+      top = std::min(top, row), left = std::min(left, col), bottom = std::max(bottom, row),
+      right = std::max(right, col);
     }
   };
   std::map<std::pair<std::string, int>, Box> boxes;
@@ -134,16 +143,19 @@ void draw_tiles(const fs::path& touches, const std::string& kernel, int size, co
   int last_load = 0;
   for (const auto& [key, box] : boxes)
     if (key.first != "C") last_load = std::max(last_load, key.second);
-  const std::map<std::string, const char*> colour{{"A", "var(--accent)"}, {"B", "var(--second)"}, {"C", "var(--third)"}};
+  const std::map<std::string, const char*> colour{
+      {"A", "var(--accent)"}, {"B", "var(--second)"}, {"C", "var(--third)"}};
   for (const auto& [key, box] : boxes) {
     const auto& at = origin.at(key.first);
     const double x = at.first + box.left * scale, y = at.second + box.top * scale;
     const double w = (box.right - box.left + 1) * scale, h = (box.bottom - box.top + 1) * scale;
     const bool is_c = key.first == "C";
-    d.rect(x, y, w, h, colour.at(key.first), "var(--paper)", is_c ? 1 : 0.35 + 0.6 * key.second / std::max(1, last_load));
+    d.rect(x, y, w, h, colour.at(key.first), "var(--paper)",
+           is_c ? 1 : 0.35 + 0.6 * key.second / std::max(1, last_load));
     if (!is_c) d.text(x + w / 2, y + h / 2 + 4, std::to_string(key.second / 2), "middle", 11, "var(--ink)");
   }
-  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 11, "var(--muted)");
+  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 11,
+         "var(--muted)");
   d.save(out);
 }
 
@@ -166,16 +178,21 @@ void draw_occupancy(const fs::path& out) {
   double y = 24;
   for (const Bar& bar : bars) {
     const double w = width * bar.block / bar.total;
-    for (int i = 0; i < bar.fits; ++i) d.rect(left + i * w, y, w, height, i < o.blocks ? "var(--accent)" : "var(--third)", "var(--paper)", i < o.blocks ? 1 : 0.45);
+    for (int i = 0; i < bar.fits; ++i)
+      d.rect(left + i * w, y, w, height, i < o.blocks ? "var(--accent)" : "var(--third)", "var(--paper)",
+             i < o.blocks ? 1 : 0.45);
     d.rect(left, y, width, height, "none", "var(--ink)");
     d.text(left - 8, y + 19, bar.name, "end", 12);
-    d.text(left, y - 5, fmt::format("{}{} a block, {}{} an SM: {} {}", tile::format_number(bar.block, 0), bar.unit,
-                                    tile::format_number(bar.total, 0), bar.unit, bar.fits, bar.fits == 1 ? "block" : "blocks"),
+    d.text(left, y - 5,
+           fmt::format("{}{} a block, {}{} an SM: {} {}", tile::format_number(bar.block, 0), bar.unit,
+                       tile::format_number(bar.total, 0), bar.unit, bar.fits, bar.fits == 1 ? "block" : "blocks"),
            "start", 11, "var(--muted)");
     y += height + 24;
   }
-  d.text(left, y + 2, fmt::format("resident: {} block, {} of {} threads ({:.0f}%)", o.blocks, o.blocks * threads, gpu.max_threads,
-                              100 * o.fraction - 0.5), "start", 12);
+  d.text(left, y + 2,
+         fmt::format("resident: {} block, {} of {} threads ({:.0f}%)", o.blocks, o.blocks * threads, gpu.max_threads,
+                     100 * o.fraction - 0.5),
+         "start", 12);
   d.save(out);
 }
 
@@ -245,9 +262,9 @@ void print_results(const fs::path& chapters) {
   fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |\n|---|---|---:|---:|---|\n");
   double cublas = 0;
   for (const Measured& m : all) {
-    fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel, m.run["median_ms"].get<double>(),
-               m.run["tflops"].get<double>(), m.run["ratio"].get<double>(), m.run["ratio_low"].get<double>(),
-               m.run["ratio_high"].get<double>());
+    fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel,
+               m.run["median_ms"].get<double>(), m.run["tflops"].get<double>(), m.run["ratio"].get<double>(),
+               m.run["ratio_low"].get<double>(), m.run["ratio_high"].get<double>());
     cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
   }
   fmt::print("| | cuBLAS, FP32 | | {:.2f} | 1 |\n", cublas);

@@ -15,10 +15,10 @@ namespace {
 // [snippet config]
 struct Config {
   static constexpr int NUM_THREADS = 1024;
-  static constexpr int CHAINS = 8;        // independent FMAs in flight per thread
-  static constexpr int TABLE = 1024;      // words in each half of a block's table in shared memory
-  static constexpr int LINES = 32;        // 128-byte lines of a block's table for L1
-  static constexpr int LINE_WORDS = 32;   // 4-byte words in a line
+  static constexpr int CHAINS = 8;       // independent FMAs in flight per thread
+  static constexpr int TABLE = 1024;     // words in each half of a block's table in shared memory
+  static constexpr int LINES = 32;       // 128-byte lines of a block's table for L1
+  static constexpr int LINE_WORDS = 32;  // 4-byte words in a line
   static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
   static_assert(TABLE % 32 == 0, "a warp reads 32 neighbouring words at a time");
   static_assert(LINES == 32, "one line for every lane of a warp");
@@ -102,27 +102,26 @@ __global__ void l1_lines(const float* in, float* out, int rounds) {
 }
 // [/snippet lines]
 
-const std::vector<tile::Chapter::Rate> rates{
-    {"sm_clock_ghz", "SM clock under load, GHz"},
-    {"ffma_tflops", "FFMA, TFLOP/s"},
-    {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
-    {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
-    {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
-    {"shared_read_gbs", "shared memory read, GB/s"},
-    {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
-    {"l1_lines_per_cycle", "L1 lines per cycle and SM"},
-    {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
-    {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
-    {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
-    {"cublas_fp32_8192", "cuBLAS FP32, 8192"},
-    {"cublas_tf32_1024", "cuBLAS TF32, 1024"},
-    {"cublas_tf32_2048", "cuBLAS TF32, 2048"},
-    {"cublas_tf32_4096", "cuBLAS TF32, 4096"},
-    {"cublas_tf32_8192", "cuBLAS TF32, 8192"},
-    {"cublas_bf16_1024", "cuBLAS BF16, 1024"},
-    {"cublas_bf16_2048", "cuBLAS BF16, 2048"},
-    {"cublas_bf16_4096", "cuBLAS BF16, 4096"},
-    {"cublas_bf16_8192", "cuBLAS BF16, 8192"}};
+const std::vector<tile::Chapter::Rate> rates{{"sm_clock_ghz", "SM clock under load, GHz"},
+                                             {"ffma_tflops", "FFMA, TFLOP/s"},
+                                             {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
+                                             {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
+                                             {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
+                                             {"shared_read_gbs", "shared memory read, GB/s"},
+                                             {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
+                                             {"l1_lines_per_cycle", "L1 lines per cycle and SM"},
+                                             {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
+                                             {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
+                                             {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
+                                             {"cublas_fp32_8192", "cuBLAS FP32, 8192"},
+                                             {"cublas_tf32_1024", "cuBLAS TF32, 1024"},
+                                             {"cublas_tf32_2048", "cuBLAS TF32, 2048"},
+                                             {"cublas_tf32_4096", "cuBLAS TF32, 4096"},
+                                             {"cublas_tf32_8192", "cuBLAS TF32, 8192"},
+                                             {"cublas_bf16_1024", "cuBLAS BF16, 1024"},
+                                             {"cublas_bf16_2048", "cuBLAS BF16, 2048"},
+                                             {"cublas_bf16_4096", "cuBLAS BF16, 4096"},
+                                             {"cublas_bf16_8192", "cuBLAS BF16, 8192"}};
 
 #if TILE_ON_GPU
 // Keeps one warp a multiprocessor busy for a known number of the multiprocessor's own cycles.
@@ -142,7 +141,8 @@ void measure_rates(tile::RateSink& sink) {
   tile::cuda_check(cudaMalloc(&out, copy_bytes), "cudaMalloc");
   const std::vector<float> noise = tile::make_values(copy_bytes / 16, tile::Fill::random, 7);
   for (int quarter = 0; quarter < 4; ++quarter)
-    tile::cuda_check(cudaMemcpy(in + quarter * copy_bytes / 4, noise.data(), copy_bytes / 4, cudaMemcpyHostToDevice), "fill");
+    tile::cuda_check(cudaMemcpy(in + quarter * copy_bytes / 4, noise.data(), copy_bytes / 4, cudaMemcpyHostToDevice),
+                     "fill");
   auto* results = reinterpret_cast<float*>(out);
 
   const dim3 block(Config::NUM_THREADS);
@@ -156,7 +156,8 @@ void measure_rates(tile::RateSink& sink) {
 
   // Right after the hottest kernel: the clock that arithmetic runs at.
   const long long cycles = 20'000'000;
-  const double clock_hz = cycles / tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5).median * 1e3;
+  const double clock_hz =
+      cycles / tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5).median * 1e3;
   sink.rate("sm_clock_ghz", clock_hz * 1e-9);
 
   const double copy_ms = tile::time_ms([&](int) {
@@ -181,9 +182,10 @@ void measure_rates(tile::RateSink& sink) {
   sink.rate("shared_wavefronts_per_cycle", requests / sms / (shared_ms * 1e-3 * clock_hz));
 
   const int line_rounds = 1 << 11;
-  const double line_ms = tile::time_ms([&](int) {
-                           tile::launch(l1_lines, resident, block, 0, reinterpret_cast<const float*>(in), results, line_rounds);
-                         }).median;
+  const double line_ms =
+      tile::time_ms([&](int) {
+        tile::launch(l1_lines, resident, block, 0, reinterpret_cast<const float*>(in), results, line_rounds);
+      }).median;
   sink.rate("l1_lines_per_cycle", 32.0 * warps * line_rounds / sms / (line_ms * 1e-3 * clock_hz));
   cudaFree(in);
   cudaFree(out);
@@ -225,8 +227,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("a6000.arithmetic_ms", flops / a6000.peak_tflops() * 1e-9, 2);
   facts.predicted("a6000.memory_ms", (read + written) / a6000.dram_gbs * 1e-6, 2);
   facts.predicted("a6000.times", flops / a6000.peak_tflops() * 1e-9 / ((read + written) / a6000.dram_gbs * 1e-6), 0);
-  for (const auto& [key, gpu] : {std::pair{"a6000", tile::rtx_a6000}, {"laptop", tile::rtx_5060_laptop},
-                                 {"h100", tile::h100}, {"h200", tile::h200}}) {
+  for (const auto& [key, gpu] : {std::pair{"a6000", tile::rtx_a6000},
+                                 {"laptop", tile::rtx_5060_laptop},
+                                 {"h100", tile::h100},
+                                 {"h200", tile::h200}}) {
     facts.predicted(std::string(key) + ".ridge", gpu.ridge(), 1);
     facts.predicted(std::string(key) + ".peak", gpu.peak_tflops(), 1);
     facts.predicted(std::string(key) + ".bandwidth", gpu.dram_gbs, 0);
@@ -340,9 +344,8 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
   const auto& word = tile::site(shared, "load-table");
   CHECK(word.wavefronts == word.requests);
 
-  const auto copy = counts_of([&] {
-    tile::launch(dram_copy, dim3(2), dim3(64), 0, in.quads(), out.quads(), std::size_t(512));
-  });
+  const auto copy =
+      counts_of([&] { tile::launch(dram_copy, dim3(2), dim3(64), 0, in.quads(), out.quads(), std::size_t(512)); });
   CHECK(tile::site(copy, "load-copy").sectors == 512 * 16 / 32);
   CHECK(tile::site(copy, "load-copy").width == 16);
 }

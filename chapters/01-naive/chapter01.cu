@@ -32,11 +32,11 @@ constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int
 // [/snippet maps]
 
 // [snippet kernel]
-__global__ void sgemm_naive(int M, int N, int K, float alpha,
-                            const float* A, int lda,   // M x K
-                            const float* B, int ldb,   // K x N
-                            float beta,
-                            float* C, int ldc) {       // M x N
+__global__ void sgemm_naive(int M, int N, int K, float alpha,  //
+                            const float* A, int lda,           // M x K
+                            const float* B, int ldb,           // K x N
+                            float beta,                        //
+                            float* C, int ldc) {               // M x N
   const auto [row, col] = result_of(blockIdx.y, blockIdx.x, threadIdx.x, threadIdx.y);
   if (row >= M || col >= N) return;  // the tile may hang over the edge of C
 
@@ -74,7 +74,8 @@ void predict(tile::Facts& facts) {
   const double n = 4092, flops = 2 * n * n * n;
   facts.predicted("no_reuse.4092.gb", 2 * 4 * n * n * n * 1e-9, 0);
   facts.predicted("no_reuse.4092.seconds_a6000", 2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs, 3);
-  facts.predicted("no_reuse.4092.gflops_a6000", flops * 1e-9 / (2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs), 0);
+  facts.predicted("no_reuse.4092.gflops_a6000", flops * 1e-9 / (2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs),
+                  0);
   // A warp-wide FMA needs 32 lines of A and 1 of B, and an SM looks up one line a cycle.
   facts.predicted("lines_per_fma", 33);
   const tile::GpuSpec& gpu = tile::h200;
@@ -96,8 +97,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 1, .title = "The naive kernel",
-             .kernels = {{"naive", launch_naive, reinterpret_cast<const void*>(sgemm_naive),
-                          Config::NUM_THREADS}},
+             .kernels = {{"naive", launch_naive, reinterpret_cast<const void*>(sgemm_naive), Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 
 TEST_CASE("integers are exact at every kind of shape") {

@@ -33,11 +33,11 @@ constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int
 // [/snippet maps]
 
 // [snippet kernel]
-__global__ void sgemm_coalesced(int M, int N, int K, float alpha,
-                                const float* A, int lda,   // M x K
-                                const float* B, int ldb,   // K x N
-                                float beta,
-                                float* C, int ldc) {       // M x N
+__global__ void sgemm_coalesced(int M, int N, int K, float alpha,  //
+                                const float* A, int lda,           // M x K
+                                const float* B, int ldb,           // K x N
+                                float beta,                        //
+                                float* C, int ldc) {               // M x N
   const auto [row, col] = result_of(blockIdx.y, blockIdx.x, threadIdx.x, threadIdx.y);
   if (row >= M || col >= N) return;  // the tile may hang over the edge of C
 
@@ -89,8 +89,8 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 2, .title = "Coalescing",
-             .kernels = {{"coalesced", launch_coalesced,
-                          reinterpret_cast<const void*>(sgemm_coalesced), Config::NUM_THREADS}},
+             .kernels = {{"coalesced", launch_coalesced, reinterpret_cast<const void*>(sgemm_coalesced),
+                          Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 
 TEST_CASE("integers are exact at every kind of shape") {

@@ -35,12 +35,12 @@ constexpr __host__ __device__ Position position_of(int thread) { return {thread 
 // [/snippet maps]
 
 // [snippet kernel]
-template <bool EDGES>  // whether a tile may hang over the edge of a matrix
-__global__ void sgemm_shared(int M, int N, int K, float alpha,
-                             const float* A, int lda,   // M x K
-                             const float* B, int ldb,   // K x N
-                             float beta,
-                             float* C, int ldc) {       // M x N
+template <bool EDGES>                                           // whether a tile may hang over the edge of a matrix
+__global__ void sgemm_shared(int M, int N, int K, float alpha,  //
+                             const float* A, int lda,           // M x K
+                             const float* B, int ldb,           // K x N
+                             float beta,                        //
+                             float* C, int ldc) {               // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK;
   __shared__ float As[BM * BK];  // BM x BK, row-major
   __shared__ float Bs[BK * BN];  // BK x BN, row-major
@@ -108,7 +108,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("reuse", Config::BM);
   facts.predicted("global_loads_per_result.4096", 2 * 4096.0 / Config::BK);
   facts.predicted("global_loads_per_result.4096.before", 2 * 4096.0);
-  facts.predicted("intensity.l2", 2.0 * Config::BM * Config::BN * Config::BK / ((Config::BM + Config::BN) * Config::BK * 4));
+  facts.predicted("intensity.l2",
+                  2.0 * Config::BM * Config::BN * Config::BK / ((Config::BM + Config::BN) * Config::BK * 4));
   facts.predicted("wavefronts_per_fma", 2);
   facts.predicted("ceiling.tflops", cycles * 64 / 2 * 1e-12, 2);
   facts.predicted("smem_bytes", Config::SMEM_BYTES);

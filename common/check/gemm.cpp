@@ -35,8 +35,7 @@ std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed)
   std::vector<float> values(count);
   for (float& value : values) {
     const std::uint64_t word = bits();
-    value = fill == Fill::integers ? float(int((word >> 32) % 7) - 3)
-                                   : float(std::int32_t(word >> 32)) * 0x1p-31f;
+    value = fill == Fill::integers ? float(int((word >> 32) % 7) - 3) : float(std::int32_t(word >> 32)) * 0x1p-31f;
   }
   return values;
 }
@@ -45,9 +44,10 @@ void require_valid(const Gemm& g) {
   if (g.M < 1 || g.N < 1 || g.K < 1)
     throw std::invalid_argument(fmt::format("M, N and K must be at least 1, not {} x {} x {}", g.M, g.N, g.K));
   if (g.lda < g.K || g.ldb < g.N || g.ldc < g.N)
-    throw std::invalid_argument(fmt::format("leading dimensions must cover the rows: lda {} >= K {}, ldb {} >= N {}, "
-                                            "ldc {} >= N {}",
-                                            g.lda, g.K, g.ldb, g.N, g.ldc, g.N));
+    throw std::invalid_argument(
+        fmt::format("leading dimensions must cover the rows: lda {} >= K {}, ldb {} >= N {}, "
+                    "ldc {} >= N {}",
+                    g.lda, g.K, g.ldb, g.N, g.ldc, g.N));
 }
 
 Operands::Operands(const Case& c) : case_(c) {
@@ -176,8 +176,8 @@ std::string first_failure(Launcher launcher, const std::vector<Case>& cases) {
 
 std::vector<Case> ragged_cases() {
   std::vector<Case> cases;
-  for (const auto& [M, N, K] : std::vector<std::array<int, 3>>{
-           {1, 1, 1}, {32, 32, 32}, {33, 65, 17}, {96, 40, 129}, {5, 200, 3}, {130, 2, 64}})
+  for (const auto& [M, N, K] :
+       std::vector<std::array<int, 3>>{{1, 1, 1}, {32, 32, 32}, {33, 65, 17}, {96, 40, 129}, {5, 200, 3}, {130, 2, 64}})
     cases.push_back({M, N, K, 1, 0, 0, Fill::integers});
   return cases;
 }

@@ -75,9 +75,9 @@ class Operands {
 /// How far a result may lie from the float64 reference.
 struct Verdict {
   bool ok = false;
-  double worst_error = 0;   ///< largest |C - reference|; infinite when a value was NaN
-  double worst_ratio = 0;   ///< largest error as a fraction of the bound of its element
-  std::string message;      ///< why not ok, naming the first bad element
+  double worst_error = 0;  ///< largest |C - reference|; infinite when a value was NaN
+  double worst_ratio = 0;  ///< largest error as a fraction of the bound of its element
+  std::string message;     ///< why not ok, naming the first bad element
 };
 
 /// Runs `launcher` once on `c` and compares every element with a float64 reference.

@@ -38,8 +38,7 @@ inline void cuda_check(cudaError_t status, const char* what) {
 /// CUDA Programming Guide asks. Launch errors (a block too large, too much shared memory) are thrown as
 /// std::runtime_error. On the GPU the call is asynchronous; on the model it returns when the grid has run.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
-            Arguments&&... arguments) {
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes, Arguments&&... arguments) {
 #if TILE_ON_GPU
   if (shared_bytes > 48 * 1024)
     cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared_bytes)),

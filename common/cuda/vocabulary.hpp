@@ -26,17 +26,23 @@
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
 
 // --- Types ------------------------------------------------------------------------------------------------------
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+  unsigned x, y, z;
+};
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-#define SIMT_VECTOR2(T, name) \
-  struct alignas(2 * sizeof(T)) name { T x, y; }; \
+#define SIMT_VECTOR2(T, name)          \
+  struct alignas(2 * sizeof(T)) name { \
+    T x, y;                            \
+  };                                   \
   constexpr name make_##name(T x, T y) { return {x, y}; }
 #define SIMT_VECTOR4(T, name) \
-  struct alignas(16) name { T x, y, z, w; }; \
+  struct alignas(16) name {   \
+    T x, y, z, w;             \
+  };                          \
   constexpr name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
 SIMT_VECTOR2(float, float2)
 SIMT_VECTOR2(int, int2)
@@ -49,7 +55,9 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR4
 
 /// IEEE binary16 as storage; arithmetic goes through float, as the conversions of cuda_fp16.h do.
-struct __half { std::uint16_t bits; };
+struct __half {
+  std::uint16_t bits;
+};
 using half = __half;
 SIMT_UNTRACED inline __half __float2half(float value) {
   const _Float16 narrow = static_cast<_Float16>(value);
@@ -64,7 +72,9 @@ SIMT_INLINE float __half2float(__half value) {
 }
 
 /// bfloat16 as storage: the upper half of a float, rounded to nearest even.
-struct __nv_bfloat16 { std::uint16_t bits; };
+struct __nv_bfloat16 {
+  std::uint16_t bits;
+};
 SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
   std::uint32_t word;
   std::memcpy(&word, &value, 4);
@@ -200,17 +210,17 @@ SIMT_INLINE float atomicAdd(float* address, float value) {
   simt::device::atomic_access(address, sizeof(float));
   return simt::device::atomic_update_float(address, value);
 }
-#define SIMT_ATOMIC(name, expression) \
-  template <class T, class = std::enable_if_t<std::is_integral_v<T>>> \
-  SIMT_INLINE T name(T* address, T value) { \
-    simt::device::atomic_access(address, sizeof(T)); \
+#define SIMT_ATOMIC(name, expression)                                                        \
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                        \
+  SIMT_INLINE T name(T* address, T value) {                                                  \
+    simt::device::atomic_access(address, sizeof(T));                                         \
     return simt::device::atomic_update(address, [value](T old) -> T { return expression; }); \
   }
 SIMT_ATOMIC(atomicAdd, old + value)
 SIMT_ATOMIC(atomicSub, old - value)
 SIMT_ATOMIC(atomicMin, value < old ? value : old)
 SIMT_ATOMIC(atomicMax, value > old ? value : old)
-SIMT_ATOMIC(atomicAnd, old & value)
+SIMT_ATOMIC(atomicAnd, old& value)
 SIMT_ATOMIC(atomicOr, old | value)
 SIMT_ATOMIC(atomicXor, old ^ value)
 SIMT_ATOMIC(atomicExch, ((void)old, value))
@@ -222,11 +232,19 @@ SIMT_INLINE T atomicCAS(T* address, T expected, T value) {
 }
 
 template <class T>
-SIMT_INLINE T __ldg(const T* address) { return *address; }
+SIMT_INLINE T __ldg(const T* address) {
+  return *address;
+}
 template <class T>
-SIMT_INLINE T __ldcg(const T* address) { return *address; }  // past L1: the model has no cache to bypass
+SIMT_INLINE T __ldcg(const T* address) {
+  return *address;
+}  // past L1: the model has no cache to bypass
 SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 template <class T>
-constexpr T min(T a, T b) { return b < a ? b : a; }
+constexpr T min(T a, T b) {
+  return b < a ? b : a;
+}
 template <class T>
-constexpr T max(T a, T b) { return a < b ? b : a; }
+constexpr T max(T a, T b) {
+  return a < b ? b : a;
+}

@@ -27,12 +27,12 @@ struct Ceiling {
 
 /// What a kernel asks of the memory system per multiply-add; sums over its access sites.
 struct Work {
-  double flops = 0;              ///< 2MNK: one FMA counts two
-  double lines = 0;              ///< 128-byte lines looked up in L1, loads and stores
-  double wavefronts = 0;         ///< passes through shared memory
-  double requested_bytes = 0;    ///< bytes that threads asked of global and of shared memory
-  double l2_bytes = 0;           ///< at least this much crosses from L2: what a block touches, once a block
-  double dram_bytes = 0;         ///< at least this much crosses from DRAM: what the grid touches, once
+  double flops = 0;            ///< 2MNK: one FMA counts two
+  double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
+  double wavefronts = 0;       ///< passes through shared memory
+  double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
+  double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
+  double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
 };
 
 /// The work of `counts` for a problem of the given extents. Sites on array "C" are scaled by M*N, all others by

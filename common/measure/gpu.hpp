@@ -11,14 +11,14 @@ namespace tile {
 struct GpuSpec {
   const char* name;
   int sms;
-  int fma_lanes;         ///< FP32 FMA results per SM and cycle
-  double clock_ghz;      ///< boost clock
-  double dram_gbs;       ///< memory bandwidth, GB/s (10^9 bytes)
-  int registers;         ///< 32-bit registers per SM
-  int shared_bytes;      ///< shared memory per SM that blocks can use, before the reserved part
-  int reserved_shared;   ///< shared memory the system takes from every block
-  int max_threads;       ///< resident threads per SM
-  int max_blocks;        ///< resident blocks per SM
+  int fma_lanes;        ///< FP32 FMA results per SM and cycle
+  double clock_ghz;     ///< boost clock
+  double dram_gbs;      ///< memory bandwidth, GB/s (10^9 bytes)
+  int registers;        ///< 32-bit registers per SM
+  int shared_bytes;     ///< shared memory per SM that blocks can use, before the reserved part
+  int reserved_shared;  ///< shared memory the system takes from every block
+  int max_threads;      ///< resident threads per SM
+  int max_blocks;       ///< resident blocks per SM
 
   constexpr double peak_tflops() const { return 2.0 * sms * fma_lanes * clock_ghz * 1e-3; }
   /// Flops per byte of memory traffic at which arithmetic takes as long as the traffic.
@@ -36,8 +36,8 @@ inline constexpr GpuSpec h200{"H200", 132, 128, 1.98, 4800, 65536, 228 * 1024, 1
 /// How many blocks of a kernel fit on one SM, and what stops one more.
 struct Occupancy {
   int by_threads, by_registers, by_shared, by_blocks;
-  int blocks;        ///< the smallest of them
-  double fraction;   ///< resident threads / max_threads
+  int blocks;       ///< the smallest of them
+  double fraction;  ///< resident threads / max_threads
 
   constexpr const char* limiter() const {
     if (blocks == by_threads) return by_threads == by_registers ? "threads and registers" : "threads";

@@ -180,8 +180,8 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
       try {
         (*kernel)[group][names[i]] = std::stod(digits);
       } catch (const std::exception&) {
-        throw RecordError(fmt::format("{}: {} of {} is not a number: {}", ncu_csv.string(), names[i],
-                                      row["Kernel Name"], fields[i]));
+        throw RecordError(
+            fmt::format("{}: {} of {} is not a number: {}", ncu_csv.string(), names[i], row["Kernel Name"], fields[i]));
       }
     }
   }

@@ -1,9 +1,8 @@
 // What was measured on a GPU: one JSON file per chapter and GPU, chapters/NN-name/measured/<gpu>.json.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -30,7 +30,9 @@ void check(cublasStatus_t status, const char* what) {
 template <class T>
 class Buffer {
  public:
-  explicit Buffer(std::size_t count) { check(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)), "cudaMalloc"); }
+  explicit Buffer(std::size_t count) {
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)), "cudaMalloc");
+  }
   ~Buffer() { cudaFree(data_); }
   Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   T* get() const { return data_; }
@@ -71,8 +73,7 @@ class Cublas {
   void multiply(int M, int N, int K, float alpha, const void* A, int lda, const void* B, int ldb, float beta, float* C,
                 int ldc, CublasMode mode) {
     const cudaDataType_t input = mode == CublasMode::bf16 ? CUDA_R_16BF : CUDA_R_32F;
-    const cublasComputeType_t compute =
-        mode == CublasMode::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = mode == CublasMode::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, input, ldb, A, input, lda, &beta, C,
                        CUDA_R_32F, ldc, compute, CUBLAS_GEMM_DEFAULT),
           "cublasGemmEx");
@@ -123,8 +124,17 @@ struct Rotation {
     for (auto& buffer : C) check(cudaMemset(buffer.get(), 0xff, out * 4), "poison C");  // 0xffffffff is a NaN
   }
   Gemm gemm(const Case& c, std::size_t i) const {
-    return {c.M, c.N,   c.K, c.alpha, reinterpret_cast<const float*>(A[i].get()),
-            c.K + c.pad, reinterpret_cast<const float*>(B[i].get()), c.N + c.pad, c.beta, C[i].get(), c.N + c.pad};
+    return {c.M,
+            c.N,
+            c.K,
+            c.alpha,
+            reinterpret_cast<const float*>(A[i].get()),
+            c.K + c.pad,
+            reinterpret_cast<const float*>(B[i].get()),
+            c.N + c.pad,
+            c.beta,
+            C[i].get(),
+            c.N + c.pad};
   }
   std::size_t size() const { return C.size(); }
 
@@ -146,10 +156,10 @@ double require_correct(Launcher launcher, const Case& c) {
     const double deviation = freivalds(g, nullptr, 2024);
     const double allowed = fill == Fill::integers ? 0.0 : 1.0;
     if (!(deviation <= allowed))
-      throw std::runtime_error(fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
-                                           "allowed; no timing is recorded",
-                                           c.M, c.N, c.K, fill == Fill::integers ? "integer" : "random", deviation,
-                                           allowed));
+      throw std::runtime_error(
+          fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
+                      "allowed; no timing is recorded",
+                      c.M, c.N, c.K, fill == Fill::integers ? "integer" : "random", deviation, allowed));
     random_deviation = deviation;
   }
   return random_deviation;
@@ -234,12 +244,21 @@ Record time_against_cublas(Launcher launcher, const Case& c, int repetitions) {
   }
   const Spread own = spread_of(ms), other = spread_of(cublas_ms), paired = spread_of(ratio);
   const double tera_per_ms = 2.0 * c.M * c.N * c.K * 1e-9;
-  return {{"M", c.M}, {"N", c.N}, {"K", c.K}, {"repetitions", repetitions},
-          {"median_ms", own.median}, {"low_ms", own.low}, {"high_ms", own.high},
+  return {{"M", c.M},
+          {"N", c.N},
+          {"K", c.K},
+          {"repetitions", repetitions},
+          {"median_ms", own.median},
+          {"low_ms", own.low},
+          {"high_ms", own.high},
           {"tflops", tera_per_ms / own.median},
-          {"cublas_median_ms", other.median}, {"cublas_low_ms", other.low}, {"cublas_high_ms", other.high},
+          {"cublas_median_ms", other.median},
+          {"cublas_low_ms", other.low},
+          {"cublas_high_ms", other.high},
           {"cublas_tflops", tera_per_ms / other.median},
-          {"ratio", paired.median}, {"ratio_low", paired.low}, {"ratio_high", paired.high},
+          {"ratio", paired.median},
+          {"ratio_low", paired.low},
+          {"ratio_high", paired.high},
           {"freivalds_deviation", deviation}};
 }
 
@@ -251,8 +270,13 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   const char* mangled = nullptr;
   check(cudaFuncGetName(&mangled, function), "cudaFuncGetName");
-  return {{"function", mangled}, {"registers", a.numRegs}, {"spill_bytes", a.localSizeBytes}, {"static_shared", a.sharedSizeBytes},
-          {"dynamic_shared", dynamic_shared}, {"block_threads", block_threads}, {"blocks_per_sm", blocks}};
+  return {{"function", mangled},
+          {"registers", a.numRegs},
+          {"spill_bytes", a.localSizeBytes},
+          {"static_shared", a.sharedSizeBytes},
+          {"dynamic_shared", dynamic_shared},
+          {"block_threads", block_threads},
+          {"blocks_per_sm", blocks}};
 }
 
 Record clocks_now() {
@@ -261,7 +285,10 @@ Record clocks_now() {
       "--format=csv,noheader,nounits 2>/dev/null");
   double sm = 0, memory = 0, power = 0, limit = 0, temperature = 0;
   std::sscanf(line.c_str(), "%lf, %lf, %lf, %lf, %lf", &sm, &memory, &power, &limit, &temperature);
-  return {{"sm_mhz", sm}, {"memory_mhz", memory}, {"power_w", power}, {"power_limit_w", limit},
+  return {{"sm_mhz", sm},
+          {"memory_mhz", memory},
+          {"power_w", power},
+          {"power_limit_w", limit},
           {"temperature_c", temperature}};
 }
 

@@ -104,8 +104,8 @@ Identity identify(Worker& worker, Address address) {
     return {Space::shared, index, worker.tls_begin + worker.launch->variables[index].offset};
   }
   const auto& arrays = worker.launch->arrays;
-  const auto after = std::upper_bound(arrays.begin(), arrays.end(), address,
-                                      [](Address a, const Region* r) { return a < r->begin; });
+  const auto after =
+      std::upper_bound(arrays.begin(), arrays.end(), address, [](Address a, const Region* r) { return a < r->begin; });
   const Region& region = **(after - 1);
   return {Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin + region.first * region.element};
 }
@@ -125,15 +125,13 @@ void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& acces
     if (entry.op == Op::load)
       worker.block_sectors += first_touches(worker.loaded_by[region], *region, access, worker.block_serial);
     else
-      worker.block_store_sectors +=
-          first_touches(worker.stored_by[region], *region, access, worker.block_serial);
+      worker.block_store_sectors += first_touches(worker.stored_by[region], *region, access, worker.block_serial);
   }
   if (sampled_warp && !tally.sampled) {
     tally.sampled = true;
     Sample sample;
     for (int lane = 0; lane < 32; ++lane)
-      sample.byte_offset[lane] =
-          access.active >> lane & 1u ? std::int64_t(access.address[lane] - identity.begin) : -1;
+      sample.byte_offset[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - identity.begin) : -1;
     worker.samples.emplace_back(key, sample);
   }
 }
@@ -144,9 +142,8 @@ void keep_touches(Worker& worker, int first_lane, int lane_count) {
   for (int lane = first_lane; lane < first_lane + lane_count; ++lane)
     for (const LogEntry& entry : worker.lanes[lane].log) {
       const Identity identity = identify(worker, entry.address);
-      const std::string& array = identity.space == Space::shared
-                                     ? worker.launch->variables[identity.array].name
-                                     : worker.launch->arrays[identity.array]->name;
+      const std::string& array = identity.space == Space::shared ? worker.launch->variables[identity.array].name
+                                                                 : worker.launch->arrays[identity.array]->name;
       worker.touches.push_back({int(worker.interval), array, std::int64_t(entry.address - identity.begin)});
     }
 }

@@ -102,7 +102,8 @@ std::uint64_t exchanged(const Worker& worker, const Lane& lane, int first_lane) 
   const int segment = own / lane.width * lane.width;
   int source = own;
   switch (lane.warp_op) {
-    case device::WarpOp::sync: return 0;
+    case device::WarpOp::sync:
+      return 0;
     case device::WarpOp::ballot:
     case device::WarpOp::any:
     case device::WarpOp::all: {
@@ -112,8 +113,12 @@ std::uint64_t exchanged(const Worker& worker, const Lane& lane, int first_lane) 
       if (lane.warp_op == device::WarpOp::ballot) return votes;
       return lane.warp_op == device::WarpOp::any ? votes != 0 : votes == lane.mask;
     }
-    case device::WarpOp::shuffle: source = segment + (lane.operand & (lane.width - 1)); break;
-    case device::WarpOp::shuffle_up: source = own - lane.operand >= segment ? own - lane.operand : own; break;
+    case device::WarpOp::shuffle:
+      source = segment + (lane.operand & (lane.width - 1));
+      break;
+    case device::WarpOp::shuffle_up:
+      source = own - lane.operand >= segment ? own - lane.operand : own;
+      break;
     case device::WarpOp::shuffle_down:
       source = own + lane.operand < segment + lane.width ? own + lane.operand : own;
       break;
@@ -198,7 +203,8 @@ bool pass_barrier(Worker& worker) {
     const auto missing = std::count_if(worker.lanes.begin(), worker.lanes.end(),
                                        [](const Lane& l) { return l.state == LaneState::done; });
     report(worker, fmt::format("barrier {}", pc),
-           fmt::format("barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned without reaching "
+           fmt::format("barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned "
+                       "without reaching "
                        "it, thread ({},{},{}) first",
                        where(worker, pc), format_address(pc), missing, worker.lanes.size(), returned->thread.x,
                        returned->thread.y, returned->thread.z));
@@ -209,9 +215,10 @@ bool pass_barrier(Worker& worker) {
     const Place here = place_of(pc), there = place_of(elsewhere->waiting_at);
     if (here.file != there.file || here.line != there.line) {
       report(worker, fmt::format("barrier {}", pc),
-             fmt::format("barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
-                         where(worker, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
-                         there.line));
+             fmt::format(
+                 "barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
+                 where(worker, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
+                 there.line));
       worker.abandoned = true;
       return false;
     }
@@ -330,7 +337,8 @@ Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
       }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
   }
-  for (const auto& [region, bits] : touched) counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));
+  for (const auto& [region, bits] : touched)
+    counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));
   for (const auto& [name, site] : sites) counts.sites.push_back(site);
   for (Worker& worker : workers)
     for (auto& [key, sample] : worker.samples) {
@@ -399,13 +407,13 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     std::string text;
     const std::size_t shown = std::min<std::size_t>(launch.findings.size(), 8);
     for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "\n") + launch.findings[i];
-    if (launch.findings.size() > shown) text += fmt::format("\n... and {} more findings", launch.findings.size() - shown);
+    if (launch.findings.size() > shown)
+      text += fmt::format("\n... and {} more findings", launch.findings.size() - shown);
     throw Error(text);
   }
   if (launch.traced) {
     collector->counts.push_back(collect(launch, workers));
-    collector->counts.back().seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    collector->counts.back().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 }
 

@@ -1,10 +1,9 @@
 // What the parts of the model share: lanes, warps' logs, memory regions, shadow cells.
 #pragma once
 
-#include <boost/context/detail/fcontext.hpp>
-
 #include <array>
 #include <atomic>
+#include <boost/context/detail/fcontext.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -97,7 +96,8 @@ struct SiteKey {
 struct SiteKeyHash {
   std::size_t operator()(const SiteKey& k) const {
     return (std::uint64_t(k.pc) << 24 ^ std::uint64_t(k.array) << 8 ^ unsigned(k.size) << 4 ^ unsigned(k.op)) *
-           0x9e3779b97f4a7c15ull >> 13;
+               0x9e3779b97f4a7c15ull >>
+           13;
   }
 };
 struct SiteTally {

@@ -149,8 +149,8 @@ void access_shared(Worker& w, Address address, std::size_t size, Op op, Address 
     for (const auto& v : w.launch->variables)
       if (v.offset <= offset) before = &v;
     report(w, fmt::format("bounds {}", pc),
-           fmt::format("out of bounds: {} {} {} bytes of shared memory at address {}, {}", where(w, pc), verb_of(op), size,
-                       format_address(address),
+           fmt::format("out of bounds: {} {} {} bytes of shared memory at address {}, {}", where(w, pc), verb_of(op),
+                       size, format_address(address),
                        before == nullptr ? std::string("outside every __shared__ array of this kernel")
                                          : fmt::format("{} bytes past the end of {}",
                                                        offset + size - before->offset - before->size, before->name)));
@@ -160,7 +160,8 @@ void access_shared(Worker& w, Address address, std::size_t size, Op op, Address 
   const std::uint64_t mine = stamp_of(w);
   const Target target{&variable->name, w.shared_granule == 1 ? size : 4, w.tls_begin + variable->offset};
   for (std::size_t i = 0; i < size; i += w.shared_granule)
-    touch(w, w.shared_cells[(offset + i) / w.shared_granule], Space::shared, op, pc, mine, target, nullptr, address + i);
+    touch(w, w.shared_cells[(offset + i) / w.shared_granule], Space::shared, op, pc, mine, target, nullptr,
+          address + i);
 }
 
 Region* region_of(Worker& w, Address address, std::size_t size) {
@@ -182,8 +183,8 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
     detail = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
   }
   report(w, fmt::format("bounds {}", pc),
-         fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, pc), verb_of(op), size,
-                     format_address(address), detail));
+         fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, pc), verb_of(op),
+                     size, format_address(address), detail));
   abandon_block(w);
 }
 
@@ -349,34 +350,32 @@ void device::atomic_access(void* address, std::size_t size) {
 }  // namespace simt
 
 // The entry points that g++ -fsanitize=thread calls. The names are fixed by the compiler.
-#define SIMT_HOOK(bytes) \
-  void __tsan_read##bytes(void* a) { \
-    simt::internal::access(a, bytes, simt::Op::load, __builtin_return_address(0)); \
-  } \
-  void __tsan_write##bytes(void* a) { \
-    simt::internal::access(a, bytes, simt::Op::store, __builtin_return_address(0)); \
-  } \
-  void __tsan_volatile_read##bytes(void* a) { \
-    simt::internal::access(a, bytes, simt::Op::load, __builtin_return_address(0)); \
-  } \
-  void __tsan_volatile_write##bytes(void* a) { \
+#define SIMT_HOOK(bytes)                                                                                              \
+  void __tsan_read##bytes(void* a) { simt::internal::access(a, bytes, simt::Op::load, __builtin_return_address(0)); } \
+  void __tsan_write##bytes(void* a) {                                                                                 \
+    simt::internal::access(a, bytes, simt::Op::store, __builtin_return_address(0));                                   \
+  }                                                                                                                   \
+  void __tsan_volatile_read##bytes(void* a) {                                                                         \
+    simt::internal::access(a, bytes, simt::Op::load, __builtin_return_address(0));                                    \
+  }                                                                                                                   \
+  void __tsan_volatile_write##bytes(void* a) {                                                                        \
+    simt::internal::access(a, bytes, simt::Op::store, __builtin_return_address(0));                                   \
+  }
+#define SIMT_UNALIGNED_HOOK(bytes)                                                  \
+  void __tsan_unaligned_read##bytes(void* a) {                                      \
+    simt::internal::access(a, bytes, simt::Op::load, __builtin_return_address(0));  \
+  }                                                                                 \
+  void __tsan_unaligned_write##bytes(void* a) {                                     \
     simt::internal::access(a, bytes, simt::Op::store, __builtin_return_address(0)); \
   }
-#define SIMT_UNALIGNED_HOOK(bytes) \
-  void __tsan_unaligned_read##bytes(void* a) { \
-    simt::internal::access(a, bytes, simt::Op::load, __builtin_return_address(0)); \
-  } \
-  void __tsan_unaligned_write##bytes(void* a) { \
-    simt::internal::access(a, bytes, simt::Op::store, __builtin_return_address(0)); \
-  }
-#define SIMT_ATOMIC_HOOK(T, bits) \
-  T __tsan_atomic##bits##_load(const volatile T* a, int) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); } \
-  void __tsan_atomic##bits##_store(volatile T* a, T v, int) { __atomic_store_n(a, v, __ATOMIC_SEQ_CST); } \
+#define SIMT_ATOMIC_HOOK(T, bits)                                                                                   \
+  T __tsan_atomic##bits##_load(const volatile T* a, int) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); }           \
+  void __tsan_atomic##bits##_store(volatile T* a, T v, int) { __atomic_store_n(a, v, __ATOMIC_SEQ_CST); }           \
   T __tsan_atomic##bits##_exchange(volatile T* a, T v, int) { return __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST); } \
   T __tsan_atomic##bits##_fetch_add(volatile T* a, T v, int) { return __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST); } \
   T __tsan_atomic##bits##_fetch_sub(volatile T* a, T v, int) { return __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST); } \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* a, T* c, T v, int, int) { \
-    return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* a, T* c, T v, int, int) {                           \
+    return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
   }
 
 extern "C" {
@@ -393,7 +392,9 @@ SIMT_UNALIGNED_HOOK(16)
 SIMT_ATOMIC_HOOK(std::uint8_t, 8)
 SIMT_ATOMIC_HOOK(std::uint32_t, 32)
 SIMT_ATOMIC_HOOK(std::uint64_t, 64)
-void __tsan_read_range(void*, std::size_t size) { simt::internal::unsupported_range(size, __builtin_return_address(0)); }
+void __tsan_read_range(void*, std::size_t size) {
+  simt::internal::unsupported_range(size, __builtin_return_address(0));
+}
 void __tsan_write_range(void*, std::size_t size) {
   simt::internal::unsupported_range(size, __builtin_return_address(0));
 }

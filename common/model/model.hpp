@@ -30,12 +30,12 @@ const char* name_of(Space space);
 
 /// What one access site of the source (a line, one operation on one array) cost, summed over all warps.
 struct Site {
-  std::string file;      ///< as the compiler recorded it
+  std::string file;  ///< as the compiler recorded it
   int line = 0;
   Op op{};
   Space space{};
-  std::string array;     ///< name of the buffer or of the __shared__ array
-  int width = 0;         ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
+  std::string array;             ///< name of the buffer or of the __shared__ array
+  int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   std::uint64_t requests = 0;    ///< warp-wide instructions
   std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
@@ -46,7 +46,7 @@ struct Site {
 
 /// One warp-wide access kept as an example: the first one of a site by the sampled warp.
 struct Sample {
-  std::size_t site = 0;              ///< index into Counts::sites
+  std::size_t site = 0;               ///< index into Counts::sites
   std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
 };
 

@@ -22,9 +22,9 @@ constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / 
 
 /// One kernel of a chapter.
 struct Kernel {
-  std::string name;         ///< as keys and tables call it
+  std::string name;  ///< as keys and tables call it
   Launcher launch;
-  const void* address;      ///< the instantiated __global__ function
+  const void* address;  ///< the instantiated __global__ function
   int block_threads;
   std::size_t dynamic_shared = 0;
 };
@@ -40,16 +40,20 @@ struct Chapter {
   int number;
   std::string title;
   std::vector<Kernel> kernels;
-  Case counted;                            ///< the problem the model counts, and ncu is asked about
-  std::vector<int> sizes;                  ///< cubes that ./tile bench times
-  void (*predict)(Facts&) = nullptr;       ///< the prose's arithmetic
+  Case counted;                                ///< the problem the model counts, and ncu is asked about
+  std::vector<int> sizes;                      ///< cubes that ./tile bench times
+  void (*predict)(Facts&) = nullptr;           ///< the prose's arithmetic
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
-  void (*profile)() = nullptr;             ///< GPU only: run once under a profiler, besides the kernels
+  void (*profile)() = nullptr;                 ///< GPU only: run once under a profiler, besides the kernels
   /// A kernel that `profile` runs: facts about it start with `key`; its function's name contains `part_of_name`.
-  struct Profiled { std::string key, part_of_name; };
+  struct Profiled {
+    std::string key, part_of_name;
+  };
   std::vector<Profiled> profiled{};
   /// What measure_rates gives, so that the prose can be checked without a GPU: a name for keys, a label for tables.
-  struct Rate { std::string name, label; };
+  struct Rate {
+    std::string name, label;
+  };
   std::vector<Rate> rates{};
 };
 

@@ -72,8 +72,8 @@ struct CountedRun {
 
 #define TILE_COUNT_JOIN2(a, b) a##b
 #define TILE_COUNT_JOIN(a, b) TILE_COUNT_JOIN2(a, b)
-#define TILE_COUNT(title)                                                                                      \
-  static void TILE_COUNT_JOIN(tile_counted_run_, __LINE__)();                                                  \
-  static const tile::CountedRun TILE_COUNT_JOIN(tile_registered_run_, __LINE__)(                               \
-      title, TILE_COUNT_JOIN(tile_counted_run_, __LINE__));                                                    \
+#define TILE_COUNT(title)                                                        \
+  static void TILE_COUNT_JOIN(tile_counted_run_, __LINE__)();                    \
+  static const tile::CountedRun TILE_COUNT_JOIN(tile_registered_run_, __LINE__)( \
+      title, TILE_COUNT_JOIN(tile_counted_run_, __LINE__));                      \
   static void TILE_COUNT_JOIN(tile_counted_run_, __LINE__)()

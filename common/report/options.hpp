@@ -19,15 +19,15 @@ struct Options {
   std::string on;      ///< "gpu", "model" or "" for the best there is
   std::string kernel;  ///< only this one
   std::optional<Case> problem;
-  std::string test;    ///< run this test case
+  std::string test;  ///< run this test case
   bool list_tests = false;
   bool lines = false;  ///< print counts line by line
   bool once = false;   ///< run every kernel once, for a profiler
   bool bench = false;
   bool check_records = false;
-  std::filesystem::path out;            ///< where --bench writes its record
-  std::filesystem::path emit;           ///< write what the book needs into this directory
-  std::filesystem::path record;         ///< also show this record (made by a GPU program for its report)
+  std::filesystem::path out;     ///< where --bench writes its record
+  std::filesystem::path emit;    ///< write what the book needs into this directory
+  std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
   // RECORD FILE pairs: merge what ncu (--once, --once --size N) and cuobjdump -sass printed into a record
   std::vector<std::filesystem::path> add_counters, add_profile, add_sass;
   bool merges() const { return !add_counters.empty() || !add_profile.empty() || !add_sass.empty(); }

@@ -76,7 +76,8 @@ int run_chapter(const Options& options) {
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.
-  const auto temporary = std::filesystem::temp_directory_path() / fmt::format("chapter{:02}-{}.json", chapter.number, getpid());
+  const auto temporary =
+      std::filesystem::temp_directory_path() / fmt::format("chapter{:02}-{}.json", chapter.number, getpid());
   if (!options.check_records && options.emit.empty() && !options.merges()) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);

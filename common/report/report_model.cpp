@@ -52,9 +52,10 @@ struct CountedKernel {
 
 void require_countable(const Case& c) {
   if (double(c.M) * c.N * c.K > largest_model_problem)
-    throw UsageError(fmt::format("{} x {} x {} is too large for the SIMT model; at most {:.0g} multiply-adds, such as "
-                                 "--size 1024 (counts per request do not change with the size)",
-                                 c.M, c.N, c.K, largest_model_problem));
+    throw UsageError(
+        fmt::format("{} x {} x {} is too large for the SIMT model; at most {:.0g} multiply-adds, such as "
+                    "--size 1024 (counts per request do not change with the size)",
+                    c.M, c.N, c.K, largest_model_problem));
 }
 
 std::string extents(const Case& c) { return fmt::format("{} x {} x {}", c.M, c.N, c.K); }
@@ -104,7 +105,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const std::vector<std::string> resources{"FFMA issue", "L1 lines", "shared wavefronts", "L2 bytes", "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
   table.header.push_back("tightest");
-  for (const Record& record : records) table.header.push_back(fmt::format("measured, {}", record["gpu"].get<std::string>()));
+  for (const Record& record : records)
+    table.header.push_back(fmt::format("measured, {}", record["gpu"].get<std::string>()));
   for (const CountedKernel& k : kernels) {
     const auto found = ceilings(work_of(k.counts, k.problem, at), rates);
     std::vector<std::string> row{k.kernel.name};
@@ -119,32 +121,42 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
     }
     table.rows.push_back(row);
   }
-  table.caption = fmt::format("Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
-                              "L2 and DRAM rates as chapter 00 measured them",
-                              extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+  table.caption = fmt::format(
+      "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
+      "L2 and DRAM rates as chapter 00 measured them",
+      extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
 }
 
 // One table for all records; with more than one, the first column says which GPU. The last `fresh` records were made by
 // this very run.
 Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
-  Table table{"measured", "", {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"}, {}};
+  Table table{
+      "measured", "", {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"}, {}};
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
     const bool now = i + fresh >= records.size();
     table.caption += fmt::format("{}{} on an {}, {}, driver {}, CUDA {}", i == 0 ? "" : "; ",
-                                 now ? "Measured just now" : i == 0 ? "Measured (recorded)" : "recorded",
+                                 now      ? "Measured just now"
+                                 : i == 0 ? "Measured (recorded)"
+                                          : "recorded",
                                  record["gpu"].get<std::string>(), record["date"].get<std::string>(),
                                  record["driver"].get<std::string>(), record["cuda"].get<std::string>());
     for (const Kernel& kernel : kernels) {
       const Record* entry = find_kernel(record, kernel.name);
       if (entry == nullptr) continue;
       for (const auto& run : entry->at("runs")) {
-        const auto number = [&](const char* key, int decimals) { return format_number(run[key].get<double>(), decimals); };
-        std::vector<std::string> row{kernel.name, extents(run), number("median_ms", 3),
-                                     number("low_ms", 3) + "-" + number("high_ms", 3), number("tflops", -1),
-                                     number("cublas_tflops", 1), number("ratio", 3),
+        const auto number = [&](const char* key, int decimals) {
+          return format_number(run[key].get<double>(), decimals);
+        };
+        std::vector<std::string> row{kernel.name,
+                                     extents(run),
+                                     number("median_ms", 3),
+                                     number("low_ms", 3) + "-" + number("high_ms", 3),
+                                     number("tflops", -1),
+                                     number("cublas_tflops", 1),
+                                     number("ratio", 3),
                                      number("ratio_low", 3) + "-" + number("ratio_high", 3)};
         if (records.size() > 1) row.insert(row.begin(), record["gpu"].get<std::string>() + (now ? ", now" : ""));
         table.rows.push_back(row);
@@ -202,7 +214,8 @@ const ProfileMetric profile_metrics[] = {
     {"warps waiting for a place in the shared-memory queue", "mio_throttle",
      "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio"},
     {"L1 lines looked up per cycle", "lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active"},
-    {"shared and global wavefronts per cycle", "wavefronts_per_cycle", "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
+    {"shared and global wavefronts per cycle", "wavefronts_per_cycle",
+     "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
     {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
     {"sectors read from L2", "l2_sectors", "lts__t_sectors_op_read.sum"},
     {"bytes read from DRAM", "dram_bytes", "dram__bytes_read.sum"},
@@ -217,27 +230,33 @@ std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
 
 Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{"counters",
-              fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(kernels.front().problem)),
+              fmt::format("The model's counts against Nsight Compute's hardware counters, {}",
+                          extents(kernels.front().problem)),
               {"kernel", "what", "counted", "measured", ""},
               {}};
   for (const CountedKernel& k : kernels) {
     const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
     for (const Counter& counter : counters) {
       const double counted = double(tally(k.counts, counter));
-      const bool known = entry != nullptr && entry->contains("counters") && entry->at("counters").contains(counter.metric);
+      const bool known =
+          entry != nullptr && entry->contains("counters") && entry->at("counters").contains(counter.metric);
       const double measured = known ? entry->at("counters")[counter.metric].get<double>() : 0;
       if (counted == 0 && measured == 0) continue;
       table.rows.push_back({k.kernel.name, counter.label, format_number(counted),
                             known ? format_number(measured) : "not yet measured",
-                            !known ? "" : counted == measured ? "equal" : fmt::format("x {:.3f}", measured / counted)});
+                            !known                ? ""
+                            : counted == measured ? "equal"
+                                                  : fmt::format("x {:.3f}", measured / counted)});
     }
   }
   return table;
 }
 
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
-  Table table{"profile", "Nsight Compute, a run that fills the GPU; waiting warps are averages per issued instruction",
-              {"what"}, {}};
+  Table table{"profile",
+              "Nsight Compute, a run that fills the GPU; waiting warps are averages per issued instruction",
+              {"what"},
+              {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   for (const ProfileMetric& metric : profile_metrics) {
     std::vector<std::string> row{metric.label};
@@ -292,7 +311,8 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const Rat
   facts.counted(prefix + "intensity.dram", work.flops / work.dram_bytes);
   for (const Ceiling& c : found) {
     std::string resource = c.resource.substr(0, c.resource.find(' '));
-    std::transform(resource.begin(), resource.end(), resource.begin(), [](unsigned char ch) { return std::tolower(ch); });
+    std::transform(resource.begin(), resource.end(), resource.begin(),
+                   [](unsigned char ch) { return std::tolower(ch); });
     facts.counted(name + resource, c.tflops);
   }
   facts.counted(name + "tightest", found.front().tflops);
@@ -316,8 +336,8 @@ void add_measured_facts(Facts& facts, const Record* record) {
   for (const char* when : {"before", "after"})
     for (const char* field : {"sm_mhz", "power_w", "temperature_c"}) {
       const std::string group = fmt::format("clocks_{}", when);
-      give(fmt::format("{}.{}", group, field), record != nullptr && record->contains(group) ? &(*record)[group] : nullptr,
-           field, 0);
+      give(fmt::format("{}.{}", group, field),
+           record != nullptr && record->contains(group) ? &(*record)[group] : nullptr, field, 0);
     }
   for (const Chapter::Rate& rate : this_chapter().rates)
     give("rates." + rate.name, record == nullptr ? nullptr : &(*record)["rates"], rate.name.c_str());
@@ -370,7 +390,8 @@ void add_measured_facts(Facts& facts, const Record* record) {
 // --- Emission for the book ---------------------------------------------------------------------------------------
 std::ofstream open_for_writing(const std::filesystem::path& file) {
   std::ofstream out(file);
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
+  if (!out)
+    throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
   return out;
 }
 
@@ -392,9 +413,7 @@ void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem
   for (const CountedKernel& k : kernels)
     for (const simt::Site& s : k.counts.sites) {
       const double requests = double(s.requests);
-      out << k.kernel.name << '\t' << s.line << '\t'
-          << per_request(s)
-          << '\t' << format_number(requests) << '\n';
+      out << k.kernel.name << '\t' << s.line << '\t' << per_request(s) << '\t' << format_number(requests) << '\n';
     }
 }
 
@@ -402,8 +421,8 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
   auto samples = open_for_writing(directory / "samples.tsv");
   auto touches = open_for_writing(directory / "touches.tsv");
   for (const CountedKernel& k : kernels) {
-    const std::map<std::string, int> ld{{"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad},
-                                        {"C", k.problem.N + k.problem.pad}};
+    const std::map<std::string, int> ld{
+        {"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad}, {"C", k.problem.N + k.problem.pad}};
     for (const simt::Sample& sample : k.counts.samples) {
       const simt::Site& s = k.counts.sites[sample.site];
       for (int lane = 0; lane < 32; ++lane) {
@@ -428,13 +447,15 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
   for (const CountedKernel& k : kernels) {
     std::map<int, std::string> notes;
     for (const simt::Site& s : k.counts.sites)
-      notes[s.line] += fmt::format("{}{} {} {}: {} requests, {} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
-                                   simt::name_of(s.space), s.array, format_number(double(s.requests)),
-                                   format_number(double(s.space == simt::Space::global ? s.sectors : s.wavefronts)),
-                                   s.space == simt::Space::global ? "sectors" : "wavefronts");
+      notes[s.line] +=
+          fmt::format("{}{} {} {}: {} requests, {} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
+                      simt::name_of(s.space), s.array, format_number(double(s.requests)),
+                      format_number(double(s.space == simt::Space::global ? s.sectors : s.wavefronts)),
+                      s.space == simt::Space::global ? "sectors" : "wavefronts");
     fmt::print("\nCounted: {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
                chapter_source().filename().string());
-    for (const auto& [line, note] : notes) fmt::print("{:5} | {}\n      |   {}\n", line, lines.at(std::size_t(line - 1)), note);
+    for (const auto& [line, note] : notes)
+      fmt::print("{:5} | {}\n      |   {}\n", line, lines.at(std::size_t(line - 1)), note);
   }
 }
 
@@ -444,8 +465,10 @@ int check_records() {
   for (const Record& record : load_records(chapter_directory())) {
     if (record["fingerprint"] == own) continue;
     ++stale;
-    fmt::print(stderr, "chapter{:02}: the record of {} is of other code (fingerprint {}, the source has {}): run ./tile bench there\n",
-               this_chapter().number, record["gpu"].get<std::string>(), record["fingerprint"].get<std::string>(), own);
+    fmt::print(
+        stderr,
+        "chapter{:02}: the record of {} is of other code (fingerprint {}, the source has {}): run ./tile bench there\n",
+        this_chapter().number, record["gpu"].get<std::string>(), record["fingerprint"].get<std::string>(), own);
   }
   return stale == 0 ? 0 : 1;
 }
@@ -535,7 +558,8 @@ int run_chapter(const Options& options) {
   }
   if (!chapter.rates.empty()) {
     Table rates{"rates", "Rates of the GPU", {"rate"}, {}};
-    for (const Record& record : records) rates.header.push_back(record["gpu"].get<std::string>() + ", " + record["date"].get<std::string>());
+    for (const Record& record : records)
+      rates.header.push_back(record["gpu"].get<std::string>() + ", " + record["date"].get<std::string>());
     for (const Chapter::Rate& rate : chapter.rates) {
       std::vector<std::string> row{rate.label};
       for (const Record& record : records)
@@ -556,8 +580,8 @@ int run_chapter(const Options& options) {
       for (const auto& s : k.counts.sites) accesses += double(s.accesses);
     }
     if (seconds > 0)
-      fmt::print("\nmodel: {} traced accesses in {:.2f} s, {:.1f} million/s on {} host threads\n", format_number(accesses),
-                 seconds, accesses / seconds * 1e-6, simt::host_threads());
+      fmt::print("\nmodel: {} traced accesses in {:.2f} s, {:.1f} million/s on {} host threads\n",
+                 format_number(accesses), seconds, accesses / seconds * 1e-6, simt::host_threads());
     return 0;
   }
 

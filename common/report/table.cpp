@@ -54,7 +54,8 @@ void Table::write(const std::filesystem::path& file) const {
   out << caption << '\n' << joined(header);
   for (const auto& row : rows) out << joined(row);
   out.close();
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
+  if (!out)
+    throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
 }
 
 }  // namespace tile
