@@ -1,9 +1,14 @@
 # How a .cu file becomes a program for the SIMT model.
 
-# -fsanitize=thread announces every load and store (common/model answers, libtsan is not linked); -O1 keeps the loop
-# structure of the source, -fno-tree-sra keeps a float4 copy one 16-byte access. See the appendix "The SIMT model".
-set(TILE_MODEL_FLAGS -O1 -g -fno-tree-sra -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
-    -Wno-unknown-pragmas)
+# -fsanitize=thread announces every load and store, trace-pc every basic block (common/model answers; libtsan is not
+# linked). -O1 keeps the loop structure of the source and -fno-reorder-blocks its order; -fno-tree-sra keeps a float4 copy
+# one 16-byte access; without -fno-builtin a memcpy would become moves that nobody announces. See the appendix "The SIMT
+# model".
+set(TILE_MODEL_FLAGS -O1 -g -fno-tree-sra -fno-reorder-blocks -fsanitize=thread
+    --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc -fno-builtin-memcpy -fno-builtin-memmove
+    -fno-builtin-memset -Wno-unknown-pragmas)
+# Block copies arrive at the model first.
+set(TILE_MODEL_LINK_FLAGS -Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset)
 
 # A program for the model from one .cu file.
 function(tile_add_model_program target name source)
@@ -19,6 +24,7 @@ endfunction()
 # model-cc SOURCE.cu OUTPUT: the same from the command line, for `tile count` and the break-it experiments.
 function(tile_generate_model_cc)
   list(JOIN TILE_MODEL_FLAGS " " flags)
+  list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(libraries "$<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>")
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/model-cc CONTENT "#!/bin/sh
 # Compiles SOURCE.cu for the SIMT model. Usage: model-cc SOURCE.cu OUTPUT MAIN, where MAIN is chapter or count.
@@ -32,6 +38,6 @@ case $3 in
   count) main='$<TARGET_OBJECTS:tile_count_main>' ;;
 esac
 '${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra ${flags} -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
-'${CMAKE_CXX_COMPILER}' \"$parts/program.o\" $main ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
+'${CMAKE_CXX_COMPILER}' \"$parts/program.o\" $main ${link_flags} ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()

@@ -248,6 +248,55 @@ TEST_CASE("lanes that leave a loop early are grouped by iteration" * doctest::te
   CHECK(only_site(counts, simt::Op::store, simt::Space::global).accesses == 8);
 }
 
+namespace {
+
+__global__ void every_other_turn(const float* in, float* out) {
+  float sum = 0;
+  for (unsigned i = 0; i < 16; ++i)
+    if (i % 2 == threadIdx.x % 2) sum += in[i];
+  out[threadIdx.x] = sum;
+}
+
+__global__ void one_branch_or_the_other(const float* in, float* out) {
+  float value = 0;
+  if (threadIdx.x % 2 == 0)
+    value = in[0];
+  else
+    value = in[1];
+  out[threadIdx.x] = value + in[2];
+}
+
+__global__ void copies_a_block(float* out, const float* in) { memcpy(out, in, 64); }
+
+struct Eight {
+  float values[8];
+};
+__global__ void copies_a_struct(Eight* out, const Eight* in) { *out = *in; }
+
+}  // namespace
+
+TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
+  const auto skipping = traced([&] { tile::launch(every_other_turn, dim3(1), dim3(32), 0, in.device(), out.device()); });
+  CHECK(only_site(skipping, simt::Op::load, simt::Space::global).estimated);
+  const auto leaving = traced([&] { tile::launch(some_lanes, dim3(1), dim3(32), 0, in.device(), out.device()); });
+  CHECK_FALSE(only_site(leaving, simt::Op::load, simt::Space::global).estimated);
+  const auto branching =
+      traced([&] { tile::launch(one_branch_or_the_other, dim3(1), dim3(32), 0, in.device(), out.device()); });
+  for (const auto& site : branching.sites) CHECK_FALSE(site.estimated);
+}
+
+TEST_CASE("block copies are refused, not miscounted" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
+  CHECK(contains(mistake([&] { tile::launch(copies_a_block, dim3(1), dim3(1), 0, out.device(), in.device()); }),
+                 "moves 64 bytes at once"));
+  CHECK(contains(mistake([&] {
+                   tile::launch(copies_a_struct, dim3(1), dim3(1), 0, reinterpret_cast<Eight*>(out.device()),
+                                reinterpret_cast<Eight*>(in.device()));
+                 }),
+                 "moves 32 bytes at once"));
+}
+
 TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_suite("model")) {
   simt::WarpAccess access{{}, 0xffffffffu, 4};
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 4 + 16;

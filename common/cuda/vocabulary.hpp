@@ -62,12 +62,12 @@ using half = __half;
 SIMT_UNTRACED inline __half __float2half(float value) {
   const _Float16 narrow = static_cast<_Float16>(value);
   __half result;
-  std::memcpy(&result.bits, &narrow, 2);
+  __builtin_memcpy(&result.bits, &narrow, 2);
   return result;
 }
 SIMT_INLINE float __half2float(__half value) {
   _Float16 narrow;
-  std::memcpy(&narrow, &value.bits, 2);
+  __builtin_memcpy(&narrow, &value.bits, 2);
   return static_cast<float>(narrow);
 }
 
@@ -77,14 +77,14 @@ struct __nv_bfloat16 {
 };
 SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
   std::uint32_t word;
-  std::memcpy(&word, &value, 4);
+  __builtin_memcpy(&word, &value, 4);
   if (std::isnan(value)) return {std::uint16_t((word >> 16) | 0x40)};
   return {std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
 }
 SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
   const std::uint32_t word = std::uint32_t(value.bits) << 16;
   float result;
-  std::memcpy(&result, &word, 4);
+  __builtin_memcpy(&result, &word, 4);
   return result;
 }
 
@@ -150,9 +150,9 @@ SIMT_UNTRACED __attribute__((noinline)) inline float atomic_update_float(float* 
   std::uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED), desired;
   float old_value;
   do {
-    std::memcpy(&old_value, &old, 4);
+    __builtin_memcpy(&old_value, &old, 4);
     const float sum = old_value + value;
-    std::memcpy(&desired, &sum, 4);
+    __builtin_memcpy(&desired, &sum, 4);
   } while (!__atomic_compare_exchange_n(word, &old, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return old_value;
 }
@@ -161,9 +161,9 @@ template <class T>
 SIMT_INLINE T exchange(WarpOp op, unsigned mask, T value, int operand, int width) {
   static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>, "shuffles move 4- and 8-byte values");
   std::uint64_t word = 0;
-  std::memcpy(&word, &value, sizeof(T));
+  __builtin_memcpy(&word, &value, sizeof(T));
   word = warp_exchange(op, mask, word, operand, width);
-  std::memcpy(&value, &word, sizeof(T));
+  __builtin_memcpy(&value, &word, sizeof(T));
   return value;
 }
 }  // namespace device

@@ -110,11 +110,12 @@ Identity identify(Worker& worker, Address address) {
   return {Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin + region.first * region.element};
 }
 
-void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& access, bool sampled_warp) {
+void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& access, bool sampled_warp, bool same_turn) {
   const Identity identity = identify(worker, access.address[__builtin_ctz(access.active)]);
   const SiteKey key{entry.pc, entry.op, identity.space, entry.size, identity.array};
   SiteTally& tally = worker.tallies[key];
   ++tally.requests;
+  tally.estimated = tally.estimated || !same_turn;
   tally.accesses += std::uint64_t(__builtin_popcount(access.active));
   if (identity.space == Space::shared) {
     tally.wavefronts += std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
@@ -177,31 +178,39 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
   for (; i < shortest; ++i) {
     const LogEntry& entry = (*logs[leader])[i];
     WarpAccess access{{}, participating, entry.size};
-    bool convergent = true;
+    bool convergent = true, same_turn = true;
     for (unsigned rest = participating; rest != 0; rest &= rest - 1) {
       const int lane = __builtin_ctz(rest);
       const LogEntry& own = (*logs[lane])[i];
       convergent = convergent && same_site(own, entry);
+      same_turn = same_turn && own.turns == entry.turns;
       access.address[lane] = own.address;
     }
     if (!convergent) break;
-    count_access(worker, entry, access, sampled_warp);
+    count_access(worker, entry, access, sampled_warp, same_turn);
   }
   if (i < longest) {  // the lanes diverged: group what is left by (instruction, how often this lane ran it)
-    std::map<std::tuple<std::size_t, std::uint32_t, Op, std::uint8_t>, std::pair<LogEntry, WarpAccess>> groups;
+    struct Group {
+      LogEntry entry{};
+      WarpAccess access;
+      bool same_turn = true;
+    };
+    std::map<std::tuple<std::size_t, std::uint32_t, Op, std::uint8_t>, Group> groups;
     for (int lane = 0; lane < lane_count; ++lane) {
       std::map<std::tuple<std::uint32_t, Op, std::uint8_t>, std::size_t> times;
       for (std::size_t j = i; j < logs[lane]->size(); ++j) {
         const LogEntry& own = (*logs[lane])[j];
         const std::size_t k = times[{own.pc, own.op, own.size}]++;
-        auto& [entry, access] = groups[{k, own.pc, own.op, own.size}];
-        entry = own;
-        access.size = own.size;
-        access.active |= 1u << lane;
-        access.address[lane] = own.address;
+        Group& group = groups[{k, own.pc, own.op, own.size}];
+        group.same_turn = group.same_turn && (group.access.active == 0 || group.entry.turns == own.turns);
+        group.entry = own;
+        group.access.size = own.size;
+        group.access.active |= 1u << lane;
+        group.access.address[lane] = own.address;
       }
     }
-    for (auto& [key, group] : groups) count_access(worker, group.first, group.second, sampled_warp);
+    for (const auto& [key, group] : groups)
+      count_access(worker, group.entry, group.access, sampled_warp, group.same_turn);
   }
   for (int lane = 0; lane < lane_count; ++lane) worker.lanes[first_lane + lane].log.clear();
 }

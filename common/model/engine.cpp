@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "common/model/internal.hpp"
 
@@ -155,6 +156,7 @@ bool resolve_warp_ops(Worker& worker, int first_lane, int lane_count) {
       passing.value = results[o];
       passing.state = LaneState::ready;
       if (orders_memory) ++passing.warp_interval;
+      if (mask == 0xffffffffu) passing.turns = 0;
     }
     resolved = true;
   }
@@ -225,7 +227,10 @@ bool pass_barrier(Worker& worker) {
   }
   ++worker.interval;
   ++worker.barriers;
-  for (Lane& lane : worker.lanes) lane.state = LaneState::ready;
+  for (Lane& lane : worker.lanes) {
+    lane.state = LaneState::ready;
+    lane.turns = 0;
+  }
   return true;
 }
 
@@ -242,6 +247,8 @@ void run_block(Worker& worker, std::uint64_t index, std::byte* stacks) {
     lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
     lane.state = LaneState::ready;
     lane.warp_interval = 0;
+    lane.turns = 0;
+    lane.last_block = 0;
     lane.log.clear();
     std::byte* low = stacks + std::size_t(i) * stack_bytes;
     // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
@@ -327,6 +334,7 @@ Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
       site.sectors += tally.sectors;
       site.lines += tally.lines;
       site.wavefronts += tally.wavefronts;
+      site.estimated = site.estimated || tally.estimated;
     }
     for (const auto* by_region : {&worker.loaded_by, &worker.stored_by})
       for (const auto& [region, serials] : *by_region) {
@@ -443,12 +451,14 @@ dim3 grid_extent() { return running->launch->grid; }
 
 void* dynamic_shared(const char* name) {
   internal::Worker& worker = *running;
+  internal::Worker* const traced = std::exchange(internal::active, nullptr);  // what follows is no work of the kernel
   const internal::Address begin = reinterpret_cast<internal::Address>(internal::dynamic_shared_memory);
   for (auto& v : worker.launch->variables) {
     if (v.offset != begin - worker.tls_begin || v.name == name) continue;
     const std::scoped_lock lock(worker.launch->mutex);
     v.name = name;
   }
+  internal::active = traced;
   return internal::dynamic_shared_memory;
 }
 

@@ -67,6 +67,7 @@ struct LogEntry {
   std::uint32_t pc;  // offset of the return address in the image
   std::uint8_t size;
   Op op;
+  std::uint16_t turns;  // Lane::turns at this access
 };
 
 struct Lane {
@@ -81,6 +82,9 @@ struct Lane {
   std::uint64_t value = 0;
   Address waiting_at = 0;  // return address of the barrier or warp operation
   std::uint32_t warp_interval = 0;
+  // How often the lane has jumped backwards, so gone round a loop, since the last barrier; and the block it is in.
+  std::uint16_t turns = 0;
+  Address last_block = 0;
   Address stack_low = 0, stack_high = 0;
   std::vector<LogEntry> log;
 };
@@ -102,7 +106,7 @@ struct SiteKeyHash {
 };
 struct SiteTally {
   std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, wavefronts = 0;
-  bool sampled = false;
+  bool sampled = false, estimated = false;
 };
 
 struct LaunchState;

@@ -238,8 +238,17 @@ void access(const void* pointer, std::size_t size, Op op, void* return_address) 
     access_shared(*w, address, size, op, pc);
   else
     counted = access_global(*w, address, size, op, pc);
-  if (counted) lane.log.push_back({address, std::uint32_t(pc - image_base), std::uint8_t(size), op});
+  if (counted) lane.log.push_back({address, std::uint32_t(pc - image_base), std::uint8_t(size), op, lane.turns});
   active = w;
+}
+
+void enter_block(void* return_address) {
+  Worker* const w = active;
+  if (w == nullptr) return;
+  Lane& lane = *w->current;
+  const auto pc = reinterpret_cast<Address>(return_address);
+  if (pc <= lane.last_block) ++lane.turns;
+  lane.last_block = pc;
 }
 
 void unsupported_range(std::size_t size, void* return_address) {
@@ -253,6 +262,15 @@ void unsupported_range(std::size_t size, void* return_address) {
 }
 
 }  // namespace
+
+// A memcpy or memset in a kernel: fine on the lane's own stack, else an access whose shape the model does not know.
+void check_block_copy(const void* pointer, std::size_t size, void* return_address) {
+  Worker* const w = active;
+  if (w == nullptr) return;
+  const auto address = reinterpret_cast<Address>(pointer);
+  if (address - w->current->stack_low < w->current->stack_high - w->current->stack_low) return;
+  unsupported_range(size, return_address);
+}
 
 void prepare_memory(Worker& w) {
   std::tie(w.tls_begin, w.tls_size) = tls_block();
@@ -398,9 +416,29 @@ void __tsan_read_range(void*, std::size_t size) {
 void __tsan_write_range(void*, std::size_t size) {
   simt::internal::unsupported_range(size, __builtin_return_address(0));
 }
+void __sanitizer_cov_trace_pc() { simt::internal::enter_block(__builtin_return_address(0)); }
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
+
+// memcpy and its kin, called by a kernel (see TILE_MODEL_LINK_FLAGS in ctest/model.cmake) or by anybody else.
+void* __real_memcpy(void*, const void*, std::size_t);
+void* __real_memmove(void*, const void*, std::size_t);
+void* __real_memset(void*, int, std::size_t);
+void* __wrap_memcpy(void* to, const void* from, std::size_t size) {
+  simt::internal::check_block_copy(to, size, __builtin_return_address(0));
+  simt::internal::check_block_copy(from, size, __builtin_return_address(0));
+  return __real_memcpy(to, from, size);
+}
+void* __wrap_memmove(void* to, const void* from, std::size_t size) {
+  simt::internal::check_block_copy(to, size, __builtin_return_address(0));
+  simt::internal::check_block_copy(from, size, __builtin_return_address(0));
+  return __real_memmove(to, from, size);
+}
+void* __wrap_memset(void* to, int value, std::size_t size) {
+  simt::internal::check_block_copy(to, size, __builtin_return_address(0));
+  return __real_memset(to, value, size);
+}
 }

@@ -41,6 +41,9 @@ struct Site {
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
   std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
   std::uint64_t wavefronts = 0;  ///< shared: passes through the 32 banks, summed over requests
+  /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve
+  /// together is then a guess: the k-th of one lane with the k-th of another.
+  bool estimated = false;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 

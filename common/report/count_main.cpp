@@ -1,6 +1,7 @@
 // main() of a program that `./tile count` builds: runs each TILE_COUNT and prints its counts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <vector>
 
@@ -42,6 +43,8 @@ void print(const simt::Counts& c) {
                           global ? fmt::format("{:.0f}%", 100 * double(s.bytes()) / (32 * double(s.sectors))) : "-"});
   }
   table.print();
+  if (std::any_of(c.sites.begin(), c.sites.end(), [](const simt::Site& s) { return s.estimated; }))
+    fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which accesses go together is a guess\n");
 }
 
 }  // namespace

@@ -491,6 +491,9 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options)
   Operands operands(c);
   auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
   if (counts.size() != 1) throw std::logic_error("count expects a launcher that starts one kernel");
+  for (const simt::Site& s : counts.front().sites)
+    if (s.estimated)
+      throw std::runtime_error(fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
   simt::require_all_written(operands.allocation_of_C());
   const Verdict verdict = compare(operands, c, operands.download_C());
   if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
