@@ -71,7 +71,7 @@ end
 local function setup(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
   page, pass, work, root, source = get("page"), get("pass"), get("work"), get("root"), get("source")
-  combined = get("combined") == "true"  -- one document for print and e-readers instead of a page
+  combined = get("combined") ~= "" and get("combined")  -- "print" or "epub": one document instead of pages
   pages = {}
   for id in get("pages"):gmatch("%S+") do pages[#pages + 1] = id end
   for key in (read(root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
@@ -201,7 +201,7 @@ end
 local notes = 0
 function side_note(content)
   if pass ~= "weave" then return nil end
-  if combined then return pandoc.Note({pandoc.Para(content)}) end
+  if combined == "epub" then return pandoc.Note({pandoc.Para(content)}) end
   notes = notes + 1
   local id = "note-" .. page .. "-" .. notes
   local result = pandoc.List({html_inline(
@@ -460,7 +460,7 @@ local function finish(doc)
   doc.meta.number = page_info[page].number ~= "" and pandoc.MetaString(page_info[page].number) or nil
   -- Section numbers, now that headings are final.
   if combined then
-    local title = page_info[page].number ~= "" and "Chapter " .. page_info[page].number .. ". " .. page_info[page].title
+    local title = page == "index" and "" or page_info[page].number ~= "" and "Chapter " .. page_info[page].number .. ". " .. page_info[page].title
       or page_info[page].title
     doc.blocks = doc.blocks:map(function(block)
       if block.t == "Header" then block.level = block.level + 1 end

@@ -262,12 +262,12 @@ void print_results(const fs::path& chapters) {
   fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |\n|---|---|---:|---:|---|\n");
   double cublas = 0;
   for (const Measured& m : all) {
-    fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel,
-               m.run["median_ms"].get<double>(), m.run["tflops"].get<double>(), m.run["ratio"].get<double>(),
-               m.run["ratio_low"].get<double>(), m.run["ratio_high"].get<double>());
+    fmt::print("| {} | {} | {:.2f} | {} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel,
+               m.run["median_ms"].get<double>(), tile::format_number(m.run["tflops"].get<double>()),
+               m.run["ratio"].get<double>(), m.run["ratio_low"].get<double>(), m.run["ratio_high"].get<double>());
     cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
   }
-  fmt::print("| | cuBLAS, FP32 | | {:.2f} | 1 |\n", cublas);
+  fmt::print("| | cuBLAS, FP32 | | {} | 1 |\n", tile::format_number(cublas));
   const auto& record = all.back().record;
   fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
              record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
