@@ -1,10 +1,10 @@
 # How a .cu file becomes a program for the SIMT model.
 
 # -fsanitize=thread announces every load and store, trace-pc every basic block (common/model answers; libtsan is not
-# linked). -O1 keeps the loop structure of the source and -fno-reorder-blocks its order; -fno-tree-sra keeps a float4 copy
+# linked). -O1 keeps the loop structure of the source and its order; -fno-tree-sra keeps a float4 copy
 # one 16-byte access; without -fno-builtin a memcpy would become moves that nobody announces. See the appendix "The SIMT
 # model".
-set(TILE_MODEL_FLAGS -O1 -g -fno-tree-sra -fno-reorder-blocks -fsanitize=thread
+set(TILE_MODEL_FLAGS -O1 -g -fno-tree-sra -fsanitize=thread
     --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc -fno-builtin-memcpy -fno-builtin-memmove
     -fno-builtin-memset -Wno-unknown-pragmas)
 # Block copies arrive at the model first.

@@ -156,7 +156,7 @@ bool resolve_warp_ops(Worker& worker, int first_lane, int lane_count) {
       passing.value = results[o];
       passing.state = LaneState::ready;
       if (orders_memory) ++passing.warp_interval;
-      if (mask == 0xffffffffu) passing.turns = 0;
+      if (mask == 0xffffffffu) passing.turns = passing.block_count = 0;
     }
     resolved = true;
   }
@@ -229,7 +229,7 @@ bool pass_barrier(Worker& worker) {
   ++worker.barriers;
   for (Lane& lane : worker.lanes) {
     lane.state = LaneState::ready;
-    lane.turns = 0;
+    lane.turns = lane.block_count = 0;
   }
   return true;
 }
@@ -247,8 +247,7 @@ void run_block(Worker& worker, std::uint64_t index, std::byte* stacks) {
     lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
     lane.state = LaneState::ready;
     lane.warp_interval = 0;
-    lane.turns = 0;
-    lane.last_block = 0;
+    lane.turns = lane.block_count = 0;
     lane.log.clear();
     std::byte* low = stacks + std::size_t(i) * stack_bytes;
     // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.

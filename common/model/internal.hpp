@@ -82,9 +82,11 @@ struct Lane {
   std::uint64_t value = 0;
   Address waiting_at = 0;  // return address of the barrier or warp operation
   std::uint32_t warp_interval = 0;
-  // How often the lane has jumped backwards, so gone round a loop, since the last barrier; and the block it is in.
+  // How often the lane has gone round a loop since the last barrier: entered a basic block again that it had been in
+  // since the turn before. The blocks of this turn:
   std::uint16_t turns = 0;
-  Address last_block = 0;
+  std::uint8_t block_count = 0;
+  std::array<std::uint32_t, 32> blocks{};
   Address stack_low = 0, stack_high = 0;
   std::vector<LogEntry> log;
 };

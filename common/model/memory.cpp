@@ -246,9 +246,14 @@ void enter_block(void* return_address) {
   Worker* const w = active;
   if (w == nullptr) return;
   Lane& lane = *w->current;
-  const auto pc = reinterpret_cast<Address>(return_address);
-  if (pc <= lane.last_block) ++lane.turns;
-  lane.last_block = pc;
+  const auto pc = std::uint32_t(reinterpret_cast<Address>(return_address) - image_base);
+  const auto end = lane.blocks.begin() + lane.block_count;
+  if (std::find(lane.blocks.begin(), end, pc) != end) {
+    ++lane.turns;
+    lane.block_count = 0;
+  }
+  if (lane.block_count == lane.blocks.size()) lane.block_count = 0;  // a turn of many blocks: start over
+  lane.blocks[lane.block_count++] = pc;
 }
 
 void unsupported_range(std::size_t size, void* return_address) {

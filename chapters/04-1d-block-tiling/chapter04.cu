@@ -1,0 +1,261 @@
+// Tile by Tile, chapter 04: 1D block tiling.
+//
+// Question: with one result a thread, both operands of every multiply-add come from shared memory. Can a value that has
+// reached a register be used more than once?
+// Idea: a thread computes a column of TM results. One value of Bs, once in a register, serves all of them.
+// Previous chapter: 03, shared-memory tiling. New are the loop over TM results and a thread map of its own for loading.
+//
+// Build, run, verify:   ./tile run 04      ctest --preset model -R chapter04
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+struct Config {
+  static constexpr int BM = 64;  // rows of C per block
+  static constexpr int BN = 64;  // columns of C per block
+  static constexpr int BK = 8;   // depth of a tile along K
+  static constexpr int TM = 8;   // results per thread, in one column of C
+  static constexpr int NUM_THREADS = BM * BN / TM;
+  static_assert(BM % TM == 0, "a thread's column of results must not cross the edge of the tile");
+  static_assert(BN % 32 == 0, "a warp must lie within one row of threads: else its load of As is no broadcast");
+  static_assert(BM * BK == NUM_THREADS, "each thread loads one element of As: other tiles stay partly unwritten");
+  static_assert(BK * BN == NUM_THREADS, "each thread loads one element of Bs: other tiles stay partly unwritten");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+};
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where a thread's TM results begin in the tile of C.
+constexpr __host__ __device__ Position results_of(int thread) {
+  return {thread / Config::BN * Config::TM, thread % Config::BN};
+}
+// Which element of As, and which of Bs, a thread loads. Neither has to do with the results it computes.
+constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / Config::BK, thread % Config::BK}; }
+constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
+// [/snippet maps]
+
+// [snippet kernel]
+template <bool EDGES>  // whether a tile may hang over the edge of a matrix
+__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_1d_block(int M, int N, int K, float alpha,  //
+                                                                      const float* A, int lda,           // M x K
+                                                                      const float* B, int ldb,           // K x N
+                                                                      float beta,                        //
+                                                                      float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM;
+  __shared__ float As[BM * BK];  // BM x BK, row-major
+  __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const auto [rowA, colA] = load_A_of(threadIdx.x);
+  const auto [rowB, colB] = load_B_of(threadIdx.x);
+
+  // [snippet main-loop]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[TM] = {0.0f};  // TM results, one below the other
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load]
+    // Beyond the edge a tile holds zeros, which add nothing to the dot product.
+    const bool inA = !EDGES || (firstRow + rowA < M && bkIdx + colA < K);
+    const bool inB = !EDGES || (bkIdx + rowB < K && firstCol + colB < N);
+    float a = 0.0f, b = 0.0f;
+    if (inA) a = *nextA;       //@ load-A
+    if (inB) b = *nextB;       //@ load-B
+    As[rowA * BK + colA] = a;  //@ store-As
+    Bs[rowB * BN + colB] = b;  //@ store-Bs
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    // [/snippet load]
+    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      const float regN = Bs[dotIdx * BN + threadCol];  //@ load-Bs
+      for (int i = 0; i < TM; ++i) {
+        const float regM = As[(threadRow + i) * BK + dotIdx];  //@ load-As
+        acc[i] += regM * regN;
+      }
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  for (int i = 0; i < TM; ++i) {
+    const int row = firstRow + threadRow + i, col = firstCol + threadCol;
+    if (EDGES && (row >= M || col >= N)) break;  // the rows below are outside as well
+    float* c = &C[std::size_t(row) * ldc + col];
+    float result = alpha * acc[i];
+    if (beta != 0.0f) result += beta * *c;  //@ load-C
+    *c = result;                            //@ store-C
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+void launch_1d_block(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
+  tile::launch(whole ? sgemm_1d_block<false> : sgemm_1d_block<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
+               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  constexpr double TM = Config::TM, BM = Config::BM, BN = Config::BN, BK = Config::BK;
+  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;
+  facts.predicted("shared_loads_per_step", 1 + TM);
+  facts.predicted("fmas_per_step", TM);
+  facts.predicted("shared_loads_per_fma", (1 + TM) / TM);
+  facts.predicted("ceiling.tflops", cycles * 64 / ((1 + TM) / TM) * 1e-12);
+  // Per result and unit of K; chapter 03: 2 / 32 global and 2 shared.
+  facts.predicted("global_per_k", 1 / (2 / (BK * TM)));
+  facts.predicted("global_per_k.before", 16);
+  facts.predicted("shared_per_k", (1 + TM) / TM, 3);
+  facts.predicted("intensity.l2", 2 * BM * BN * BK / ((BM + BN) * BK * 4));
+  // As compiled: 16-byte loads along dotIdx bring four values of As in two wavefronts.
+  facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + 1) / TM, 3);
+  facts.predicted("compiled.ceiling.tflops", cycles * 64 / ((TM / 4 * 2 + 1) / TM) * 1e-12);
+  facts.predicted("worked.row", results_of(197).row);
+  facts.predicted("worked.col", results_of(197).col);
+  facts.predicted("worked.rowA", load_A_of(197).row);
+  facts.predicted("worked.colA", load_A_of(197).col);
+  facts.predicted("worked.rowB", load_B_of(197).row);
+  facts.predicted("worked.colB", load_B_of(197).col);
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 4, .title = "1D block tiling",
+             .kernels = {{"block1d", launch_1d_block, reinterpret_cast<const void*>(sgemm_1d_block<false>),
+                          Config::NUM_THREADS}},
+             .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
+
+TEST_CASE("integers are exact at every kind of shape") {
+  CHECK(tile::first_failure(launch_1d_block, tile::ragged_cases()) == "");
+}
+
+TEST_CASE("random values stay within the error bound") {
+  const auto verdict = tile::check(launch_1d_block, {70, 90, 300});
+  CHECK_MESSAGE(verdict.ok, verdict.message);
+  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+}
+
+TEST_CASE("leading dimensions may exceed the matrix") {
+  CHECK(tile::first_failure(launch_1d_block, tile::padded_cases()) == "");
+}
+
+TEST_CASE("alpha and beta have BLAS semantics") {
+  CHECK(tile::first_failure(launch_1d_block, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("with beta 0 C is not read") {
+  const auto verdict = tile::check(launch_1d_block, {37, 41, 29, 1.5f, 0.0f});
+  CHECK_MESSAGE(verdict.ok, verdict.message);
+}
+
+TEST_CASE("impossible problems are refused") {
+  float x = 0;
+  CHECK_THROWS_AS(launch_1d_block({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_1d_block({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
+}
+
+TEST_CASE("M and K may end within a thread's column and within a tile") {
+  std::vector<tile::Case> cases;
+  for (int extra = 1; extra < 16; extra += 3)
+    cases.push_back({64 + extra, 64, 16 + extra, 1, 0, 0, tile::Fill::integers});
+  CHECK(tile::first_failure(launch_1d_block, cases) == "");
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
+  std::vector<int> results(Config::BM * Config::BN), loadsA(Config::BM * Config::BK), loadsB(Config::BK * Config::BN);
+  for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
+    for (int i = 0; i < Config::TM; ++i)
+      ++results.at(std::size_t((results_of(thread).row + i) * Config::BN + results_of(thread).col));
+    ++loadsA.at(std::size_t(load_A_of(thread).row * Config::BK + load_A_of(thread).col));
+    ++loadsB.at(std::size_t(load_B_of(thread).row * Config::BN + load_B_of(thread).col));
+  }
+  CHECK(results == std::vector<int>(results.size(), 1));
+  CHECK(loadsA == std::vector<int>(loadsA.size(), 1));
+  CHECK(loadsB == std::vector<int>(loadsB.size(), 1));
+}
+
+TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
+  CHECK(tile::freivalds_deviation(launch_1d_block, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+  CHECK(tile::freivalds_deviation(launch_1d_block, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+}
+
+#if TILE_ON_MODEL
+// [snippet swapped]
+// The two inner loops the other way round, as a source would have it that does not keep regN.
+__global__ void multiply_swapped(float* out) {
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM;
+  __shared__ float As[BM * BK];
+  __shared__ float Bs[BK * BN];
+  As[threadIdx.x] = Bs[threadIdx.x] = 1.0f;
+  __syncthreads();  // as in sgemm_1d_block
+  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  float sum = 0.0f;
+  for (int i = 0; i < TM; ++i) {
+    float acc = 0.0f;
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      const float regM = As[(threadRow + i) * BK + dotIdx];  //@ load-As-swapped
+      const float regN = Bs[dotIdx * BN + threadCol];        //@ load-Bs-swapped
+      acc += regM * regN;
+    }
+    sum += acc;
+  }
+  out[threadIdx.x] = sum;
+}
+// [/snippet swapped]
+
+TEST_CASE("one load of Bs and TM of As for TM multiply-adds" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_1d_block, counted);
+  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  const auto& As = tile::site(counts, "load-As");
+  const auto& Bs = tile::site(counts, "load-Bs");
+  CHECK(As.requests == fmas);
+  CHECK(Bs.requests * Config::TM == fmas);
+  CHECK(As.wavefronts == As.requests);  // a broadcast
+  CHECK(Bs.wavefronts == Bs.requests);
+}
+
+TEST_CASE("K/32 global and 9K/8 shared loads per result" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_1d_block, counted);
+  const std::uint64_t results = 256u * 256, K = 256;
+  CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 32 == results * K);
+  CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 8 == results * K * 9);
+}
+
+TEST_CASE("in the source the swapped loops load Bs TM times as often" * doctest::test_suite("model")) {
+  auto* out = static_cast<float*>(tile::machine::allocate(Config::NUM_THREADS * sizeof(float), sizeof(float), "out"));
+  const auto counts =
+      simt::trace([&] { tile::launch(multiply_swapped, dim3(1), dim3(Config::NUM_THREADS), 0, out); }).front();
+  CHECK(tile::site(counts, "load-Bs-swapped").requests == tile::site(counts, "load-As-swapped").requests);
+  tile::machine::release(out);
+}
+
+TEST_CASE("a warp's load of A touches four rows" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_1d_block, counted);
+  CHECK(tile::site(counts, "load-A").sectors == 4 * tile::site(counts, "load-A").requests);
+  CHECK(tile::site(counts, "load-A").lines == 4 * tile::site(counts, "load-A").requests);
+  CHECK(tile::site(counts, "load-B").lines == tile::site(counts, "load-B").requests);
+}
+
+TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::count(launch_1d_block, {33, 65, 17}));
+  CHECK_NOTHROW(tile::count(launch_1d_block, {70, 31, 100, 1.0f, 2.0f, 5}));
+}
+#endif
