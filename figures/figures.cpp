@@ -2,6 +2,7 @@
 //
 //   figures access SAMPLES KERNEL TAG OUT.svg   which words, sectors and lines a warp's first access touched
 //   figures tiles TOUCHES KERNEL SIZE OUT.svg   what one block read of A and B between barriers
+//   figures thread TOUCHES KERNEL ROUND BM BN BK OUT.svg  what one thread loads, reads and computes in one round
 //   figures occupancy OUT.svg                   what stops one more block of chapter 03's kernel on an RTX A6000
 //   figures ladder CHAPTERS LAST OUT.tsv        TFLOP/s of every kernel up to chapter LAST, for gnuplot
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels; roofs in OUT.tsv.rates
@@ -159,6 +160,53 @@ void draw_tiles(const fs::path& touches, const std::string& kernel, int size, co
   d.save(out);
 }
 
+// Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
+void draw_thread(const fs::path& touches, const std::string& kernel, int round, int BM, int BN, int BK,
+                 const fs::path& out) {
+  // Intervals between barriers: 2r loads the tiles of round r, 2r + 1 multiplies; C is written after the last.
+  std::map<std::string, std::set<long>> stored, read, results;
+  long columns = 0;
+  for (const auto& row : read_tsv(touches)) {
+    if (row.at(0) != kernel) continue;
+    const int interval = std::stoi(row.at(1));
+    const bool load = row.at(2) == "load";
+    if (interval == 2 * round && !load) stored[row.at(3)].insert(std::stol(row.at(4)));
+    if (interval == 2 * round + 1 && load) read[row.at(3)].insert(std::stol(row.at(4)));
+    if (row.at(3) == "C") results["C"].insert(std::stol(row.at(4)));
+  }
+  if (stored.empty() || read.empty() || results.empty())
+    throw std::runtime_error(fmt::format("no round {} of {} in {}", round, kernel, touches.string()));
+  // Rows of C are one leading dimension apart: the distance of the first two results.
+  if (results["C"].size() > 1) columns = *std::next(results["C"].begin()) - *results["C"].begin();
+
+  const double cell = 5, left = 30, top = 30, gap = 26;
+  const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
+  Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
+  d.rect(left, yC, BK * cell, BM * cell, "none", "var(--ink)");
+  d.rect(xC, top, BN * cell, BK * cell, "none", "var(--ink)");
+  d.rect(xC, yC, BN * cell, BM * cell, "none", "var(--ink)");
+  d.text(left, yC - 7, "As", "start", 14);
+  d.text(xC - 7, top + 12, "Bs", "end", 14);
+  d.text(xC + BN * cell, yC - 7, "C", "end", 14);
+  const auto mark = [&](double x, double y, long row, long col, const char* fill) {
+    d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, "var(--paper)");
+  };
+  for (const long e : read["As"]) mark(left, yC, e / BK, e % BK, "var(--accent)");
+  for (const long e : read["Bs"]) mark(xC, top, e / BN, e % BN, "var(--accent)");
+  for (const long e : stored["As"]) mark(left, yC, e / BK, e % BK, "var(--second)");
+  for (const long e : stored["Bs"]) mark(xC, top, e / BN, e % BN, "var(--second)");
+  for (const long e : results["C"])
+    mark(xC, yC, columns == 0 ? 0 : e / columns % BM, columns == 0 ? e % BN : e % columns % BN, "var(--third)");
+  double x = left;
+  for (const auto& [fill, words] :
+       {std::pair{"var(--second)", "copied"}, {"var(--accent)", "read"}, {"var(--third)", "computed"}}) {
+    d.rect(x, yC + BM * cell + 16, 10, 10, fill);
+    d.text(x + 15, yC + BM * cell + 25, words, "start", 13);
+    x += 90;
+  }
+  d.save(out);
+}
+
 void draw_occupancy(const fs::path& out) {
   const tile::GpuSpec& gpu = tile::rtx_a6000;
   const int threads = 1024, registers = 37, shared = 8192;
@@ -291,6 +339,15 @@ int main(int argc, char** argv) {
   tiles->add_option("kernel", kernel)->required();
   tiles->add_option("size", size)->required();
   tiles->add_option("out", out)->required();
+  int round = 0, BM = 0, BN = 0, BK = 0;
+  auto* thread = app.add_subcommand("thread");
+  thread->add_option("touches", input)->required();
+  thread->add_option("kernel", kernel)->required();
+  thread->add_option("round", round)->required();
+  thread->add_option("BM", BM)->required();
+  thread->add_option("BN", BN)->required();
+  thread->add_option("BK", BK)->required();
+  thread->add_option("out", out)->required();
   auto* occupancy = app.add_subcommand("occupancy");
   occupancy->add_option("out", out)->required();
   auto* ladder = app.add_subcommand("ladder");
@@ -308,6 +365,7 @@ int main(int argc, char** argv) {
   try {
     if (*access) draw_access(input, kernel, tag, out);
     if (*tiles) draw_tiles(input, kernel, size, out);
+    if (*thread) draw_thread(input, kernel, round, BM, BN, BK, out);
     if (*occupancy) draw_occupancy(out);
     if (*ladder) gather_ladder(input, last, out);
     if (*roofline) gather_roofline(input, emit, last, out);

@@ -56,6 +56,8 @@ struct Sample {
 /// An element (by byte offset) that the sampled block touched between two barriers.
 struct Touch {
   int interval = 0;
+  int thread = 0;  ///< linear index within the block
+  Op op{};
   std::string array;
   std::int64_t byte_offset = 0;
 };

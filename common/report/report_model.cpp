@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "common/measure/ceilings.hpp"
@@ -387,6 +388,8 @@ void add_measured_facts(Facts& facts, const Record* record) {
   }
 }
 
+constexpr int sampled_thread = 197;  // the one that figures of a single thread follow
+
 // --- Emission for the book ---------------------------------------------------------------------------------------
 std::ofstream open_for_writing(const std::filesystem::path& file) {
   std::ofstream out(file);
@@ -420,6 +423,7 @@ void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem
 void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto samples = open_for_writing(directory / "samples.tsv");
   auto touches = open_for_writing(directory / "touches.tsv");
+  auto threads = open_for_writing(directory / fmt::format("thread-{}.tsv", sampled_thread));
   for (const CountedKernel& k : kernels) {
     const std::map<std::string, int> ld{
         {"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad}, {"C", k.problem.N + k.problem.pad}};
@@ -431,13 +435,16 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
                 << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\n';
       }
     }
-    std::map<std::string, bool> seen;
+    std::set<std::string> seen;
     for (const simt::Touch& t : k.counts.touches) {
-      if (ld.count(t.array) == 0) continue;
       const std::int64_t element = t.byte_offset / 4;
+      if (t.thread == sampled_thread)
+        threads << fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, simt::name_of(t.op), t.array,
+                               element);
+      if (ld.count(t.array) == 0) continue;
       const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, t.array,
                                            element / ld.at(t.array), element % ld.at(t.array));
-      if (seen.emplace(line, true).second) touches << line;
+      if (seen.insert(line).second) touches << line;
     }
   }
 }
@@ -493,7 +500,8 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options)
   if (counts.size() != 1) throw std::logic_error("count expects a launcher that starts one kernel");
   for (const simt::Site& s : counts.front().sites)
     if (s.estimated)
-      throw std::runtime_error(fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
+      throw std::runtime_error(
+          fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
   simt::require_all_written(operands.allocation_of_C());
   const Verdict verdict = compare(operands, c, operands.download_C());
   if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
