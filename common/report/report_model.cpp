@@ -247,7 +247,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
                             known ? format_number(measured) : "not yet measured",
                             !known                ? ""
                             : counted == measured ? "equal"
-                                                  : fmt::format("x {:.3f}", measured / counted)});
+                                                  : fmt::format("x {:.4f}", measured / counted)});
     }
   }
   return table;
