@@ -293,7 +293,7 @@ local function listing(div)
   })
   if by_line then
     blocks:insert(html('<pre class="line-counts" aria-label="counted per warp-wide execution of the line">' ..
-      escape(table.concat(counts, "\n")) .. "</pre>"))
+      "\n" .. escape(table.concat(counts, "\n")) .. "</pre>"))  -- HTML drops a newline right after <pre>
   end
   blocks:insert(html("</div></figure>"))
   return blocks

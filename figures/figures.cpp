@@ -179,7 +179,7 @@ void draw_thread(const fs::path& touches, const std::string& kernel, int round, 
   // Rows of C are one leading dimension apart: the distance of the first two results.
   if (results["C"].size() > 1) columns = *std::next(results["C"].begin()) - *results["C"].begin();
 
-  const double cell = 5, left = 30, top = 30, gap = 26;
+  const double cell = 6.5, left = 30, top = 30, gap = 26;
   const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
   Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
   d.rect(left, yC, BK * cell, BM * cell, "none", "var(--ink)");

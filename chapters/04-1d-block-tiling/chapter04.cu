@@ -34,7 +34,7 @@ struct Position {
 constexpr __host__ __device__ Position results_of(int thread) {
   return {thread / Config::BN * Config::TM, thread % Config::BN};
 }
-// Which element of As, and which of Bs, a thread loads. Neither has to do with the results it computes.
+// Which element of As, and which of Bs, a thread loads.
 constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / Config::BK, thread % Config::BK}; }
 constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
 // [/snippet maps]
