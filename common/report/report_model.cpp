@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -49,7 +50,16 @@ struct CountedKernel {
   Kernel kernel;
   Case problem;
   simt::Counts counts;
+  double untraced_seconds = 0;
 };
+
+// How long the model takes to run a kernel without counting.
+double untraced_seconds(const Kernel& kernel, const Case& problem) {
+  const Operands operands(problem);
+  const auto start = std::chrono::steady_clock::now();
+  kernel.launch(operands.gemm());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 void require_countable(const Case& c) {
   if (double(c.M) * c.N * c.K > largest_model_problem)
@@ -550,6 +560,7 @@ int run_chapter(const Options& options) {
   for (const Kernel& kernel : chosen) {
     if (!emitting) std::fflush(stdout);
     kernels.push_back({kernel, problem, count(kernel.launch, problem, trace)});
+    if (!emitting) kernels.back().untraced_seconds = untraced_seconds(kernel, problem);
   }
 
   std::vector<Record> records = load_records(chapter_directory());
@@ -585,14 +596,14 @@ int run_chapter(const Options& options) {
   if (!emitting) {
     for (const Table& table : tables) table.print();
     if (options.lines) print_lines(kernels);
-    double seconds = 0, accesses = 0;
     for (const CountedKernel& k : kernels) {
-      seconds += k.counts.seconds;
+      double accesses = 0;
       for (const auto& s : k.counts.sites) accesses += double(s.accesses);
+      fmt::print(
+          "{}model: {:10} {:>14} accesses  traced {:6.2f} s ({:.0f} million/s)  untraced {:6.2f} s  {} host threads\n",
+          &k == &kernels.front() ? "\n" : "", k.kernel.name, format_number(accesses), k.counts.seconds,
+          accesses / k.counts.seconds * 1e-6, k.untraced_seconds, simt::host_threads());
     }
-    if (seconds > 0)
-      fmt::print("\nmodel: {} traced accesses in {:.2f} s, {:.1f} million/s on {} host threads\n",
-                 format_number(accesses), seconds, accesses / seconds * 1e-6, simt::host_threads());
     return 0;
   }
 
