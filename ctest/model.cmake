@@ -1,9 +1,9 @@
 # How a .cu file becomes a program for the SIMT model.
 
 # -fsanitize=thread announces every load and store, trace-pc every basic block (common/model answers; libtsan is not
-# linked). -O1 keeps the loop structure of the source and its order; -fno-tree-sra keeps a float4 copy
-# one 16-byte access; without -fno-builtin a memcpy would become moves that nobody announces. Lines are all that is read of the debug information,
-# so -g1 does; it and doctest's cheaper assertions halve the time of a break-it experiment. See the appendix "The SIMT model".
+# linked). -O1 keeps the loop structure of the source; -fno-tree-sra keeps a float4 copy one 16-byte access; without
+# -fno-builtin a memcpy would become moves that nobody announces. Lines are all that is read of the debug information, so
+# -g1 does; it and doctest's cheaper assertions halve the time of a break-it experiment. See the appendix "The SIMT model".
 set(TILE_MODEL_FLAGS -O1 -g1 -fno-tree-sra -fsanitize=thread
     --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc -fno-builtin-memcpy -fno-builtin-memmove
     -fno-builtin-memset -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
