@@ -28,6 +28,10 @@ namespace tile {
 #if TILE_ON_GPU
 /// Throws std::runtime_error naming `what` when a CUDA call did not succeed.
 inline void cuda_check(cudaError_t status, const char* what) {
+  if (status == cudaErrorNoKernelImageForDevice)
+    throw std::runtime_error(std::string(what) +
+                             ": the program was compiled for another GPU; configure with "
+                             "cmake --preset cuda -DTILE_CUDA_ARCHITECTURE=native and build again");
   if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
 #endif
