@@ -21,8 +21,17 @@ function(tile_add_model_program target name source)
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
-# model-cc SOURCE.cu OUTPUT: the same from the command line, for `tile count` and the break-it experiments.
+# model-cc SOURCE.cu OUTPUT: the same from the command line, for `tile count` and the break-it experiments. What a chapter
+# includes is compiled once for all of them; g++ takes a precompiled header where it looks for the header itself.
 function(tile_generate_model_cc)
+  set(precompiled ${PROJECT_BINARY_DIR}/precompiled)
+  set(header ${precompiled}/common/report/chapter.hpp.gch)
+  file(MAKE_DIRECTORY ${precompiled}/common/report)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${TILE_MODEL_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
+      -MT ${header} -x c++-header ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp -o ${header}
+    DEPENDS ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp DEPFILE ${header}.d VERBATIM)
+  add_custom_target(precompiled_header ALL DEPENDS ${header})
   list(JOIN TILE_MODEL_FLAGS " " flags)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(libraries "$<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>")
@@ -37,7 +46,7 @@ case $3 in
   chapter) main='$<TARGET_OBJECTS:tile_main>' ;;
   count) main='$<TARGET_OBJECTS:tile_count_main>' ;;
 esac
-'${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra ${flags} -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
+'${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra ${flags} -I'${precompiled}' -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
 '${CMAKE_CXX_COMPILER}' \"$parts/program.o\" $main ${link_flags} ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()
