@@ -104,9 +104,17 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   CHECK_THROWS_AS(tile::add_counters(record, scratch("empty.csv", "nothing\n"), "counters"), tile::RecordError);
   tile::add_sass(record, scratch("sass.txt",
                                  "\t\tFunction : _Z1kv\n /*0000*/  LDS.128 R1, [R2] ; /* 0x1 */\n"
-                                 " /*0010*/  @!P0 FFMA R1, R2 ;\n /*0020*/  FFMA R1, R2 ;\n"));
-  CHECK(record["kernels"][0]["sass"]["FFMA"] == 2);
-  CHECK(record["kernels"][0]["sass"]["LDS.128"] == 1);
+                                 " /*0010*/  @!P0 FFMA R1, R2.reuse, R3.reuse, R1 ;\n /*0020*/  FFMA R1, R2 ;\n"
+                                 " /*0030*/  LDS R1, [R2] ;\n /*0040*/  @P0 BRA 0x10 ;\n /*0050*/  FADD R1, R2 ;\n"
+                                 " /*0060*/  @P0 BRA 0x0 ;\n /*0070*/  EXIT ;\n /*0080*/  BRA 0x80;\n"));
+  const auto& kernel = record["kernels"][0];
+  CHECK(kernel["sass"]["FFMA"] == 2);
+  CHECK(kernel["sass"]["LDS.128"] == 1);
+  CHECK(kernel["sass"]["reuse"] == 2);
+  CHECK(kernel["sass"]["all"] == 9);
+  CHECK(kernel["sass_loop"]["FFMA"] == 2);  // from 0x10 to the branch at 0x40
+  CHECK(kernel["sass_loop"]["all"] == 4);
+  CHECK(!kernel["sass_loop"].contains("LDS.128"));
 }
 
 TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {

@@ -2,7 +2,11 @@
 //
 //   figures access SAMPLES KERNEL TAG OUT.svg   which words, sectors and lines a warp's first access touched
 //   figures tiles TOUCHES KERNEL SIZE OUT.svg   what one block read of A and B between barriers
-//   figures thread TOUCHES KERNEL ROUND BM BN BK OUT.svg  what one thread loads, reads and computes in one round
+//   figures thread TRACE KERNEL ROUND BM BN BK LDC OUT.svg  what one thread copies, reads and computes in one round
+//   figures outer TRACE KERNEL ROUND BN BK LDC OUT.svg  one step of that round: the outer product in registers
+//   figures transposed TRACE KERNEL BM BK LDA OUT.svg  where one thread's first float4 of A goes in As
+//   figures warps OWNERS KERNEL THREAD OUT.svg  how warps, and the lanes of one of them, share a tile of C
+//   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
 //   figures occupancy OUT.svg                   what stops one more block of chapter 03's kernel on an RTX A6000
 //   figures ladder CHAPTERS LAST OUT.tsv        TFLOP/s of every kernel up to chapter LAST, for gnuplot
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels; roofs in OUT.tsv.rates
@@ -160,26 +164,36 @@ void draw_tiles(const fs::path& touches, const std::string& kernel, int size, co
   d.save(out);
 }
 
-// Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
-void draw_thread(const fs::path& touches, const std::string& kernel, int round, int BM, int BN, int BK,
-                 const fs::path& out) {
-  // Intervals between barriers: 2r loads the tiles of round r, 2r + 1 multiplies; C is written after the last.
-  std::map<std::string, std::set<long>> stored, read, results;
-  long columns = 0;
-  for (const auto& row : read_tsv(touches)) {
+/// What one thread did in one round of the loop over K. Intervals between barriers: 2r copies the tiles of round r,
+/// 2r + 1 multiplies; C is written after the last.
+struct ThreadTrace {
+  std::map<std::string, std::set<long>> loaded, stored, read;  // array -> elements; `loaded` from global memory
+  std::set<long> results;
+};
+
+ThreadTrace read_thread(const fs::path& trace, const std::string& kernel, int round) {
+  ThreadTrace t;
+  for (const auto& row : read_tsv(trace)) {
     if (row.at(0) != kernel) continue;
     const int interval = std::stoi(row.at(1));
     const bool load = row.at(2) == "load";
-    if (interval == 2 * round && !load) stored[row.at(3)].insert(std::stol(row.at(4)));
-    if (interval == 2 * round + 1 && load) read[row.at(3)].insert(std::stol(row.at(4)));
-    if (row.at(3) == "C") results["C"].insert(std::stol(row.at(4)));
+    const long element = std::stol(row.at(4));
+    if (row.at(3) == "C")
+      t.results.insert(element);
+    else if (interval == 2 * round)
+      (load ? t.loaded : t.stored)[row.at(3)].insert(element);
+    else if (interval == 2 * round + 1 && load)
+      t.read[row.at(3)].insert(element);
   }
-  if (stored.empty() || read.empty() || results.empty())
-    throw std::runtime_error(fmt::format("no round {} of {} in {}", round, kernel, touches.string()));
-  // Rows of C are one leading dimension apart: the distance of the first two results.
-  if (results["C"].size() > 1) columns = *std::next(results["C"].begin()) - *results["C"].begin();
+  for (const auto* group : {&t.loaded, &t.stored, &t.read})
+    if (group->size() != 2 || t.results.empty())
+      throw std::runtime_error(fmt::format("no round {} of {} in {}", round, kernel, trace.string()));
+  return t;
+}
 
-  const double cell = 6.5, left = 30, top = 30, gap = 26;
+// Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
+void draw_thread(const ThreadTrace& t, int BM, int BN, int BK, long ldc, const fs::path& out) {
+  const double cell = std::min(6.5, 560.0 / (BN + BK)), left = 30, top = 30, gap = 26;
   const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
   Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
   d.rect(left, yC, BK * cell, BM * cell, "none", "var(--ink)");
@@ -191,12 +205,11 @@ void draw_thread(const fs::path& touches, const std::string& kernel, int round, 
   const auto mark = [&](double x, double y, long row, long col, const char* fill) {
     d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, "var(--paper)");
   };
-  for (const long e : read["As"]) mark(left, yC, e / BK, e % BK, "var(--accent)");
-  for (const long e : read["Bs"]) mark(xC, top, e / BN, e % BN, "var(--accent)");
-  for (const long e : stored["As"]) mark(left, yC, e / BK, e % BK, "var(--second)");
-  for (const long e : stored["Bs"]) mark(xC, top, e / BN, e % BN, "var(--second)");
-  for (const long e : results["C"])
-    mark(xC, yC, columns == 0 ? 0 : e / columns % BM, columns == 0 ? e % BN : e % columns % BN, "var(--third)");
+  for (const long e : t.read.at("As")) mark(left, yC, e / BK, e % BK, "var(--accent)");
+  for (const long e : t.read.at("Bs")) mark(xC, top, e / BN, e % BN, "var(--accent)");
+  for (const long e : t.stored.at("As")) mark(left, yC, e / BK, e % BK, "var(--second)");
+  for (const long e : t.stored.at("Bs")) mark(xC, top, e / BN, e % BN, "var(--second)");
+  for (const long e : t.results) mark(xC, yC, e / ldc % BM, e % ldc % BN, "var(--third)");
   double x = left;
   for (const auto& [fill, words] :
        {std::pair{"var(--second)", "copied"}, {"var(--accent)", "read"}, {"var(--third)", "computed"}}) {
@@ -205,6 +218,166 @@ void draw_thread(const fs::path& touches, const std::string& kernel, int round, 
     x += 90;
   }
   d.save(out);
+}
+
+// The first step of a round: one column of As and one row of Bs in registers, and their outer product.
+void draw_outer(const ThreadTrace& t, int BN, int BK, long ldc, const fs::path& out) {
+  std::vector<long> rows, cols;
+  for (const long e : t.read.at("As"))
+    if (e % BK == 0) rows.push_back(e / BK);
+  for (const long e : t.read.at("Bs"))
+    if (e / BN == 0) cols.push_back(e);
+  const double cell = 34, left = 92, top = 56;
+  Drawing d(left + double(cols.size()) * cell + 20, top + double(rows.size()) * cell + 34);
+  d.text(left - 12, top - 12, "dotIdx 0", "end", 13, "var(--muted)");
+  d.text(left, 16, "regN: row 0 of Bs, columns", "start", 13);
+  d.text(4, top - 34, "regM:", "start", 13);
+  d.text(4, top - 18, "As, rows", "start", 13);
+  for (std::size_t j = 0; j < cols.size(); ++j) {
+    d.rect(left + double(j) * cell + 2, top - 30, cell - 4, 22, "var(--accent)");
+    d.text(left + (double(j) + 0.5) * cell, top - 15, std::to_string(cols[j]), "middle", 12, "var(--paper)");
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double y = top + double(i) * cell;
+    d.rect(left - 42, y + 6, cell, 22, "var(--accent)");
+    d.text(left - 42 + cell / 2, y + 21, std::to_string(rows[i]), "middle", 12, "var(--paper)");
+    for (std::size_t j = 0; j < cols.size(); ++j) {
+      if (t.results.size() != rows.size() * cols.size() || !std::any_of(t.results.begin(), t.results.end(), [&](long e) {
+            return e % ldc % BN == cols[j];
+          }))
+        throw std::runtime_error("the results of the thread are not the product of what it reads");
+      const double x = left + double(j) * cell;
+      d.rect(x + 1, y + 1, cell - 2, cell - 2, "var(--third)", "none", 0.6);
+      d.text(x + cell / 2, y + cell / 2 + 4, fmt::format("{},{}", i, j), "middle", 11);
+    }
+  }
+  d.text(left, top + double(rows.size()) * cell + 20,
+         fmt::format("{} loads, {} multiply-adds: acc[i][j] += regM[i] * regN[j]", rows.size() + cols.size(),
+                     rows.size() * cols.size()),
+         "start", 13);
+  d.save(out);
+}
+
+// A tile of A, row-major, and As, which holds it transposed: the elements of one thread's first float4 in both.
+void draw_transposed(const ThreadTrace& t, int BM, int BK, long lda, const fs::path& out) {
+  const long first = *t.loaded.at("A").begin();
+  const double cell = std::min(6.5, 560.0 / BM), left = 40, top = 26, gap = 40, wide = 12;
+  const double xAs = left + BK * wide + gap;
+  const int shown = BM / 2;  // rows of A around the thread's
+  const long row = first / lda % BM, col = first % lda % BK, base = row / shown * shown;
+  Drawing d(xAs + BM * cell + 20, top + shown * cell + 34);
+  d.text(left, 16, fmt::format("tile of A, rows {} to {}", base, base + shown - 1), "start", 13);
+  d.rect(left, top, BK * wide, shown * cell, "none", "var(--ink)");
+  d.text(xAs, 16, fmt::format("As: {} rows, one for each dotIdx; {} columns", BK, BM), "start", 13);
+  d.rect(xAs, top, BM * cell, BK * wide, "none", "var(--ink)");
+  for (long i = 0; i < 4; ++i) {
+    const long stored = (col + i) * BM + row;
+    if (t.stored.at("As").count(stored) == 0)
+      throw std::runtime_error(fmt::format("the thread does not store element {} of As", stored));
+    d.rect(left + double(col + i) * wide, top + double(row - base) * cell, wide, std::max(cell, 6.0), "var(--accent)",
+           "var(--paper)");
+    d.rect(xAs + double(row) * cell, top + double(col + i) * wide, std::max(cell, 6.0), wide, "var(--accent)",
+           "var(--paper)");
+  }
+  d.text(left, top + shown * cell + 22, fmt::format("one float4: row {}, columns {} to {}", row, col, col + 3), "start",
+         13);
+  d.text(xAs, top + BK * wide + 22, fmt::format("four words: column {}, rows {} to {}", row, col, col + 3), "start", 13);
+  d.save(out);
+}
+
+struct Rectangle {
+  long row, col, rows, cols;
+};
+
+/// Cuts a set of (row, column) elements into rectangles, in reading order.
+std::vector<Rectangle> rectangles(std::set<std::pair<long, long>> elements) {
+  std::vector<Rectangle> result;
+  while (!elements.empty()) {
+    const auto [row, col] = *elements.begin();
+    Rectangle r{row, col, 1, 1};
+    while (elements.count({row, col + r.cols}) != 0) ++r.cols;
+    const auto whole_row = [&](long at) {
+      for (long c = 0; c < r.cols; ++c)
+        if (elements.count({at, col + c}) == 0) return false;
+      return true;
+    };
+    while (whole_row(row + r.rows)) ++r.rows;
+    for (long i = 0; i < r.rows; ++i)
+      for (long j = 0; j < r.cols; ++j) elements.erase({row + i, col + j});
+    result.push_back(r);
+  }
+  return result;
+}
+
+void draw_warps(const fs::path& owners, const std::string& kernel, int thread, const fs::path& out) {
+  std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
+  long top_row = 1 << 30, left_col = 1 << 30, bottom = 0, right = 0;
+  for (const auto& row : read_tsv(owners)) {
+    if (row.at(0) != kernel) continue;
+    const std::pair<long, long> at{std::stol(row.at(2)), std::stol(row.at(3))};
+    by_thread[std::stoi(row.at(1))].insert(at);
+    by_warp[std::stoi(row.at(1)) / 32].insert(at);
+    top_row = std::min(top_row, at.first), left_col = std::min(left_col, at.second);
+    bottom = std::max(bottom, at.first + 1), right = std::max(right, at.second + 1);
+  }
+  if (by_thread.count(thread) == 0)
+    throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, owners.string()));
+  const double cell = 600.0 / double(right - left_col), left = 10, top = 26;
+  Drawing d(left + 600 + 10, top + double(bottom - top_row) * cell + 34);
+  d.text(left, 16, fmt::format("the tile of C, {} x {}", bottom - top_row, right - left_col), "start", 13);
+  const auto box = [&](const Rectangle& r, const std::string& fill, const char* stroke, double opacity) {
+    d.rect(left + double(r.col - left_col) * cell, top + double(r.row - top_row) * cell, double(r.cols) * cell,
+           double(r.rows) * cell, fill, stroke, opacity);
+  };
+  for (const auto& [lane, elements] : by_thread) {
+    if (lane / 32 != thread / 32) continue;
+    for (const Rectangle& r : rectangles(elements)) {
+      box(r, lane == thread ? "var(--accent)" : "var(--third)", "var(--paper)", lane == thread ? 1 : 0.45);
+      d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
+             top + (double(r.row - top_row) + double(r.rows) / 2) * cell + 3.5, std::to_string(lane % 32), "middle", 9.5,
+             lane == thread ? "var(--paper)" : "var(--ink)");
+    }
+  }
+  for (const auto& [warp, elements] : by_warp)
+    for (const Rectangle& r : rectangles(elements)) {
+      box(r, "none", "var(--ink)", 1);
+      if (warp != thread / 32)
+        d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
+               top + (double(r.row - top_row) + double(r.rows) / 2) * cell, fmt::format("warp {}", warp), "middle", 14,
+               "var(--muted)");
+    }
+  d.text(left, top + double(bottom - top_row) * cell + 20,
+         fmt::format("warp {}, its lanes by number; lane {} is thread {}", thread / 32, thread % 32, thread), "start", 13);
+  d.save(out);
+}
+
+/// The growing table of loads per result, from the facts that the chapters emitted.
+void gather_loads(const fs::path& emit, const std::string& last, const fs::path& out) {
+  std::string text = "Loads of A and B that one result needs, and what follows from them; predicted / counted\n";
+  text += "chapter\tkernel\tglobal loads\tshared loads\tFMAs per shared load\tflop per byte from L2\n";
+  std::vector<fs::path> chapters;
+  for (const auto& entry : fs::directory_iterator(emit))
+    if (entry.path().filename().string() <= last) chapters.push_back(entry.path());
+  std::sort(chapters.begin(), chapters.end());
+  for (const auto& chapter : chapters) {
+    std::map<std::string, std::string> facts;
+    std::vector<std::string> kernels;
+    for (const auto& row : read_tsv(chapter / "facts.tsv")) {
+      facts[row.at(0)] = row.at(2);
+      if (const auto at = row.at(0).find(".loads.global"); at != std::string::npos)
+        kernels.push_back(row.at(0).substr(0, at));
+    }
+    for (const std::string& kernel : kernels) {
+      const auto both = [&](const char* space) {
+        return facts.at(kernel + ".loads." + space) + " / " + facts.at(kernel + ".loads_per_result." + space);
+      };
+      const auto reuse = facts.find(kernel + ".fmas_per_shared_load");
+      text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", chapter.filename().string(), kernel, both("global"),
+                          both("shared"), reuse == facts.end() ? "-" : reuse->second,
+                          facts.at(fmt::format("{}.{}.intensity.l2", kernel, ladder_size)));
+    }
+  }
+  write_text(out, text);
 }
 
 void draw_occupancy(const fs::path& out) {
@@ -340,6 +513,7 @@ int main(int argc, char** argv) {
   tiles->add_option("size", size)->required();
   tiles->add_option("out", out)->required();
   int round = 0, BM = 0, BN = 0, BK = 0;
+  long ld = 0;
   auto* thread = app.add_subcommand("thread");
   thread->add_option("touches", input)->required();
   thread->add_option("kernel", kernel)->required();
@@ -347,7 +521,32 @@ int main(int argc, char** argv) {
   thread->add_option("BM", BM)->required();
   thread->add_option("BN", BN)->required();
   thread->add_option("BK", BK)->required();
+  thread->add_option("LDC", ld)->required();
   thread->add_option("out", out)->required();
+  auto* outer = app.add_subcommand("outer");
+  outer->add_option("trace", input)->required();
+  outer->add_option("kernel", kernel)->required();
+  outer->add_option("round", round)->required();
+  outer->add_option("BN", BN)->required();
+  outer->add_option("BK", BK)->required();
+  outer->add_option("LDC", ld)->required();
+  outer->add_option("out", out)->required();
+  auto* transposed = app.add_subcommand("transposed");
+  transposed->add_option("trace", input)->required();
+  transposed->add_option("kernel", kernel)->required();
+  transposed->add_option("BM", BM)->required();
+  transposed->add_option("BK", BK)->required();
+  transposed->add_option("LDA", ld)->required();
+  transposed->add_option("out", out)->required();
+  auto* warps = app.add_subcommand("warps");
+  warps->add_option("owners", input)->required();
+  warps->add_option("kernel", kernel)->required();
+  warps->add_option("thread", size)->required();
+  warps->add_option("out", out)->required();
+  auto* loads = app.add_subcommand("loads");
+  loads->add_option("emit", emit)->required();
+  loads->add_option("last", last)->required();
+  loads->add_option("out", out)->required();
   auto* occupancy = app.add_subcommand("occupancy");
   occupancy->add_option("out", out)->required();
   auto* ladder = app.add_subcommand("ladder");
@@ -365,7 +564,11 @@ int main(int argc, char** argv) {
   try {
     if (*access) draw_access(input, kernel, tag, out);
     if (*tiles) draw_tiles(input, kernel, size, out);
-    if (*thread) draw_thread(input, kernel, round, BM, BN, BK, out);
+    if (*thread) draw_thread(read_thread(input, kernel, round), BM, BN, BK, ld, out);
+    if (*outer) draw_outer(read_thread(input, kernel, round), BN, BK, ld, out);
+    if (*transposed) draw_transposed(read_thread(input, kernel, 0), BM, BK, ld, out);
+    if (*warps) draw_warps(input, kernel, size, out);
+    if (*loads) gather_loads(emit, last, out);
     if (*occupancy) draw_occupancy(out);
     if (*ladder) gather_ladder(input, last, out);
     if (*roofline) gather_roofline(input, emit, last, out);

@@ -92,6 +92,7 @@ void predict(tile::Facts& facts) {
   const Position worked = result_of(2, 3, 5, 1);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);
+  facts.predicted_loads("naive", 2, 0);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void require_valid(const Gemm& g) {
                     g.lda, g.K, g.ldb, g.N, g.ldc, g.N));
 }
 
-Operands::Operands(const Case& c) : case_(c) {
+Operands::Operands(const Case& c) : case_(c), first_(guard + std::size_t(c.offset)) {
   gemm_ = {c.M, c.N, c.K, c.alpha, nullptr, c.K + c.pad, nullptr, c.N + c.pad, c.beta, nullptr, c.N + c.pad};
   require_valid(gemm_);
   A = make_matrix(c.M, c.K, gemm_.lda, c.fill, c.seed);
@@ -59,12 +59,12 @@ Operands::Operands(const Case& c) : case_(c) {
   if (c.beta == 0.0f) std::fill(C.begin(), C.end(), poison);
 
   const auto place = [&](int slot, const std::vector<float>& host, const char* name, int rows, int cols, int ld) {
-    std::vector<float> banded(host.size() + 2 * guard, poison);
-    std::copy(host.begin(), host.end(), banded.begin() + guard);
+    std::vector<float> banded(host.size() + 2 * guard + std::size_t(c.offset), poison);
+    std::copy(host.begin(), host.end(), banded.begin() + std::ptrdiff_t(first_));
     device_[slot] = machine::allocate(banded.size() * sizeof(float), sizeof(float), name);
     machine::copy_to_device(device_[slot], banded.data(), banded.size() * sizeof(float));
-    machine::declare_matrix(device_[slot], guard, rows, cols, ld);
-    return static_cast<float*>(device_[slot]) + guard;
+    machine::declare_matrix(device_[slot], first_, rows, cols, ld);
+    return static_cast<float*>(device_[slot]) + first_;
   };
   gemm_.A = place(0, A, "A", c.M, c.K, gemm_.lda);
   gemm_.B = place(1, B, "B", c.K, c.N, gemm_.ldb);
@@ -85,12 +85,12 @@ std::vector<float> Operands::download_C() const {
 }
 
 std::string Operands::overwritten() const {
-  std::vector<float> banded(C.size() + 2 * guard);
+  std::vector<float> banded(C.size() + 2 * guard + std::size_t(case_.offset));
   machine::copy_to_host(banded.data(), device_[2], banded.size() * sizeof(float));
   for (std::size_t i = 0; i < banded.size(); ++i) {
     if (same_bits(banded[i], poison)) continue;
-    if (i < guard) return fmt::format("wrote {} elements before C", guard - i);
-    const std::size_t at = i - guard;
+    if (i < first_) return fmt::format("wrote {} elements before C", first_ - i);
+    const std::size_t at = i - first_;
     if (at >= C.size()) return fmt::format("wrote {} elements after C", at - C.size() + 1);
     const int row = int(at / gemm_.ldc), col = int(at % gemm_.ldc);
     if (col >= gemm_.N) return fmt::format("wrote C's padding at row {}, column {}", row, col);
@@ -169,8 +169,8 @@ Verdict check(Launcher launcher, const Case& c) {
 std::string first_failure(Launcher launcher, const std::vector<Case>& cases) {
   for (const Case& c : cases)
     if (const Verdict verdict = check(launcher, c); !verdict.ok)
-      return fmt::format("{} x {} x {}, alpha {}, beta {}, pad {}: {}", c.M, c.N, c.K, c.alpha, c.beta, c.pad,
-                         verdict.message);
+      return fmt::format("{} x {} x {}, alpha {}, beta {}, pad {}, offset {}: {}", c.M, c.N, c.K, c.alpha, c.beta,
+                         c.pad, c.offset, verdict.message);
   return "";
 }
 
@@ -185,6 +185,13 @@ std::vector<Case> ragged_cases() {
 std::vector<Case> padded_cases() {
   std::vector<Case> cases;
   for (const int pad : {1, 7, 32}) cases.push_back({45, 34, 67, 1, 0, pad, Fill::integers});
+  return cases;
+}
+
+std::vector<Case> misaligned_cases() {
+  std::vector<Case> cases;
+  for (const auto& [pad, offset] : std::vector<std::array<int, 2>>{{1, 0}, {2, 0}, {0, 1}, {4, 2}, {4, 3}})
+    cases.push_back({128, 256, 32, 1, 0, pad, Fill::integers, 1, offset});
   return cases;
 }
 

@@ -38,6 +38,7 @@ struct Case {
   int pad = 0;
   Fill fill = Fill::random;
   std::uint64_t seed = 1;
+  int offset = 0;  ///< elements by which A, B and C begin after a 256-byte boundary; 1 to 3 rule out float4
 };
 
 /// `count` values of `fill`, the same for the same seed on every machine.
@@ -68,6 +69,7 @@ class Operands {
 
  private:
   Case case_;
+  std::size_t first_;  ///< elements of the allocation before the matrix
   Gemm gemm_{};
   void* device_[3] = {};
 };
@@ -93,6 +95,7 @@ std::string first_failure(Launcher launcher, const std::vector<Case>& cases);
 // Cases that every kernel which takes any shape must pass; all with integers, so equal bit for bit.
 std::vector<Case> ragged_cases();  ///< no extent a multiple of a tile, none square, down to 1 x 1 x 1
 std::vector<Case> padded_cases();  ///< leading dimensions larger than the matrix
+std::vector<Case> misaligned_cases();  ///< pointers or leading dimensions that no float4 access may meet
 std::vector<Case> scaled_cases();  ///< alpha and beta, negative and zero ones included
 
 /// The comparison alone: `result` has gemm.ldc elements a row.

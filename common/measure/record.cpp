@@ -68,6 +68,44 @@ Record* kernel_named(Record& record, const std::string& mangled) {
   return nullptr;
 }
 
+struct Instruction {
+  unsigned long address;
+  std::string opcode, operands;
+};
+using Code = std::vector<Instruction>;
+
+// Instructions by opcode; besides, how many there are, and how many operands carry the flag .reuse.
+Record tally_of(Code::const_iterator first, Code::const_iterator last) {
+  std::map<std::string, int> count{{"all", 0}, {"reuse", 0}};
+  for (auto at = first; at != last; ++at) {
+    ++count["all"];
+    ++count[at->opcode];
+    for (auto flag = at->operands.find(".reuse"); flag != std::string::npos;
+         flag = at->operands.find(".reuse", flag + 1))
+      ++count["reuse"];
+  }
+  return count;
+}
+
+// The smallest loop (what a backward branch encloses) with at least half of the function's FFMA; empty without one.
+std::pair<Code::const_iterator, Code::const_iterator> main_loop(const Code& code) {
+  const auto ffmas = [](auto first, auto last) {
+    return std::count_if(first, last, [](const Instruction& i) { return i.opcode == "FFMA"; });
+  };
+  auto best = std::pair{code.end(), code.end()};
+  for (auto branch = code.begin(); branch != code.end(); ++branch) {
+    if (branch->opcode != "BRA" || branch->operands.rfind("0x", 0) != 0) continue;
+    const unsigned long target = std::stoul(branch->operands, nullptr, 16);
+    if (target >= branch->address) continue;
+    const auto begin =
+        std::find_if(code.begin(), code.end(), [&](const Instruction& i) { return i.address >= target; });
+    const bool smaller = best.first == code.end() || branch + 1 - begin < best.second - best.first;
+    if (smaller && ffmas(begin, branch) > 0 && 2 * ffmas(begin, branch) >= ffmas(code.begin(), code.end()))
+      best = {begin, branch + 1};
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string fingerprint(const std::filesystem::path& source) {
@@ -191,19 +229,28 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
 
 void add_sass(Record& record, const std::filesystem::path& sass) {
   std::istringstream lines(read_text(sass));
-  const std::regex instruction(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*))");
+  const std::regex pattern(R"(/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);)");
   Record* kernel = nullptr;
+  std::vector<Instruction> code;
+  const auto finish = [&] {
+    if (kernel != nullptr) {
+      (*kernel)["sass"] = tally_of(code.begin(), code.end());
+      const auto [first, last] = main_loop(code);
+      (*kernel)["sass_loop"] = tally_of(first, last);
+    }
+    code.clear();
+  };
   for (std::string line; std::getline(lines, line);) {
     if (const auto at = line.find("Function : "); at != std::string::npos) {
+      finish();
       kernel = kernel_named(record, line.substr(at + 11));
-      if (kernel != nullptr) (*kernel)["sass"] = Record::object();
       continue;
     }
     std::smatch match;
-    if (kernel == nullptr || !std::regex_search(line, match, instruction)) continue;
-    auto& count = (*kernel)["sass"][match[1].str()];
-    count = count.is_null() ? 1 : count.get<int>() + 1;
+    if (kernel != nullptr && std::regex_search(line, match, pattern))
+      code.push_back({std::stoul(match[1].str(), nullptr, 16), match[2].str(), match[3].str()});
   }
+  finish();
 }
 
 }  // namespace tile

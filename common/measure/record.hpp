@@ -40,7 +40,9 @@ const Record* find_kernel(const Record& record, const std::string& kernel);
 /// counters of its last launch, under the key `group`; launches of other kernels go under "other_kernels". Throws RecordError.
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
 
-/// Counts instructions by opcode in the output of `cuobjdump -sass` for each kernel of the record.
+/// Counts instructions by opcode in the output of `cuobjdump -sass` for each kernel of the record: of the whole function
+/// under "sass", and of its main loop, the smallest loop that holds at least half of its FFMA, under "sass_loop". "all"
+/// counts every instruction, "reuse" the operands flagged .reuse.
 void add_sass(Record& record, const std::filesystem::path& sass);
 
 }  // namespace tile

@@ -145,7 +145,8 @@ void keep_touches(Worker& worker, int first_lane, int lane_count) {
       const Identity identity = identify(worker, entry.address);
       const std::string& array = identity.space == Space::shared ? worker.launch->variables[identity.array].name
                                                                  : worker.launch->arrays[identity.array]->name;
-      worker.touches.push_back({int(worker.interval), lane, entry.op, array, std::int64_t(entry.address - identity.begin)});
+      worker.touches.push_back({int(worker.interval), lane, entry.op, array,
+                                std::int64_t(entry.address - identity.begin), int(entry.size)});
     }
 }
 

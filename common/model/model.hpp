@@ -60,6 +60,7 @@ struct Touch {
   Op op{};
   std::string array;
   std::int64_t byte_offset = 0;
+  int width = 4;  ///< bytes
 };
 
 struct Counts {

@@ -71,8 +71,12 @@ const char* this_chapter_file();
 double freivalds_deviation(Launcher launcher, const Case& c);
 
 #if TILE_ON_MODEL
-/// Counts one run of `launcher` and checks its result as well; throws simt::Error, or std::runtime_error for a
-/// wrong result.
+/// Runs `launcher` with the model's checks on; throws simt::Error for a race, a stray access or an element of C that
+/// nobody wrote, and std::runtime_error for a wrong result. For shapes that need no counts.
+void require_clean(Launcher launcher, const Case& c);
+
+/// The same, and returns the counts. Throws std::runtime_error as well when a count would be a guess, because the lanes of
+/// a warp come to an access after different numbers of loop turns.
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options = {});
 
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.

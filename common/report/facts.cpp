@@ -23,8 +23,25 @@ std::string format_number(double value, int decimals) {
   return text;
 }
 
+std::string multiple_of_K(double per_k) {
+  if (per_k == 0) return "-";
+  for (int denominator = 1; denominator <= 4096; ++denominator) {
+    const double numerator = per_k * denominator;
+    if (std::abs(numerator - std::round(numerator)) > 1e-9 || std::round(numerator) == 0) continue;
+    return fmt::format("{}K{}", numerator < 1.5 ? "" : format_number(std::round(numerator)),
+                       denominator == 1 ? "" : fmt::format("/{}", denominator));
+  }
+  return fmt::format("{:.4f}K", per_k);
+}
+
 void Facts::add(const std::string& key, const char* kind, double value, int decimals) {
   facts_.push_back({key, kind, format_number(value, decimals), value});
+}
+
+void Facts::predicted_loads(const std::string& kernel, double global, double shared, int global_width,
+                            int shared_width) {
+  text(kernel + ".loads.global", "predicted", multiple_of_K(global / global_width));
+  text(kernel + ".loads.shared", "predicted", multiple_of_K(shared / shared_width));
 }
 
 void Facts::text(const std::string& key, const std::string& kind, const std::string& text) {

@@ -17,6 +17,9 @@ class Facts {
   void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
   void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
   void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
+  /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
+  /// loads from shared memory, for each unit of K; `*_width` of them come with one load.
+  void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1, int shared_width = 1);
   void text(const std::string& key, const std::string& kind, const std::string& text);
   /// A number that a GPU has yet to give; the book shows it as such.
   void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
@@ -31,5 +34,8 @@ class Facts {
 
 /// 1234567.0 -> "1,234,567"; three significant digits for small fractions; see Facts::predicted for `decimals`.
 std::string format_number(double value, int decimals = -1);
+
+/// 0.015625 -> "K/64", 1.125 -> "9K/8", 0 -> "-": a count for each unit of K as a multiple of K.
+std::string multiple_of_K(double per_k);
 
 }  // namespace tile

@@ -212,6 +212,7 @@ const Counter counters[] = {
 /// What Nsight Compute says of a run large enough to fill the GPU (`--profile`): why warps wait, what hits.
 struct ProfileMetric {
   const char *label, *key, *metric;
+  double divisor = 1;
 };
 const ProfileMetric profile_metrics[] = {
     {"instructions issued per scheduler and cycle", "issue_active", "smsp__issue_active.avg.per_cycle_active"},
@@ -230,6 +231,9 @@ const ProfileMetric profile_metrics[] = {
     {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
     {"sectors read from L2", "l2_sectors", "lts__t_sectors_op_read.sum"},
     {"bytes read from DRAM", "dram_bytes", "dram__bytes_read.sum"},
+    {"warp-wide instructions", "instructions", "smsp__inst_executed.sum"},
+    {"of them FFMA (thread-wide / 32)", "ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32},
+    {"warps resident per scheduler", "warps", "smsp__warps_active.avg.per_cycle_active"},
 };
 
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
@@ -274,7 +278,8 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
     for (const CountedKernel& k : kernels) {
       const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
       const bool known = entry != nullptr && entry->contains("profile") && entry->at("profile").contains(metric.metric);
-      row.push_back(known ? format_number(entry->at("profile")[metric.metric].get<double>()) : "not yet measured");
+      row.push_back(known ? format_number(entry->at("profile")[metric.metric].get<double>() / metric.divisor)
+                          : "not yet measured");
     }
     table.rows.push_back(row);
   }
@@ -309,6 +314,16 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   facts.counted(name + "wavefronts_per_fma", own.wavefronts / fmas);
   facts.counted(name + "global_loads_per_fma", double(tally(k.counts, counters[0])) / fmas);
   facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters[4])) / fmas);
+  const auto loads_per_result = [&](simt::Space space) {
+    double loads = 0;
+    for (const simt::Site& s : k.counts.sites)
+      if (s.space == space && s.op == simt::Op::load && s.array != "C") loads += double(s.accesses);
+    return loads / (32 * fmas);
+  };
+  const double shared_loads = loads_per_result(simt::Space::shared);
+  facts.text(name + "loads_per_result.global", "counted", multiple_of_K(loads_per_result(simt::Space::global)));
+  facts.text(name + "loads_per_result.shared", "counted", multiple_of_K(shared_loads));
+  if (shared_loads > 0) facts.counted(name + "fmas_per_shared_load", 1 / shared_loads);
   facts.counted(name + "barriers", double(k.counts.barriers));
   facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
 }
@@ -375,14 +390,35 @@ void add_measured_facts(Facts& facts, const Record* record) {
            entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
     for (const ProfileMetric& metric : profile_metrics)
       give(fmt::format("{}.profile.{}", kernel.name, metric.key),
-           entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr, metric.metric);
-    for (const char* opcode : {"LDS.128", "LDS.64", "LDS", "STS", "FFMA", "LDG.E", "LDG.E.128"}) {
-      const std::string key = kernel.name + ".sass." + opcode;
-      if (entry == nullptr || !entry->contains("sass"))
-        facts.not_yet_measured(key);
-      else
-        facts.measured(key, entry->at("sass").value(opcode, 0), 0);
-    }
+           entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr, metric.metric, -1,
+           1 / metric.divisor);
+    const Record* profile = entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr;
+    const char* const all = "smsp__inst_executed.sum";
+    const char* const ffma = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
+    if (profile != nullptr && profile->contains(all) && profile->contains(ffma))
+      facts.measured(kernel.name + ".profile.ffma_percent",
+                     100 * profile->at(ffma).get<double>() / 32 / profile->at(all).get<double>());
+    else
+      facts.not_yet_measured(kernel.name + ".profile.ffma_percent");
+    for (const char* group : {"sass", "sass_loop"})
+      for (const char* opcode : {"all", "reuse", "FFMA", "LDS", "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128",
+                                 "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"}) {
+        const std::string key = fmt::format("{}.{}.{}", kernel.name, group, opcode);
+        if (entry == nullptr || !entry->contains(group))
+          facts.not_yet_measured(key);
+        else
+          facts.measured(key, entry->at(group).value(opcode, 0), 0);
+      }
+    const auto per_lds = [&](const char* group) -> std::optional<double> {
+      if (entry == nullptr || !entry->contains(group)) return {};
+      const Record& count = entry->at(group);
+      const double loads = count.value("LDS", 0) + count.value("LDS.64", 0) + count.value("LDS.128", 0);
+      return loads == 0 ? std::optional<double>{} : count.value("FFMA", 0) / loads;
+    };
+    if (const auto ratio = per_lds("sass_loop"))
+      facts.measured(kernel.name + ".sass_loop.ffma_per_lds", *ratio);
+    else
+      facts.not_yet_measured(kernel.name + ".sass_loop.ffma_per_lds");
     for (const int size : this_chapter().sizes) {
       const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, size);
       const std::string name = fmt::format("{}.{}.", kernel.name, size);
@@ -434,6 +470,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
   auto samples = open_for_writing(directory / "samples.tsv");
   auto touches = open_for_writing(directory / "touches.tsv");
   auto threads = open_for_writing(directory / fmt::format("thread-{}.tsv", sampled_thread));
+  auto owners = open_for_writing(directory / "owners.tsv");  // which thread of the block wrote which element of C
   for (const CountedKernel& k : kernels) {
     const std::map<std::string, int> ld{
         {"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad}, {"C", k.problem.N + k.problem.pad}};
@@ -447,14 +484,18 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
     }
     std::set<std::string> seen;
     for (const simt::Touch& t : k.counts.touches) {
-      const std::int64_t element = t.byte_offset / 4;
-      if (t.thread == sampled_thread)
-        threads << fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, simt::name_of(t.op), t.array,
-                               element);
-      if (ld.count(t.array) == 0) continue;
-      const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, t.array,
-                                           element / ld.at(t.array), element % ld.at(t.array));
-      if (seen.insert(line).second) touches << line;
+      for (std::int64_t element = t.byte_offset / 4; element < (t.byte_offset + t.width) / 4; ++element) {
+        if (t.thread == sampled_thread)
+          threads << fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, simt::name_of(t.op), t.array,
+                                 element);
+        if (ld.count(t.array) == 0) continue;
+        if (t.array == "C" && t.op == simt::Op::store)
+          owners << fmt::format("{}\t{}\t{}\t{}\n", k.kernel.name, t.thread, element / ld.at("C"),
+                                element % ld.at("C"));
+        const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, t.array,
+                                             element / ld.at(t.array), element % ld.at(t.array));
+        if (seen.insert(line).second) touches << line;
+      }
     }
   }
 }
@@ -490,6 +531,16 @@ int check_records() {
   return stale == 0 ? 0 : 1;
 }
 
+simt::Counts checked_run(Launcher launcher, const Case& c, const simt::Trace& options) {
+  Operands operands(c);
+  auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
+  if (counts.size() != 1) throw std::logic_error("a launcher must start one kernel to be traced");
+  simt::require_all_written(operands.allocation_of_C());
+  const Verdict verdict = compare(operands, c, operands.download_C());
+  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
+  return counts.front();
+}
+
 void merge(const Options& options) {
   const auto into = [](const std::vector<std::filesystem::path>& files, auto&& add) {
     if (files.empty()) return;
@@ -504,18 +555,15 @@ void merge(const Options& options) {
 
 }  // namespace
 
+void require_clean(Launcher launcher, const Case& c) { checked_run(launcher, c, {}); }
+
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
-  Operands operands(c);
-  auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
-  if (counts.size() != 1) throw std::logic_error("count expects a launcher that starts one kernel");
-  for (const simt::Site& s : counts.front().sites)
+  const simt::Counts counts = checked_run(launcher, c, options);
+  for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error(
           fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
-  simt::require_all_written(operands.allocation_of_C());
-  const Verdict verdict = compare(operands, c, operands.download_C());
-  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
-  return counts.front();
+  return counts;
 }
 
 const simt::Site& site(const simt::Counts& counts, const std::string& tag) {

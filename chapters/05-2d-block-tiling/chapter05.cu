@@ -1,0 +1,263 @@
+// Tile by Tile, chapter 05: 2D block tiling.
+//
+// Question: a column of results shares one of its two operands. Can a thread use both of them more than once?
+// Idea: a thread computes a square of TM x TN results. Each step loads TM + TN values and makes TM * TN multiply-adds:
+// an outer product in registers.
+// Previous chapter: 04, 1D block tiling. New are the second dimension of results, and copies of several elements a thread.
+//
+// Build, run, verify:   ./tile run 05      ctest --preset model -R chapter05
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+struct Config {
+  static constexpr int BM = 128;  // rows of C per block
+  static constexpr int BN = 128;  // columns of C per block
+  static constexpr int BK = 16;   // depth of a tile along K
+  static constexpr int TM = 8;    // rows of results per thread
+  static constexpr int TN = 8;    // columns of results per thread
+  static constexpr int NUM_THREADS = BM * BN / (TM * TN);
+  static constexpr int ROWS_A = NUM_THREADS / BK;  // rows of As that all threads together copy at once
+  static constexpr int ROWS_B = NUM_THREADS / BN;  // rows of Bs
+  static_assert(BM % TM == 0 && BN % TN == 0, "a thread's square of results must not cross the edge of the tile");
+  static_assert(NUM_THREADS % BK == 0 && BM % ROWS_A == 0,
+                "threads copy As in whole rows, as often as it takes: else elements are left out or copied twice");
+  static_assert(NUM_THREADS % BN == 0 && BK % ROWS_B == 0,
+                "threads copy Bs in whole rows, as often as it takes: else elements are left out or copied twice");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+};
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// To compute: where a thread's TM x TN results begin in the tile of C.
+constexpr __host__ __device__ Position results_of(int thread) {
+  constexpr int threadsPerRow = Config::BN / Config::TN;
+  return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
+}
+// To copy: the first element of As, and of Bs, that a thread copies; the next lie ROWS_A and ROWS_B rows below.
+constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / Config::BK, thread % Config::BK}; }
+constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
+// [/snippet maps]
+
+// [snippet kernel]
+template <bool EDGES>  // whether a tile may hang over the edge of a matrix
+__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_2d_block(int M, int N, int K, float alpha,  //
+                                                                      const float* A, int lda,           // M x K
+                                                                      const float* B, int ldb,           // K x N
+                                                                      float beta,                        //
+                                                                      float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  __shared__ float As[BM * BK];  // BM x BK, row-major
+  __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const auto [rowA, colA] = load_A_of(threadIdx.x);
+  const auto [rowB, colB] = load_B_of(threadIdx.x);
+
+  // [snippet main-loop]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[TM][TN] = {};  // TM x TN results
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load]
+    // Beyond the edge a tile holds zeros, which add nothing to the dot product.
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      float a = 0.0f;
+      const bool inside = !EDGES || (firstRow + rowA + down < M && bkIdx + colA < K);
+      if (inside) a = nextA[std::size_t(down) * lda];  //@ load-A
+      As[(rowA + down) * BK + colA] = a;               //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      float b = 0.0f;
+      const bool inside = !EDGES || (bkIdx + rowB + down < K && firstCol + colB < N);
+      if (inside) b = nextB[std::size_t(down) * ldb];  //@ load-B
+      Bs[(rowB + down) * BN + colB] = b;               //@ store-Bs
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    // [/snippet load]
+    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[TM], regN[TN];  // one column of As, one row of Bs: this thread's parts
+      for (int i = 0; i < TM; ++i) regM[i] = As[(threadRow + i) * BK + dotIdx];  //@ load-As
+      for (int j = 0; j < TN; ++j) regN[j] = Bs[dotIdx * BN + threadCol + j];    //@ load-Bs
+      for (int i = 0; i < TM; ++i)
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  for (int i = 0; i < TM; ++i)
+    for (int j = 0; j < TN; ++j) {
+      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      if (EDGES && (row >= M || col >= N)) break;  // the columns to the right are outside as well
+      float* c = &C[std::size_t(row) * ldc + col];
+      float result = alpha * acc[i][j];
+      if (beta != 0.0f) result += beta * *c;  //@ load-C
+      *c = result;                            //@ store-C
+    }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+void launch_block2d(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
+  tile::launch(whole ? sgemm_2d_block<false> : sgemm_2d_block<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
+               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN, BK = Config::BK;
+  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
+  const auto ceiling = [&](double wavefronts_per_fma) { return cycles * 64 / wavefronts_per_fma * 1e-12; };
+  facts.predicted("loads_per_step", TM + TN);
+  facts.predicted("fmas_per_step", TM * TN);
+  facts.predicted("fmas_per_load", TM * TN / (TM + TN));
+  facts.predicted("column.loads_per_step", 1 + TM * TN);  // the same number of results in one column
+  facts.predicted("square_against_column", (1 + TM * TN) / (TM + TN), 1);
+  facts.predicted_loads("block2d", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
+  facts.predicted("intensity.l2", 2 * BM * BN * BK / ((BM + BN) * BK * 4));
+  facts.predicted("copies_per_round", (BM + BN) * BK / Config::NUM_THREADS);
+  // A warp is two rows of 16 threads. As: its two rows of threads read words TM * BK = 128 apart, the same bank: 2
+  // wavefronts. Bs: 16 words 8 apart lie in 4 banks: 4 wavefronts.
+  facts.predicted("wavefronts.As", TM * 2);
+  facts.predicted("wavefronts.Bs", TN * 4);
+  facts.predicted("wavefronts_per_fma", (TM * 2 + TN * 4) / (TM * TN), 3);
+  facts.predicted("ceiling.tflops", ceiling((TM * 2 + TN * 4) / (TM * TN)));
+  // As compiled: 16-byte loads. As along dotIdx: a load serves 4 steps in 2 wavefronts; Bs along j: 8 wavefronts a load.
+  facts.predicted("compiled.lds_per_step", TM / 4 + TN / 4);
+  facts.predicted("compiled.lds_per_round", BK * (TM / 4 + TN / 4));
+  facts.predicted("compiled.ffma_per_lds", TM * TN / (TM / 4 + TN / 4));
+  facts.predicted("compiled.wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
+  facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + TN / 4 * 8) / (TM * TN), 3);
+  facts.predicted("compiled.ceiling.tflops", ceiling((TM / 4 * 2 + TN / 4 * 8) / (TM * TN)));
+  facts.predicted("worked.row", results_of(197).row);
+  facts.predicted("worked.col", results_of(197).col);
+  facts.predicted("worked.rowA", load_A_of(197).row);
+  facts.predicted("worked.colA", load_A_of(197).col);
+  facts.predicted("worked.rowB", load_B_of(197).row);
+  facts.predicted("worked.colB", load_B_of(197).col);
+  facts.predicted("rows_A", Config::ROWS_A);
+  facts.predicted("rows_B", Config::ROWS_B);
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 5, .title = "2D block tiling",
+             .kernels = {{"block2d", launch_block2d, reinterpret_cast<const void*>(sgemm_2d_block<false>),
+                          Config::NUM_THREADS}},
+             .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
+
+// Shapes that consist of whole tiles, not square: the kernel without edge guards.
+const std::vector<tile::Case> whole_tiles{{256, 128, 32, 1, 0, 0, tile::Fill::integers},
+                                          {128, 384, 48, -2, 3, 5, tile::Fill::integers}};
+
+TEST_CASE("integers are exact at every kind of shape") {
+  CHECK(tile::first_failure(launch_block2d, tile::ragged_cases()) == "");
+  CHECK(tile::first_failure(launch_block2d, whole_tiles) == "");
+}
+
+TEST_CASE("random values stay within the error bound") {
+  for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{128, 256, 64}}) {
+    const auto verdict = tile::check(launch_block2d, c);
+    CHECK_MESSAGE(verdict.ok, verdict.message);
+    CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+  }
+}
+
+TEST_CASE("leading dimensions may exceed the matrix") {
+  CHECK(tile::first_failure(launch_block2d, tile::padded_cases()) == "");
+}
+
+TEST_CASE("alpha and beta have BLAS semantics") {
+  CHECK(tile::first_failure(launch_block2d, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("with beta 0 C is not read") {
+  for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{128, 128, 16, 1.5f, 0.0f}}) {
+    const auto verdict = tile::check(launch_block2d, c);
+    CHECK_MESSAGE(verdict.ok, verdict.message);
+  }
+}
+
+TEST_CASE("impossible problems are refused") {
+  float x = 0;
+  CHECK_THROWS_AS(launch_block2d({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_block2d({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
+}
+
+TEST_CASE("M, N and K may end within a thread's square and within a tile") {
+  std::vector<tile::Case> cases;
+  for (int extra = 1; extra < 16; extra += 3)
+    cases.push_back({128 + extra, 128 + 17 - extra, 32 + extra, 1, 0, 0, tile::Fill::integers});
+  CHECK(tile::first_failure(launch_block2d, cases) == "");
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
+  std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK), copiesB(Config::BK * Config::BN);
+  for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
+    const auto [row, col] = results_of(thread);
+    for (int i = 0; i < Config::TM; ++i)
+      for (int j = 0; j < Config::TN; ++j) ++results.at(std::size_t((row + i) * Config::BN + col + j));
+    for (int down = 0; down < Config::BM; down += Config::ROWS_A)
+      ++copiesA.at(std::size_t((load_A_of(thread).row + down) * Config::BK + load_A_of(thread).col));
+    for (int down = 0; down < Config::BK; down += Config::ROWS_B)
+      ++copiesB.at(std::size_t((load_B_of(thread).row + down) * Config::BN + load_B_of(thread).col));
+  }
+  CHECK(results == std::vector<int>(results.size(), 1));
+  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
+  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
+  CHECK(tile::freivalds_deviation(launch_block2d, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+  CHECK(tile::freivalds_deviation(launch_block2d, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_block2d, counted);
+  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  CHECK(tile::site(counts, "load-As").requests * 8 == fmas);
+  CHECK(tile::site(counts, "load-Bs").requests * 8 == fmas);
+}
+
+TEST_CASE("K/64 global and K/4 shared loads per result" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_block2d, counted);
+  const std::uint64_t results = 256u * 256, K = 256;
+  CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 64 == results * K);
+  CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 4 == results * K);
+}
+
+TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" * doctest::test_suite("model")) {
+  const auto counts = tile::count(launch_block2d, counted);
+  CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
+  CHECK(tile::site(counts, "load-Bs").wavefronts == 4 * tile::site(counts, "load-Bs").requests);
+  CHECK(tile::site(counts, "store-As").wavefronts == tile::site(counts, "store-As").requests);
+  CHECK(tile::site(counts, "store-Bs").wavefronts == tile::site(counts, "store-Bs").requests);
+}
+
+TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::require_clean(launch_block2d, {33, 130, 17}));
+  CHECK_NOTHROW(tile::require_clean(launch_block2d, {140, 31, 50, 1.0f, 2.0f, 5}));
+}
+#endif
