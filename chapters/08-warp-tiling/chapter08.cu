@@ -1,0 +1,439 @@
+// Tile by Tile, chapter 08: warp tiling.
+//
+// Question: a warp executes as one, and shared memory serves it as one. Does it matter which results a warp's 32 threads own?
+// Idea: between the block's tile and the thread's square comes a tile of the warp. The squarer it is, the fewer different
+// words a warp reads for the same multiply-adds.
+// Previous chapters: 06, whose copies this kernel has, and 07, whose way to choose a configuration. New is the warp's tile.
+//
+// Build, run, verify:   ./tile run 08      ctest --preset model -R chapter08
+#include <cstring>
+
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+          int WM_, int WN_,           // rows and columns of C per warp
+          int WNITER_,                // pieces of the warp's tile, side by side
+          int TM_, int TN_>           // rows and columns of results per thread and piece
+struct Config {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_;
+  static constexpr int WSUBN = WN / WNITER;            // columns of a piece
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WMITER = WM / WSUBM;            // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;         // results per thread
+  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
+                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+};
+
+using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8>;     // the chapter's kernel
+using Pieces = Config<64, 128, 16, 64, 32, 2, 8, 4>;   // the same tiles, a thread's results in two pieces
+using Large = Config<128, 128, 16, 64, 64, 2, 8, 8>;   // twice the results per thread
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's TM x TN results begin in a piece of the warp's tile.
+template <class C>
+constexpr __host__ __device__ Position results_of(int thread) {
+  const int laneId = thread % 32;
+  return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
+}
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+template <class C>
+constexpr __host__ __device__ Position load_A_of(int thread) {
+  return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
+}
+template <class C>
+constexpr __host__ __device__ Position load_B_of(int thread) {
+  return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
+}
+// [/snippet maps]
+
+// [snippet kernel]
+template <class Config, bool FLOAT4S>  // FLOAT4S: tiles are whole and addresses divisible by 16
+__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_warp_tiled(int M, int N, int K, float alpha,  //
+                                                                        const float* A, int lda,           // M x K
+                                                                        const float* B, int ldb,           // K x N
+                                                                        float beta,                        //
+                                                                        float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
+  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
+  alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
+  const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
+
+  // [snippet main-loop]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load]
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      const float* from = nextA + std::size_t(down) * lda;
+      float a[4] = {};
+      if constexpr (FLOAT4S) {
+        const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
+        a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
+      } else {
+        for (int i = 0; i < 4; ++i)
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+      }
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      const float* from = nextB + std::size_t(down) * ldb;
+      float4 four{};
+      if constexpr (FLOAT4S) {
+        four = *reinterpret_cast<const float4*>(from);  //@ load-B
+      } else {
+        float b[4] = {};
+        for (int j = 0; j < 4; ++j)
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+        four = {b[0], b[1], b[2], b[3]};
+      }
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    // [/snippet load]
+    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int i = 0; i < TM; i += 4) {
+          const float* from = &As[dotIdx * BM + warpRow + wm * WSUBM + threadRow + i];
+          const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
+          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z, regM[wm][i + 3] = four.w;
+        }
+      for (int wn = 0; wn < WNITER; ++wn)
+        for (int j = 0; j < TN; j += 4) {
+          const float* from = &Bs[dotIdx * BN + warpCol + wn * WSUBN + threadCol + j];
+          const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-Bs
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+        }
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int wn = 0; wn < WNITER; ++wn)
+          for (int i = 0; i < TM; ++i)
+            for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+#pragma unroll
+  for (int wm = 0; wm < WMITER; ++wm) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int wn = 0; wn < WNITER; ++wn) {
+        const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
+        const int col = firstCol + warpCol + wn * WSUBN + threadCol;
+        const float* sum = acc[wm][i][wn];
+        float* c = &C[std::size_t(row) * ldc + col];
+        if constexpr (FLOAT4S) {
+#pragma unroll
+          for (int j = 0; j < TN; j += 4) {
+            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2], alpha * sum[j + 3]};
+            if (beta != 0.0f) {
+              const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
+              result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
+                        result.w + beta * old.w};
+            }
+            *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
+          }
+        } else {
+#pragma unroll
+          for (int j = 0; j < TN; ++j) {
+            if (row >= M || col + j >= N) continue;
+            float result = alpha * sum[j];
+            if (beta != 0.0f) result += beta * c[j];  //@ load-C-words
+            c[j] = result;                            //@ store-C-words
+          }
+        }
+      }
+    }
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+template <class Config>
+bool float4s_fit(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
+         g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
+         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+}
+
+template <class Config>
+void launch_warp_tiled(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(float4s_fit<Config>(g) ? sgemm_warp_tiled<Config, true> : sgemm_warp_tiled<Config, false>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
+  const auto describe = [&]<class C>(const std::string& name, C, double wavefronts_As, double wavefronts_Bs) {
+    const double loads = double(C::WMITER * C::TM + C::WNITER * C::TN) / 4;
+    const double wavefronts_per_fma = (wavefronts_As + wavefronts_Bs) / C::RESULTS;
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, 4 * loads / C::RESULTS, 4, 4);
+    facts.predicted(name + ".lds_per_step", loads);
+    facts.predicted(name + ".ffma_per_lds", C::RESULTS / loads);
+    facts.predicted(name + ".wmiter", C::WMITER);
+    facts.predicted(name + ".wsubm", C::WSUBM);
+    facts.predicted(name + ".wsubn", C::WSUBN);
+    facts.predicted(name + ".results", C::RESULTS);
+    facts.predicted(name + ".threads", C::NUM_THREADS);
+    facts.predicted(name + ".words_per_step", C::WM + C::WN);
+    facts.predicted(name + ".wavefronts_As", wavefronts_As);
+    facts.predicted(name + ".wavefronts_Bs", wavefronts_Bs);
+    facts.predicted(name + ".wavefronts_per_step", wavefronts_As + wavefronts_Bs);
+    facts.predicted(name + ".wavefronts_per_fma", wavefronts_per_fma, 3);
+    facts.predicted(name + ".ceiling.tflops", cycles * 64 / wavefronts_per_fma * 1e-12);
+  };
+  describe("tall", Tall{}, 4, 8);
+  describe("pieces", Pieces{}, 4, 8);
+  describe("large", Large{}, 4, 16);
+  facts.predicted("before.words_per_step", 2 * 8 + 16 * 8);  // chapter 06: a warp is 2 x 16 threads of 8 x 8 results
+  facts.predicted("before.wavefronts_per_step", 20);
+  // The issue slots of one round of Tall, for one warp: what its source asks for, before any index arithmetic.
+  const double ffma = Tall::BK * Tall::RESULTS, lds = Tall::BK * (Tall::TM + Tall::TN) / 4.0;
+  const double ldg = double(Tall::BM + Tall::BN) * Tall::BK / 4 / Tall::NUM_THREADS;
+  const double sts = double(Tall::BM) * Tall::BK / Tall::NUM_THREADS + double(Tall::BN) * Tall::BK / 4 / Tall::NUM_THREADS;
+  const double all = ffma + lds + ldg + sts + 2;
+  facts.predicted("issue.ffma", ffma);
+  facts.predicted("issue.lds", lds);
+  facts.predicted("issue.ldg", ldg);
+  facts.predicted("issue.sts", sts);
+  facts.predicted("issue.all", all);
+  facts.predicted("issue.ffma_percent", 100 * ffma / all, 1);
+  facts.predicted("issue.ceiling.tflops", tile::h200.peak_tflops() * ffma / all);
+  // The arithmetic of occupancy that goes with 165 registers, on 65,536 of them.
+  const auto ladder = tile::occupancy(tile::rtx_a6000, 128, 165, 16 * 1024);
+  facts.predicted("registers165.threads", std::floor(65536.0 / 165));
+  facts.predicted("registers165.warps", 65536 / tile::registers_per_warp(165));
+  facts.predicted("registers165.blocks", ladder.blocks);
+  facts.predicted("registers165.h200_percent", 100 * tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction, 1);
+  facts.predicted("registers165.a6000_percent", 100 * ladder.fraction, 1);
+  facts.predicted("worked.tall.warp", 101 / 32);
+  facts.predicted("worked.tall.lane", 101 % 32);
+  facts.predicted("worked.tall.warpCol", warp_tile_of<Tall>(101).col);
+  facts.predicted("worked.tall.row", results_of<Tall>(101).row);
+  facts.predicted("worked.tall.col", results_of<Tall>(101).col);
+}
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name, launch_warp_tiled<Config>, reinterpret_cast<const void*>(sgemm_warp_tiled<Config, true>),
+          Config::NUM_THREADS};
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 8, .title = "Warp tiling",
+             .kernels = {kernel<Tall>("tall"), kernel<Pieces>("pieces"), kernel<Large>("large")}, .counted = counted,
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+
+// Shapes that consist of whole tiles, not square: the kernels with float4.
+const std::vector<tile::Case> whole_tiles{{256, 128, 32, 1, 0, 0, tile::Fill::integers},
+                                          {128, 384, 48, -2, 3, 8, tile::Fill::integers}};
+const std::vector<tile::Launcher> launchers{launch_warp_tiled<Tall>, launch_warp_tiled<Pieces>,
+                                            launch_warp_tiled<Large>};
+
+TEST_CASE("integers are exact at every kind of shape") {
+  for (const tile::Launcher launcher : launchers) {
+    CHECK(tile::first_failure(launcher, tile::ragged_cases()) == "");
+    CHECK(tile::first_failure(launcher, whole_tiles) == "");
+  }
+}
+
+TEST_CASE("random values stay within the error bound") {
+  for (const tile::Launcher launcher : launchers)
+    for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{128, 256, 64}}) {
+      const auto verdict = tile::check(launcher, c);
+      CHECK_MESSAGE(verdict.ok, verdict.message);
+      CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+    }
+}
+
+TEST_CASE("leading dimensions may exceed the matrix") {
+  for (const tile::Launcher launcher : launchers) CHECK(tile::first_failure(launcher, tile::padded_cases()) == "");
+}
+
+TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {
+  for (const tile::Launcher launcher : launchers) CHECK(tile::first_failure(launcher, tile::misaligned_cases()) == "");
+}
+
+TEST_CASE("alpha and beta have BLAS semantics") {
+  for (const tile::Launcher launcher : launchers) CHECK(tile::first_failure(launcher, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("with beta 0 C is not read") {
+  for (const tile::Launcher launcher : launchers)
+    for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{128, 128, 16, 1.5f, 0.0f}}) {
+      const auto verdict = tile::check(launcher, c);
+      CHECK_MESSAGE(verdict.ok, verdict.message);
+    }
+}
+
+TEST_CASE("impossible problems are refused") {
+  float x = 0;
+  for (const tile::Launcher launcher : launchers) {
+    CHECK_THROWS_AS(launcher({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+    CHECK_THROWS_AS(launcher({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
+  }
+}
+
+// One thread a result, k ascending: the order of additions of every chapter since the first.
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
+                               int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || col >= N) return;
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  C[std::size_t(row) * ldc + col] = acc;
+}
+
+void launch_in_order(const tile::Gemm& g) {
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
+               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+}
+
+// The bits of what a launcher makes of random inputs.
+std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
+  tile::Operands operands(c);
+  launcher(operands.gemm());
+  tile::machine::synchronize();
+  return operands.download_C();
+}
+
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+  for (const tile::Case& c : {tile::Case{128, 256, 208}, tile::Case{70, 90, 301}}) {
+    const std::vector<float> expected = result_of(launch_in_order, c);
+    for (const tile::Launcher launcher : launchers) {
+      const std::vector<float> result = result_of(launcher, c);
+      REQUIRE(result.size() == expected.size());
+      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+template <class C>
+void check_maps(C) {
+  std::vector<int> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
+  for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
+    const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+    const auto [row, col] = results_of<C>(thread);
+    for (int wm = 0; wm < C::WMITER; ++wm)
+      for (int wn = 0; wn < C::WNITER; ++wn)
+        for (int i = 0; i < C::TM; ++i)
+          for (int j = 0; j < C::TN; ++j)
+            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+    for (int i = 0; i < 4; ++i) {
+      for (int down = 0; down < C::BM; down += C::ROWS_A)
+        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM + load_A_of<C>(thread).row + down));
+      for (int down = 0; down < C::BK; down += C::ROWS_B)
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+    }
+  }
+  CHECK(results == std::vector<int>(results.size(), 1));
+  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
+  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
+  check_maps(Tall{});
+  check_maps(Pieces{});
+  check_maps(Large{});
+}
+
+TEST_CASE("32 threads of 8x8 results cover half of a 64x64 warp tile") {
+  CHECK(Large::WSUBM * Large::WSUBN * 2 == Large::WM * Large::WN);
+  CHECK(Large::WMITER * Large::WNITER == 2);
+  CHECK(Large::WSUBN == 32);
+  CHECK(Tall::WMITER * Tall::WNITER == 1);
+}
+
+TEST_CASE("165 registers allow 397 threads, 12 warps") {
+  CHECK(65536 / 165 == 397);
+  CHECK(397 / 32 == 12);
+  CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).blocks * 4 == 12);
+  CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction == doctest::Approx(0.1875));
+}
+
+TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
+  for (const tile::Launcher launcher : launchers) {
+    CHECK(tile::freivalds_deviation(launcher, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+    CHECK(tile::freivalds_deviation(launcher, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+  }
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("a squarer warp takes fewer wavefronts for the same loads" * doctest::test_suite("model")) {
+  const std::uint64_t steps = 256u * 256 * 256 / 32 / 64;  // of a warp that owns 64 results a thread
+  for (const tile::Launcher launcher : {launch_warp_tiled<Tall>, launch_warp_tiled<Pieces>}) {
+    const auto counts = tile::count(launcher, counted);
+    CHECK(tile::site(counts, "load-As").requests + tile::site(counts, "load-Bs").requests == 4 * steps);
+    CHECK(tile::site(counts, "load-As").wavefronts == 4 * steps);
+    CHECK(tile::site(counts, "load-Bs").wavefronts == 8 * steps);
+  }
+  const auto large = tile::count(launch_warp_tiled<Large>, counted);
+  CHECK((tile::site(large, "load-As").requests + tile::site(large, "load-Bs").requests) * 2 == 6 * steps);
+  CHECK(tile::site(large, "load-As").wavefronts * 2 == 4 * steps);
+  CHECK(tile::site(large, "load-Bs").wavefronts * 2 == 16 * steps);
+}
+
+TEST_CASE("misaligned pointers never meet a float4 access to global memory" * doctest::test_suite("model")) {
+  for (const tile::Case& c : tile::misaligned_cases()) {
+    const auto counts = tile::count(launch_warp_tiled<Tall>, c);  // throws for an access that its address does not allow
+    for (const auto& site : counts.sites) CHECK((site.space == simt::Space::shared || site.width == 4));
+  }
+}
+
+TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::require_clean(launch_warp_tiled<Tall>, {33, 130, 17}));
+  CHECK_NOTHROW(tile::require_clean(launch_warp_tiled<Pieces>, {70, 31, 50, 1.0f, 2.0f, 5}));
+  CHECK_NOTHROW(tile::require_clean(launch_warp_tiled<Large>, {140, 31, 50, 1.0f, 2.0f, 5}));
+}
+#endif
