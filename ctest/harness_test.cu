@@ -69,11 +69,15 @@ TEST_CASE("writes outside C do not pass" * doctest::test_suite("model")) {
   CHECK(tile::check(faulty<Fault::after>, plain).message == "wrote 3 elements after C");
 }
 
-TEST_CASE("the fingerprint ignores comments and spacing, and the tests" * doctest::test_suite("model")) {
+TEST_CASE("the fingerprint ignores comments, spacing, predictions and the tests" * doctest::test_suite("model")) {
   const auto print = [](const std::string& text) { return tile::fingerprint(scratch("print.cu", text)); };
   const std::string code = "int f() { return 1; }\n\nTEST_CASE(\"x\") {}\n";
   CHECK(print(code) == print("int f() { // why\n  return /* one */ 1;\n}\nTEST_CASE(\"y\") {}\n"));
   CHECK(print(code) != print("int f() { return 2; }\n\nTEST_CASE(\"x\") {}\n"));
+  CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") ==
+        print("int f();\nvoid predict(Facts& f) {\n  f.a(2);\n}\nint g();"));
+  CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") !=
+        print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint h();"));
   CHECK(print("char s[] = \"a // b\";") != print("char s[] = \"a // c\";"));
 }
 
@@ -122,12 +126,15 @@ TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
   work.flops = 64e9;  // a billion warp-wide FMAs
   work.lines = 33e9;
   work.wavefronts = 2e9;
+  work.requests = 3e9;
   const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 0, 0});
-  REQUIRE(found.size() == 3);
+  REQUIRE(found.size() == 4);
   CHECK(found[0].resource == "L1 lines");
   CHECK(found[0].tflops == doctest::Approx(132 * 1.98e9 * 64 / 33 * 1e-12));
   CHECK(found[1].resource == "shared wavefronts");
-  CHECK(found[2].tflops == doctest::Approx(tile::h200.peak_tflops()));
+  CHECK(found[2].resource == "issue slots");
+  CHECK(found[2].tflops == doctest::Approx(tile::h200.peak_tflops() / 4));
+  CHECK(found[3].tflops == doctest::Approx(tile::h200.peak_tflops()));
 }
 
 TEST_CASE("numbers are written the same everywhere" * doctest::test_suite("model")) {

@@ -46,7 +46,7 @@ case $3 in
   chapter) main='$<TARGET_OBJECTS:tile_main>' ;;
   count) main='$<TARGET_OBJECTS:tile_count_main>' ;;
 esac
-'${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra ${flags} -I'${precompiled}' -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
+'${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} -I'${precompiled}' -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
 '${CMAKE_CXX_COMPILER}' \"$parts/program.o\" $main ${link_flags} ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()

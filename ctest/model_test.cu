@@ -277,7 +277,8 @@ __global__ void copies_a_struct(Eight* out, const Eight* in) { *out = *in; }
 
 TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::test_suite("model")) {
   auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
-  const auto skipping = traced([&] { tile::launch(every_other_turn, dim3(1), dim3(32), 0, in.device(), out.device()); });
+  const auto skipping =
+      traced([&] { tile::launch(every_other_turn, dim3(1), dim3(32), 0, in.device(), out.device()); });
   CHECK(only_site(skipping, simt::Op::load, simt::Space::global).estimated);
   const auto leaving = traced([&] { tile::launch(some_lanes, dim3(1), dim3(32), 0, in.device(), out.device()); });
   CHECK_FALSE(only_site(leaving, simt::Op::load, simt::Space::global).estimated);

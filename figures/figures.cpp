@@ -242,9 +242,8 @@ void draw_outer(const ThreadTrace& t, int BN, int BK, long ldc, const fs::path& 
     d.rect(left - 42, y + 6, cell, 22, "var(--accent)");
     d.text(left - 42 + cell / 2, y + 21, std::to_string(rows[i]), "middle", 12, "var(--paper)");
     for (std::size_t j = 0; j < cols.size(); ++j) {
-      if (t.results.size() != rows.size() * cols.size() || !std::any_of(t.results.begin(), t.results.end(), [&](long e) {
-            return e % ldc % BN == cols[j];
-          }))
+      if (t.results.size() != rows.size() * cols.size() ||
+          !std::any_of(t.results.begin(), t.results.end(), [&](long e) { return e % ldc % BN == cols[j]; }))
         throw std::runtime_error("the results of the thread are not the product of what it reads");
       const double x = left + double(j) * cell;
       d.rect(x + 1, y + 1, cell - 2, cell - 2, "var(--third)", "none", 0.6);
@@ -281,7 +280,8 @@ void draw_transposed(const ThreadTrace& t, int BM, int BK, long lda, const fs::p
   }
   d.text(left, top + shown * cell + 22, fmt::format("one float4: row {}, columns {} to {}", row, col, col + 3), "start",
          13);
-  d.text(xAs, top + BK * wide + 22, fmt::format("four words: column {}, rows {} to {}", row, col, col + 3), "start", 13);
+  d.text(xAs, top + BK * wide + 22, fmt::format("four words: column {}, rows {} to {}", row, col, col + 3), "start",
+         13);
   d.save(out);
 }
 
@@ -334,8 +334,8 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
     for (const Rectangle& r : rectangles(elements)) {
       box(r, lane == thread ? "var(--accent)" : "var(--third)", "var(--paper)", lane == thread ? 1 : 0.45);
       d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
-             top + (double(r.row - top_row) + double(r.rows) / 2) * cell + 3.5, std::to_string(lane % 32), "middle", 9.5,
-             lane == thread ? "var(--paper)" : "var(--ink)");
+             top + (double(r.row - top_row) + double(r.rows) / 2) * cell + 3.5, std::to_string(lane % 32), "middle",
+             9.5, lane == thread ? "var(--paper)" : "var(--ink)");
     }
   }
   for (const auto& [warp, elements] : by_warp)
@@ -347,7 +347,8 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
                "var(--muted)");
     }
   d.text(left, top + double(bottom - top_row) * cell + 20,
-         fmt::format("warp {}, its lanes by number; lane {} is thread {}", thread / 32, thread % 32, thread), "start", 13);
+         fmt::format("warp {}, its lanes by number; lane {} is thread {}", thread / 32, thread % 32, thread), "start",
+         13);
   d.save(out);
 }
 

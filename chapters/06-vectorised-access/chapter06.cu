@@ -225,8 +225,8 @@ void predict(tile::Facts& facts) {
 
 template <Copy COPY, bool WIDE_READS>
 tile::Kernel kernel(const char* name) {
-  return {name, launch_vectorised<COPY, WIDE_READS>,
-          reinterpret_cast<const void*>(sgemm_vectorised<COPY, WIDE_READS>), Config::NUM_THREADS};
+  return {name, launch_vectorised<COPY, WIDE_READS>, reinterpret_cast<const void*>(sgemm_vectorised<COPY, WIDE_READS>),
+          Config::NUM_THREADS};
 }
 
 }  // namespace

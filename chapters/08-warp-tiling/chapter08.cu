@@ -19,10 +19,10 @@ template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth 
           int TM_, int TN_>           // rows and columns of results per thread and piece
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_;
-  static constexpr int WSUBN = WN / WNITER;            // columns of a piece
+  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
-  static constexpr int WMITER = WM / WSUBM;            // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;         // results per thread
+  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;        // results per thread
   static constexpr int NUM_THREADS = BM * BN / RESULTS;
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
@@ -38,9 +38,9 @@ struct Config {
   static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
 };
 
-using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8>;     // the chapter's kernel
-using Pieces = Config<64, 128, 16, 64, 32, 2, 8, 4>;   // the same tiles, a thread's results in two pieces
-using Large = Config<128, 128, 16, 64, 64, 2, 8, 8>;   // twice the results per thread
+using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8>;    // the chapter's kernel
+using Pieces = Config<64, 128, 16, 64, 32, 2, 8, 4>;  // the same tiles, a thread's results in two pieces
+using Large = Config<128, 128, 16, 64, 64, 2, 8, 8>;  // twice the results per thread
 // [/snippet config]
 
 // [snippet maps]
@@ -240,7 +240,8 @@ void predict(tile::Facts& facts) {
   // The issue slots of one round of Tall, for one warp: what its source asks for, before any index arithmetic.
   const double ffma = Tall::BK * Tall::RESULTS, lds = Tall::BK * (Tall::TM + Tall::TN) / 4.0;
   const double ldg = double(Tall::BM + Tall::BN) * Tall::BK / 4 / Tall::NUM_THREADS;
-  const double sts = double(Tall::BM) * Tall::BK / Tall::NUM_THREADS + double(Tall::BN) * Tall::BK / 4 / Tall::NUM_THREADS;
+  const double sts =
+      double(Tall::BM) * Tall::BK / Tall::NUM_THREADS + double(Tall::BN) * Tall::BK / 4 / Tall::NUM_THREADS;
   const double all = ffma + lds + ldg + sts + 2;
   facts.predicted("issue.ffma", ffma);
   facts.predicted("issue.lds", lds);
@@ -426,7 +427,8 @@ TEST_CASE("a squarer warp takes fewer wavefronts for the same loads" * doctest::
 
 TEST_CASE("misaligned pointers never meet a float4 access to global memory" * doctest::test_suite("model")) {
   for (const tile::Case& c : tile::misaligned_cases()) {
-    const auto counts = tile::count(launch_warp_tiled<Tall>, c);  // throws for an access that its address does not allow
+    const auto counts =
+        tile::count(launch_warp_tiled<Tall>, c);  // throws for an access that its address does not allow
     for (const auto& site : counts.sites) CHECK((site.space == simt::Space::shared || site.width == 4));
   }
 }

@@ -93,10 +93,10 @@ Verdict check(Launcher launcher, const Case& c);
 std::string first_failure(Launcher launcher, const std::vector<Case>& cases);
 
 // Cases that every kernel which takes any shape must pass; all with integers, so equal bit for bit.
-std::vector<Case> ragged_cases();  ///< no extent a multiple of a tile, none square, down to 1 x 1 x 1
-std::vector<Case> padded_cases();  ///< leading dimensions larger than the matrix
+std::vector<Case> ragged_cases();      ///< no extent a multiple of a tile, none square, down to 1 x 1 x 1
+std::vector<Case> padded_cases();      ///< leading dimensions larger than the matrix
 std::vector<Case> misaligned_cases();  ///< pointers or leading dimensions that no float4 access may meet
-std::vector<Case> scaled_cases();  ///< alpha and beta, negative and zero ones included
+std::vector<Case> scaled_cases();      ///< alpha and beta, negative and zero ones included
 
 /// The comparison alone: `result` has gemm.ldc elements a row.
 Verdict compare(const Operands& operands, const Case& c, const std::vector<float>& result);

@@ -1,6 +1,8 @@
 // The parts of a record that only a GPU can give (timing_gpu.cpp).
 #pragma once
 
+#include <memory>
+
 #include "common/check/gemm.hpp"
 #include "common/measure/record.hpp"
 
@@ -9,6 +11,21 @@ namespace tile {
 /// One run for a record: checks the kernel, then times it and cuBLAS in turn, `repetitions` times each, on random
 /// inputs in buffers rotated past the L2. Throws std::runtime_error when the kernel's result is wrong.
 Record time_against_cublas(Launcher launcher, const Case& c, int repetitions = 20);
+
+/// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
+class TuningBench {
+ public:
+  explicit TuningBench(int size);
+  ~TuningBench();
+  TuningBench(const TuningBench&) = delete;
+  /// Median TFLOP/s of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error when
+  /// the result is wrong.
+  double tflops(Launcher launcher, int repetitions = 9);
+
+ private:
+  struct Buffers;
+  std::unique_ptr<Buffers> buffers_;
+};
 
 /// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);

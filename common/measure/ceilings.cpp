@@ -13,6 +13,7 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
   double c_load_sectors = 0;
   for (const simt::Site& site : counts.sites) {
     const double scale = site.array == "C" ? by_area : by_volume;
+    work.requests += scale * double(site.requests);
     work.lines += scale * double(site.lines);
     work.wavefronts += scale * double(site.wavefronts);
     work.requested_bytes += scale * double(site.bytes());
@@ -32,6 +33,7 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
     if (seconds > 0) result.push_back({resource, work.flops / seconds * 1e-12});
   };
   add("FFMA issue", work.flops / 2 / 128 / cycles_per_second);
+  add("issue slots", (work.flops / 2 / 128 + work.requests / 4) / cycles_per_second);
   add("L1 lines", work.lines / cycles_per_second);
   add("shared wavefronts", work.wavefronts / cycles_per_second);
   if (rates.l2_bytes_per_second > 0) add("L2 bytes", work.l2_bytes / rates.l2_bytes_per_second);

@@ -28,6 +28,7 @@ struct Ceiling {
 /// What a kernel asks of the memory system per multiply-add; sums over its access sites.
 struct Work {
   double flops = 0;            ///< 2MNK: one FMA counts two
+  double requests = 0;         ///< warp-wide memory instructions
   double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
   double wavefronts = 0;       ///< passes through shared memory
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
@@ -39,7 +40,8 @@ struct Work {
 /// M*N*K, from the counted problem to `to`; exact when tiles divide both.
 Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
 
-/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. L1: one
+/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
+/// same with every memory instruction taking a slot, too; address arithmetic and branches are not counted. L1: one
 /// 128-byte line looked up a cycle and SM. Shared memory: one wavefront a cycle and SM. L2 and DRAM: bytes over the
 /// measured rate. Rates of one a cycle: measured, see chapter 00.
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);

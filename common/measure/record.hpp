@@ -16,8 +16,8 @@ struct RecordError : std::runtime_error {
 
 using Record = nlohmann::json;
 
-/// The fingerprint of a chapter's program up to its first test: 16 hex digits over its text without comments and
-/// white space. A record belongs to a program when their fingerprints agree.
+/// The fingerprint of a chapter's program up to its first test: 16 hex digits over its text without comments, white
+/// space and the function `predict`, which is arithmetic for the prose and runs on no GPU. A record belongs to a program when their fingerprints agree.
 std::string fingerprint(const std::filesystem::path& source);
 
 /// Reads and validates one record. Throws RecordError.

@@ -262,6 +262,29 @@ Record time_against_cublas(Launcher launcher, const Case& c, int repetitions) {
           {"freivalds_deviation", deviation}};
 }
 
+struct TuningBench::Buffers {
+  explicit Buffers(int size) : problem{size, size, size}, rotation(problem, 4) {}
+  Case problem;
+  Rotation rotation;
+};
+
+TuningBench::TuningBench(int size) : buffers_(std::make_unique<Buffers>(size)) {}
+TuningBench::~TuningBench() = default;
+
+double TuningBench::tflops(Launcher launcher, int repetitions) {
+  const auto& [problem, rotation] = *buffers_;
+  const Gemm first = rotation.gemm(problem, 0);
+  check(cudaMemset(first.C, 0xff, sizeof(float) * problem.M * problem.N), "poison C");
+  launcher(first);
+  check(cudaDeviceSynchronize(), "kernel");
+  if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
+    throw std::runtime_error(fmt::format("wrong result: Freivalds deviation {}, at most 1 allowed", deviation));
+  const Spread ms =
+      time_ms([&](int repetition) { launcher(rotation.gemm(problem, std::size_t(repetition) % rotation.size())); },
+              repetitions);
+  return 2.0 * problem.M * problem.N * problem.K * 1e-9 / ms.median;
+}
+
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared) {
   cudaFuncAttributes a{};
   check(cudaFuncGetAttributes(&a, function), "cudaFuncGetAttributes");

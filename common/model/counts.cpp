@@ -26,56 +26,6 @@ int distinct_blocks(const WarpAccess& access, int shift) {
   return int(std::unique(block.begin(), block.begin() + count) - block.begin());
 }
 
-namespace {
-
-// The most distinct 4-byte words that lanes [first, first + lanes) want from one of the 32 banks.
-int bank_passes(const WarpAccess& access, int first, int lanes) {
-  constexpr std::uint64_t none = ~0ull;
-  std::array<std::uint64_t, 32> only;  // the single word seen in a bank so far
-  only.fill(none);
-  std::array<std::uint64_t, 128> extra;  // words of banks with more than one
-  int extras = 0, passes = 0;
-  const int words_per_lane = std::max(1, access.size / 4);
-  for (int lane = first; lane < first + lanes; ++lane) {
-    if (!(access.active >> lane & 1u)) continue;
-    for (int i = 0; i < words_per_lane; ++i) {
-      const std::uint64_t word = access.address[lane] / 4 + i;
-      auto& slot = only[word % 32];
-      if (slot == word) continue;
-      if (slot == none)
-        slot = word;
-      else
-        extra[extras++] = word;
-      passes = std::max(passes, 1);
-    }
-  }
-  if (extras == 0) return passes;
-  std::sort(extra.begin(), extra.begin() + extras);
-  extras = int(std::unique(extra.begin(), extra.begin() + extras) - extra.begin());
-  std::array<int, 32> in_bank{};
-  for (int i = 0; i < extras; ++i) passes = std::max(passes, 1 + ++in_bank[extra[i] % 32]);
-  return passes;
-}
-
-bool pairs_agree(const WarpAccess& access, int distance) {
-  for (int lane = 0; lane < 32; ++lane) {
-    const int other = lane ^ distance;
-    const bool both = (access.active >> lane & 1u) && (access.active >> other & 1u);
-    if (both && access.address[lane] != access.address[other]) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-int shared_wavefronts(const WarpAccess& access, bool is_load) {
-  int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
-  if (group < 32 && is_load && (pairs_agree(access, 1) || pairs_agree(access, 2))) group *= 2;
-  int passes = 0;
-  for (int first = 0; first < 32; first += group) passes += bank_passes(access, first, group);
-  return passes;
-}
-
 namespace internal {
 namespace {
 
@@ -145,8 +95,8 @@ void keep_touches(Worker& worker, int first_lane, int lane_count) {
       const Identity identity = identify(worker, entry.address);
       const std::string& array = identity.space == Space::shared ? worker.launch->variables[identity.array].name
                                                                  : worker.launch->arrays[identity.array]->name;
-      worker.touches.push_back({int(worker.interval), lane, entry.op, array,
-                                std::int64_t(entry.address - identity.begin), int(entry.size)});
+      worker.touches.push_back(
+          {int(worker.interval), lane, entry.op, array, std::int64_t(entry.address - identity.begin), int(entry.size)});
     }
 }
 

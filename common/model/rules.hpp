@@ -1,6 +1,7 @@
 // The rules that turn a warp's 32 addresses into cost.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -17,12 +18,60 @@ struct WarpAccess {
 /// 128-byte cache lines with shift 7.
 int distinct_blocks(const WarpAccess& access, int shift);
 
+namespace rules {
+
+// The most distinct 4-byte words that lanes [first, first + lanes) want from one of the 32 banks.
+constexpr int bank_passes(const WarpAccess& access, int first, int lanes) {
+  constexpr std::uint64_t none = ~0ull;
+  std::array<std::uint64_t, 32> only;  // the single word seen in a bank so far
+  only.fill(none);
+  std::array<std::uint64_t, 128> extra;  // words of banks with more than one
+  int extras = 0, passes = 0;
+  const int words_per_lane = std::max(1, access.size / 4);
+  for (int lane = first; lane < first + lanes; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    for (int i = 0; i < words_per_lane; ++i) {
+      const std::uint64_t word = access.address[lane] / 4 + i;
+      auto& slot = only[word % 32];
+      if (slot == word) continue;
+      if (slot == none)
+        slot = word;
+      else
+        extra[extras++] = word;
+      passes = std::max(passes, 1);
+    }
+  }
+  if (extras == 0) return passes;
+  std::sort(extra.begin(), extra.begin() + extras);
+  extras = int(std::unique(extra.begin(), extra.begin() + extras) - extra.begin());
+  std::array<int, 32> in_bank{};
+  for (int i = 0; i < extras; ++i) passes = std::max(passes, 1 + ++in_bank[extra[i] % 32]);
+  return passes;
+}
+
+constexpr bool pairs_agree(const WarpAccess& access, int distance) {
+  for (int lane = 0; lane < 32; ++lane) {
+    const int other = lane ^ distance;
+    const bool both = (access.active >> lane & 1u) && (access.active >> other & 1u);
+    if (both && access.address[lane] != access.address[other]) return false;
+  }
+  return true;
+}
+
+}  // namespace rules
+
 /// Number of passes ("wavefronts") through the 32 four-byte banks of shared memory.
 ///
 /// 4-byte accesses: the maximum over banks of the number of distinct words. 8-byte accesses go as two half-warps,
 /// 16-byte accesses as four quarter-warps, summed; a load merges two neighbouring groups when for every lane
 /// addr(l) == addr(l^1), or for every lane addr(l) == addr(l^2). Measured on an NVIDIA H200 with Nsight Compute,
 /// see ctest/data/h200-shared-memory-wavefronts.csv.
-int shared_wavefronts(const WarpAccess& access, bool is_load);
+constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
+  int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
+  if (group < 32 && is_load && (rules::pairs_agree(access, 1) || rules::pairs_agree(access, 2))) group *= 2;
+  int passes = 0;
+  for (int first = 0; first < 32; first += group) passes += rules::bank_passes(access, first, group);
+  return passes;
+}
 
 }  // namespace simt

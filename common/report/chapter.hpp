@@ -29,6 +29,20 @@ struct Kernel {
   std::size_t dynamic_shared = 0;
 };
 
+/// One configuration of a kernel that the tuner may choose.
+struct Candidate {
+  Kernel kernel;                                        ///< its name is the configuration's
+  std::vector<std::pair<std::string, int>> parameters;  ///< by name, for plots
+  int registers;                                        ///< predicted, per thread
+  int warps;                                            ///< predicted, resident per SM of an H200
+  double bound;                                         ///< predicted ceiling on an H200, TFLOP/s
+  std::string pruned;                                   ///< "", or why it is not worth timing
+};
+
+/// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
+/// highest bound that is not pruned. Throws RecordError for a damaged record of a tuning, or one of other code.
+const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
+
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
 class RateSink {
  public:
@@ -55,6 +69,7 @@ struct Chapter {
     std::string name, label;
   };
   std::vector<Rate> rates{};
+  std::vector<Candidate> candidates{};  ///< what --tune chooses among, in the order in which it times them
 };
 
 /// The chapter that this program is about, and the path of its source. Defined once per program, by TILE_CHAPTER.

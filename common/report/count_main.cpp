@@ -44,7 +44,8 @@ void print(const simt::Counts& c) {
   }
   table.print();
   if (std::any_of(c.sites.begin(), c.sites.end(), [](const simt::Site& s) { return s.estimated; }))
-    fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which accesses go together is a guess\n");
+    fmt::print(
+        "  ~ lanes of a warp came here after different numbers of loop turns; which accesses go together is a guess\n");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ class Facts {
   void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
   /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
   /// loads from shared memory, for each unit of K; `*_width` of them come with one load.
-  void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1, int shared_width = 1);
+  void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,
+                       int shared_width = 1);
   void text(const std::string& key, const std::string& kind, const std::string& text);
   /// A number that a GPU has yet to give; the book shows it as such.
   void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }

@@ -117,6 +117,11 @@ Options parse(int argc, char** argv) {
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
   app.add_option("--out", o.out, "with --bench: the record to write");
+  if (!chapter.candidates.empty()) {
+    app.add_flag("--tune", o.tune,
+                 "time the candidates on this GPU and record the fastest; continues where it stopped");
+    app.add_flag("--tune-pruned", o.tune_pruned, "the same, and time the pruned candidates as well");
+  }
   app.add_flag("--once", o.once, "run every kernel once at the counted size, for a profiler");
   app.add_flag("--check-records", o.check_records, "check that the chapter's records fit its program");
   app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");

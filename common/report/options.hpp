@@ -24,6 +24,8 @@ struct Options {
   bool lines = false;  ///< print counts line by line
   bool once = false;   ///< run every kernel once, for a profiler
   bool bench = false;
+  bool tune = false;         ///< time the candidates and record the choice
+  bool tune_pruned = false;  ///< the pruned candidates, too
   bool check_records = false;
   std::filesystem::path out;     ///< where --bench writes its record
   std::filesystem::path emit;    ///< write what the book needs into this directory

@@ -113,7 +113,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const Rates rates = reference_rates();
   Table table{"ceilings", "", {"kernel"}, {}};
   const Case at{size, size, size};
-  const std::vector<std::string> resources{"FFMA issue", "L1 lines", "shared wavefronts", "L2 bytes", "DRAM bytes"};
+  const std::vector<std::string> resources{"FFMA issue",        "issue slots", "L1 lines",
+                                           "shared wavefronts", "L2 bytes",    "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
   table.header.push_back("tightest");
   for (const Record& record : records)
@@ -585,6 +586,8 @@ double freivalds_deviation(Launcher, const Case&) {
 int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
+  if (options.tune || options.tune_pruned)
+    throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
   if (options.check_records) return check_records();
   if (options.merges()) {
     merge(options);

@@ -1,0 +1,492 @@
+// Tile by Tile, chapter 07: autotuning.
+//
+// Question: five numbers, BM BN BK TM TN, were chosen by hand so far. Which choice is best on this GPU?
+// Idea: generate every configuration that the constraints allow, drop those that arithmetic shows to be slow, compile the
+// rest ahead of time, and time them.
+// Previous chapter: 06, vectorised access. The kernel is its, with shared memory read as float4 in the source and with the
+// configuration as a template parameter; new is everything around it.
+//
+// Build, run, verify:   ./tile run 07      ctest --preset model -R chapter07      on a GPU: ./tile run 07 --tune
+#include <array>
+
+#include "common/model/rules.hpp"
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet constraints]
+// A configuration: rows and columns of C per block, depth of a tile, rows and columns of results per thread.
+struct Shape {
+  int BM, BN, BK, TM, TN;
+  constexpr int threads() const { return BM * BN / (TM * TN); }
+  constexpr int shared_bytes() const { return (BM + BN) * BK * 4; }
+};
+
+constexpr bool squares_fit(Shape s) { return s.BM % s.TM == 0 && s.BN % s.TN == 0; }
+constexpr bool float4s_fit_rows(Shape s) { return s.BK % 4 == 0 && s.TM % 4 == 0 && s.TN % 4 == 0; }
+constexpr bool copies_of_A_fit(Shape s) { return s.BM * s.BK % (4 * s.threads()) == 0 && 4 * s.threads() % s.BK == 0; }
+constexpr bool copies_of_B_fit(Shape s) { return s.BK * s.BN % (4 * s.threads()) == 0 && 4 * s.threads() % s.BN == 0; }
+constexpr bool warps_are_whole(Shape s) { return s.threads() % 32 == 0; }
+constexpr bool block_fits(Shape s) { return s.threads() <= 1024 && s.shared_bytes() <= 48 * 1024; }
+
+constexpr bool valid(Shape s) {
+  return squares_fit(s) && warps_are_whole(s) && float4s_fit_rows(s) && copies_of_A_fit(s) && copies_of_B_fit(s) &&
+         block_fits(s);
+}
+// [/snippet constraints]
+
+// [snippet config]
+template <int BM_, int BN_, int BK_, int TM_, int TN_>
+struct Config {
+  static constexpr Shape shape{BM_, BN_, BK_, TM_, TN_};
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, NUM_THREADS = shape.threads();
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  static_assert(squares_fit(shape), "a thread's square of results must not cross the edge of the tile");
+  static_assert(warps_are_whole(shape),
+                "a block must consist of whole warps: the idle lanes of the last would be paid for");
+  static_assert(float4s_fit_rows(shape), "a float4 lies in one row: tiles and squares must be multiples of 4 wide");
+  static_assert(copies_of_A_fit(shape),
+                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(copies_of_B_fit(shape),
+                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(block_fits(shape), "a block has at most 1024 threads and 48 KB of shared memory");
+};
+using Default = Config<128, 128, 16, 8, 8>;  // chapter 06's
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+constexpr __host__ __device__ Position results_of(int thread, int BN, int TM, int TN) {
+  return {thread / (BN / TN) * TM, thread % (BN / TN) * TN};
+}
+constexpr __host__ __device__ Position load_A_of(int thread, int BK) {
+  return {thread / (BK / 4), thread % (BK / 4) * 4};
+}
+constexpr __host__ __device__ Position load_B_of(int thread, int BN) {
+  return {thread / (BN / 4), thread % (BN / 4) * 4};
+}
+// [/snippet maps]
+
+// [snippet kernel]
+template <class Config, bool FLOAT4S>  // FLOAT4S: tiles are whole and addresses divisible by 16
+__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_tuned(int M, int N, int K, float alpha,  //
+                                                                   const float* A, int lda,           // M x K
+                                                                   const float* B, int ldb,           // K x N
+                                                                   float beta,                        //
+                                                                   float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
+  alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = results_of(threadIdx.x, BN, TM, TN);
+  const auto [rowA, colA] = load_A_of(threadIdx.x, BK);
+  const auto [rowB, colB] = load_B_of(threadIdx.x, BN);
+
+  // [snippet main-loop]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[TM][TN] = {};  // TM x TN results
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      const float* from = nextA + std::size_t(down) * lda;
+      float a[4] = {};
+      if constexpr (FLOAT4S) {
+        const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
+        a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
+      } else {
+        for (int i = 0; i < 4; ++i)
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+      }
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      const float* from = nextB + std::size_t(down) * ldb;
+      float4 four{};
+      if constexpr (FLOAT4S) {
+        four = *reinterpret_cast<const float4*>(from);  //@ load-B
+      } else {
+        float b[4] = {};
+        for (int j = 0; j < 4; ++j)
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+        four = {b[0], b[1], b[2], b[3]};
+      }
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      const float* rowOfAs = &As[dotIdx * BM + threadRow];
+      const float* rowOfBs = &Bs[dotIdx * BN + threadCol];
+      float regM[TM], regN[TN];  // one row of As, one row of Bs: this thread's parts
+      for (int i = 0; i < TM; i += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(rowOfAs + i);  //@ load-As
+        regM[i] = four.x, regM[i + 1] = four.y, regM[i + 2] = four.z, regM[i + 3] = four.w;
+      }
+      for (int j = 0; j < TN; j += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(rowOfBs + j);  //@ load-Bs
+        regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
+      }
+      for (int i = 0; i < TM; ++i)
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+    const int row = firstRow + threadRow + i, col = firstCol + threadCol;
+    float* c = &C[std::size_t(row) * ldc + col];
+    if constexpr (FLOAT4S) {
+#pragma unroll
+      for (int j = 0; j < TN; j += 4) {
+        const float* sum = &acc[i][j];
+        float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
+        if (beta != 0.0f) {
+          const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
+          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+        }
+        *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < TN; ++j) {
+        if (row >= M || col + j >= N) continue;
+        float result = alpha * acc[i][j];
+        if (beta != 0.0f) result += beta * c[j];  //@ load-C-words
+        c[j] = result;                            //@ store-C-words
+      }
+    }
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+bool float4s_fit(const tile::Gemm& g, Shape s) {
+  return g.M % s.BM == 0 && g.N % s.BN == 0 && g.K % s.BK == 0 &&  //
+         g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&     //
+         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+}
+
+template <class Config, bool FLOAT4S>
+void start(const tile::Gemm& g) {
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(sgemm_tuned<Config, FLOAT4S>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda,
+               g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+
+// What does not fit a configuration goes to one kernel with guards: a second kernel for each would double the build.
+template <class Config>
+void launch_tuned(const tile::Gemm& g) {
+  tile::require_valid(g);
+  if (float4s_fit(g, Config::shape))
+    start<Config, true>(g);
+  else
+    start<Default, false>(g);
+}
+// [/snippet launch]
+
+// [snippet bound]
+// Wavefronts of one warp-wide access to shared memory; `word(lane)` is the first word that a lane touches.
+template <class Word>
+constexpr int wavefronts(int bytes, bool is_load, Word word) {
+  simt::WarpAccess access{.active = ~0u, .size = bytes};
+  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(4 * word(lane));
+  return simt::shared_wavefronts(access, is_load);
+}
+
+// What one warp does in one round of the loop over K.
+struct Round {
+  int fmas, shared_loads, shared_stores, global_loads, wavefronts;
+};
+
+constexpr Round round_of(Shape s) {
+  const int float4s_A = s.BM * s.BK / 4 / s.threads(), float4s_B = s.BK * s.BN / 4 / s.threads();
+  Round r{s.BK * s.TM * s.TN, s.BK * (s.TM + s.TN) / 4, 4 * float4s_A + float4s_B, float4s_A + float4s_B, 0};
+  const int load_As = wavefronts(16, true, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
+  const int load_Bs = wavefronts(16, true, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
+  const int store_As =
+      wavefronts(4, false, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
+  const int store_Bs =
+      wavefronts(16, false, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
+  r.wavefronts = s.BK * (s.TM / 4 * load_As + s.TN / 4 * load_Bs) + 4 * float4s_A * store_As + float4s_B * store_Bs;
+  return r;
+}
+
+// TFLOP/s at which an H200's shared memory, or its issue slots, would be busy all the time, whichever is less.
+constexpr double bound_of(Shape s) {
+  const Round r = round_of(s);
+  const double by_wavefronts = double(r.fmas) / 4 / r.wavefronts;  // an SM issues four FFMAs in the time of a wavefront
+  const double by_slots = double(r.fmas) / (r.fmas + r.shared_loads + r.shared_stores + r.global_loads);
+  return tile::h200.peak_tflops() * std::min({1.0, by_wavefronts, by_slots});
+}
+// [/snippet bound]
+
+// [snippet prune]
+// Registers a thread will need: its results, the operands of one step, and addresses. The constant is measured, see the
+// chapter's table of predictions.
+constexpr int registers_of(Shape s) { return s.TM * s.TN + s.TM + s.TN + 24; }
+constexpr int warps_of(Shape s) {
+  const auto o = tile::occupancy(tile::h200, s.threads(), registers_of(s), s.shared_bytes());
+  return o.blocks * s.threads() / 32;
+}
+constexpr int FEWEST_WARPS = 8;       // two for each scheduler: with fewer, nothing hides a wait
+constexpr double LOWEST_BOUND = 0.6;  // of the FFMA peak: chapter 06 has reached more than half
+
+struct Prediction {
+  int registers, warps;
+  double bound;
+  const char* reason;  // to prune; "" for none
+  constexpr bool pruned() const { return *reason != '\0'; }
+};
+
+constexpr Prediction prediction_of(Shape s) {
+  Prediction p{registers_of(s), warps_of(s), bound_of(s), ""};
+  if (p.registers > 255)
+    p.reason = "registers";
+  else if (p.warps < FEWEST_WARPS)
+    p.reason = "occupancy";
+  else if (p.bound < LOWEST_BOUND * tile::h200.peak_tflops())
+    p.reason = "bound";
+  return p;
+}
+// [/snippet prune]
+
+// [snippet generate]
+constexpr int TILES[]{32, 64, 128, 256}, DEPTHS[]{8, 16, 32}, SQUARES[]{4, 8, 16};
+
+// Calls `visit` with every combination of the five numbers.
+template <class Visit>
+constexpr void for_each_shape(Visit visit) {
+  for (const int BM : TILES)
+    for (const int BN : TILES)
+      for (const int BK : DEPTHS)
+        for (const int TM : SQUARES)
+          for (const int TN : SQUARES) visit(Shape{BM, BN, BK, TM, TN});
+}
+
+constexpr std::size_t VALID = [] {
+  std::size_t count = 0;
+  for_each_shape([&](Shape s) { count += valid(s); });
+  return count;
+}();
+constexpr std::array<Shape, VALID> SHAPES = [] {
+  std::array<Shape, VALID> shapes{};
+  std::size_t count = 0;
+  for_each_shape([&](Shape s) {
+    if (valid(s)) shapes[count++] = s;
+  });
+  return shapes;
+}();
+// [/snippet generate]
+
+tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
+  const std::string name = std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
+                           std::to_string(s.TM) + "x" + std::to_string(s.TN);
+  return {{name, launch, address, s.threads()},
+          {{"BM", s.BM}, {"BN", s.BN}, {"BK", s.BK}, {"TM", s.TM}, {"TN", s.TN}},
+          p.registers,
+          p.warps,
+          p.bound,
+          p.reason};
+}
+
+// [snippet compile]
+// A GPU program is compiled for every valid configuration, so that --tune-pruned can check the pruning; the model's for
+// those that were not pruned.
+template <std::size_t I>
+void add_candidate(std::vector<tile::Candidate>& candidates) {
+  constexpr Shape s = SHAPES[I];
+  constexpr Prediction p = prediction_of(s);
+  if constexpr (!TILE_ON_MODEL || !p.pruned()) {
+    using Chosen = Config<s.BM, s.BN, s.BK, s.TM, s.TN>;
+    candidates.push_back(
+        describe(s, p, launch_tuned<Chosen>, reinterpret_cast<const void*>(sgemm_tuned<Chosen, true>)));
+  }
+}
+
+const std::vector<tile::Candidate>& candidates() {
+  static const std::vector<tile::Candidate> all = []<std::size_t... I>(std::index_sequence<I...>) {
+    std::vector<tile::Candidate> found;
+    (add_candidate<I>(found), ...);
+    return found;
+  }
+  (std::make_index_sequence<VALID>());
+  return all;
+}
+// [/snippet compile]
+
+std::vector<tile::Kernel> kernels() {
+  tile::Kernel tuned = tile::tuned_choice(candidates()).kernel;
+  tuned.name = "tuned";
+  return {{"default", launch_tuned<Default>, reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
+           Default::NUM_THREADS},
+          tuned};
+}
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  int all = 0, allowed = 0, registers = 0, occupancy = 0, bound = 0;
+  for_each_shape([&](Shape s) {
+    ++all;
+    if (!valid(s)) return;
+    ++allowed;
+    const std::string reason = prediction_of(s).reason;
+    registers += reason == "registers", occupancy += reason == "occupancy", bound += reason == "bound";
+  });
+  facts.predicted("space.all", all);
+  facts.predicted("space.valid", allowed);
+  facts.predicted("space.by_registers", registers);
+  facts.predicted("space.by_occupancy", occupancy);
+  facts.predicted("space.by_bound", bound);
+  facts.predicted("space.left", allowed - registers - occupancy - bound);
+  facts.predicted("fewest_warps", FEWEST_WARPS);
+  facts.predicted("lowest_bound.tflops", LOWEST_BOUND * tile::h200.peak_tflops());
+  facts.predicted("default.bound", bound_of(Default::shape));
+  facts.predicted("default.registers", registers_of(Default::shape));
+  facts.predicted("default.wavefronts", round_of(Default::shape).wavefronts);
+  facts.predicted("default.fmas", round_of(Default::shape).fmas);
+  facts.predicted("invalid.elements", 64 * 8);
+  facts.predicted("invalid.at_once", 4 * 256);
+  const double BM = Default::BM, BN = Default::BN, TM = Default::TM, TN = Default::TN;
+  facts.predicted_loads("default", 1 / BM + 1 / BN, (TM + TN) / (TM * TN), 4, 4);
+  const auto& chosen = tile::tuned_choice(candidates());
+  const auto parameter = [&](const char* name) {
+    for (const auto& [key, value] : chosen.parameters)
+      if (key == name) return double(value);
+    throw std::logic_error(name);
+  };
+  const double bm = parameter("BM"), bn = parameter("BN"), tm = parameter("TM"), tn = parameter("TN");
+  facts.predicted_loads("tuned", 1 / bm + 1 / bn, (tm + tn) / (tm * tn), 4, 4);
+  facts.predicted("tuned.bound", chosen.bound);
+  facts.predicted("tuned.registers", chosen.registers);
+  facts.predicted("tuned.warps", chosen.warps);
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels(), .counted = counted,
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates())
+
+const tile::Launcher launch_default = launch_tuned<Default>;
+const tile::Launcher launch_chosen = tile::tuned_choice(candidates()).kernel.launch;
+
+// Shapes that consist of whole tiles of every configuration, not square: the kernels with float4.
+const std::vector<tile::Case> whole_tiles{{256, 512, 32, 1, 0, 0, tile::Fill::integers},
+                                          {512, 256, 64, -2, 3, 8, tile::Fill::integers}};
+
+TEST_CASE("integers are exact at every kind of shape") {
+  for (const tile::Launcher launcher : {launch_default, launch_chosen}) {
+    CHECK(tile::first_failure(launcher, tile::ragged_cases()) == "");
+    CHECK(tile::first_failure(launcher, whole_tiles) == "");
+  }
+}
+
+TEST_CASE("every configuration computes the same") {
+  for (const tile::Candidate& c : candidates()) {
+    const auto verdict = tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
+    CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
+  }
+}
+
+TEST_CASE("random values stay within the error bound") {
+  for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{256, 256, 64}}) {
+    const auto verdict = tile::check(launch_chosen, c);
+    CHECK_MESSAGE(verdict.ok, verdict.message);
+    CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+  }
+}
+
+TEST_CASE("leading dimensions may exceed the matrix") {
+  CHECK(tile::first_failure(launch_chosen, tile::padded_cases()) == "");
+}
+
+TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {
+  CHECK(tile::first_failure(launch_chosen, tile::misaligned_cases()) == "");
+}
+
+TEST_CASE("alpha and beta have BLAS semantics") {
+  CHECK(tile::first_failure(launch_chosen, tile::scaled_cases()) == "");
+}
+
+TEST_CASE("with beta 0 C is not read") {
+  for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{256, 256, 32, 1.5f, 0.0f}}) {
+    const auto verdict = tile::check(launch_chosen, c);
+    CHECK_MESSAGE(verdict.ok, verdict.message);
+  }
+}
+
+TEST_CASE("impossible problems are refused") {
+  float x = 0;
+  CHECK_THROWS_AS(launch_chosen({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_chosen({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
+}
+
+TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the tile has 512") {
+  constexpr Shape s{64, 64, 8, 4, 4};
+  CHECK(s.threads() == 256);
+  CHECK(s.BM * s.BK == 512);
+  CHECK(!copies_of_A_fit(s));
+  CHECK(!valid(s));
+  CHECK(valid(Default::shape));
+}
+
+TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
+  for (const tile::Launcher launcher : {launch_default, launch_chosen}) {
+    CHECK(tile::freivalds_deviation(launcher, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+    CHECK(tile::freivalds_deviation(launcher, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+  }
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model")) {
+  for (std::size_t i = 0; i < candidates().size(); i += 4) {
+    const auto& p = candidates()[i].parameters;
+    const Shape s{p[0].second, p[1].second, p[2].second, p[3].second, p[4].second};
+    const tile::Case c{256, 256, 32};
+    const auto counts = tile::count(candidates()[i].kernel.launch, c);
+    const auto rounds = std::uint64_t(256 / s.BM * (256 / s.BN) * s.threads() / 32 * (c.K / s.BK));
+    const Round r = round_of(s);
+    std::uint64_t wavefronts = 0, loads = 0, stores = 0;
+    for (const auto& site : counts.sites) {
+      wavefronts += site.wavefronts;
+      if (site.space == simt::Space::shared) (site.op == simt::Op::load ? loads : stores) += site.requests;
+    }
+    INFO(candidates()[i].kernel.name);
+    CHECK(wavefronts == rounds * std::uint64_t(r.wavefronts));
+    CHECK(loads == rounds * std::uint64_t(r.shared_loads));
+    CHECK(stores == rounds * std::uint64_t(r.shared_stores));
+    CHECK(tile::site(counts, "load-A").requests + tile::site(counts, "load-B").requests ==
+          rounds * std::uint64_t(r.global_loads));
+  }
+}
+
+TEST_CASE("misaligned pointers never meet a float4 access to global memory" * doctest::test_suite("model")) {
+  for (const tile::Case& c : tile::misaligned_cases()) {
+    const auto counts = tile::count(launch_chosen, c);  // throws for an access that its address does not allow
+    for (const auto& site : counts.sites) CHECK((site.space == simt::Space::shared || site.width == 4));
+  }
+}
+
+TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::require_clean(launch_chosen, {33, 130, 17}));
+  CHECK_NOTHROW(tile::require_clean(launch_chosen, {140, 31, 50, 1.0f, 2.0f, 5}));
+  CHECK_NOTHROW(tile::require_clean(launch_chosen, {256, 256, 32}));
+}
+#endif
