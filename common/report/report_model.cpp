@@ -13,6 +13,7 @@
 #include "common/measure/record.hpp"
 #include "common/report/options.hpp"
 #include "common/report/table.hpp"
+#include "common/report/tuning.hpp"
 
 namespace tile {
 namespace {
@@ -346,6 +347,32 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const Rat
   facts.text(name + "resource", "counted", found.front().resource);
 }
 
+// What a profiled run says of a kernel; `profile` is null when it has not been profiled.
+void add_profile_facts(Facts& facts, const std::string& name, const Record* profile) {
+  const auto value = [&](const char* metric) -> std::optional<double> {
+    if (profile == nullptr || !profile->contains(metric)) return {};
+    return profile->at(metric).get<double>();
+  };
+  const auto give = [&](const std::string& key, std::optional<double> number, int decimals = -1) {
+    if (number)
+      facts.measured(name + ".profile." + key, *number, decimals);
+    else
+      facts.not_yet_measured(name + ".profile." + key);
+  };
+  for (const ProfileMetric& metric : profile_metrics) {
+    const auto number = value(metric.metric);
+    give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt);
+  }
+  const auto all = value("smsp__inst_executed.sum"),
+             ffma = value("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum");
+  const auto issued = value("smsp__issue_active.avg.per_cycle_active");
+  const bool known = all && ffma && issued && *all > 0;
+  give("ffma_percent", known ? std::optional(100 * *ffma / 32 / *all) : std::nullopt, 1);
+  give("issued_percent", issued ? std::optional(100 * *issued) : std::nullopt, 0);
+  give("idle_percent", issued ? std::optional(100 - 100 * *issued) : std::nullopt, 0);
+  give("ffma_pipe_percent", known ? std::optional(100 * *issued * *ffma / 32 / *all) : std::nullopt, 1);
+}
+
 void add_measured_facts(Facts& facts, const Record* record) {
   const auto give = [&](const std::string& key, const Record* entry, const char* field, int decimals = -1,
                         double factor = 1) {
@@ -378,6 +405,11 @@ void add_measured_facts(Facts& facts, const Record* record) {
           function = name;
         }
     facts.text(profiled.key + ".function", "measured", function);
+    const Record* profile = nullptr;
+    if (record != nullptr && record->contains("other_kernels") && record->at("other_kernels").contains(function) &&
+        record->at("other_kernels")[function].contains("profile"))
+      profile = &record->at("other_kernels")[function]["profile"];
+    add_profile_facts(facts, profiled.key, profile);
     give(profiled.key + ".registers", entry, "launch__registers_per_thread", 0);
     give(profiled.key + ".sm_sectors", entry, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 0);
     give(profiled.key + ".l2_sectors", entry, "lts__t_sectors_op_read.sum", 0);
@@ -389,18 +421,8 @@ void add_measured_facts(Facts& facts, const Record* record) {
     for (const Counter& counter : counters)
       give(fmt::format("{}.ncu.{}", kernel.name, counter.key),
            entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
-    for (const ProfileMetric& metric : profile_metrics)
-      give(fmt::format("{}.profile.{}", kernel.name, metric.key),
-           entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr, metric.metric, -1,
-           1 / metric.divisor);
-    const Record* profile = entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr;
-    const char* const all = "smsp__inst_executed.sum";
-    const char* const ffma = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
-    if (profile != nullptr && profile->contains(all) && profile->contains(ffma))
-      facts.measured(kernel.name + ".profile.ffma_percent",
-                     100 * profile->at(ffma).get<double>() / 32 / profile->at(all).get<double>());
-    else
-      facts.not_yet_measured(kernel.name + ".profile.ffma_percent");
+    add_profile_facts(facts, kernel.name,
+                      entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr);
     for (const char* group : {"sass", "sass_loop"})
       for (const char* opcode : {"all", "reuse", "FFMA", "LDS", "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128",
                                  "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"}) {
@@ -518,10 +540,165 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
   }
 }
 
+// --- Tuning --------------------------------------------------------------------------------------------------
+/// A candidate, what the model says of it, and what was measured.
+struct Ranked {
+  const Candidate* candidate = nullptr;
+  Ceiling tightest;               ///< of the counts, on the reference GPU
+  const Record* timed = nullptr;  ///< of the reference GPU, or null
+  double tflops() const { return timed == nullptr ? 0 : timed->at("tflops").get<double>(); }
+};
+
+/// Counts every candidate that is worth timing; the highest ceiling first.
+std::vector<Ranked> rank_by_ceilings(const Record* tuning) {
+  const Rates rates = reference_rates();
+  const Case small{256, 256, 32}, large{4096, 4096, 4096};
+  std::vector<Ranked> ranking;
+  for (const Candidate& candidate : this_chapter().candidates) {
+    if (!candidate.pruned.empty()) continue;
+    Ranked r{&candidate, ceilings(work_of(count(candidate.kernel.launch, small), small, large), rates).front(),
+             nullptr};
+    if (tuning != nullptr)
+      for (const Record& timed : tuning->at("candidates"))
+        if (timed["name"] == candidate.kernel.name) r.timed = &timed;
+    ranking.push_back(r);
+  }
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [](auto& a, auto& b) { return a.tightest.tflops > b.tightest.tflops; });
+  return ranking;
+}
+
+std::vector<Ranked> by_measurement(std::vector<Ranked> ranking) {
+  std::stable_sort(ranking.begin(), ranking.end(), [](auto& a, auto& b) { return a.tflops() > b.tflops(); });
+  return ranking;
+}
+
+/// The ends of the landscape: the fastest, and the slowest, with the rank that the ceilings gave them.
+Table table_of_tuning(const std::vector<Ranked>& ranking, const Record* tuning) {
+  constexpr std::size_t best = 12, worst = 4;
+  Table table{"tuning",
+              "",
+              {"configuration", "threads", "registers, predicted", "warps/SM, predicted", "ceiling", "by",
+               "rank by ceiling", "TFLOP/s", "registers", "blocks/SM"},
+              {}};
+  table.caption =
+      fmt::format("{} configurations left after pruning; {}", ranking.size(),
+                  tuning == nullptr ? "not yet timed, so by ceiling"
+                                    : fmt::format("timed at {} on an {}, {}: the fastest and the slowest",
+                                                  (*tuning)["size"].get<int>(), (*tuning)["gpu"].get<std::string>(),
+                                                  (*tuning)["date"].get<std::string>()));
+  const auto ordered = by_measurement(ranking);
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    if (i >= best && i + worst < ordered.size()) continue;
+    const Ranked& r = ordered[i];
+    const auto place =
+        std::find_if(ranking.begin(), ranking.end(), [&](auto& x) { return x.candidate == r.candidate; });
+    const auto given = [&](const char* key) {
+      return r.timed == nullptr ? std::string("not yet measured") : format_number(r.timed->at(key).get<double>());
+    };
+    table.rows.push_back({r.candidate->kernel.name, std::to_string(r.candidate->kernel.block_threads),
+                          std::to_string(r.candidate->registers), std::to_string(r.candidate->warps),
+                          format_number(r.tightest.tflops), r.tightest.resource,
+                          std::to_string(place - ranking.begin() + 1), given("tflops"), given("registers"),
+                          given("blocks_per_sm")});
+  }
+  return table;
+}
+
+void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Record* tuning) {
+  facts.counted("tuning.count", double(ranking.size()));
+  facts.text("tuning.model_choice", "counted", ranking.front().candidate->kernel.name);
+  facts.counted("tuning.model_choice.ceiling", ranking.front().tightest.tflops);
+  const std::vector<std::string> keys{"best.tflops",
+                                      "model_choice.tflops",
+                                      "model_choice.rank",
+                                      "rank_correlation",
+                                      "within5",
+                                      "within10",
+                                      "best.model_rank",
+                                      "pruned.best.tflops",
+                                      "pruned.by_bound.best.tflops",
+                                      "pruned.timed",
+                                      "model_top10.best.tflops",
+                                      "register_error",
+                                      "median.tflops",
+                                      "worst.tflops",
+                                      "one_block.correlation"};
+  if (tuning == nullptr || std::any_of(ranking.begin(), ranking.end(), [](auto& r) { return r.timed == nullptr; })) {
+    for (const std::string& key : keys) facts.not_yet_measured("tuning." + key);
+    for (const char* key : {"best", "pruned.best", "pruned.best.reason"})
+      facts.not_yet_measured(std::string("tuning.") + key);
+    return;
+  }
+  const auto ordered = by_measurement(ranking);
+  std::vector<double> ceiling, measured;
+  double register_error = 0;
+  for (const Ranked& r : ranking) {
+    ceiling.push_back(r.tightest.tflops);
+    measured.push_back(r.tflops());
+    register_error =
+        std::max(register_error, std::abs(r.timed->at("registers").get<double>() - r.candidate->registers));
+  }
+  const auto rank_in = [](const std::vector<Ranked>& list, const Candidate* candidate) {
+    return double(std::find_if(list.begin(), list.end(), [&](auto& r) { return r.candidate == candidate; }) -
+                  list.begin() + 1);
+  };
+  const double best = ordered.front().tflops();
+  const auto within = [&](double share) {
+    return double(std::count_if(measured.begin(), measured.end(), [&](double t) { return t >= (1 - share) * best; }));
+  };
+  facts.text("tuning.best", "measured", ordered.front().candidate->kernel.name);
+  facts.measured("tuning.best.tflops", best, 1);
+  facts.measured("tuning.best.model_rank", rank_in(ranking, ordered.front().candidate), 0);
+  facts.measured("tuning.model_choice.tflops", ranking.front().tflops(), 1);
+  facts.measured("tuning.model_choice.rank", rank_in(ordered, ranking.front().candidate), 0);
+  facts.measured("tuning.rank_correlation", rank_correlation(ceiling, measured), 2);
+  facts.measured("tuning.within5", within(0.05), 0);
+  facts.measured("tuning.within10", within(0.10), 0);
+  facts.measured("tuning.median.tflops", ordered[ordered.size() / 2].tflops(), 1);
+  facts.measured("tuning.worst.tflops", ordered.back().tflops(), 1);
+  facts.measured("tuning.register_error", register_error, 0);
+  double top = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(10, ranking.size()); ++i) top = std::max(top, ranking[i].tflops());
+  facts.measured("tuning.model_top10.best.tflops", top, 1);
+  // The same correlation among configurations of which two or more blocks are resident.
+  std::vector<double> some_ceiling, some_measured;
+  for (const Ranked& r : ranking)
+    if (r.timed->at("blocks_per_sm") > 1)
+      some_ceiling.push_back(r.tightest.tflops), some_measured.push_back(r.tflops());
+  facts.measured("tuning.one_block.correlation", rank_correlation(some_ceiling, some_measured), 2);
+  double pruned = 0, by_bound = 0, timed = 0;
+  std::string name = "none timed", reason = "none timed";
+  for (const Record& t : tuning->at("candidates")) {
+    if (t["pruned"].get<std::string>().empty()) continue;
+    ++timed;
+    if (t["tflops"] > pruned) pruned = t["tflops"], name = t["name"], reason = t["pruned"];
+    if (t["pruned"] == "bound") by_bound = std::max(by_bound, t["tflops"].get<double>());
+  }
+  facts.measured("tuning.pruned.timed", timed, 0);
+  facts.measured("tuning.pruned.best.tflops", pruned, 1);
+  facts.measured("tuning.pruned.by_bound.best.tflops", by_bound, 1);
+  facts.text("tuning.pruned.best", "measured", name);
+  facts.text("tuning.pruned.best.reason", "measured", reason);
+}
+
+/// For plots: parameters, ceiling and measurement of every candidate that is left, the fastest first.
+void emit_landscape(const std::vector<Ranked>& ranking, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "landscape.tsv");
+  for (const Ranked& r : by_measurement(ranking)) {
+    out << r.candidate->kernel.name;
+    for (const auto& [key, value] : r.candidate->parameters) out << '\t' << value;
+    out << fmt::format("\t{:.3f}\t{:.3f}\t{}\n", r.tightest.tflops, r.tflops(),
+                       r.timed == nullptr ? 0 : r.timed->at("blocks_per_sm").get<int>());
+  }
+}
+
 int check_records() {
   const std::string own = fingerprint(chapter_source());
   int stale = 0;
-  for (const Record& record : load_records(chapter_directory())) {
+  std::vector<Record> records = load_records(chapter_directory());
+  if (const auto tuning = load_tuning()) records.push_back(*tuning);
+  for (const Record& record : records) {
     if (record["fingerprint"] == own) continue;
     ++stale;
     fmt::print(
@@ -621,7 +798,12 @@ int run_chapter(const Options& options) {
     std::filesystem::remove(options.record);
   }
 
+  const std::optional<Record> tuning = load_tuning();
+  const Record* const tuned = tuning ? &*tuning : nullptr;
+  const std::vector<Ranked> ranking = rank_by_ceilings(tuned);
+
   std::vector<Table> tables;
+  if (!ranking.empty()) tables.push_back(table_of_tuning(ranking, tuned));
   for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
   if (!kernels.empty()) {
     for (const int size : chapter.sizes)
@@ -667,7 +849,9 @@ int run_chapter(const Options& options) {
   }
   facts.counted("problem", problem.M);
   add_measured_facts(facts, records.empty() ? nullptr : &records.front());
+  if (!ranking.empty()) add_tuning_facts(facts, ranking, tuned);
   std::filesystem::create_directories(options.emit);
+  if (!ranking.empty()) emit_landscape(ranking, options.emit);
   emit_facts(facts, options.emit);
   emit_lines(kernels, options.emit);
   emit_traces(kernels, options.emit);
