@@ -106,7 +106,13 @@ local collected = {}
 
 local function number_prefix()
   if page:match("^%d+$") then return tostring(tonumber(page)) .. "." end
-  return page:match("^appendix") and "A." or ""
+  if not page:match("^appendix") then return "" end
+  local letter = string.byte("A") - 1
+  for _, id in ipairs(pages) do
+    if id:match("^appendix") then letter = letter + 1 end
+    if id == page then break end
+  end
+  return string.char(letter) .. "."
 end
 
 local function number_blocks(blocks)

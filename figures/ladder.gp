@@ -1,12 +1,12 @@
 # The ladder so far: TFLOP/s at 4096^3. Input: data, out.
-set terminal svg size 620,260 dynamic font "inherit,13" noenhanced
+stats data using 2 nooutput
+rows = STATS_records
+set terminal svg size 620,60+33*rows dynamic font "inherit,13" noenhanced
 set output out
 set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror
 set xrange [0:62]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
-stats data using 2 nooutput
-rows = STATS_records
 set yrange [rows-0.4:-0.6]
 set style fill solid 1.0 noborder
 set lmargin 16

@@ -150,6 +150,14 @@ void predict(tile::Facts& facts) {
   facts.predicted("compiled.wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
   facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + TN / 4 * 8) / (TM * TN), 3);
   facts.predicted("compiled.ceiling.tflops", ceiling((TM / 4 * 2 + TN / 4 * 8) / (TM * TN)));
+  // As the compiler really made it: it does not unroll the loop over dotIdx, so only Bs is read 16 bytes at a time.
+  facts.predicted("found.lds_per_step", TM + TN / 4);
+  facts.predicted("found.wavefronts_per_step", TM * 2 + TN / 4 * 8);
+  facts.predicted("found.wavefronts_per_fma", (TM * 2 + TN / 4 * 8) / (TM * TN), 2);
+  facts.predicted("found.ceiling.tflops", ceiling((TM * 2 + TN / 4 * 8) / (TM * TN)));
+  facts.predicted("found.loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM * 2 + TN / 4 * 8));
+  facts.predicted("blocks.1024", 1024 / BM * (1024 / BN));
+  facts.predicted("sms", tile::h200.sms);
   facts.predicted("worked.row", results_of(197).row);
   facts.predicted("worked.col", results_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);

@@ -216,6 +216,11 @@ void predict(tile::Facts& facts) {
   const double wavefronts_per_fma = (TM / 4 * 2 + TN / 4 * 8) / (TM * TN);
   facts.predicted("wavefronts_per_fma", wavefronts_per_fma, 3);
   facts.predicted("ceiling.tflops", cycles * 64 / wavefronts_per_fma * 1e-12);
+  facts.predicted("wavefronts.before", TM * 2 + TN / 4 * 8);
+  facts.predicted("wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
+  facts.predicted("loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
+  facts.predicted("epilogue.float4s", TM * TN / 4);
+  facts.predicted("epilogue.words", TM * TN);
   facts.predicted("worked.rowA", load_A_of(197).row);
   facts.predicted("worked.colA", load_A_of(197).col);
   facts.predicted("worked.As", load_A_of(197).col * Config::BM + load_A_of(197).row);

@@ -362,6 +362,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("default.registers", registers_of(Default::shape));
   facts.predicted("default.wavefronts", round_of(Default::shape).wavefronts);
   facts.predicted("default.fmas", round_of(Default::shape).fmas);
+  facts.predicted("default.wavefronts_per_fma",
+                  double(round_of(Default::shape).wavefronts) / round_of(Default::shape).fmas, 3);
   facts.predicted("invalid.elements", 64 * 8);
   facts.predicted("invalid.at_once", 4 * 256);
   const double BM = Default::BM, BN = Default::BN, TM = Default::TM, TN = Default::TN;

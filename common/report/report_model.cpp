@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -605,6 +606,20 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const Record* tuning) 
   return table;
 }
 
+/// The share of a launch in which all places for blocks are taken, when blocks come in waves: 2.6 waves take as long as
+/// 3. Resident blocks as predicted.
+double busy_share(const Candidate& candidate, int size, int sms) {
+  const auto extent = [&](const char* name) {
+    for (const auto& [key, value] : candidate.parameters)
+      if (key == name) return value;
+    throw std::logic_error(fmt::format("a candidate without {}", name));
+  };
+  const double blocks = double(size / extent("BM")) * (size / extent("BN"));
+  const int resident = std::max(1, candidate.warps * 32 / candidate.kernel.block_threads);
+  const double waves = blocks / (double(sms) * resident);
+  return waves / std::ceil(waves);
+}
+
 void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Record* tuning) {
   facts.counted("tuning.count", double(ranking.size()));
   facts.text("tuning.model_choice", "counted", ranking.front().candidate->kernel.name);
@@ -622,11 +637,10 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
                                       "model_top10.best.tflops",
                                       "register_error",
                                       "median.tflops",
-                                      "worst.tflops",
-                                      "one_block.correlation"};
+                                      "worst.tflops"};
   if (tuning == nullptr || std::any_of(ranking.begin(), ranking.end(), [](auto& r) { return r.timed == nullptr; })) {
     for (const std::string& key : keys) facts.not_yet_measured("tuning." + key);
-    for (const char* key : {"best", "pruned.best", "pruned.best.reason"})
+    for (const char* key : {"best", "pruned.best", "pruned.best.reason", "several.model_choice"})
       facts.not_yet_measured(std::string("tuning.") + key);
     return;
   }
@@ -661,12 +675,36 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
   double top = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, ranking.size()); ++i) top = std::max(top, ranking[i].tflops());
   facts.measured("tuning.model_top10.best.tflops", top, 1);
-  // The same correlation among configurations of which two or more blocks are resident.
-  std::vector<double> some_ceiling, some_measured;
-  for (const Ranked& r : ranking)
-    if (r.timed->at("blocks_per_sm") > 1)
-      some_ceiling.push_back(r.tightest.tflops), some_measured.push_back(r.tflops());
-  facts.measured("tuning.one_block.correlation", rank_correlation(some_ceiling, some_measured), 2);
+  // The same among configurations of which the prediction says that two or more blocks are resident.
+  std::vector<Ranked> several;
+  std::vector<double> several_ceiling, several_with_waves, several_measured;
+  const Rates rates = reference_rates();
+  double alone = 0, alone_best = 0;
+  for (const Ranked& r : ranking) {
+    if (r.candidate->warps * 32 >= 2 * r.candidate->kernel.block_threads) {
+      several.push_back(r);
+      several_ceiling.push_back(r.tightest.tflops);
+      several_with_waves.push_back(r.tightest.tflops * busy_share(*r.candidate, (*tuning)["size"], rates.sms));
+      several_measured.push_back(r.tflops());
+    } else {
+      ++alone;
+      alone_best = std::max(alone_best, r.tflops());
+    }
+  }
+  facts.measured("tuning.several.rank_correlation", rank_correlation(several_ceiling, several_measured), 2);
+  facts.measured("tuning.several.with_waves.rank_correlation", rank_correlation(several_with_waves, several_measured),
+                 2);
+  facts.text("tuning.several.model_choice", "measured", several.front().candidate->kernel.name);
+  facts.measured("tuning.several.model_choice.tflops", several.front().tflops(), 1);
+  facts.measured("tuning.several.model_choice.rank", rank_in(ordered, several.front().candidate), 0);
+  facts.measured("tuning.alone.count", alone, 0);
+  facts.measured("tuning.alone.best.tflops", alone_best, 1);
+  double first_alone = 0;
+  while (first_alone < double(ranking.size()) &&
+         ranking[std::size_t(first_alone)].candidate->warps * 32 <
+             2 * ranking[std::size_t(first_alone)].candidate->kernel.block_threads)
+    ++first_alone;
+  facts.measured("tuning.alone.at_the_top", first_alone, 0);
   double pruned = 0, by_bound = 0, timed = 0;
   std::string name = "none timed", reason = "none timed";
   for (const Record& t : tuning->at("candidates")) {
