@@ -310,8 +310,20 @@ local function numeric(text)
   return text == "" or text == "-" or text == "not yet measured" or text:match("^%-?%d") ~= nil
 end
 
+-- A table written out in the prose: ::: {.table caption="..."} around it.
+local function written_table(div)
+  local blocks = pandoc.List(div.content)
+  div.content = {}
+  local before = pandoc.List({figure_open(div, "data-table"), html("<figcaption>"), caption_of(div, div.attributes.caption),
+    html('</figcaption><div class="scroll" tabindex="0" role="region" aria-label="' .. escape(div.attributes.label) .. '">')})
+  before:extend(blocks)
+  before:insert(html("</div></figure>"))
+  return before
+end
+
 local function data_table(div)
-  local name = div.attributes.name or fail("a table without name")
+  if div.attributes.caption then return written_table(div) end
+  local name = div.attributes.name or fail("a table without name or caption")
   local rows = lines_of(emitted(chapter_of(div), "table-" .. name .. ".tsv", "table " .. name))
   local header = split(rows[2])
   local right = {}

@@ -33,6 +33,8 @@ refuse 2 "--alpha takes a number" "$chapter" --alpha x
 refuse 2 "needs --out FILE" "$chapter" --bench
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
+refuse 1 "--tune times kernels and needs a GPU" "$bin/chapter07" --on model --tune
+refuse 2 "--tune" "$chapter" --tune
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
 
 # A broken record, in a copy of the chapter.

@@ -6,6 +6,7 @@
 #include "common/measure/ceilings.hpp"
 #include "common/measure/record.hpp"
 #include "common/report/chapter.hpp"
+#include "common/report/tuning.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -135,6 +136,22 @@ TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
   CHECK(found[2].resource == "issue slots");
   CHECK(found[2].tflops == doctest::Approx(tile::h200.peak_tflops() / 4));
   CHECK(found[3].tflops == doctest::Approx(tile::h200.peak_tflops()));
+}
+
+TEST_CASE("rank correlation" * doctest::test_suite("model")) {
+  CHECK(tile::rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}) == doctest::Approx(1));
+  CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));
+  CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
+  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) == doctest::Approx(1));  // ties share their ranks
+  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
+}
+
+TEST_CASE("counts for each unit of K are written as multiples of K" * doctest::test_suite("model")) {
+  CHECK(tile::multiple_of_K(2) == "2K");
+  CHECK(tile::multiple_of_K(1) == "K");
+  CHECK(tile::multiple_of_K(1.0 / 64) == "K/64");
+  CHECK(tile::multiple_of_K(9.0 / 8) == "9K/8");
+  CHECK(tile::multiple_of_K(0) == "-");
 }
 
 TEST_CASE("numbers are written the same everywhere" * doctest::test_suite("model")) {

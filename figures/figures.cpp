@@ -229,8 +229,7 @@ void draw_outer(const ThreadTrace& t, int BN, int BK, long ldc, const fs::path& 
     if (e / BN == 0) cols.push_back(e);
   const double cell = 34, left = 92, top = 56;
   Drawing d(left + double(cols.size()) * cell + 20, top + double(rows.size()) * cell + 34);
-  d.text(left - 12, top - 12, "dotIdx 0", "end", 13, "var(--muted)");
-  d.text(left, 16, "regN: row 0 of Bs, columns", "start", 13);
+  d.text(left, 16, "regN: row 0 of Bs (dotIdx 0), columns", "start", 13);
   d.text(4, top - 34, "regM:", "start", 13);
   d.text(4, top - 18, "As, rows", "start", 13);
   for (std::size_t j = 0; j < cols.size(); ++j) {
@@ -322,8 +321,9 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
   }
   if (by_thread.count(thread) == 0)
     throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, owners.string()));
-  const double cell = 600.0 / double(right - left_col), left = 10, top = 26;
-  Drawing d(left + 600 + 10, top + double(bottom - top_row) * cell + 34);
+  const double wide = right - left_col == bottom - top_row ? 420 : 560;
+  const double cell = wide / double(right - left_col), left = 10, top = 26;
+  Drawing d(left + wide + 10, top + double(bottom - top_row) * cell + 34);
   d.text(left, 16, fmt::format("the tile of C, {} x {}", bottom - top_row, right - left_col), "start", 13);
   const auto box = [&](const Rectangle& r, const std::string& fill, const char* stroke, double opacity) {
     d.rect(left + double(r.col - left_col) * cell, top + double(r.row - top_row) * cell, double(r.cols) * cell,

@@ -1,6 +1,7 @@
 # The model's ceiling of every configuration against its measured throughput. Input: data, out.
 set terminal svg size 620,380 dynamic font "inherit,13" noenhanced
 set output out
+set datafile separator "\t"  # names contain a space
 set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror
 set xlabel "ceiling from the model's counts, TFLOP/s" textcolor rgb "#010101"

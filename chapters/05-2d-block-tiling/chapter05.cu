@@ -156,6 +156,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("found.wavefronts_per_fma", (TM * 2 + TN / 4 * 8) / (TM * TN), 2);
   facts.predicted("found.ceiling.tflops", ceiling((TM * 2 + TN / 4 * 8) / (TM * TN)));
   facts.predicted("found.loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM * 2 + TN / 4 * 8));
+  facts.predicted("compiled.requests.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 + TN / 4));
   facts.predicted("blocks.1024", 1024 / BM * (1024 / BN));
   facts.predicted("sms", tile::h200.sms);
   facts.predicted("worked.row", results_of(197).row);

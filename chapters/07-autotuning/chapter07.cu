@@ -237,8 +237,8 @@ constexpr double bound_of(Shape s) {
 // [/snippet bound]
 
 // [snippet prune]
-// Registers a thread will need: its results, the operands of one step, and addresses. The constant is measured, see the
-// chapter's table of predictions.
+// Registers a thread will need: its results, the operands of one step, and addresses. The constant is measured; how far
+// the sum is off, the prose says.
 constexpr int registers_of(Shape s) { return s.TM * s.TN + s.TM + s.TN + 24; }
 constexpr int warps_of(Shape s) {
   const auto o = tile::occupancy(tile::h200, s.threads(), registers_of(s), s.shared_bytes());

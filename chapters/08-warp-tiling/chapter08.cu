@@ -229,7 +229,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".wavefronts_As", wavefronts_As);
     facts.predicted(name + ".wavefronts_Bs", wavefronts_Bs);
     facts.predicted(name + ".wavefronts_per_step", wavefronts_As + wavefronts_Bs);
-    facts.predicted(name + ".wavefronts_per_fma", wavefronts_per_fma, 3);
+    facts.predicted(name + ".read_wavefronts_per_fma", wavefronts_per_fma, 3);
     facts.predicted(name + ".ceiling.tflops", cycles * 64 / wavefronts_per_fma * 1e-12);
   };
   describe("tall", Tall{}, 4, 8);
@@ -257,6 +257,9 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers165.blocks", ladder.blocks);
   facts.predicted("registers165.h200_percent", 100 * tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction, 1);
   facts.predicted("registers165.a6000_percent", 100 * ladder.fraction, 1);
+  // The same round where the FFMA pipe takes a warp in two cycles, as 64 lanes an SM do: slots left for everything else.
+  facts.predicted("issue.64_lanes.slots", 2 * ffma);
+  facts.predicted("issue.64_lanes.free", 2 * ffma - all);
   facts.predicted("worked.tall.warp", 101 / 32);
   facts.predicted("worked.tall.lane", 101 % 32);
   facts.predicted("worked.tall.warpCol", warp_tile_of<Tall>(101).col);

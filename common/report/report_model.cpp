@@ -607,16 +607,15 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const Record* tuning) 
 }
 
 /// The share of a launch in which all places for blocks are taken, when blocks come in waves: 2.6 waves take as long as
-/// 3. Resident blocks as predicted.
-double busy_share(const Candidate& candidate, int size, int sms) {
+/// 3. The number of resident blocks is the driver's, from the record.
+double busy_share(const Ranked& ranked, int size, int sms) {
   const auto extent = [&](const char* name) {
-    for (const auto& [key, value] : candidate.parameters)
+    for (const auto& [key, value] : ranked.candidate->parameters)
       if (key == name) return value;
     throw std::logic_error(fmt::format("a candidate without {}", name));
   };
   const double blocks = double(size / extent("BM")) * (size / extent("BN"));
-  const int resident = std::max(1, candidate.warps * 32 / candidate.kernel.block_threads);
-  const double waves = blocks / (double(sms) * resident);
+  const double waves = blocks / (double(sms) * ranked.timed->at("blocks_per_sm").get<int>());
   return waves / std::ceil(waves);
 }
 
@@ -684,7 +683,7 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
     if (r.candidate->warps * 32 >= 2 * r.candidate->kernel.block_threads) {
       several.push_back(r);
       several_ceiling.push_back(r.tightest.tflops);
-      several_with_waves.push_back(r.tightest.tflops * busy_share(*r.candidate, (*tuning)["size"], rates.sms));
+      several_with_waves.push_back(r.tightest.tflops * busy_share(r, (*tuning)["size"], rates.sms));
       several_measured.push_back(r.tflops());
     } else {
       ++alone;
