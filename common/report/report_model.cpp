@@ -550,6 +550,13 @@ struct Ranked {
   double tflops() const { return timed == nullptr ? 0 : timed->at("tflops").get<double>(); }
 };
 
+/// What a tuning says of a configuration, or nullptr.
+const Record* find_timed(const Record& tuning, const std::string& name) {
+  for (const Record& timed : tuning.at("candidates"))
+    if (timed["name"] == name) return &timed;
+  return nullptr;
+}
+
 /// Counts every candidate that is worth timing; the highest ceiling first.
 std::vector<Ranked> rank_by_ceilings(const Record* tuning) {
   const Rates rates = reference_rates();
@@ -559,9 +566,7 @@ std::vector<Ranked> rank_by_ceilings(const Record* tuning) {
     if (!candidate.pruned.empty()) continue;
     Ranked r{&candidate, ceilings(work_of(count(candidate.kernel.launch, small), small, large), rates).front(),
              nullptr};
-    if (tuning != nullptr)
-      for (const Record& timed : tuning->at("candidates"))
-        if (timed["name"] == candidate.kernel.name) r.timed = &timed;
+    if (tuning != nullptr) r.timed = find_timed(*tuning, candidate.kernel.name);
     ranking.push_back(r);
   }
   std::stable_sort(ranking.begin(), ranking.end(),
@@ -575,7 +580,8 @@ std::vector<Ranked> by_measurement(std::vector<Ranked> ranking) {
 }
 
 /// The ends of the landscape: the fastest, and the slowest, with the rank that the ceilings gave them.
-Table table_of_tuning(const std::vector<Ranked>& ranking, const Record* tuning) {
+Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Record>& tunings) {
+  const Record* const tuning = tunings.empty() ? nullptr : &tunings.front();
   constexpr std::size_t best = 12, worst = 4;
   Table table{"tuning",
               "",
@@ -602,7 +608,14 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const Record* tuning) 
                           format_number(r.tightest.tflops), r.tightest.resource,
                           std::to_string(place - ranking.begin() + 1), given("tflops"), given("registers"),
                           given("blocks_per_sm")});
+    for (std::size_t other = 1; other < tunings.size(); ++other) {
+      const Record* timed = find_timed(tunings[other], r.candidate->kernel.name);
+      table.rows.back().push_back(timed == nullptr ? "not yet measured"
+                                                   : format_number(timed->at("tflops").get<double>()));
+    }
   }
+  for (std::size_t other = 1; other < tunings.size(); ++other)
+    table.header.push_back(fmt::format("TFLOP/s, {}", tunings[other]["gpu"].get<std::string>()));
   return table;
 }
 
@@ -734,7 +747,7 @@ int check_records() {
   const std::string own = fingerprint(chapter_source());
   int stale = 0;
   std::vector<Record> records = load_records(chapter_directory());
-  if (const auto tuning = load_tuning()) records.push_back(*tuning);
+  for (const Record& tuning : load_tunings()) records.push_back(tuning);
   for (const Record& record : records) {
     if (record["fingerprint"] == own) continue;
     ++stale;
@@ -835,12 +848,12 @@ int run_chapter(const Options& options) {
     std::filesystem::remove(options.record);
   }
 
-  const std::optional<Record> tuning = load_tuning();
-  const Record* const tuned = tuning ? &*tuning : nullptr;
+  const std::vector<Record> tunings = load_tunings();
+  const Record* const tuned = tunings.empty() ? nullptr : &tunings.front();
   const std::vector<Ranked> ranking = rank_by_ceilings(tuned);
 
   std::vector<Table> tables;
-  if (!ranking.empty()) tables.push_back(table_of_tuning(ranking, tuned));
+  if (!ranking.empty()) tables.push_back(table_of_tuning(ranking, tunings));
   for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
   if (!kernels.empty()) {
     for (const int size : chapter.sizes)

@@ -30,9 +30,9 @@ std::filesystem::path tuning_file(const std::string& gpu_name) {
   return chapter_directory() / "tuned" / (slug(gpu_name) + ".json");
 }
 
-std::optional<Record> load_tuning(const std::string& gpu_name) {
-  const auto file = tuning_file(gpu_name);
-  if (!std::filesystem::exists(file)) return {};
+namespace {
+
+Record load_tuning_file(const std::filesystem::path& file) {
   Record record = load_record(file);
   try {
     record.at("chosen").get<std::string>();
@@ -45,6 +45,29 @@ std::optional<Record> load_tuning(const std::string& gpu_name) {
                                   file.string(), e.what()));
   }
   return record;
+}
+
+}  // namespace
+
+std::vector<Record> load_tunings() {
+  std::vector<std::filesystem::path> files;
+  const auto directory = chapter_directory() / "tuned";
+  if (std::filesystem::is_directory(directory))
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+  const auto reference = tuning_file("NVIDIA H200");
+  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) {
+    return (a == reference) != (b == reference) ? a == reference : a < b;
+  });
+  std::vector<Record> tunings;
+  for (const auto& file : files) tunings.push_back(load_tuning_file(file));
+  return tunings;
+}
+
+std::optional<Record> load_tuning(const std::string& gpu_name) {
+  const auto file = tuning_file(gpu_name);
+  if (!std::filesystem::exists(file)) return {};
+  return load_tuning_file(file);
 }
 
 const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {

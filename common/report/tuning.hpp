@@ -14,6 +14,9 @@ namespace tile {
 /// Where the tuning of a GPU is kept.
 std::filesystem::path tuning_file(const std::string& gpu_name);
 
+/// All tunings of the chapter, the reference GPU's first, then by file name. Throws RecordError.
+std::vector<Record> load_tunings();
+
 /// The tuning of a GPU, or nothing if there is none; of the reference GPU by default. Throws RecordError when the file
 /// cannot be read.
 std::optional<Record> load_tuning(const std::string& gpu_name = "NVIDIA H200");
