@@ -46,7 +46,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / 
 // [/snippet maps]
 
 // [snippet kernel]
-template <bool EDGES>  // whether a tile may hang over the edge of a matrix
+template <bool EDGES,     // whether a tile may hang over the edge of a matrix
+          bool UNROLLED>  // whether the compiler is told to unroll the loop over dotIdx
 __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_2d_block(int M, int N, int K, float alpha,  //
                                                                       const float* A, int lda,           // M x K
                                                                       const float* B, int ldb,           // K x N
@@ -86,6 +87,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_2d_block(int M, int
     __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
 
     // [snippet multiply]
+#pragma unroll UNROLLED ? BK : 1
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       float regM[TM], regN[TN];  // one column of As, one row of Bs: this thread's parts
       for (int i = 0; i < TM; ++i) regM[i] = As[(threadRow + i) * BK + dotIdx];  //@ load-As
@@ -113,12 +115,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_2d_block(int M, int
 // [/snippet kernel]
 
 // [snippet launch]
+template <bool UNROLLED>
 void launch_block2d(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
-  tile::launch(whole ? sgemm_2d_block<false> : sgemm_2d_block<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
-               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(whole ? sgemm_2d_block<false, UNROLLED> : sgemm_2d_block<true, UNROLLED>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -134,7 +137,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("fmas_per_load", TM * TN / (TM + TN));
   facts.predicted("column.loads_per_step", 1 + TM * TN);  // the same number of results in one column
   facts.predicted("square_against_column", (1 + TM * TN) / (TM + TN), 1);
-  facts.predicted_loads("block2d", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
+  for (const char* kernel : {"block2d", "unrolled"})
+    facts.predicted_loads(kernel, 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
   facts.predicted("intensity.l2", 2 * BM * BN * BK / ((BM + BN) * BK * 4));
   facts.predicted("copies_per_round", (BM + BN) * BK / Config::NUM_THREADS);
   // A warp is two rows of 16 threads. As: its two rows of threads read words TM * BK = 128 apart, the same bank: 2
@@ -156,6 +160,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("found.wavefronts_per_fma", (TM * 2 + TN / 4 * 8) / (TM * TN), 2);
   facts.predicted("found.ceiling.tflops", ceiling((TM * 2 + TN / 4 * 8) / (TM * TN)));
   facts.predicted("found.loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM * 2 + TN / 4 * 8));
+  facts.predicted("compiled.loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
   facts.predicted("compiled.requests.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 + TN / 4));
   facts.predicted("blocks.1024", 1024 / BM * (1024 / BN));
   facts.predicted("sms", tile::h200.sms);
@@ -172,53 +177,59 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 5, .title = "2D block tiling",
-             .kernels = {{"block2d", launch_block2d, reinterpret_cast<const void*>(sgemm_2d_block<false>),
+             .kernels = {{"block2d", launch_block2d<false>, reinterpret_cast<const void*>(sgemm_2d_block<false, false>),
+                          Config::NUM_THREADS},
+                         {"unrolled", launch_block2d<true>, reinterpret_cast<const void*>(sgemm_2d_block<false, true>),
                           Config::NUM_THREADS}},
              .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
+
+constexpr auto launch_default = launch_block2d<true>;
 
 // Shapes that consist of whole tiles, not square: the kernel without edge guards.
 const std::vector<tile::Case> whole_tiles{{256, 128, 32, 1, 0, 0, tile::Fill::integers},
                                           {128, 384, 48, -2, 3, 5, tile::Fill::integers}};
 
 TEST_CASE("integers are exact at every kind of shape") {
-  CHECK(tile::first_failure(launch_block2d, tile::ragged_cases()) == "");
-  CHECK(tile::first_failure(launch_block2d, whole_tiles) == "");
+  for (const tile::Launcher launcher : {launch_block2d<false>, launch_block2d<true>}) {
+    CHECK(tile::first_failure(launcher, tile::ragged_cases()) == "");
+    CHECK(tile::first_failure(launcher, whole_tiles) == "");
+  }
 }
 
 TEST_CASE("random values stay within the error bound") {
   for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{128, 256, 64}}) {
-    const auto verdict = tile::check(launch_block2d, c);
+    const auto verdict = tile::check(launch_default, c);
     CHECK_MESSAGE(verdict.ok, verdict.message);
     CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
   }
 }
 
 TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_block2d, tile::padded_cases()) == "");
+  CHECK(tile::first_failure(launch_default, tile::padded_cases()) == "");
 }
 
 TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_block2d, tile::scaled_cases()) == "");
+  CHECK(tile::first_failure(launch_default, tile::scaled_cases()) == "");
 }
 
 TEST_CASE("with beta 0 C is not read") {
   for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{128, 128, 16, 1.5f, 0.0f}}) {
-    const auto verdict = tile::check(launch_block2d, c);
+    const auto verdict = tile::check(launch_default, c);
     CHECK_MESSAGE(verdict.ok, verdict.message);
   }
 }
 
 TEST_CASE("impossible problems are refused") {
   float x = 0;
-  CHECK_THROWS_AS(launch_block2d({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_block2d({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_default({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
+  CHECK_THROWS_AS(launch_default({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
 }
 
 TEST_CASE("M, N and K may end within a thread's square and within a tile") {
   std::vector<tile::Case> cases;
   for (int extra = 1; extra < 16; extra += 3)
     cases.push_back({128 + extra, 128 + 17 - extra, 32 + extra, 1, 0, 0, tile::Fill::integers});
-  CHECK(tile::first_failure(launch_block2d, cases) == "");
+  CHECK(tile::first_failure(launch_default, cases) == "");
 }
 
 TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
@@ -238,27 +249,27 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
 }
 
 TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_block2d, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_block2d, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+  CHECK(tile::freivalds_deviation(launch_default, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
+  CHECK(tile::freivalds_deviation(launch_default, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
 }
 
 #if TILE_ON_MODEL
 TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_block2d, counted);
+  const auto counts = tile::count(launch_default, counted);
   const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
   CHECK(tile::site(counts, "load-As").requests * 8 == fmas);
   CHECK(tile::site(counts, "load-Bs").requests * 8 == fmas);
 }
 
 TEST_CASE("K/64 global and K/4 shared loads per result" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_block2d, counted);
+  const auto counts = tile::count(launch_default, counted);
   const std::uint64_t results = 256u * 256, K = 256;
   CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 64 == results * K);
   CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 4 == results * K);
 }
 
 TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_block2d, counted);
+  const auto counts = tile::count(launch_default, counted);
   CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
   CHECK(tile::site(counts, "load-Bs").wavefronts == 4 * tile::site(counts, "load-Bs").requests);
   CHECK(tile::site(counts, "store-As").wavefronts == tile::site(counts, "store-As").requests);
@@ -266,7 +277,7 @@ TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" * do
 }
 
 TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_block2d, {33, 130, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_block2d, {140, 31, 50, 1.0f, 2.0f, 5}));
+  CHECK_NOTHROW(tile::require_clean(launch_default, {33, 130, 17}));
+  CHECK_NOTHROW(tile::require_clean(launch_default, {140, 31, 50, 1.0f, 2.0f, 5}));
 }
 #endif

@@ -121,6 +121,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_tuned(int M, int N,
     __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
 
     // [snippet multiply]
+#pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       const float* rowOfAs = &As[dotIdx * BM + threadRow];
       const float* rowOfBs = &Bs[dotIdx * BN + threadCol];
