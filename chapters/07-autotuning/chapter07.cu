@@ -378,8 +378,8 @@ void predict(tile::Facts& facts) {
   const double bm = parameter("BM"), bn = parameter("BN"), tm = parameter("TM"), tn = parameter("TN");
   facts.predicted_loads("tuned", 1 / bm + 1 / bn, (tm + tn) / (tm * tn), 4, 4);
   facts.predicted("tuned.bound", chosen.bound);
-  facts.predicted("tuned.registers", chosen.registers);
-  facts.predicted("tuned.warps", chosen.warps);
+  facts.predicted("tuned.predicted_registers", chosen.registers);
+  facts.predicted("tuned.predicted_warps", chosen.warps);
 }
 
 }  // namespace

@@ -619,19 +619,6 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Reco
   return table;
 }
 
-/// The share of a launch in which all places for blocks are taken, when blocks come in waves: 2.6 waves take as long as
-/// 3. The number of resident blocks is the driver's, from the record.
-double busy_share(const Ranked& ranked, int size, int sms) {
-  const auto extent = [&](const char* name) {
-    for (const auto& [key, value] : ranked.candidate->parameters)
-      if (key == name) return value;
-    throw std::logic_error(fmt::format("a candidate without {}", name));
-  };
-  const double blocks = double(size / extent("BM")) * (size / extent("BN"));
-  const double waves = blocks / (double(sms) * ranked.timed->at("blocks_per_sm").get<int>());
-  return waves / std::ceil(waves);
-}
-
 void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Record* tuning) {
   facts.counted("tuning.count", double(ranking.size()));
   facts.text("tuning.model_choice", "counted", ranking.front().candidate->kernel.name);
@@ -652,8 +639,14 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
                                       "worst.tflops"};
   if (tuning == nullptr || std::any_of(ranking.begin(), ranking.end(), [](auto& r) { return r.timed == nullptr; })) {
     for (const std::string& key : keys) facts.not_yet_measured("tuning." + key);
-    for (const char* key : {"best", "pruned.best", "pruned.best.reason", "several.model_choice"})
+    for (const char* key : {"best", "pruned.best", "pruned.best.reason"})
       facts.not_yet_measured(std::string("tuning.") + key);
+    for (const Ranked& r : ranking)
+      for (const char* what : {".tflops", ".registers", ".blocks"}) {
+        std::string key = "tuning.at." + r.candidate->kernel.name + what;
+        std::replace(key.begin(), key.end(), ' ', '_');
+        facts.not_yet_measured(key);
+      }
     return;
   }
   const auto ordered = by_measurement(ranking);
@@ -687,36 +680,13 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
   double top = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, ranking.size()); ++i) top = std::max(top, ranking[i].tflops());
   facts.measured("tuning.model_top10.best.tflops", top, 1);
-  // The same among configurations of which the prediction says that two or more blocks are resident.
-  std::vector<Ranked> several;
-  std::vector<double> several_ceiling, several_with_waves, several_measured;
-  const Rates rates = reference_rates();
-  double alone = 0, alone_best = 0;
   for (const Ranked& r : ranking) {
-    if (r.candidate->warps * 32 >= 2 * r.candidate->kernel.block_threads) {
-      several.push_back(r);
-      several_ceiling.push_back(r.tightest.tflops);
-      several_with_waves.push_back(r.tightest.tflops * busy_share(r, (*tuning)["size"], rates.sms));
-      several_measured.push_back(r.tflops());
-    } else {
-      ++alone;
-      alone_best = std::max(alone_best, r.tflops());
-    }
+    std::string key = "tuning.at." + r.candidate->kernel.name;
+    std::replace(key.begin(), key.end(), ' ', '_');
+    facts.measured(key + ".tflops", r.tflops(), 1);
+    facts.measured(key + ".registers", r.timed->at("registers").get<double>(), 0);
+    facts.measured(key + ".blocks", r.timed->at("blocks_per_sm").get<double>(), 0);
   }
-  facts.measured("tuning.several.rank_correlation", rank_correlation(several_ceiling, several_measured), 2);
-  facts.measured("tuning.several.with_waves.rank_correlation", rank_correlation(several_with_waves, several_measured),
-                 2);
-  facts.text("tuning.several.model_choice", "measured", several.front().candidate->kernel.name);
-  facts.measured("tuning.several.model_choice.tflops", several.front().tflops(), 1);
-  facts.measured("tuning.several.model_choice.rank", rank_in(ordered, several.front().candidate), 0);
-  facts.measured("tuning.alone.count", alone, 0);
-  facts.measured("tuning.alone.best.tflops", alone_best, 1);
-  double first_alone = 0;
-  while (first_alone < double(ranking.size()) &&
-         ranking[std::size_t(first_alone)].candidate->warps * 32 <
-             2 * ranking[std::size_t(first_alone)].candidate->kernel.block_threads)
-    ++first_alone;
-  facts.measured("tuning.alone.at_the_top", first_alone, 0);
   double pruned = 0, by_bound = 0, timed = 0;
   std::string name = "none timed", reason = "none timed";
   for (const Record& t : tuning->at("candidates")) {
@@ -732,14 +702,15 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
   facts.text("tuning.pruned.best.reason", "measured", reason);
 }
 
-/// For plots: parameters, ceiling and measurement of every candidate that is left, the fastest first.
+/// For plots: parameters, ceiling, measurement and resident warps of every candidate that is left, the fastest first.
 void emit_landscape(const std::vector<Ranked>& ranking, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "landscape.tsv");
   for (const Ranked& r : by_measurement(ranking)) {
     out << r.candidate->kernel.name;
     for (const auto& [key, value] : r.candidate->parameters) out << '\t' << value;
+    const int blocks = r.timed == nullptr ? 0 : r.timed->at("blocks_per_sm").get<int>();
     out << fmt::format("\t{:.3f}\t{:.3f}\t{}\n", r.tightest.tflops, r.tflops(),
-                       r.timed == nullptr ? 0 : r.timed->at("blocks_per_sm").get<int>());
+                       blocks * r.candidate->kernel.block_threads / 32);
   }
 }
 
