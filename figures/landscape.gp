@@ -4,7 +4,8 @@ set output out
 set datafile separator "\t"  # names contain a space
 set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror
-set yrange [20:44]
+stats data using 8 nooutput
+set yrange [5*floor(STATS_min/5):STATS_max > 0 ? STATS_max*1.04 : 1]  # without any measurement all are 0
 set logscale x 2
 unset key
 set multiplot layout 1,5 margins 0.08,0.99,0.2,0.97 spacing 0.02
