@@ -51,7 +51,7 @@ struct Region {
   std::size_t element = 4;
   std::size_t first = 0, rows = 0, cols = 0, ld = 0;  // declared matrix; rows == 0: all of it
   std::unique_ptr<Cell[]> cells;                      // one per element, made by the first traced launch
-  std::unique_ptr<std::byte, void (*)(void*)> storage{nullptr, nullptr};
+  std::shared_ptr<std::byte> storage;
 };
 struct Regions {
   std::mutex mutex;

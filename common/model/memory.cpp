@@ -1,6 +1,7 @@
 // Every load and store of a traced kernel arrives here: whose memory it is, whether it may be touched, and whether
 // another thread touched it without a barrier in between.
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -305,18 +306,33 @@ Region& find_region(const void* memory) {
   return it->second;
 }
 
+// Large memory is reserved only: a page costs nothing until it is touched, and small pages keep what one touch costs
+// small. So a matrix may have leading dimensions that no computer's memory would hold.
+std::shared_ptr<std::byte> reserve(std::size_t bytes) {
+  constexpr std::size_t large = 64 << 20;
+  if (bytes < large) {
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(256, bytes));
+    if (memory == nullptr) throw std::bad_alloc();
+    return {memory, [](std::byte* p) { std::free(p); }};
+  }
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  madvise(memory, bytes, MADV_NOHUGEPAGE);
+  return {static_cast<std::byte*>(memory), [bytes](std::byte* p) { munmap(p, bytes); }};
+}
+
 }  // namespace
 
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name) {
   const std::size_t rounded = (bytes + 255) / 256 * 256;
-  auto* raw = static_cast<std::byte*>(std::aligned_alloc(256, rounded + 2 * guard_bytes));
-  if (raw == nullptr) throw std::bad_alloc();
+  const std::shared_ptr<std::byte> storage = reserve(rounded + 2 * guard_bytes);
+  std::byte* const raw = storage.get();
   Region region;
   region.name = name;
   region.begin = reinterpret_cast<Address>(raw + guard_bytes);
   region.end = region.begin + bytes;
   region.element = element;
-  region.storage = {raw, [](void* p) { std::free(p); }};
+  region.storage = storage;
   const std::scoped_lock lock(internal::regions().mutex);
   internal::regions().by_begin.emplace(region.begin, std::move(region));
   return raw + guard_bytes;
