@@ -96,6 +96,9 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options 
 
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
 const simt::Site& site(const simt::Counts& counts, const std::string& tag);
+
+/// Whether the source tags the site's line `//@ tag`.
+bool has_tag(const simt::Site& site, const std::string& tag);
 #endif
 
 }  // namespace tile
