@@ -266,13 +266,6 @@ __global__ void one_branch_or_the_other(const float* in, float* out) {
   out[threadIdx.x] = value + in[2];
 }
 
-__global__ void copies_a_block(float* out, const float* in) { memcpy(out, in, 64); }
-
-struct Eight {
-  float values[8];
-};
-__global__ void copies_a_struct(Eight* out, const Eight* in) { *out = *in; }
-
 }  // namespace
 
 TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::test_suite("model")) {
@@ -285,17 +278,6 @@ TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::
   const auto branching =
       traced([&] { tile::launch(one_branch_or_the_other, dim3(1), dim3(32), 0, in.device(), out.device()); });
   for (const auto& site : branching.sites) CHECK_FALSE(site.estimated);
-}
-
-TEST_CASE("block copies are refused, not miscounted" * doctest::test_suite("model")) {
-  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
-  CHECK(contains(mistake([&] { tile::launch(copies_a_block, dim3(1), dim3(1), 0, out.device(), in.device()); }),
-                 "moves 64 bytes at once"));
-  CHECK(contains(mistake([&] {
-                   tile::launch(copies_a_struct, dim3(1), dim3(1), 0, reinterpret_cast<Eight*>(out.device()),
-                                reinterpret_cast<Eight*>(in.device()));
-                 }),
-                 "moves 32 bytes at once"));
 }
 
 TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_suite("model")) {
@@ -321,6 +303,19 @@ __global__ void race_in_shared(float* out) {
 __global__ void race_in_global(float* out) { out[0] = float(threadIdx.x); }
 __global__ void race_between_blocks(float* out) {
   if (threadIdx.x == 0) out[0] = float(blockIdx.x);
+}
+// All threads read an element, then the last of them writes it: a race with each of the others, not with itself.
+__global__ void last_reader_writes_shared(float* out) {
+  __shared__ float words[2];
+  if (threadIdx.x == 0) words[1] = 1;
+  __syncthreads();  // the others read what thread 0 wrote
+  out[threadIdx.x] = words[1];
+  if (threadIdx.x == blockDim.x - 1) words[1] = 2;
+}
+__global__ void last_reader_writes_global(float* inout) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const float value = inout[0];
+  if (thread == gridDim.x * blockDim.x - 1) inout[0] = value + 1;
 }
 __global__ void in_place_after_barrier(float* data) {
   const float value = data[31 - threadIdx.x];
@@ -381,6 +376,31 @@ TEST_CASE("races are found, and name both lines" * doctest::test_suite("model"))
                  "race: race_between_blocks"));
 }
 
+TEST_CASE("a race is between two threads" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  setenv("SIMT_THREADS", "1", 1);  // blocks one after the other: the writer is the last reader
+  for (const unsigned threads : {32u, 64u}) {
+    const std::string found =
+        mistake([&] { tile::launch(last_reader_writes_shared, dim3(1), dim3(threads), 0, out.device()); });
+    const std::string writer = "thread (" + std::to_string(threads - 1) + ",0,0)";
+    CHECK(contains(found, writer + " writes words[1]"));
+    CHECK(contains(found, ", which thread ("));
+    CHECK_FALSE(contains(found, "which " + writer));
+  }
+  const std::string blocks =
+      mistake([&] { tile::launch(last_reader_writes_global, dim3(2), dim3(1), 0, out.device()); });
+  CHECK(contains(blocks, "block (1,0,0), thread (0,0,0) writes out[0]"));
+  CHECK(contains(blocks, "which thread (0,0,0) of block number 0 read"));
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a mistake that comes back is told once" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  const std::string found = mistake([&] { tile::launch(race_in_global, dim3(64), dim3(64), 0, out.device()); });
+  CHECK(contains(found, "race: race_in_global"));
+  CHECK_FALSE(contains(found, "\n"));
+}
+
 TEST_CASE("a barrier orders accesses" * doctest::test_suite("model")) {
   auto data = tile::array<float>("data", 32);
   CHECK(mistake([&] { tile::launch(in_place_after_barrier, dim3(1), dim3(32), 0, data.device()); }) == "");
@@ -408,6 +428,24 @@ TEST_CASE("accesses out of bounds" * doctest::test_suite("model")) {
                  "out of bounds"));
 }
 
+TEST_CASE("a run that is not traced stays in its memory as well" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  CHECK_THROWS_WITH_AS(tile::launch(past_the_end, dim3(1), dim3(32), 0, out.device(), 1 << 30),
+                       doctest::Contains("out of bounds: past_the_end"), simt::Error);
+  CHECK_THROWS_WITH_AS(tile::launch(past_the_shared_end, dim3(1), dim3(32), 0, out.device()),
+                       doctest::Contains("out of bounds: past_the_shared_end"), simt::Error);
+  CHECK_THROWS_WITH_AS(
+      tile::launch(misaligned, dim3(1), dim3(8), 0, out.device(), reinterpret_cast<float4*>(out.device())),
+      doctest::Contains("misaligned: misaligned"), simt::Error);
+}
+
+TEST_CASE("pages that nobody touches cost nothing" * doctest::test_suite("model")) {
+  auto* huge = static_cast<float*>(simt::allocate(std::size_t(64) << 30, sizeof(float), "huge"));
+  tile::launch(past_the_end, dim3(1), dim3(32), 0, huge, 2000000000);
+  CHECK(huge[2000000031] == 1);
+  simt::release(huge);
+}
+
 TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doctest::test_suite("model")) {
   auto in = tile::array<float>("in", 256), out = tile::array<float>("out", 256);
   CHECK(contains(mistake([&] {
@@ -416,7 +454,8 @@ TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doct
                  "misaligned: misaligned, model_test.cu:"));
   CHECK(contains(mistake([&] { tile::launch(uninitialised, dim3(1), dim3(32), 0, out.device()); }),
                  "uninitialised: uninitialised"));
-  CHECK(contains(mistake([&] { tile::launch(writes_a_global_variable, dim3(1), dim3(1), 0); }), "out of bounds"));
+  CHECK(contains(mistake([&] { tile::launch(writes_a_global_variable, dim3(1), dim3(1), 0); }),
+                 "writes writable_global, a variable of the program"));
   CHECK(writable_global == 1);
 }
 

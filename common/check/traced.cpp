@@ -1,7 +1,5 @@
 #include "common/check/traced.hpp"
 
-#include <fmt/format.h>
-
 #include <stdexcept>
 
 namespace tile {
@@ -25,8 +23,8 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options)
   const simt::Counts counts = checked_run(launcher, c, options);
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
-      throw std::runtime_error(
-          fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
+      throw std::runtime_error("line " + std::to_string(s.line) +
+                               ": lanes of a warp diverge within a loop; its counts would be a guess");
   return counts;
 }
 

@@ -77,6 +77,9 @@ const char* this_chapter_file();
 #if TILE_ON_MODEL
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
 const simt::Site& site(const simt::Counts& counts, const std::string& tag);
+
+/// Whether the source tags the site's line `//@ tag`.
+bool has_tag(const simt::Site& site, const std::string& tag);
 #endif
 
 }  // namespace tile

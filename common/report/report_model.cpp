@@ -743,11 +743,15 @@ void merge(const Options& options) {
 
 }  // namespace
 
+bool has_tag(const simt::Site& site, const std::string& tag) {
+  const auto it = tags().find(site.line);
+  return it != tags().end() && it->second == tag;
+}
+
 const simt::Site& site(const simt::Counts& counts, const std::string& tag) {
   const simt::Site* found = nullptr;
   for (const simt::Site& s : counts.sites) {
-    const auto it = tags().find(s.line);
-    if (it == tags().end() || it->second != tag) continue;
+    if (!has_tag(s, tag)) continue;
     if (found != nullptr) throw std::out_of_range("more than one access site is tagged " + tag);
     found = &s;
   }
