@@ -143,7 +143,8 @@ TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
                           launch_shared,
                           reinterpret_cast<const void*>(sgemm_shared<false>),
                           Config::NUM_THREADS,
-                          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles}}},
+                          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles},
+                          Config::SMEM_BYTES}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
@@ -227,9 +228,5 @@ TEST_CASE("global loads fall by the width of the tile" * doctest::test_suite("mo
 TEST_CASE("two barriers a tile" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_shared, {64, 64, 96});
   CHECK(counts.barriers == 4u * (96 / Config::BK) * 2);
-}
-
-TEST_CASE("shared memory is what the configuration says" * doctest::test_suite("model")) {
-  CHECK(tile::count(launch_shared, {32, 32, 32}).static_shared_bytes == std::size_t(Config::SMEM_BYTES));
 }
 #endif

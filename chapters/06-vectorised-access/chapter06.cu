@@ -245,7 +245,8 @@ tile::Kernel kernel(const char* name) {
           launch_vectorised<COPY, WIDE_READS>,
           reinterpret_cast<const void*>(sgemm_vectorised<COPY, WIDE_READS>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s}};
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          (Config::BM + Config::BN) * Config::BK * sizeof(float)};
 }
 
 }  // namespace

@@ -298,7 +298,7 @@ constexpr std::array<Shape, VALID> SHAPES = [] {
 tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
   const std::string name = std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
                            std::to_string(s.TM) + "x" + std::to_string(s.TN);
-  return {{name, launch, address, s.threads(), {s.BM, s.BN, s.BK, tile::Takes::float4s}},
+  return {{name, launch, address, s.threads(), {s.BM, s.BN, s.BK, tile::Takes::float4s}, std::size_t(s.shared_bytes())},
           {{"BM", s.BM}, {"BN", s.BN}, {"BK", s.BK}, {"TM", s.TM}, {"TN", s.TN}},
           p.registers,
           p.warps,
@@ -338,7 +338,8 @@ std::vector<tile::Kernel> kernels() {
                           launch_tuned<Default>,
                           reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
                           Default::NUM_THREADS,
-                          {Default::BM, Default::BN, Default::BK, tile::Takes::float4s}};
+                          {Default::BM, Default::BN, Default::BK, tile::Takes::float4s},
+                          std::size_t(Default::shape.shared_bytes())};
   return {chapter06s, tuned};
 }
 

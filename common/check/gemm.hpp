@@ -47,7 +47,7 @@ struct Kernel {
   const void* address;  ///< the instantiated __global__ function; the fast one where there are two
   int block_threads;
   Tile tile;
-  std::size_t dynamic_shared = 0;
+  std::size_t static_shared = 0, dynamic_shared = 0;  ///< bytes of shared memory a block
 };
 
 enum class Fill {

@@ -13,7 +13,7 @@ std::vector<Case> beyond_the_fast_kernel(const Tile& tile) {
   std::vector<Case> cases;
   const Case whole = whole_tiles(tile).front();
   for (int Case::*const extent : {&Case::M, &Case::N, &Case::K})
-    for (const int change : {-4, 4}) {  // leading dimensions stay multiples of 4
+    for (const int change : {-4, 4, whole.*extent / 2}) {  // leading dimensions stay multiples of 4
       cases.push_back(whole);
       cases.back().*extent += change;
     }
@@ -46,6 +46,7 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       const simt::Counts run = traced_run(kernel.launch, c);
       CHECK(run.function == kernel.address);
       CHECK(run.block.x * run.block.y * run.block.z == unsigned(kernel.block_threads));
+      CHECK(run.static_shared_bytes == kernel.static_shared);
       CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
     for (const Case& c : beyond_the_fast_kernel(kernel.tile)) {
