@@ -1,8 +1,10 @@
 // Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -160,6 +162,23 @@ TEST_CASE("all measured accesses that hit L1 cost what the hardware counted" * d
     CHECK(site.tag_passes == nearest(row.fields[3]));
     if (row.fields[1] == "ld") CHECK(site.l1_wavefronts == nearest(row.fields[4]));  // stores: a lower bound
     if (row.fields[1] == "st") CHECK(site.l1_wavefronts <= nearest(row.fields[4]));
+  }
+}
+
+TEST_CASE("the tag bank of a line depends on each bit as measured" * doctest::test_suite("model")) {
+  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data/h200-l1-tag-bank-bits.csv");
+  REQUIRE(in);
+  std::map<int, std::vector<int>> passes;  // bit -> by low_bank
+  for (std::string line; std::getline(in, line);) {
+    int bit = 0, low_bank = 0, count = 0;
+    if (std::sscanf(line.c_str(), "%d,%d,%d", &bit, &low_bank, &count) == 3) passes[bit].push_back(count);
+  }
+  REQUIRE(passes.size() == 13);
+  for (const auto& [bit, by_low_bank] : passes) {
+    REQUIRE(by_low_bank.size() == 4);
+    CAPTURE(bit);
+    const auto most = std::max_element(by_low_bank.begin(), by_low_bank.end());
+    CHECK(simt::tag_bank(1ull << bit) == most - by_low_bank.begin());
   }
 }
 
