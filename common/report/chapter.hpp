@@ -95,7 +95,7 @@ void require_clean(Launcher launcher, const Case& c);
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options = {});
 
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
-const simt::Site& site(const simt::Counts& counts, const std::string& tag);
+const simt::Site& site(const simt::Counts& counts, std::string_view tag);
 #endif
 
 }  // namespace tile

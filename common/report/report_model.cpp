@@ -765,15 +765,15 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options)
   return counts;
 }
 
-const simt::Site& site(const simt::Counts& counts, const std::string& tag) {
+const simt::Site& site(const simt::Counts& counts, std::string_view tag) {
   const simt::Site* found = nullptr;
   for (const simt::Site& s : counts.sites) {
     const auto it = tags().find(s.line);
     if (it == tags().end() || it->second != tag) continue;
-    if (found != nullptr) throw std::out_of_range("more than one access site is tagged " + tag);
+    if (found != nullptr) throw std::out_of_range(fmt::format("more than one access site is tagged {}", tag));
     found = &s;
   }
-  if (found == nullptr) throw std::out_of_range("no access site is tagged " + tag);
+  if (found == nullptr) throw std::out_of_range(fmt::format("no access site is tagged {}", tag));
   return *found;
 }
 
