@@ -5,9 +5,9 @@
 # launch decides, becomes a pointer to the model's block of dynamic shared memory.
 #
 # Usage: cmake -DSOURCE=chapter.cu -DOUTPUT=chapter.cpp -P model-sources.cmake
-file(READ ${SOURCE} text)
+file(READ "${SOURCE}" text)
 string(REGEX REPLACE "(extern[ \t]+__shared__[^;]*)__align__[ \t]*\\([^)]*\\)" "\\1" text "${text}")
 string(REGEX REPLACE
   "extern[ \t]+__shared__[ \t]+([^;]*[^A-Za-z0-9_;])([A-Za-z_][A-Za-z0-9_]*)[ \t]*\\[[ \t]*\\][ \t]*;"
   "auto* const \\2 = static_cast<\\1*>(simt::device::dynamic_shared(\"\\2\"));" text "${text}")
-file(WRITE ${OUTPUT} "#line 1 \"${SOURCE}\"\n${text}")
+file(WRITE "${OUTPUT}" "#line 1 \"${SOURCE}\"\n${text}")
