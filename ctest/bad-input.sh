@@ -45,6 +45,9 @@ echo '{"schema": 1' >"$scratch/measured/nvidia-h200.json"
 refuse 1 "not a valid record" "$scratch/program" --on model
 [ -s "$scratch/out" ] && grep -q Measured "$scratch/out" && { echo "tables were printed from a broken record"; wrong=$((wrong + 1)); }
 
+mkdir "$scratch/a;b"
+cp tile "$scratch/a;b"
+refuse 1 "move the repository" "$scratch/a;b/tile" read
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "cannot read" ./tile count /nonexistent.cu

@@ -41,6 +41,9 @@ set -e
 source=$(realpath \"$1\") output=$(realpath \"$2\")
 parts=$(mktemp -d)
 trap 'rm -rf \"$parts\"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 \"${CMAKE_COMMAND}\" -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P \"${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake\"
 case $3 in
   chapter) main=\"$<TARGET_OBJECTS:tile_main>\" ;;
