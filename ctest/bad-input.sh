@@ -52,6 +52,11 @@ refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "cannot read" ./tile count /nonexistent.cu
 
+# Tests put their files where no other user's stand in the way, and take them away again.
+mkdir "$scratch/tmp"
+TMPDIR="$scratch/tmp" "$bin/harness_test" --on model --test "broken records are refused with advice" >"$scratch/out" || wrong=$((wrong + 1))
+[ -z "$(ls "$scratch/tmp")" ] || { echo "a test leaves behind: $(ls "$scratch/tmp")"; wrong=$((wrong + 1)); }
+
 # A pandoc that is too old, and one that is missing.
 printf '#!/bin/sh\necho pandoc 2.9\n' >"$scratch/pandoc"
 chmod +x "$scratch/pandoc"

@@ -814,10 +814,7 @@ int run_chapter(const Options& options) {
 
   std::vector<Record> records = load_records(chapter_directory());
   const std::size_t recorded = records.size();
-  if (!options.record.empty()) {
-    records.push_back(load_record(options.record));
-    std::filesystem::remove(options.record);
-  }
+  if (!options.record.empty()) records.push_back(load_record(options.record));
 
   const std::vector<Record> tunings = load_tunings();
   const Record* const tuned = tunings.empty() ? nullptr : &tunings.front();
