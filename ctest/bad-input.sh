@@ -45,9 +45,17 @@ echo '{"schema": 1' >"$scratch/measured/nvidia-h200.json"
 refuse 1 "not a valid record" "$scratch/program" --on model
 [ -s "$scratch/out" ] && grep -q Measured "$scratch/out" && { echo "tables were printed from a broken record"; wrong=$((wrong + 1)); }
 
+mkdir "$scratch/a;b"
+cp tile "$scratch/a;b"
+refuse 1 "move the repository" "$scratch/a;b/tile" read
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "cannot read" ./tile count /nonexistent.cu
+
+# Tests put their files where no other user's stand in the way, and take them away again.
+mkdir "$scratch/tmp"
+TMPDIR="$scratch/tmp" "$bin/harness_test" --on model --test "broken records are refused with advice" >"$scratch/out" || wrong=$((wrong + 1))
+[ -z "$(ls "$scratch/tmp")" ] || { echo "a test leaves behind: $(ls "$scratch/tmp")"; wrong=$((wrong + 1)); }
 
 # A pandoc that is too old, and one that is missing.
 printf '#!/bin/sh\necho pandoc 2.9\n' >"$scratch/pandoc"

@@ -137,6 +137,14 @@ void save_screenshot(Browser& browser, const fs::path& file) {
     throw std::runtime_error("cannot write " + file.string());
 }
 
+// The URL of a file, for a browser that takes '#', '?' and '%' in one as its own.
+std::string file_url(const fs::path& file) {
+  std::string url = "file://";
+  for (const char c : file.string())
+    url += c == '#' || c == '?' || c == '%' ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+  return url;
+}
+
 // Elements whose text ends outside the page without a scroller around them.
 const char* const overflow_script = R"((() => {
   const width = document.documentElement.clientWidth;
@@ -195,14 +203,13 @@ int main(int argc, char** argv) {
     std::vector<std::pair<std::string, std::string>> links;
     if (!screenshots.empty()) fs::create_directories(screenshots);
     for (const std::string& page : pages) {
-      const std::string url = "file://" + (book / page).string();
       for (const int width : {400, 1000, 1400}) {
         for (const char* scheme : {"light", "dark"}) {
           browser.call("Emulation.setDeviceMetricsOverride",
                        {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
           browser.call("Emulation.setEmulatedMedia",
                        {{"features", json::array({{{"name", "prefers-color-scheme"}, {"value", scheme}}})}});
-          browser.open(url);
+          browser.open(file_url(book / page));
           for (const auto& family : browser.evaluate(fonts_script)) complain(page, "font not loaded: " + family.dump());
           if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
             complain(page, fmt::format("{} px: {}", width, overflow));
@@ -212,6 +219,7 @@ int main(int argc, char** argv) {
           for (const std::string& complaint : browser.take_complaints()) complain(page, complaint);
         }
       }
+      const std::string url = browser.evaluate("location.href");
       for (const auto& id : browser.evaluate(ids_script))
         if (!ids[url].insert(id).second) complain(page, "id used twice: " + id.dump());
       for (const auto& link : browser.evaluate(links_script)) links.emplace_back(page, link);

@@ -1,10 +1,15 @@
 // Tests of what chapters are checked with: comparisons that NaN cannot pass, guard bands, records, ceilings.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include "common/measure/ceilings.hpp"
 #include "common/measure/record.hpp"
+#include "common/measure/whole_file.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
 
@@ -36,8 +41,27 @@ void faulty(const tile::Gemm& g) {
 
 const tile::Case plain{20, 30, 40, 1, 0, 2};
 
+/// A directory of this process's own, gone when the process ends.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() : path_((std::filesystem::temp_directory_path() / "tile-harness-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a directory like " + path_);
+  }
+  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return std::filesystem::path(path_) / name; }
+
+ private:
+  std::string path_;
+};
+
+std::filesystem::path scratch(const std::string& name) {
+  static const ScratchDirectory directory;
+  return directory / name;
+}
+
 std::filesystem::path scratch(const std::string& name, const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / ("tile-harness-" + name);
+  const auto file = scratch(name);
   std::ofstream(file) << text;
   return file;
 }
@@ -94,6 +118,34 @@ TEST_CASE("broken records are refused with advice" * doctest::test_suite("model"
   }
   CHECK_THROWS_AS(tile::load_record("/nonexistent.json"), tile::RecordError);
   CHECK_THROWS_AS(tile::save_record("/proc/nowhere/record.json", tile::Record::object()), tile::RecordError);
+}
+
+TEST_CASE("a signal amid a write leaves a whole file and no other" * doctest::test_suite("model")) {
+  const auto file = scratch("saved") / "record.json";
+  std::filesystem::create_directory(file.parent_path());
+  const std::string text(100'000, '-');  // writing it takes a while
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    for (int delay = 0; delay < 40; ++delay) {
+      std::filesystem::remove(file);
+      const auto handler = std::signal(signal, SIG_DFL);  // doctest has its own
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(10);
+        for (;;) tile::write_whole(file, text);
+      }
+      std::signal(signal, handler);
+      for (int waited = 0; waited < 10000 && !std::filesystem::exists(file); ++waited) usleep(1000);
+      usleep(37 * delay);
+      kill(child, signal);
+      int status = 0;
+      waitpid(child, &status, 0);
+      REQUIRE(WIFSIGNALED(status));
+      CHECK(WTERMSIG(status) == signal);
+      const std::filesystem::directory_iterator left(file.parent_path());
+      CHECK(std::distance(begin(left), end(left)) == 1);
+      CHECK(std::filesystem::file_size(file) == text.size());
+    }
+  }
 }
 
 TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {

@@ -37,24 +37,27 @@ function(tile_generate_model_cc)
   file(MAKE_DIRECTORY ${precompiled}/common/report)
   add_custom_command(OUTPUT ${header}
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${TILE_MODEL_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
-      -MT ${header} -x c++-header ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp -o ${header}
+      -MQ ${header} -x c++-header ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp -o ${header}
     DEPENDS ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp DEPFILE ${header}.d VERBATIM)
   add_custom_target(precompiled_header ALL DEPENDS ${header})
   list(JOIN TILE_MODEL_FLAGS " " flags)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
-  set(libraries "$<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>")
+  set(libraries "\"$<TARGET_FILE:tile_on_model>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/model-cc CONTENT "#!/bin/sh
 # Compiles SOURCE.cu for the SIMT model. Usage: model-cc SOURCE.cu OUTPUT MAIN, where MAIN is chapter or count.
 set -e
 source=$(realpath \"$1\") output=$(realpath \"$2\")
 parts=$(mktemp -d)
 trap 'rm -rf \"$parts\"' EXIT
-'${CMAKE_COMMAND}' -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P '${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake'
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+\"${CMAKE_COMMAND}\" -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P \"${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake\"
 case $3 in
-  chapter) main='$<TARGET_OBJECTS:tile_main>' ;;
-  count) main='$<TARGET_OBJECTS:tile_count_main>' ;;
+  chapter) main=\"$<TARGET_OBJECTS:tile_main>\" ;;
+  count) main=\"$<TARGET_OBJECTS:tile_count_main>\" ;;
 esac
-'${CMAKE_CXX_COMPILER}' -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} -I'${precompiled}' -I'${PROJECT_SOURCE_DIR}' -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
-'${CMAKE_CXX_COMPILER}' \"$parts/program.o\" $main ${link_flags} ${libraries} $<TARGET_FILE:Boost::context> -lfmt -ldw -lelf -lpthread -o \"$output\"
+\"${CMAKE_CXX_COMPILER}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} -I\"${precompiled}\" -I\"${PROJECT_SOURCE_DIR}\" -I\"$(dirname \"$source\")\" -c \"$parts/program.cpp\" -o \"$parts/program.o\"
+\"${CMAKE_CXX_COMPILER}\" \"$parts/program.o\" \"$main\" ${link_flags} ${libraries} \"$<TARGET_FILE:Boost::context>\" -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()

@@ -451,7 +451,6 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
   }
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
-  write_text(out.string() + ".rates", "");
 }
 
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {

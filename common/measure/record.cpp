@@ -8,6 +8,8 @@
 #include <regex>
 #include <sstream>
 
+#include "common/measure/whole_file.hpp"
+
 namespace tile {
 namespace {
 
@@ -143,16 +145,10 @@ Record load_record(const std::filesystem::path& file) {
 }
 
 void save_record(const std::filesystem::path& file, const Record& record) {
-  const std::filesystem::path part = file.string() + ".part";
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
-  std::ofstream out(part);
-  out << record.dump(2) << '\n';
-  out.close();
-  if (!out || (std::filesystem::rename(part, file, error), error)) {
-    std::filesystem::remove(part, error);
+  if (!write_whole(file, record.dump(2) + '\n'))
     throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
-  }
 }
 
 std::vector<Record> load_records(const std::filesystem::path& chapter_directory) {

@@ -95,10 +95,10 @@ void require_clean(Launcher launcher, const Case& c);
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options = {});
 
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
-const simt::Site& site(const simt::Counts& counts, const std::string& tag);
+const simt::Site& site(const simt::Counts& counts, std::string_view tag);
 
 /// Whether the source tags the site's line `//@ tag`.
-bool has_tag(const simt::Site& site, const std::string& tag);
+bool has_tag(const simt::Site& site, std::string_view tag);
 #endif
 
 }  // namespace tile

@@ -1,5 +1,6 @@
 // A chapter on a GPU: times its kernels; the tables are the model program's work.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,16 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   }
   record["clocks_after"] = clocks_now();
   return record;
+}
+
+// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with that
+// program it is gone.
+std::string in_memory(const Record& record) {
+  const int file = memfd_create("record", 0);
+  const std::string text = record.dump();
+  if (file < 0 || write(file, text.data(), text.size()) != ssize_t(text.size()))
+    throw std::runtime_error("cannot hand the measured times to the model program: no memory for them");
+  return fmt::format("/dev/fd/{}", file);
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -151,14 +162,11 @@ int run_chapter(const Options& options) {
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.
-  const auto temporary =
-      std::filesystem::temp_directory_path() / fmt::format("chapter{:02}-{}.json", chapter.number, getpid());
   if (!options.check_records && options.emit.empty() && !options.merges()) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
-    save_record(temporary, measure(chosen_kernels(options), {c}, true));
-    std::vector<std::string> arguments{"--record", temporary.string()};
+    std::vector<std::string> arguments{"--record", in_memory(measure(chosen_kernels(options), {c}, true))};
     if (!options.kernel.empty()) arguments.insert(arguments.end(), {"--kernel", options.kernel});
     if (options.lines) arguments.push_back("--lines");
     become(sibling_model_program(), arguments);

@@ -765,19 +765,19 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options)
   return counts;
 }
 
-bool has_tag(const simt::Site& site, const std::string& tag) {
+bool has_tag(const simt::Site& site, std::string_view tag) {
   const auto it = tags().find(site.line);
   return it != tags().end() && it->second == tag;
 }
 
-const simt::Site& site(const simt::Counts& counts, const std::string& tag) {
+const simt::Site& site(const simt::Counts& counts, std::string_view tag) {
   const simt::Site* found = nullptr;
   for (const simt::Site& s : counts.sites) {
     if (!has_tag(s, tag)) continue;
-    if (found != nullptr) throw std::out_of_range("more than one access site is tagged " + tag);
+    if (found != nullptr) throw std::out_of_range(fmt::format("more than one access site is tagged {}", tag));
     found = &s;
   }
-  if (found == nullptr) throw std::out_of_range("no access site is tagged " + tag);
+  if (found == nullptr) throw std::out_of_range(fmt::format("no access site is tagged {}", tag));
   return *found;
 }
 
@@ -818,10 +818,7 @@ int run_chapter(const Options& options) {
 
   std::vector<Record> records = load_records(chapter_directory());
   const std::size_t recorded = records.size();
-  if (!options.record.empty()) {
-    records.push_back(load_record(options.record));
-    std::filesystem::remove(options.record);
-  }
+  if (!options.record.empty()) records.push_back(load_record(options.record));
 
   const std::vector<Record> tunings = load_tunings();
   const Record* const tuned = tunings.empty() ? nullptr : &tunings.front();

@@ -76,7 +76,7 @@ const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {
   if (!tuning) tuning = load_tuning();
   if (tuning)
     for (const Candidate& candidate : candidates)
-      if (candidate.kernel.name == (*tuning)["chosen"]) return candidate;
+      if (candidate.kernel.name == (*tuning)["chosen"].get<std::string>()) return candidate;
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.pruned.empty() != b.pruned.empty() ? !a.pruned.empty() : a.bound < b.bound;
   };
