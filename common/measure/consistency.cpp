@@ -129,6 +129,11 @@ void check_machine_code(Findings& findings, const Record& kernel) {
     findings.within(fmt::format("{}.reuse", group), kernel.at(group).at("reuse"), 0, 3 * sum,
                     "an instruction has at most three operands to reuse");
   }
+  double local = 0;
+  for (const auto& [opcode, count] : whole.items())
+    if (opcode.starts_with("LDL") || opcode.starts_with("STL")) local += count.get<double>();
+  if (const double spills = kernel.at("spill_bytes"); (spills > 0) != (local > 0))
+    findings.add(fmt::format("spill_bytes is {}, but the instructions on local memory are {}", spills, local));
   for (const auto& [opcode, count] : loop.items())
     findings.within("sass_loop." + opcode, count, 0, whole.value(opcode, 0.0), "the whole function has no more");
   findings.within("sass_loop.FFMA", loop.value("FFMA", 0.0), whole.value("FFMA", 0.0) / 2, whole.value("FFMA", 0.0),
@@ -177,8 +182,11 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
   const std::string hits = "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct";
   findings.within(hits, value(hits), 0, 100, "a percentage");
   // Instructions over (schedulers x issue rate x time) is the clock, which boost cannot exceed.
-  const double seconds = value("gpu__time_duration.sum") * 1e-9;
-  const double fastest = gpu.clock_ghz * 1e9 * 4 * gpu.sms * (issued + rounding) * seconds;
+  const double nanoseconds = value("gpu__time_duration.sum");
+  if (const Record* run = find_run(record, kernel.at("name"), int(size)))
+    findings.within("gpu__time_duration.sum", nanoseconds, 0.8e6 * run->at("median_ms").get<double>(),
+                    1.2e6 * run->at("median_ms").get<double>(), "a fifth less or more than median_ms");
+  const double fastest = gpu.clock_ghz * 1e9 * 4 * gpu.sms * (issued + rounding) * nanoseconds * 1e-9;
   findings.within(all, value(all), 0, fastest, "more cannot be issued in gpu__time_duration.sum at that rate");
 }
 

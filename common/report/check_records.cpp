@@ -126,18 +126,22 @@ Lines wrong_with(const std::filesystem::path& file, const Record& record, const 
   return lines;
 }
 
+// A file as one would name it here.
+std::string shown(const std::filesystem::path& file) {
+  const std::string near = std::filesystem::proximate(file).string();
+  return near.starts_with("..") ? file.string() : near;
+}
+
 int report(const std::filesystem::path& file, const Lines& wrong) {
   for (const std::string& line : wrong)
-    fmt::print(stderr, "chapter{:02}: {}: {}\n", this_chapter().number, std::filesystem::proximate(file).string(),
-               line);
+    fmt::print(stderr, "chapter{:02}: {}: {}\n", this_chapter().number, shown(file), line);
   return int(wrong.size());
 }
 
 void tell_of_other_nvcc(const std::filesystem::path& file, const Record& record) {
   if (const std::string nvcc = TILE_NVCC_VERSION; !nvcc.empty() && record.at("cuda") != nvcc)
     fmt::print("chapter{:02}: {} was made with nvcc {}, this program with {}: the machine code may differ\n",
-               this_chapter().number, std::filesystem::proximate(file).string(), record.at("cuda").get<std::string>(),
-               nvcc);
+               this_chapter().number, shown(file), record.at("cuda").get<std::string>(), nvcc);
 }
 
 }  // namespace
