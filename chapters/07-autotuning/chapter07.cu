@@ -331,13 +331,9 @@ const std::vector<tile::Candidate>& candidates() {
 }
 // [/snippet compile]
 
-std::vector<tile::Kernel> kernels() {
-  tile::Kernel tuned = tile::tuned_choice(candidates()).kernel;
-  tuned.name = "tuned";
-  return {{"default", launch_tuned<Default>, reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
-           Default::NUM_THREADS},
-          tuned};
-}
+const std::vector<tile::Kernel> kernels{
+    {"default", launch_tuned<Default>, reinterpret_cast<const void*>(sgemm_tuned<Default, true>), Default::NUM_THREADS},
+    tile::tuned_kernel()};
 
 const tile::Case counted{256, 256, 256};
 
@@ -384,11 +380,11 @@ void predict(tile::Facts& facts) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels(), .counted = counted,
+TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
              .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates())
 
 const tile::Launcher launch_default = launch_tuned<Default>;
-const tile::Launcher launch_chosen = tile::tuned_choice(candidates()).kernel.launch;
+const tile::Launcher launch_chosen = tile::launch_tuned_kernel;
 
 // Shapes that consist of whole tiles of every configuration, not square: the kernels with float4.
 const std::vector<tile::Case> whole_tiles{{256, 512, 32, 1, 0, 0, tile::Fill::integers},

@@ -24,7 +24,7 @@ constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / 
 struct Kernel {
   std::string name;  ///< as keys and tables call it
   Launcher launch;
-  const void* address;  ///< the instantiated __global__ function
+  const void* address;  ///< the instantiated __global__ function; null for tuned_kernel()
   int block_threads;
   std::size_t dynamic_shared = 0;
 };
@@ -40,8 +40,17 @@ struct Candidate {
 };
 
 /// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
-/// highest bound that is not pruned. Throws RecordError for a damaged record of a tuning, or one of other code.
+/// highest bound that is not pruned. A tuning of other code (another fingerprint) does not count: a line on stderr says so,
+/// once. Throws RecordError for a damaged record of a tuning.
 const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
+
+/// The kernel called "tuned": whichever of the chapter's candidates is the tuned_choice. That is looked up when it is first
+/// launched, so a damaged tuning does not keep the program from starting.
+Kernel tuned_kernel();
+/// Its launcher.
+void launch_tuned_kernel(const Gemm& g);
+/// `kernel` itself, or the choice under its name if it is tuned_kernel(). Throws RecordError like tuned_choice.
+Kernel resolved(const Kernel& kernel);
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
 class RateSink {

@@ -9,6 +9,7 @@
 
 #include "common/cuda/machine.hpp"
 #include "common/measure/bench.hpp"
+#include "common/measure/run.hpp"
 #include "common/measure/timing.hpp"
 #include "common/report/options.hpp"
 #include "common/report/tuning.hpp"
@@ -35,7 +36,8 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     RecordedRates sink(record);
     this_chapter().measure_rates(sink);
   }
-  for (const Kernel& kernel : kernels) {
+  for (const Kernel& named : kernels) {
+    const Kernel kernel = resolved(named);
     Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
     entry["name"] = kernel.name;
     entry["runs"] = Record::array();
@@ -74,10 +76,12 @@ int tune(const Options& options) {
   record["candidates"] = Record::array();
   if (std::filesystem::exists(file)) {
     Record before = load_record(file);
-    if (before["fingerprint"] == record["fingerprint"] && before["gpu"] == record["gpu"] && before["size"] == size)
+    const auto same = [&](const char* key) { return before[key] == record[key]; };
+    if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
       record = before;
     else
-      fmt::print(stderr, "{} is of other code, another GPU or another size: starting anew\n", file.string());
+      fmt::print(stderr, "{} is of other code, another nvcc, another GPU or another size: starting anew\n",
+                 file.string());
   }
   Record& timed = record["candidates"];
   const auto fastest = [&]() -> const Record& {
@@ -102,7 +106,9 @@ int tune(const Options& options) {
     Record entry = kernel_attributes(c.kernel.address, c.kernel.block_threads, c.kernel.dynamic_shared);
     entry["name"] = c.kernel.name;
     entry["pruned"] = c.pruned;
-    entry["tflops"] = bench.tflops(c.kernel.launch);
+    const double ms = bench.median_ms(c.kernel.launch);
+    entry["median_ms"] = ms;
+    entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
     save_record(file, record);
@@ -162,7 +168,7 @@ int run_chapter(const Options& options) {
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.
-  if (!options.check_records && options.emit.empty() && !options.merges()) {
+  if (!options.check_records && options.emit.empty() && !options.merges() && options.keep.empty()) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
