@@ -431,7 +431,7 @@ std::vector<Measured> measured_kernels(const fs::path& chapters, const std::stri
   std::vector<Measured> result;
   for (const auto& directory : directories) {
     const std::string number = directory.filename().string().substr(0, 2);
-    const fs::path file = directory / "measured" / "nvidia-h200.json";
+    const fs::path file = tile::record_file(directory, "measured", tile::reference_gpu);
     if (number > last || !fs::exists(file)) continue;
     const tile::Record record = tile::load_record(file);
     for (const auto& kernel : record["kernels"])
