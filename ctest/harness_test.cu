@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -23,24 +24,41 @@ TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .count
 namespace {
 
 // Kernels that are wrong in one way each.
-enum class Fault { none, nan, zero, off_by_bound, padding, before, after, reads_c };
+enum class Fault {
+  none,
+  nan,
+  zero,
+  off_by_bound,
+  padding,
+  before,
+  after,
+  reads_c,
+  padding_of_A,
+  padding_of_B,
+  unread,
+  adds
+};
 
 template <Fault fault>
 void faulty(const tile::Gemm& g) {
   for (int row = 0; row < g.M; ++row)
     for (int col = 0; col < g.N; ++col) {
       float sum = 0;
-      for (int k = 0; k < g.K; ++k) sum += g.A[row * g.lda + k] * g.B[k * g.ldb + col];
-      float& c = g.C[row * g.ldc + col];
+      for (int k = 0; k < g.K; ++k) sum += g.A[std::size_t(row) * g.lda + k] * g.B[std::size_t(k) * g.ldb + col];
+      float& c = g.C[std::size_t(row) * g.ldc + col];
+      if (fault == Fault::unread && row == 0 && col == 0) std::memcpy(&g.C[g.N], &c, sizeof c);
       c = g.alpha * sum + (fault == Fault::reads_c || g.beta != 0 ? g.beta * c : 0.0f);
     }
-  float& last = g.C[(g.M - 1) * g.ldc + g.N - 1];
+  float& last = g.C[std::size_t(g.M - 1) * g.ldc + g.N - 1];
   if (fault == Fault::nan) last = NAN;
   if (fault == Fault::zero) last = 0;
   if (fault == Fault::off_by_bound) last += 1e-3f;
   if (fault == Fault::padding) g.C[g.N] = 1;
   if (fault == Fault::before) g.C[-3] = 1;
   if (fault == Fault::after) g.C[g.M * g.ldc + 2] = 1;
+  if (fault == Fault::padding_of_A) std::memcpy(&g.C[g.N], &g.A[g.K], sizeof(float));
+  if (fault == Fault::padding_of_B) std::memcpy(&g.C[g.N], &g.B[g.N], sizeof(float));
+  if (fault == Fault::adds) g.C[g.N] += 1;
 }
 
 const tile::Case plain{20, 30, 40, 1, 0, 2};
@@ -221,7 +239,7 @@ TEST_CASE("a right kernel passes" * doctest::test_suite("model")) {
   CHECK(tile::check(faulty<Fault::none>, plain).ok);
   CHECK(tile::first_failure(faulty<Fault::none>, tile::ragged_cases()) == "");
   CHECK(tile::first_failure(faulty<Fault::none>, tile::padded_cases()) == "");
-  CHECK(tile::first_failure(faulty<Fault::none>, tile::scaled_cases()) == "");
+  CHECK(tile::first_failure(faulty<Fault::none>, tile::scaled_cases(plain)) == "");
 }
 
 TEST_CASE("wrong elements do not pass" * doctest::test_suite("model")) {
@@ -238,6 +256,69 @@ TEST_CASE("writes outside C do not pass" * doctest::test_suite("model")) {
   CHECK(tile::check(faulty<Fault::padding>, plain).message == "wrote C's padding at row 0, column 30");
   CHECK(tile::check(faulty<Fault::before>, plain).message == "wrote 3 elements before C");
   CHECK(tile::check(faulty<Fault::after>, plain).message == "wrote 3 elements after C");
+}
+
+TEST_CASE("a NaN in the place of another does not pass" * doctest::test_suite("model")) {
+  const std::string seen = "wrote C's padding at row 0, column 30";
+  CHECK(tile::check(faulty<Fault::padding_of_A>, plain).message == seen);
+  CHECK(tile::check(faulty<Fault::padding_of_B>, plain).message == seen);
+  CHECK(tile::check(faulty<Fault::unread>, plain).message == seen);
+  CHECK(tile::check(faulty<Fault::adds>, plain).message == seen);  // arithmetic keeps a NaN, but not its bits
+}
+
+TEST_CASE("each matrix has its own leading dimension and offset" * doctest::test_suite("model")) {
+  const tile::Case c{2, 3, 5, 1, 0, 1, tile::Fill::integers, 1, 1, {4, 8, 16}, {0, 2, 3}};
+  const tile::Operands operands(c);
+  const tile::Gemm& g = operands.gemm();
+  CHECK(g.lda == 10);
+  CHECK(g.ldb == 12);
+  CHECK(g.ldc == 20);
+  const auto offset = [](const float* matrix) {
+    return reinterpret_cast<std::uintptr_t>(matrix) % 256 / sizeof(float);
+  };
+  CHECK(offset(g.A) == 1);
+  CHECK(offset(g.B) == 3);
+  CHECK(offset(g.C) == 4);
+  CHECK(tile::describe(c) == "2 x 3 x 5, alpha 1, beta 0, lda 10, ldb 12, ldc 20, offsets 1, 3, 4");
+}
+
+TEST_CASE("leading dimensions may be wider than any memory" * doctest::test_suite("model")) {
+  tile::Case far{4, 4, 4, 1, 2, 1 << 30, tile::Fill::integers};
+  CHECK(tile::check(faulty<Fault::none>, far).ok);
+  CHECK(tile::check(faulty<Fault::padding>, far).message == "wrote C's padding at row 0, column 4");
+  far.M = 1 << 18;  // 2^50 bytes
+  CHECK_THROWS_WITH_AS(tile::Operands{far}, "this computer has no 1073741828 MiB to reserve for A",
+                       tile::machine::OutOfMemory);
+}
+
+__global__ void nothing() {}
+
+TEST_CASE("a grid ends at 65535 blocks along y and z" * doctest::test_suite("model")) {
+  CHECK_NOTHROW(tile::launch(nothing, dim3(1, 65535), dim3(1), 0));
+  CHECK_THROWS_WITH_AS(tile::launch(nothing, dim3(1, 65536), dim3(1), 0),
+                       "grid.y is 65536, and CUDA launches at most 65535 blocks along it: split the problem",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(tile::launch(nothing, dim3(1, 1, 65536), dim3(1), 0), std::invalid_argument);
+}
+
+TEST_CASE("shapes around a tile" * doctest::test_suite("model")) {
+  const tile::Tile tile{64, 128, 16, tile::Takes::float4s};
+  std::vector<std::string> shapes;
+  for (const tile::Case& c : tile::one_ragged_extent(tile))
+    shapes.push_back(std::to_string(c.M) + "x" + std::to_string(c.N) + "x" + std::to_string(c.K));
+  CHECK(shapes ==
+        std::vector<std::string>{"63x128x32", "65x128x32", "64x127x32", "64x129x32", "64x128x31", "64x128x33"});
+  for (const tile::Case& c : tile::whole_tiles(tile)) {
+    CHECK(c.M % 64 + c.N % 128 + c.K % 16 == 0);
+    CHECK(c.lda() % 4 + c.ldb() % 4 + c.ldc() % 4 == 0);
+    CHECK(c.offsets.A % 4 + c.offsets.B % 4 + c.offsets.C % 4 == 0);
+  }
+  for (const tile::Case& c : tile::misaligned_cases(tile)) {
+    int odd = 0;
+    for (const int elements : {c.pads.A, c.pads.B, c.pads.C, c.offsets.A, c.offsets.B, c.offsets.C})
+      odd += elements % 4 != 0;
+    CHECK(odd == 1);
+  }
 }
 
 TEST_CASE("the fingerprint ignores comments, spacing, predictions and the tests" * doctest::test_suite("model")) {

@@ -171,42 +171,15 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 1, .title = "The naive kernel",
-             .kernels = {{"naive", launch_naive, reinterpret_cast<const void*>(sgemm_naive), Config::NUM_THREADS}},
+             .kernels = {{"naive",
+                          launch_naive,
+                          reinterpret_cast<const void*>(sgemm_naive),
+                          Config::NUM_THREADS,
+                          {Config::BM, Config::BN, 1, tile::Takes::all}}},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict, .measure_rates = measure_sweep,
              .rates = sweep_rates())
 
-TEST_CASE("integers are exact at every kind of shape") {
-  CHECK(tile::first_failure(launch_naive, tile::ragged_cases()) == "");
-}
-
-TEST_CASE("random values stay within the error bound") {
-  const auto verdict = tile::check(launch_naive, {70, 90, 300});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-  CHECK(verdict.worst_ratio <= 1);
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_naive, tile::padded_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_naive, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  // C holds NaN before the run; a kernel that multiplies it by 0 hands the NaN on.
-  const auto verdict = tile::check(launch_naive, {37, 41, 29, 1.5f, 0.0f});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_WITH_AS(launch_naive({0, 4, 4, 1, &x, 4, &x, 4, 0, &x, 4}),
-                       "M, N and K must be at least 1, not 0 x 4 x 4", std::invalid_argument);
-  CHECK_THROWS_AS(launch_naive({4, 4, 4, 1, &x, 3, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_naive({4, 4, 4, 1, &x, 4, &x, 4, 0, &x, 3}), std::invalid_argument);
-}
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("threads (0,0) and (0,1) share a row of A") {
   constexpr auto first = result_of(0, 0, 0, 0), second = result_of(0, 0, 0, 1), third = result_of(0, 0, 1, 0);
@@ -216,11 +189,6 @@ TEST_CASE("threads (0,0) and (0,1) share a row of A") {
   CHECK(first.col == third.col);
   CHECK(result_of(2, 3, 5, 1).row == 69);
   CHECK(result_of(2, 3, 5, 1).col == 13);
-}
-
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_naive, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_naive, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
 }
 
 #if TILE_ON_MODEL

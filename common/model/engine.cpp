@@ -310,6 +310,7 @@ void place_shared_memory(LaunchState& launch) {
 Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
   Counts counts;
   counts.kernel = launch.name;
+  counts.function = launch.kernel->address;
   counts.grid = launch.grid;
   counts.block = launch.block;
   counts.static_shared_bytes = launch.static_shared;

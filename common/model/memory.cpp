@@ -402,6 +402,8 @@ void* allocate(std::size_t bytes, std::size_t element, const std::string& name) 
   const std::size_t mapped = (bytes + page - 1) / page * page + 2 * guard_bytes;
   void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) throw std::bad_alloc();
+  // Nor must a touch cost a page of 2 MiB, as it would where the system hands those out unasked.
+  if (mapped > (std::size_t(64) << 20)) madvise(raw, mapped, MADV_NOHUGEPAGE);
   Region region;
   region.name = name;
   region.begin = reinterpret_cast<Address>(raw) + guard_bytes;

@@ -69,6 +69,7 @@ struct Touch {
 
 struct Counts {
   std::string kernel;
+  const void* function = nullptr;  ///< the instantiated __global__ function that was launched
   dim3 grid, block;
   std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint64_t barriers = 0;             ///< __syncthreads per block, summed over blocks

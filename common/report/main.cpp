@@ -40,6 +40,7 @@ class TestLog : public doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 
   static inline int cases = 0, assertions = 0;
+  static inline std::vector<std::string> skipped;  // why test cases could not be run
 };
 REGISTER_LISTENER("log", 1, TestLog);
 
@@ -67,12 +68,23 @@ int run_test(const std::string& name) {
   context.setOption("no-intro", true);
   const int failed = context.run();
   if (failed != 0) return 1;
+  for (const std::string& reason : TestLog::skipped) fmt::print("skipped: {}\n", reason);
+  if (!TestLog::skipped.empty()) return exit_skipped;
   if (TestLog::cases == 0) throw UsageError(fmt::format("no test case is called '{}': see --list-tests", name));
   if (TestLog::assertions == 0) {
     fmt::print(stderr, "chapter{:02}: test '{}' made no assertion\n", this_chapter().number, name);
     return 1;
   }
   return 0;
+}
+
+/// Runs every test case of this machine in one process, up to the first that fails.
+int run_all_tests() {
+  doctest::Context context;
+  context.setOption("test-suite-exclude", machine::kind() == "gpu" ? "model" : "gpu");
+  context.setOption("abort-after", 1);
+  context.setOption("no-intro", true);
+  return context.run() != 0 || TestLog::assertions == 0 ? 1 : 0;
 }
 
 // Whole numbers only: CLI11 alone would take "1e3" or "12abc" for some types.
@@ -127,6 +139,7 @@ Options parse(int argc, char** argv) {
   }
   app.add_flag("--lines", o.lines, "also print the counts beside the source lines (model)");
   app.add_option("--test", o.test, "run one test case");
+  app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
   app.add_option("--out", o.out, "with --bench: the record to write");
@@ -188,10 +201,13 @@ int dispatch(const Options& options) {
     throw std::runtime_error("--on gpu: " + reason + "; use --on model");
   }
   if (!options.test.empty()) return run_test(options.test);
+  if (options.all_tests) return run_all_tests();
   return run_chapter(options);
 }
 
 }  // namespace
+
+void skip_test(const std::string& reason) { TestLog::skipped.push_back(reason); }
 
 std::vector<Kernel> chosen_kernels(const Options& options) {
   if (options.kernel.empty()) return this_chapter().kernels;

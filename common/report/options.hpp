@@ -20,6 +20,7 @@ struct Options {
   std::string kernel;  ///< only this one
   std::optional<Case> problem;
   std::string test;  ///< run this test case
+  bool all_tests = false;
   bool list_tests = false;
   bool lines = false;  ///< print counts line by line
   bool once = false;   ///< run every kernel once, for a profiler

@@ -139,9 +139,9 @@ int tune(const Options& options) {
 double freivalds_deviation(Launcher launcher, const Case& c) {
   Operands operands(c);
   const Gemm& g = operands.gemm();
-  std::vector<float> before = operands.C;
-  float* copy = static_cast<float*>(machine::allocate(before.size() * sizeof(float), sizeof(float), "C before"));
-  machine::copy_to_device(copy, before.data(), before.size() * sizeof(float));
+  const std::size_t bytes = operands.C.size() * sizeof(float);
+  float* copy = static_cast<float*>(machine::allocate(bytes, sizeof(float), "C before"));
+  machine::copy_to_device(copy, operands.C.data(), bytes);
   launcher(g);
   machine::synchronize();
   const double deviation = freivalds(g, copy, c.seed + 99);

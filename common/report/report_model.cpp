@@ -475,8 +475,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
   auto threads = open_for_writing(directory / fmt::format("thread-{}.tsv", sampled_thread));
   auto owners = open_for_writing(directory / "owners.tsv");  // which thread of the block wrote which element of C
   for (const CountedKernel& k : kernels) {
-    const std::map<std::string, int> ld{
-        {"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad}, {"C", k.problem.N + k.problem.pad}};
+    const std::map<std::string, int> ld{{"A", k.problem.lda()}, {"B", k.problem.ldb()}, {"C", k.problem.ldc()}};
     for (const simt::Sample& sample : k.counts.samples) {
       const simt::Site& s = k.counts.sites[sample.site];
       for (int lane = 0; lane < 32; ++lane) {
@@ -686,16 +685,6 @@ void emit_landscape(const std::vector<Ranked>& ranking, const std::filesystem::p
   }
 }
 
-simt::Counts checked_run(Launcher launcher, const Case& c, const simt::Trace& options) {
-  Operands operands(c);
-  auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
-  if (counts.size() != 1) throw std::logic_error("a launcher must start one kernel to be traced");
-  simt::require_all_written(operands.allocation_of_C());
-  const Verdict verdict = compare(operands, c, operands.download_C());
-  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
-  return counts.front();
-}
-
 void merge(const Options& options) {
   const auto into = [](const std::vector<std::filesystem::path>& files, auto&& add) {
     if (files.empty()) return;
@@ -720,17 +709,6 @@ void keep(const std::filesystem::path& finished) {
 }
 
 }  // namespace
-
-void require_clean(Launcher launcher, const Case& c) { checked_run(launcher, c, {}); }
-
-simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
-  const simt::Counts counts = checked_run(launcher, c, options);
-  for (const simt::Site& s : counts.sites)
-    if (s.estimated)
-      throw std::runtime_error(
-          fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
-  return counts;
-}
 
 bool has_tag(const simt::Site& site, std::string_view tag) {
   const auto it = tags().find(site.line);

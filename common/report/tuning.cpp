@@ -97,13 +97,19 @@ void launch_tuned_kernel(const Gemm& g) {
   chosen(g);
 }
 
-Kernel tuned_kernel() { return {"tuned", launch_tuned_kernel, nullptr, 0}; }
+Kernel tuned_kernel() { return {"tuned", launch_tuned_kernel, nullptr, 0, {}}; }
 
 Kernel resolved(const Kernel& kernel) {
   if (kernel.address != nullptr) return kernel;
   Kernel chosen = tuned_choice(this_chapter().candidates).kernel;
   chosen.name = kernel.name;
   return chosen;
+}
+
+std::vector<Kernel> resolved_kernels() {
+  std::vector<Kernel> kernels;
+  for (const Kernel& kernel : this_chapter().kernels) kernels.push_back(resolved(kernel));
+  return kernels;
 }
 
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
