@@ -443,7 +443,7 @@ TEST_CASE("a difference needs a reason and a counter that exists" * doctest::tes
 TEST_CASE("a tuning of other code is passed over, and so is a choice that is not there" *
           doctest::test_suite("model")) {
   const auto candidate = [](const char* name, double bound, const char* pruned) {
-    return tile::Candidate{{name, nullptr, nullptr, 32}, {}, 1, 1, bound, pruned};
+    return tile::Candidate{{name, nullptr, nullptr, 32, {}}, {}, 1, 1, bound, pruned};
   };
   const std::vector<tile::Candidate> candidates{candidate("chosen", 1, ""), candidate("bound", 2, ""),
                                                 candidate("pruned", 3, "registers")};
