@@ -43,11 +43,14 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       for (const Case& c : misaligned_cases(kernel.tile)) taken.push_back(c);
     for (const Case& c : taken) {
       INFO(kernel.name, " should take ", describe(c));
-      CHECK(launched_function(kernel.launch, c) == kernel.address);
+      const simt::Counts run = traced_run(kernel.launch, c);
+      CHECK(run.function == kernel.address);
+      CHECK(run.block.x * run.block.y * run.block.z == unsigned(kernel.block_threads));
+      CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
     for (const Case& c : beyond_the_fast_kernel(kernel.tile)) {
       INFO(kernel.name, " must not take ", describe(c));
-      CHECK(launched_function(kernel.launch, c) != kernel.address);
+      CHECK(traced_run(kernel.launch, c).function != kernel.address);
     }
   }
 }

@@ -3,9 +3,8 @@
 #include <stdexcept>
 
 namespace tile {
-namespace {
 
-simt::Counts checked_run(Launcher launcher, const Case& c, const simt::Trace& options) {
+simt::Counts traced_run(Launcher launcher, const Case& c, const simt::Trace& options) {
   Operands operands(c);
   auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
   if (counts.size() != 1) throw std::logic_error("a launcher must start one kernel to be traced");
@@ -15,19 +14,15 @@ simt::Counts checked_run(Launcher launcher, const Case& c, const simt::Trace& op
   return counts.front();
 }
 
-}  // namespace
-
-void require_clean(Launcher launcher, const Case& c) { checked_run(launcher, c, {}); }
+void require_clean(Launcher launcher, const Case& c) { traced_run(launcher, c); }
 
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
-  const simt::Counts counts = checked_run(launcher, c, options);
+  const simt::Counts counts = traced_run(launcher, c, options);
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error("line " + std::to_string(s.line) +
                                ": lanes of a warp diverge within a loop; its counts would be a guess");
   return counts;
 }
-
-const void* launched_function(Launcher launcher, const Case& c) { return checked_run(launcher, c, {}).function; }
 
 }  // namespace tile
