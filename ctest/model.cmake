@@ -11,8 +11,9 @@
 set(TILE_MODEL_FLAGS -O1 -g1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
     -fno-tree-sra -fno-ipa-reference-addressable -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy
-    -fno-builtin-memset -fno-builtin-memcmp -U_FORTIFY_SOURCE -include common/model/block_copies.hpp
+    -fno-builtin-memset -fno-builtin-memcmp -U_FORTIFY_SOURCE
     -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+set(TILE_MODEL_FIRST -include common/model/block_copies.hpp)  # part of what is precompiled, which must itself come first
 set(TILE_MODEL_LINK_FLAGS "")
 foreach(name memcpy memmove mempcpy memset memcmp __memcpy_chk __memmove_chk __mempcpy_chk __memset_chk)
   list(APPEND TILE_MODEL_LINK_FLAGS -Wl,--wrap=${name})
@@ -25,7 +26,8 @@ function(tile_add_model_program target name source)
   add_custom_command(OUTPUT ${copy} DEPENDS ${source} ${script} VERBATIM
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUTPUT=${copy} -P ${script})
   add_executable(${target} ${copy})
-  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS "${TILE_MODEL_FLAGS}")
+  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS "${TILE_MODEL_FLAGS};${TILE_MODEL_FIRST}"
+    OBJECT_DEPENDS ${PROJECT_SOURCE_DIR}/common/model/block_copies.hpp)
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
@@ -38,7 +40,7 @@ function(tile_generate_model_cc)
   set(runtime ${precompiled}/chapter.o)
   file(MAKE_DIRECTORY ${precompiled})
   add_custom_command(OUTPUT ${header}
-    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${TILE_MODEL_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${TILE_MODEL_FLAGS} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
       -MQ ${header} -x c++-header ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp -o ${header}
     DEPENDS ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d VERBATIM)
   set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
@@ -51,6 +53,7 @@ function(tile_generate_model_cc)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} --version OUTPUT_VARIABLE version)
   string(REGEX REPLACE "\n.*" "" version "${version}")  # in the script, so that another compiler makes another script
   list(JOIN TILE_MODEL_FLAGS " " flags)
+  list(JOIN TILE_MODEL_FIRST " " first)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(libraries "\"$<TARGET_FILE:tile_on_model>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/model-cc CONTENT "#!/bin/sh
@@ -67,7 +70,7 @@ main=$3 depfile=\${4:-\"$parts/depfile\"}
 \"${CMAKE_COMMAND}\" -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P \"${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake\"
 case $main in
   chapter) set -- -include \"${precompiled}/chapter.hpp\" ;;
-  count) set -- ;;
+  count) set -- ${first} ;;
 esac
 \"${CMAKE_CXX_COMPILER}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
