@@ -85,7 +85,8 @@ const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {
   for (const std::string& gpu : gpus)
     if (std::filesystem::exists(tuning_file(gpu))) tunings.push_back(load_tuning(tuning_file(gpu)));
   std::vector<std::string> passed_over;
-  const Candidate& choice = choose(candidates, tunings, fingerprint(chapter_source()), passed_over);
+  const Record own = fingerprint(chapter_source());
+  const Candidate& choice = choose(candidates, tunings, own, passed_over);
   static std::set<std::string> said;
   for (const std::string& line : passed_over)
     if (said.insert(line).second) fmt::print(stderr, "chapter{:02}: {}\n", this_chapter().number, line);
