@@ -1,14 +1,22 @@
 # How a .cu file becomes a program for the SIMT model.
 
 # -fsanitize=thread announces every load and store, trace-pc every basic block (common/model answers; libtsan is not
-# linked). -O1 keeps the loop structure of the source; -fno-tree-sra keeps a float4 copy one 16-byte access; without
-# -fno-builtin a memcpy would become moves that nobody announces. Lines are all that is read of the debug information, so
-# -g1 does; it and doctest's cheaper assertions halve the time of a break-it experiment. See the appendix "The SIMT model".
-set(TILE_MODEL_FLAGS -O1 -g1 -fno-tree-sra -fsanitize=thread
-    --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc -fno-builtin-memcpy -fno-builtin-memmove
-    -fno-builtin-memset -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
-# Block copies arrive at the model first.
-set(TILE_MODEL_LINK_FLAGS -Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset)
+# linked). -O1 keeps values in registers. The passes that come before the announcing one and merge, drop or move loads and
+# stores are off, -fno-tree-fre to -fno-thread-jumps, so that the counts are those of the source; -fno-tree-sra keeps a float4
+# copy one 16-byte access, and -fno-ipa-reference-addressable hides that a table is never written, for reads of constants are
+# not announced. The -fno-builtin ones, block_copies.hpp and -U_FORTIFY_SOURCE make every block copy a call that the linker's
+# --wrap sends to the model. ctest/source_counts_test.cu provokes them (with g++ 12 all but -fno-thread-jumps and those of
+# mempcpy and memcmp). Lines are all that is read of the debug information, so -g1 does; it and doctest's cheaper assertions
+# halve the time of a break-it experiment. See the appendix "The SIMT model".
+set(TILE_MODEL_FLAGS -O1 -g1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc
+    -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
+    -fno-tree-sra -fno-ipa-reference-addressable -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy
+    -fno-builtin-memset -fno-builtin-memcmp -U_FORTIFY_SOURCE -include common/model/block_copies.hpp
+    -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+set(TILE_MODEL_LINK_FLAGS "")
+foreach(name memcpy memmove mempcpy memset memcmp __memcpy_chk __memmove_chk __mempcpy_chk __memset_chk)
+  list(APPEND TILE_MODEL_LINK_FLAGS -Wl,--wrap=${name})
+endforeach()
 
 # A program for the model from one .cu file.
 function(tile_add_model_program target name source)
@@ -52,6 +60,9 @@ set -e
 source=$(realpath \"$1\") output=$(realpath \"$2\")
 parts=$(mktemp -d)
 trap 'rm -rf \"$parts\"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 main=$3 depfile=\${4:-\"$parts/depfile\"}
 \"${CMAKE_COMMAND}\" -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P \"${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake\"
 case $main in

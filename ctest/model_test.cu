@@ -1,5 +1,10 @@
 // Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -58,6 +63,61 @@ __global__ void store_pattern(const int* word_of_lane, T* inout) {
   inout[threadIdx.x] = *target;
 }
 
+// A line of ctest/data: comma-separated fields, the last of them the word that each lane touches.
+struct MeasuredRow {
+  std::string line;
+  std::vector<std::string> fields;
+  std::vector<int> words;
+};
+
+std::vector<MeasuredRow> measured_rows(const std::string& file, std::size_t field_count) {
+  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data" / file);
+  REQUIRE(in);
+  std::vector<MeasuredRow> rows;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    MeasuredRow row{line, {}, {}};
+    std::istringstream text(line);
+    for (std::string field; std::getline(text, field, ',');) row.fields.push_back(field);
+    REQUIRE(row.fields.size() == field_count);
+    std::istringstream list(row.fields.back());
+    for (int word; list >> word;) row.words.push_back(word);
+    REQUIRE(row.words.size() == 32);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+template <class T>
+__global__ void load_global_pattern(const float* data, const int* word_of_lane, T* out) {
+  const T value = *reinterpret_cast<const T*>(&data[word_of_lane[threadIdx.x]]);  //@ pattern
+  out[threadIdx.x] = value;
+}
+template <class T>
+__global__ void store_global_pattern(float* data, const int* word_of_lane, const T* in) {
+  *reinterpret_cast<T*>(&data[word_of_lane[threadIdx.x]]) = in[threadIdx.x];  //@ pattern
+}
+
+// What one access with this pattern to global memory costs.
+template <class T>
+simt::Site global_access(const std::string& op, const std::vector<int>& words) {
+  auto lanes = tile::array<int>("lanes", 32);
+  lanes.set(words);
+  auto values = tile::array<T>("values", 32);
+  auto data = tile::array<float>("data", std::size_t(*std::max_element(words.begin(), words.end()) + 4));
+  const dim3 one(1), warp(32);
+  const auto launch = [&] {
+    if (op == "ld")
+      tile::launch(load_global_pattern<T>, one, warp, 0, data.device(), lanes.device(), values.device());
+    else
+      tile::launch(store_global_pattern<T>, one, warp, 0, data.device(), lanes.device(), values.device());
+  };
+  const auto counts = simt::trace(launch, {.report_races = false}).front();
+  for (const simt::Site& site : counts.sites)
+    if (site.array == "data") return site;
+  throw std::logic_error("the pattern was not counted");
+}
+
 template <class T>
 std::uint64_t wavefronts_of(const std::string& op, const std::vector<int>& words) {
   auto lanes = tile::array<int>("lanes", 32);
@@ -78,28 +138,48 @@ std::uint64_t wavefronts_of(const std::string& op, const std::vector<int>& words
 }  // namespace
 
 TEST_CASE("all measured shared-memory patterns cost what the hardware counted" * doctest::test_suite("model")) {
-  const std::string path = std::string(tile::this_chapter_file()).substr(0, std::string(__FILE__).rfind('/'));
-  std::ifstream in(path + "/data/h200-shared-memory-wavefronts.csv");
-  REQUIRE(in);
-  int patterns = 0;
-  for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> fields;
-    std::istringstream row(line);
-    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
-    REQUIRE(fields.size() == 6);
-    std::vector<int> words;
-    std::istringstream list(fields[5]);
-    for (int word; list >> word;) words.push_back(word);
-    REQUIRE(words.size() == 32);
-    CAPTURE(line);
-    const std::uint64_t counted = fields[0] == "4"   ? wavefronts_of<float>(fields[1], words)
-                                  : fields[0] == "8" ? wavefronts_of<float2>(fields[1], words)
-                                                     : wavefronts_of<float4>(fields[1], words);
-    CHECK(counted == std::stoull(fields[2]));
-    ++patterns;
+  const auto rows = measured_rows("h200-shared-memory-wavefronts.csv", 6);
+  CHECK(rows.size() == 150);
+  for (const MeasuredRow& row : rows) {
+    CAPTURE(row.line);
+    const std::uint64_t counted = row.fields[0] == "4"   ? wavefronts_of<float>(row.fields[1], row.words)
+                                  : row.fields[0] == "8" ? wavefronts_of<float2>(row.fields[1], row.words)
+                                                         : wavefronts_of<float4>(row.fields[1], row.words);
+    CHECK(counted == std::stoull(row.fields[2]));
   }
-  CHECK(patterns == 150);
+}
+
+TEST_CASE("all measured accesses that hit L1 cost what the hardware counted" * doctest::test_suite("model")) {
+  const auto rows = measured_rows("h200-l1-global-accesses.csv", 8);
+  CHECK(rows.size() == 230);
+  const auto nearest = [](const std::string& mean) { return std::uint64_t(std::lround(std::stod(mean))); };
+  for (const MeasuredRow& row : rows) {
+    CAPTURE(row.line);
+    const simt::Site site = row.fields[0] == "4"   ? global_access<float>(row.fields[1], row.words)
+                            : row.fields[0] == "8" ? global_access<float2>(row.fields[1], row.words)
+                                                   : global_access<float4>(row.fields[1], row.words);
+    CHECK(site.lines == nearest(row.fields[2]));
+    CHECK(site.tag_passes == nearest(row.fields[3]));
+    if (row.fields[1] == "ld") CHECK(site.l1_wavefronts == nearest(row.fields[4]));  // stores: a lower bound
+    if (row.fields[1] == "st") CHECK(site.l1_wavefronts <= nearest(row.fields[4]));
+  }
+}
+
+TEST_CASE("the tag bank of a line depends on each bit as measured" * doctest::test_suite("model")) {
+  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data/h200-l1-tag-bank-bits.csv");
+  REQUIRE(in);
+  std::map<int, std::vector<int>> passes;  // bit -> by low_bank
+  for (std::string line; std::getline(in, line);) {
+    int bit = 0, low_bank = 0, count = 0;
+    if (std::sscanf(line.c_str(), "%d,%d,%d", &bit, &low_bank, &count) == 3) passes[bit].push_back(count);
+  }
+  REQUIRE(passes.size() == 13);
+  for (const auto& [bit, by_low_bank] : passes) {
+    REQUIRE(by_low_bank.size() == 4);
+    CAPTURE(bit);
+    const auto most = std::max_element(by_low_bank.begin(), by_low_bank.end());
+    CHECK(simt::tag_bank(1ull << bit) == most - by_low_bank.begin());
+  }
 }
 
 // --- Vocabulary ---------------------------------------------------------------------------------------------------
@@ -266,13 +346,6 @@ __global__ void one_branch_or_the_other(const float* in, float* out) {
   out[threadIdx.x] = value + in[2];
 }
 
-__global__ void copies_a_block(float* out, const float* in) { memcpy(out, in, 64); }
-
-struct Eight {
-  float values[8];
-};
-__global__ void copies_a_struct(Eight* out, const Eight* in) { *out = *in; }
-
 }  // namespace
 
 TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::test_suite("model")) {
@@ -285,17 +358,6 @@ TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::
   const auto branching =
       traced([&] { tile::launch(one_branch_or_the_other, dim3(1), dim3(32), 0, in.device(), out.device()); });
   for (const auto& site : branching.sites) CHECK_FALSE(site.estimated);
-}
-
-TEST_CASE("block copies are refused, not miscounted" * doctest::test_suite("model")) {
-  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
-  CHECK(contains(mistake([&] { tile::launch(copies_a_block, dim3(1), dim3(1), 0, out.device(), in.device()); }),
-                 "moves 64 bytes at once"));
-  CHECK(contains(mistake([&] {
-                   tile::launch(copies_a_struct, dim3(1), dim3(1), 0, reinterpret_cast<Eight*>(out.device()),
-                                reinterpret_cast<Eight*>(in.device()));
-                 }),
-                 "moves 32 bytes at once"));
 }
 
 TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_suite("model")) {
@@ -321,6 +383,19 @@ __global__ void race_in_shared(float* out) {
 __global__ void race_in_global(float* out) { out[0] = float(threadIdx.x); }
 __global__ void race_between_blocks(float* out) {
   if (threadIdx.x == 0) out[0] = float(blockIdx.x);
+}
+// All threads read an element, then the last of them writes it: a race with each of the others, not with itself.
+__global__ void last_reader_writes_shared(float* out) {
+  __shared__ float words[2];
+  if (threadIdx.x == 0) words[1] = 1;
+  __syncthreads();  // the others read what thread 0 wrote
+  out[threadIdx.x] = words[1];
+  if (threadIdx.x == blockDim.x - 1) words[1] = 2;
+}
+__global__ void last_reader_writes_global(float* inout) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const float value = inout[0];
+  if (thread == gridDim.x * blockDim.x - 1) inout[0] = value + 1;
 }
 __global__ void in_place_after_barrier(float* data) {
   const float value = data[31 - threadIdx.x];
@@ -381,6 +456,31 @@ TEST_CASE("races are found, and name both lines" * doctest::test_suite("model"))
                  "race: race_between_blocks"));
 }
 
+TEST_CASE("a race is between two threads" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  setenv("SIMT_THREADS", "1", 1);  // blocks one after the other: the writer is the last reader
+  for (const unsigned threads : {32u, 64u}) {
+    const std::string found =
+        mistake([&] { tile::launch(last_reader_writes_shared, dim3(1), dim3(threads), 0, out.device()); });
+    const std::string writer = "thread (" + std::to_string(threads - 1) + ",0,0)";
+    CHECK(contains(found, writer + " writes words[1]"));
+    CHECK(contains(found, ", which thread ("));
+    CHECK_FALSE(contains(found, "which " + writer));
+  }
+  const std::string blocks =
+      mistake([&] { tile::launch(last_reader_writes_global, dim3(2), dim3(1), 0, out.device()); });
+  CHECK(contains(blocks, "block (1,0,0), thread (0,0,0) writes out[0]"));
+  CHECK(contains(blocks, "which thread (0,0,0) of block number 0 read"));
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a mistake that comes back is told once" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  const std::string found = mistake([&] { tile::launch(race_in_global, dim3(64), dim3(64), 0, out.device()); });
+  CHECK(contains(found, "race: race_in_global"));
+  CHECK_FALSE(contains(found, "\n"));
+}
+
 TEST_CASE("a barrier orders accesses" * doctest::test_suite("model")) {
   auto data = tile::array<float>("data", 32);
   CHECK(mistake([&] { tile::launch(in_place_after_barrier, dim3(1), dim3(32), 0, data.device()); }) == "");
@@ -408,6 +508,24 @@ TEST_CASE("accesses out of bounds" * doctest::test_suite("model")) {
                  "out of bounds"));
 }
 
+TEST_CASE("a run that is not traced stays in its memory as well" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  CHECK_THROWS_WITH_AS(tile::launch(past_the_end, dim3(1), dim3(32), 0, out.device(), 1 << 30),
+                       doctest::Contains("out of bounds: past_the_end"), simt::Error);
+  CHECK_THROWS_WITH_AS(tile::launch(past_the_shared_end, dim3(1), dim3(32), 0, out.device()),
+                       doctest::Contains("out of bounds: past_the_shared_end"), simt::Error);
+  CHECK_THROWS_WITH_AS(
+      tile::launch(misaligned, dim3(1), dim3(8), 0, out.device(), reinterpret_cast<float4*>(out.device())),
+      doctest::Contains("misaligned: misaligned"), simt::Error);
+}
+
+TEST_CASE("pages that nobody touches cost nothing" * doctest::test_suite("model")) {
+  auto* huge = static_cast<float*>(simt::allocate(std::size_t(64) << 30, sizeof(float), "huge"));
+  tile::launch(past_the_end, dim3(1), dim3(32), 0, huge, 2000000000);
+  CHECK(huge[2000000031] == 1);
+  simt::release(huge);
+}
+
 TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doctest::test_suite("model")) {
   auto in = tile::array<float>("in", 256), out = tile::array<float>("out", 256);
   CHECK(contains(mistake([&] {
@@ -416,7 +534,8 @@ TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doct
                  "misaligned: misaligned, model_test.cu:"));
   CHECK(contains(mistake([&] { tile::launch(uninitialised, dim3(1), dim3(32), 0, out.device()); }),
                  "uninitialised: uninitialised"));
-  CHECK(contains(mistake([&] { tile::launch(writes_a_global_variable, dim3(1), dim3(1), 0); }), "out of bounds"));
+  CHECK(contains(mistake([&] { tile::launch(writes_a_global_variable, dim3(1), dim3(1), 0); }),
+                 "writes writable_global, a variable of the program"));
   CHECK(writable_global == 1);
 }
 

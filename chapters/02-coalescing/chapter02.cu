@@ -90,38 +90,14 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 2, .title = "Coalescing",
-             .kernels = {{"coalesced", launch_coalesced, reinterpret_cast<const void*>(sgemm_coalesced),
-                          Config::NUM_THREADS}},
+             .kernels = {{"coalesced",
+                          launch_coalesced,
+                          reinterpret_cast<const void*>(sgemm_coalesced),
+                          Config::NUM_THREADS,
+                          {Config::BM, Config::BN, 1, tile::Takes::all}}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 
-TEST_CASE("integers are exact at every kind of shape") {
-  CHECK(tile::first_failure(launch_coalesced, tile::ragged_cases()) == "");
-}
-
-TEST_CASE("random values stay within the error bound") {
-  const auto verdict = tile::check(launch_coalesced, {70, 90, 300});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_coalesced, tile::padded_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_coalesced, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  const auto verdict = tile::check(launch_coalesced, {37, 41, 29, 1.5f, 0.0f});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_AS(launch_coalesced({4, 0, 4, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_coalesced({4, 4, 4, 1, &x, 3, &x, 4, 0, &x, 4}), std::invalid_argument);
-}
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("a warp owns 32 neighbouring columns of one row") {
   for (int lane = 1; lane < 32; ++lane) {
@@ -138,11 +114,6 @@ TEST_CASE("every element of a tile has exactly one thread") {
       ++owners.at(std::size_t(row * Config::BN + col));
     }
   CHECK(owners == std::vector<int>(Config::NUM_THREADS, 1));
-}
-
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_coalesced, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_coalesced, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
 }
 
 #if TILE_ON_MODEL

@@ -139,38 +139,14 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
-             .kernels = {{"shared", launch_shared, reinterpret_cast<const void*>(sgemm_shared<false>),
-                          Config::NUM_THREADS}},
+             .kernels = {{"shared",
+                          launch_shared,
+                          reinterpret_cast<const void*>(sgemm_shared<false>),
+                          Config::NUM_THREADS,
+                          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles}}},
              .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
 
-TEST_CASE("integers are exact at every kind of shape") {
-  CHECK(tile::first_failure(launch_shared, tile::ragged_cases()) == "");
-}
-
-TEST_CASE("random values stay within the error bound") {
-  const auto verdict = tile::check(launch_shared, {70, 90, 300});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_shared, tile::padded_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_shared, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  const auto verdict = tile::check(launch_shared, {37, 41, 29, 1.5f, 0.0f});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_AS(launch_shared({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_shared({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
-}
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("K may end within a tile") {
   std::vector<tile::Case> cases;
@@ -191,11 +167,6 @@ TEST_CASE("occupancy on an RTX A6000: registers and threads allow one block") {
 TEST_CASE("one register more than 32 halves the occupancy of an H200") {
   CHECK(tile::occupancy(tile::h200, Config::NUM_THREADS, 32, Config::SMEM_BYTES).blocks == 2);
   CHECK(tile::occupancy(tile::h200, Config::NUM_THREADS, 33, Config::SMEM_BYTES).blocks == 1);
-}
-
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_shared, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_shared, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
 }
 
 #if TILE_ON_MODEL
@@ -260,10 +231,5 @@ TEST_CASE("two barriers a tile" * doctest::test_suite("model")) {
 
 TEST_CASE("shared memory is what the configuration says" * doctest::test_suite("model")) {
   CHECK(tile::count(launch_shared, {32, 32, 32}).static_shared_bytes == std::size_t(Config::SMEM_BYTES));
-}
-
-TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_shared, {33, 65, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_shared, {70, 31, 100, 1.0f, 2.0f, 5}));
 }
 #endif

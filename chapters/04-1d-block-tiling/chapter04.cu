@@ -152,47 +152,21 @@ void predict(tile::Facts& facts) {
   facts.predicted_loads("swapped", 1 / BM + 1 / BN, 2);  // as written: both operands, for each multiply-add
 }
 
+template <bool SWAPPED>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_block1d<SWAPPED>,
+          reinterpret_cast<const void*>(sgemm_1d_block<false, SWAPPED>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles}};
+}
+
 }  // namespace
 
-TILE_CHAPTER(.number = 4, .title = "1D block tiling",
-             .kernels = {{"block1d", launch_block1d<false>, reinterpret_cast<const void*>(sgemm_1d_block<false, false>),
-                          Config::NUM_THREADS},
-                         {"swapped", launch_block1d<true>, reinterpret_cast<const void*>(sgemm_1d_block<false, true>),
-                          Config::NUM_THREADS}},
+TILE_CHAPTER(.number = 4, .title = "1D block tiling", .kernels = {kernel<false>("block1d"), kernel<true>("swapped")},
              .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
 
-TEST_CASE("integers are exact at every kind of shape") {
-  CHECK(tile::first_failure(launch_block1d<false>, tile::ragged_cases()) == "");
-}
-
-TEST_CASE("random values stay within the error bound") {
-  const auto verdict = tile::check(launch_block1d<false>, {70, 90, 300});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-  CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-}
-
-TEST_CASE("swapping the inner loops changes no result") {
-  CHECK(tile::first_failure(launch_block1d<true>, tile::ragged_cases()) == "");
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_block1d<false>, tile::padded_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_block1d<false>, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  const auto verdict = tile::check(launch_block1d<false>, {37, 41, 29, 1.5f, 0.0f});
-  CHECK_MESSAGE(verdict.ok, verdict.message);
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_AS(launch_block1d<false>({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_block1d<false>({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
-}
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("M and K may end within a thread's column and within a tile") {
   std::vector<tile::Case> cases;
@@ -212,11 +186,6 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   CHECK(results == std::vector<int>(results.size(), 1));
   CHECK(loadsA == std::vector<int>(loadsA.size(), 1));
   CHECK(loadsB == std::vector<int>(loadsB.size(), 1));
-}
-
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_block1d<false>, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_block1d<false>, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
 }
 
 #if TILE_ON_MODEL
@@ -250,10 +219,5 @@ TEST_CASE("a warp's load of A touches four rows" * doctest::test_suite("model"))
   CHECK(tile::site(counts, "load-A").sectors == 4 * tile::site(counts, "load-A").requests);
   CHECK(tile::site(counts, "load-A").lines == 4 * tile::site(counts, "load-A").requests);
   CHECK(tile::site(counts, "load-B").lines == tile::site(counts, "load-B").requests);
-}
-
-TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_block1d<false>, {33, 65, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_block1d<false>, {70, 31, 100, 1.0f, 2.0f, 5}));
 }
 #endif

@@ -174,56 +174,23 @@ void predict(tile::Facts& facts) {
   facts.predicted("rows_B", Config::ROWS_B);
 }
 
+template <bool UNROLLED>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_block2d<UNROLLED>,
+          reinterpret_cast<const void*>(sgemm_2d_block<false, UNROLLED>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles}};
+}
+
 }  // namespace
 
-TILE_CHAPTER(.number = 5, .title = "2D block tiling",
-             .kernels = {{"block2d", launch_block2d<false>, reinterpret_cast<const void*>(sgemm_2d_block<false, false>),
-                          Config::NUM_THREADS},
-                         {"unrolled", launch_block2d<true>, reinterpret_cast<const void*>(sgemm_2d_block<false, true>),
-                          Config::NUM_THREADS}},
+TILE_CHAPTER(.number = 5, .title = "2D block tiling", .kernels = {kernel<false>("block2d"), kernel<true>("unrolled")},
              .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
 
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
 constexpr auto launch_default = launch_block2d<true>;
-
-// Shapes that consist of whole tiles, not square: the kernel without edge guards.
-const std::vector<tile::Case> whole_tiles{{256, 128, 32, 1, 0, 0, tile::Fill::integers},
-                                          {128, 384, 48, -2, 3, 5, tile::Fill::integers}};
-
-TEST_CASE("integers are exact at every kind of shape") {
-  for (const tile::Launcher launcher : {launch_block2d<false>, launch_block2d<true>}) {
-    CHECK(tile::first_failure(launcher, tile::ragged_cases()) == "");
-    CHECK(tile::first_failure(launcher, whole_tiles) == "");
-  }
-}
-
-TEST_CASE("random values stay within the error bound") {
-  for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{128, 256, 64}}) {
-    const auto verdict = tile::check(launch_default, c);
-    CHECK_MESSAGE(verdict.ok, verdict.message);
-    CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-  }
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_default, tile::padded_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_default, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{128, 128, 16, 1.5f, 0.0f}}) {
-    const auto verdict = tile::check(launch_default, c);
-    CHECK_MESSAGE(verdict.ok, verdict.message);
-  }
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_AS(launch_default({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_default({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
-}
 
 TEST_CASE("M, N and K may end within a thread's square and within a tile") {
   std::vector<tile::Case> cases;
@@ -248,11 +215,6 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
 }
 
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_default, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_default, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
-}
-
 #if TILE_ON_MODEL
 TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, counted);
@@ -274,10 +236,5 @@ TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" * do
   CHECK(tile::site(counts, "load-Bs").wavefronts == 4 * tile::site(counts, "load-Bs").requests);
   CHECK(tile::site(counts, "store-As").wavefronts == tile::site(counts, "store-As").requests);
   CHECK(tile::site(counts, "store-Bs").wavefronts == tile::site(counts, "store-Bs").requests);
-}
-
-TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_default, {33, 130, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_default, {140, 31, 50, 1.0f, 2.0f, 5}));
 }
 #endif

@@ -203,7 +203,6 @@ void launch_vectorised(const tile::Gemm& g) {
 }
 // [/snippet launch]
 
-constexpr auto launch_default = launch_vectorised<Copy::float4s, false>;
 const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
@@ -242,8 +241,11 @@ void predict(tile::Facts& facts) {
 
 template <Copy COPY, bool WIDE_READS>
 tile::Kernel kernel(const char* name) {
-  return {name, launch_vectorised<COPY, WIDE_READS>, reinterpret_cast<const void*>(sgemm_vectorised<COPY, WIDE_READS>),
-          Config::NUM_THREADS};
+  return {name,
+          launch_vectorised<COPY, WIDE_READS>,
+          reinterpret_cast<const void*>(sgemm_vectorised<COPY, WIDE_READS>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s}};
 }
 
 }  // namespace
@@ -253,76 +255,7 @@ TILE_CHAPTER(.number = 6, .title = "Vectorised access",
                          kernel<Copy::promised, false>("promised"), kernel<Copy::float4s, true>("wide_reads")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
-// Shapes that consist of whole tiles, not square: the kernel with float4.
-const std::vector<tile::Case> whole_tiles{{256, 128, 32, 1, 0, 0, tile::Fill::integers},
-                                          {128, 384, 48, -2, 3, 8, tile::Fill::integers}};
-
-TEST_CASE("integers are exact at every kind of shape") {
-  CHECK(tile::first_failure(launch_default, tile::ragged_cases()) == "");
-  CHECK(tile::first_failure(launch_default, whole_tiles) == "");
-}
-
-TEST_CASE("the variants compute the same") {
-  CHECK(tile::first_failure(launch_vectorised<Copy::words, false>, whole_tiles) == "");
-  CHECK(tile::first_failure(launch_vectorised<Copy::promised, false>, whole_tiles) == "");
-  CHECK(tile::first_failure(launch_vectorised<Copy::float4s, true>, whole_tiles) == "");
-  CHECK(tile::first_failure(launch_vectorised<Copy::float4s, true>, tile::ragged_cases()) == "");
-}
-
-TEST_CASE("random values stay within the error bound") {
-  for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{128, 256, 64}}) {
-    const auto verdict = tile::check(launch_default, c);
-    CHECK_MESSAGE(verdict.ok, verdict.message);
-    CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-  }
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_default, tile::padded_cases()) == "");
-}
-
-TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {
-  CHECK(tile::first_failure(launch_default, tile::misaligned_cases()) == "");
-  CHECK(tile::first_failure(launch_vectorised<Copy::float4s, true>, tile::misaligned_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_default, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{128, 128, 16, 1.5f, 0.0f}}) {
-    const auto verdict = tile::check(launch_default, c);
-    CHECK_MESSAGE(verdict.ok, verdict.message);
-  }
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_AS(launch_default({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_default({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
-}
-
-TEST_CASE("float4 needs whole tiles, aligned pointers and leading dimensions that are multiples of 4") {
-  alignas(16) float x[4];
-  const tile::Gemm good{128, 256, 32, 1, x, 32, x, 256, 0, x, 256};
-  CHECK(float4s_fit(good));
-  tile::Gemm g = good;
-  for (int tile::Gemm::*odd : {&tile::Gemm::lda, &tile::Gemm::ldb, &tile::Gemm::ldc}) {
-    g = good, g.*odd += 2;
-    CHECK(!float4s_fit(g));
-  }
-  for (int tile::Gemm::*odd : {&tile::Gemm::M, &tile::Gemm::N, &tile::Gemm::K}) {
-    g = good, g.*odd -= 4;
-    CHECK(!float4s_fit(g));
-  }
-  g = good, g.A = x + 1;
-  CHECK(!float4s_fit(g));
-  g = good, g.B = x + 2;
-  CHECK(!float4s_fit(g));
-  g = good, g.C = x + 3;
-  CHECK(!float4s_fit(g));
-}
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
   std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK), copiesB(Config::BK * Config::BN);
@@ -342,12 +275,9 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
 }
 
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  CHECK(tile::freivalds_deviation(launch_default, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-  CHECK(tile::freivalds_deviation(launch_default, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
-}
-
 #if TILE_ON_MODEL
+constexpr auto launch_default = launch_vectorised<Copy::float4s, false>;
+
 TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_suite("model")) {
   const auto words = tile::count(launch_vectorised<Copy::words, false>, counted);
   const auto four = tile::count(launch_default, counted);
@@ -374,17 +304,5 @@ TEST_CASE("reading shared memory as float4 makes a quarter of the loads" * docte
 TEST_CASE("the transposed store hits each bank four times" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, counted);
   CHECK(tile::site(counts, "store-As").wavefronts == 4 * tile::site(counts, "store-As").requests);
-}
-
-TEST_CASE("misaligned pointers never meet a float4 access" * doctest::test_suite("model")) {
-  for (const tile::Case& c : tile::misaligned_cases()) {
-    const auto counts = tile::count(launch_default, c);  // throws for an access that its address does not allow
-    for (const auto& site : counts.sites) CHECK(site.width == 4);
-  }
-}
-
-TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_default, {33, 130, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_default, {140, 31, 50, 1.0f, 2.0f, 5}));
 }
 #endif

@@ -298,7 +298,7 @@ constexpr std::array<Shape, VALID> SHAPES = [] {
 tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
   const std::string name = std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
                            std::to_string(s.TM) + "x" + std::to_string(s.TN);
-  return {{name, launch, address, s.threads()},
+  return {{name, launch, address, s.threads(), {s.BM, s.BN, s.BK, tile::Takes::float4s}},
           {{"BM", s.BM}, {"BN", s.BN}, {"BK", s.BK}, {"TM", s.TM}, {"TN", s.TN}},
           p.registers,
           p.warps,
@@ -331,13 +331,12 @@ const std::vector<tile::Candidate>& candidates() {
 }
 // [/snippet compile]
 
-std::vector<tile::Kernel> kernels() {
-  tile::Kernel tuned = tile::tuned_choice(candidates()).kernel;
-  tuned.name = "tuned";
-  return {{"default", launch_tuned<Default>, reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
-           Default::NUM_THREADS},
-          tuned};
-}
+const std::vector<tile::Kernel> kernels{{"default",
+                                         launch_tuned<Default>,
+                                         reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
+                                         Default::NUM_THREADS,
+                                         {Default::BM, Default::BN, Default::BK, tile::Takes::float4s}},
+                                        tile::tuned_kernel()};
 
 const tile::Case counted{256, 256, 256};
 
@@ -384,61 +383,16 @@ void predict(tile::Facts& facts) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels(), .counted = counted,
+TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
              .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates())
 
-const tile::Launcher launch_default = launch_tuned<Default>;
-const tile::Launcher launch_chosen = tile::tuned_choice(candidates()).kernel.launch;
-
-// Shapes that consist of whole tiles of every configuration, not square: the kernels with float4.
-const std::vector<tile::Case> whole_tiles{{256, 512, 32, 1, 0, 0, tile::Fill::integers},
-                                          {512, 256, 64, -2, 3, 8, tile::Fill::integers}};
-
-TEST_CASE("integers are exact at every kind of shape") {
-  for (const tile::Launcher launcher : {launch_default, launch_chosen}) {
-    CHECK(tile::first_failure(launcher, tile::ragged_cases()) == "");
-    CHECK(tile::first_failure(launcher, whole_tiles) == "");
-  }
-}
+TILE_GEMM_TESTS(tile::resolved_kernels())
 
 TEST_CASE("every configuration computes the same") {
   for (const tile::Candidate& c : candidates()) {
     const auto verdict = tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
     CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
   }
-}
-
-TEST_CASE("random values stay within the error bound") {
-  for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{256, 256, 64}}) {
-    const auto verdict = tile::check(launch_chosen, c);
-    CHECK_MESSAGE(verdict.ok, verdict.message);
-    CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-  }
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  CHECK(tile::first_failure(launch_chosen, tile::padded_cases()) == "");
-}
-
-TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {
-  CHECK(tile::first_failure(launch_chosen, tile::misaligned_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  CHECK(tile::first_failure(launch_chosen, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{256, 256, 32, 1.5f, 0.0f}}) {
-    const auto verdict = tile::check(launch_chosen, c);
-    CHECK_MESSAGE(verdict.ok, verdict.message);
-  }
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  CHECK_THROWS_AS(launch_chosen({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-  CHECK_THROWS_AS(launch_chosen({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
 }
 
 TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the tile has 512") {
@@ -448,13 +402,6 @@ TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the ti
   CHECK(!copies_of_A_fit(s));
   CHECK(!valid(s));
   CHECK(valid(Default::shape));
-}
-
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  for (const tile::Launcher launcher : {launch_default, launch_chosen}) {
-    CHECK(tile::freivalds_deviation(launcher, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-    CHECK(tile::freivalds_deviation(launcher, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
-  }
 }
 
 #if TILE_ON_MODEL
@@ -478,18 +425,5 @@ TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::t
     CHECK(tile::site(counts, "load-A").requests + tile::site(counts, "load-B").requests ==
           rounds * std::uint64_t(r.global_loads));
   }
-}
-
-TEST_CASE("misaligned pointers never meet a float4 access to global memory" * doctest::test_suite("model")) {
-  for (const tile::Case& c : tile::misaligned_cases()) {
-    const auto counts = tile::count(launch_chosen, c);  // throws for an access that its address does not allow
-    for (const auto& site : counts.sites) CHECK((site.space == simt::Space::shared || site.width == 4));
-  }
-}
-
-TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_chosen, {33, 130, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_chosen, {140, 31, 50, 1.0f, 2.0f, 5}));
-  CHECK_NOTHROW(tile::require_clean(launch_chosen, {256, 256, 32}));
 }
 #endif

@@ -277,8 +277,11 @@ void predict(tile::Facts& facts) {
 
 template <class Config>
 tile::Kernel kernel(const char* name) {
-  return {name, launch_warp_tiled<Config>, reinterpret_cast<const void*>(sgemm_warp_tiled<Config, true>),
-          Config::NUM_THREADS};
+  return {name,
+          launch_warp_tiled<Config>,
+          reinterpret_cast<const void*>(sgemm_warp_tiled<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s}};
 }
 
 }  // namespace
@@ -287,55 +290,10 @@ TILE_CHAPTER(.number = 8, .title = "Warp tiling",
              .kernels = {kernel<Large>("large"), kernel<Unbounded>("unbounded"), kernel<Tall>("tall")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
-// Shapes that consist of whole tiles, not square: the kernels with float4.
-const std::vector<tile::Case> whole_tiles{{256, 128, 32, 1, 0, 0, tile::Fill::integers},
-                                          {128, 384, 48, -2, 3, 8, tile::Fill::integers}};
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
 const std::vector<tile::Launcher> launchers{launch_warp_tiled<Large>, launch_warp_tiled<Unbounded>,
                                             launch_warp_tiled<Tall>};
-
-TEST_CASE("integers are exact at every kind of shape") {
-  for (const tile::Launcher launcher : launchers) {
-    CHECK(tile::first_failure(launcher, tile::ragged_cases()) == "");
-    CHECK(tile::first_failure(launcher, whole_tiles) == "");
-  }
-}
-
-TEST_CASE("random values stay within the error bound") {
-  for (const tile::Launcher launcher : launchers)
-    for (const tile::Case& c : {tile::Case{70, 90, 300}, tile::Case{128, 256, 64}}) {
-      const auto verdict = tile::check(launcher, c);
-      CHECK_MESSAGE(verdict.ok, verdict.message);
-      CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-    }
-}
-
-TEST_CASE("leading dimensions may exceed the matrix") {
-  for (const tile::Launcher launcher : launchers) CHECK(tile::first_failure(launcher, tile::padded_cases()) == "");
-}
-
-TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {
-  for (const tile::Launcher launcher : launchers) CHECK(tile::first_failure(launcher, tile::misaligned_cases()) == "");
-}
-
-TEST_CASE("alpha and beta have BLAS semantics") {
-  for (const tile::Launcher launcher : launchers) CHECK(tile::first_failure(launcher, tile::scaled_cases()) == "");
-}
-
-TEST_CASE("with beta 0 C is not read") {
-  for (const tile::Launcher launcher : launchers)
-    for (const tile::Case& c : {tile::Case{37, 41, 29, 1.5f, 0.0f}, tile::Case{128, 128, 16, 1.5f, 0.0f}}) {
-      const auto verdict = tile::check(launcher, c);
-      CHECK_MESSAGE(verdict.ok, verdict.message);
-    }
-}
-
-TEST_CASE("impossible problems are refused") {
-  float x = 0;
-  for (const tile::Launcher launcher : launchers) {
-    CHECK_THROWS_AS(launcher({4, 4, 0, 1, &x, 4, &x, 4, 0, &x, 4}), std::invalid_argument);
-    CHECK_THROWS_AS(launcher({4, 4, 4, 1, &x, 4, &x, 3, 0, &x, 4}), std::invalid_argument);
-  }
-}
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
 __global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
@@ -416,13 +374,6 @@ TEST_CASE("165 registers allow 397 threads, 12 warps") {
   CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction == doctest::Approx(0.1875));
 }
 
-TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {
-  for (const tile::Launcher launcher : launchers) {
-    CHECK(tile::freivalds_deviation(launcher, {2048, 1536, 1024, 1, 0, 0, tile::Fill::integers}) == 0);
-    CHECK(tile::freivalds_deviation(launcher, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
-  }
-}
-
 #if TILE_ON_MODEL
 TEST_CASE("a squarer warp takes fewer wavefronts for the same multiply-adds" * doctest::test_suite("model")) {
   const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
@@ -434,19 +385,5 @@ TEST_CASE("a squarer warp takes fewer wavefronts for the same multiply-adds" * d
   CHECK((tile::site(tall, "load-As").requests + tile::site(tall, "load-Bs").requests) * 64 == 4 * fmas);
   CHECK(tile::site(tall, "load-As").wavefronts * 64 == 4 * fmas);
   CHECK(tile::site(tall, "load-Bs").wavefronts * 64 == 8 * fmas);
-}
-
-TEST_CASE("misaligned pointers never meet a float4 access to global memory" * doctest::test_suite("model")) {
-  for (const tile::Case& c : tile::misaligned_cases()) {
-    const auto counts =
-        tile::count(launch_warp_tiled<Large>, c);  // throws for an access that its address does not allow
-    for (const auto& site : counts.sites) CHECK((site.space == simt::Space::shared || site.width == 4));
-  }
-}
-
-TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {
-  CHECK_NOTHROW(tile::require_clean(launch_warp_tiled<Large>, {33, 130, 17}));
-  CHECK_NOTHROW(tile::require_clean(launch_warp_tiled<Tall>, {70, 31, 50, 1.0f, 2.0f, 5}));
-  CHECK_NOTHROW(tile::require_clean(launch_warp_tiled<Large>, {140, 31, 50, 1.0f, 2.0f, 5}));
 }
 #endif

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -14,18 +15,42 @@
 namespace tile {
 namespace {
 
-constexpr std::size_t guard = 1024;  // elements before and after a matrix
-constexpr float poison = std::numeric_limits<float>::quiet_NaN();
+constexpr std::size_t guard = 1024;  // elements before and after a matrix, and of a row's padding at most
 
-bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+// What lies around A, B and C are signalling NaNs: arithmetic with one changes its bits, a copy takes it elsewhere. C
+// before a run that must not read it holds a fourth.
+constexpr std::uint32_t band_bits[3] = {0x7fa0000a, 0x7fa0000b, 0x7fa0000c};
+constexpr std::uint32_t unread_bits = 0x7fa000dd;
 
-// Row-major rows x cols with leading dimension ld; padding is poison.
-std::vector<float> make_matrix(int rows, int cols, int ld, Fill fill, std::uint64_t seed) {
-  std::vector<float> matrix(std::size_t(rows) * ld, poison);
-  const std::vector<float> values = make_values(std::size_t(rows) * cols, fill, seed);
-  for (int row = 0; row < rows; ++row)
-    std::copy_n(values.begin() + std::ptrdiff_t(row) * cols, cols, matrix.begin() + std::ptrdiff_t(row) * ld);
-  return matrix;
+std::vector<float> repeated(std::uint32_t bits, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) std::memcpy(&value, &bits, sizeof value);
+  return values;
+}
+
+bool has_bits(float value, std::uint32_t bits) { return std::memcmp(&value, &bits, sizeof bits) == 0; }
+
+std::size_t guarded_padding(int ld, int cols) { return std::min(std::size_t(ld - cols), guard); }
+
+void upload(float* device, const std::vector<float>& values) {
+  machine::copy_to_device(device, values.data(), values.size() * sizeof(float));
+}
+
+// Device memory for a rows x cols matrix of leading dimension ld that begins `first` elements after a boundary.
+void* place(const std::vector<float>& host, const char* name, std::uint32_t bits, int rows, int cols, int ld,
+            std::size_t first) {
+  const std::size_t extent = std::size_t(rows) * ld;
+  void* memory = machine::allocate((first + extent + guard) * sizeof(float), sizeof(float), name);
+  float* matrix = static_cast<float*>(memory) + first;
+  upload(matrix - first, repeated(bits, first));
+  upload(matrix + extent, repeated(bits, guard));
+  std::vector<float> padded = repeated(bits, cols + guarded_padding(ld, cols));
+  for (int row = 0; row < rows; ++row) {
+    std::copy_n(host.begin() + std::ptrdiff_t(row) * cols, cols, padded.begin());
+    upload(matrix + std::size_t(row) * ld, padded);
+  }
+  machine::declare_matrix(memory, first, rows, cols, ld);
+  return memory;
 }
 
 }  // namespace
@@ -50,51 +75,59 @@ void require_valid(const Gemm& g) {
                     g.lda, g.K, g.ldb, g.N, g.ldc, g.N));
 }
 
-Operands::Operands(const Case& c) : case_(c), first_(guard + std::size_t(c.offset)) {
-  gemm_ = {c.M, c.N, c.K, c.alpha, nullptr, c.K + c.pad, nullptr, c.N + c.pad, c.beta, nullptr, c.N + c.pad};
+Operands::Operands(const Case& c) : first_of_C_(guard + std::size_t(c.offset + c.offsets.C)) {
+  gemm_ = {c.M, c.N, c.K, c.alpha, nullptr, c.lda(), nullptr, c.ldb(), c.beta, nullptr, c.ldc()};
   require_valid(gemm_);
-  A = make_matrix(c.M, c.K, gemm_.lda, c.fill, c.seed);
-  B = make_matrix(c.K, c.N, gemm_.ldb, c.fill, c.seed + 1);
-  C = make_matrix(c.M, c.N, gemm_.ldc, c.fill, c.seed + 2);
-  if (c.beta == 0.0f) std::fill(C.begin(), C.end(), poison);
-
-  const auto place = [&](int slot, const std::vector<float>& host, const char* name, int rows, int cols, int ld) {
-    std::vector<float> banded(host.size() + 2 * guard + std::size_t(c.offset), poison);
-    std::copy(host.begin(), host.end(), banded.begin() + std::ptrdiff_t(first_));
-    device_[slot] = machine::allocate(banded.size() * sizeof(float), sizeof(float), name);
-    machine::copy_to_device(device_[slot], banded.data(), banded.size() * sizeof(float));
-    machine::declare_matrix(device_[slot], first_, rows, cols, ld);
-    return static_cast<float*>(device_[slot]) + first_;
-  };
-  gemm_.A = place(0, A, "A", c.M, c.K, gemm_.lda);
-  gemm_.B = place(1, B, "B", c.K, c.N, gemm_.ldb);
-  gemm_.C = place(2, C, "C", c.M, c.N, gemm_.ldc);
+  A = make_values(std::size_t(c.M) * c.K, c.fill, c.seed);
+  B = make_values(std::size_t(c.K) * c.N, c.fill, c.seed + 1);
+  C = c.beta == 0.0f ? repeated(unread_bits, std::size_t(c.M) * c.N)
+                     : make_values(std::size_t(c.M) * c.N, c.fill, c.seed + 2);
+  const std::size_t first_of_A = guard + std::size_t(c.offset + c.offsets.A);
+  const std::size_t first_of_B = guard + std::size_t(c.offset + c.offsets.B);
+  try {
+    device_[0] = place(A, "A", band_bits[0], c.M, c.K, c.lda(), first_of_A);
+    device_[1] = place(B, "B", band_bits[1], c.K, c.N, c.ldb(), first_of_B);
+    device_[2] = place(C, "C", band_bits[2], c.M, c.N, c.ldc(), first_of_C_);
+  } catch (...) {
+    release();
+    throw;
+  }
+  gemm_.A = static_cast<float*>(device_[0]) + first_of_A;
+  gemm_.B = static_cast<float*>(device_[1]) + first_of_B;
+  gemm_.C = static_cast<float*>(device_[2]) + first_of_C_;
 }
 
-Operands::~Operands() {
+Operands::~Operands() { release(); }
+
+void Operands::release() {
   for (void* memory : device_)
     if (memory != nullptr) machine::release(memory);
 }
 
-void Operands::reset_C() { machine::copy_to_device(gemm_.C, C.data(), C.size() * sizeof(float)); }
-
 std::vector<float> Operands::download_C() const {
   std::vector<float> result(C.size());
-  machine::copy_to_host(result.data(), gemm_.C, result.size() * sizeof(float));
+  for (int row = 0; row < gemm_.M; ++row)
+    machine::copy_to_host(result.data() + std::size_t(row) * gemm_.N, gemm_.C + std::size_t(row) * gemm_.ldc,
+                          gemm_.N * sizeof(float));
   return result;
 }
 
 std::string Operands::overwritten() const {
-  std::vector<float> banded(C.size() + 2 * guard + std::size_t(case_.offset));
-  machine::copy_to_host(banded.data(), device_[2], banded.size() * sizeof(float));
-  for (std::size_t i = 0; i < banded.size(); ++i) {
-    if (same_bits(banded[i], poison)) continue;
-    if (i < first_) return fmt::format("wrote {} elements before C", first_ - i);
-    const std::size_t at = i - first_;
-    if (at >= C.size()) return fmt::format("wrote {} elements after C", at - C.size() + 1);
-    const int row = int(at / gemm_.ldc), col = int(at % gemm_.ldc);
-    if (col >= gemm_.N) return fmt::format("wrote C's padding at row {}, column {}", row, col);
-  }
+  // The position of the first element of a band that has changed, or -1.
+  const auto changed = [](const float* device, std::size_t count) {
+    std::vector<float> band(count);
+    machine::copy_to_host(band.data(), device, count * sizeof(float));
+    const auto it = std::find_if(band.begin(), band.end(), [](float v) { return !has_bits(v, band_bits[2]); });
+    return it == band.end() ? -1 : it - band.begin();
+  };
+  if (const auto at = changed(gemm_.C - first_of_C_, first_of_C_); at >= 0)
+    return fmt::format("wrote {} elements before C", first_of_C_ - std::size_t(at));
+  const std::size_t padding = guarded_padding(gemm_.ldc, gemm_.N);
+  for (int row = 0; padding > 0 && row < gemm_.M; ++row)
+    if (const auto at = changed(gemm_.C + std::size_t(row) * gemm_.ldc + gemm_.N, padding); at >= 0)
+      return fmt::format("wrote C's padding at row {}, column {}", row, gemm_.N + at);
+  if (const auto at = changed(gemm_.C + std::size_t(gemm_.M) * gemm_.ldc, guard); at >= 0)
+    return fmt::format("wrote {} elements after C", at + 1);
   return "";
 }
 
@@ -105,8 +138,8 @@ Verdict compare(const Operands& operands, const Case& c, const std::vector<float
   const auto check_row = [&](int row) {
     std::vector<double> reference(g.N, 0.0), magnitude(g.N, 0.0);
     for (int k = 0; k < g.K; ++k) {
-      const double a = double(g.alpha) * operands.A[std::size_t(row) * g.lda + k];
-      const float* b = &operands.B[std::size_t(k) * g.ldb];
+      const double a = double(g.alpha) * operands.A[std::size_t(row) * g.K + k];
+      const float* b = &operands.B[std::size_t(k) * g.N];
       for (int col = 0; col < g.N; ++col) {
         reference[col] += a * b[col];
         magnitude[col] += std::abs(a * b[col]);
@@ -115,7 +148,7 @@ Verdict compare(const Operands& operands, const Case& c, const std::vector<float
     Verdict& verdict = rows[row];
     verdict.ok = true;
     for (int col = 0; col < g.N; ++col) {
-      const std::size_t at = std::size_t(row) * g.ldc + col;
+      const std::size_t at = std::size_t(row) * g.N + col;
       if (g.beta != 0.0f) {
         reference[col] += double(g.beta) * operands.C[at];
         magnitude[col] += std::abs(double(g.beta) * operands.C[at]);
@@ -166,11 +199,16 @@ Verdict check(Launcher launcher, const Case& c) {
   return verdict;
 }
 
+std::string describe(const Case& c) {
+  return fmt::format("{} x {} x {}, alpha {}, beta {}, lda {}, ldb {}, ldc {}, offsets {}, {}, {}", c.M, c.N, c.K,
+                     c.alpha, c.beta, c.lda(), c.ldb(), c.ldc(), c.offset + c.offsets.A, c.offset + c.offsets.B,
+                     c.offset + c.offsets.C);
+}
+
 std::string first_failure(Launcher launcher, const std::vector<Case>& cases) {
   for (const Case& c : cases)
     if (const Verdict verdict = check(launcher, c); !verdict.ok)
-      return fmt::format("{} x {} x {}, alpha {}, beta {}, pad {}, offset {}: {}", c.M, c.N, c.K, c.alpha, c.beta,
-                         c.pad, c.offset, verdict.message);
+      return fmt::format("{}: {}", describe(c), verdict.message);
   return "";
 }
 
@@ -184,21 +222,47 @@ std::vector<Case> ragged_cases() {
 
 std::vector<Case> padded_cases() {
   std::vector<Case> cases;
-  for (const int pad : {1, 7, 32}) cases.push_back({45, 34, 67, 1, 0, pad, Fill::integers});
+  for (const int pad : {1, 7, 32}) cases.push_back({45, 34, 67, 1, 2, pad, Fill::integers, 1, 0, {0, 3, 5}});
   return cases;
 }
 
-std::vector<Case> misaligned_cases() {
+std::vector<Case> scaled_cases(const Case& shape) {
   std::vector<Case> cases;
-  for (const auto& [pad, offset] : std::vector<std::array<int, 2>>{{1, 0}, {2, 0}, {0, 1}, {4, 2}, {4, 3}})
-    cases.push_back({128, 256, 32, 1, 0, pad, Fill::integers, 1, offset});
+  for (const auto& [alpha, beta] : std::vector<std::array<float, 2>>{{2, 3}, {-1, 1}, {0, 2}, {1, -0.5f}}) {
+    cases.push_back(shape);
+    cases.back().alpha = alpha;
+    cases.back().beta = beta;
+  }
   return cases;
 }
 
-std::vector<Case> scaled_cases() {
+std::vector<Case> one_ragged_extent(const Tile& tile) {
   std::vector<Case> cases;
-  for (const auto& [alpha, beta] : std::vector<std::array<float, 2>>{{2, 3}, {-1, 1}, {0, 2}, {1, -0.5f}})
-    cases.push_back({40, 50, 60, alpha, beta, 3, Fill::integers});
+  const Case whole{tile.BM, tile.BN, 2 * tile.BK, 1, 0, 0, Fill::integers};
+  for (int Case::*const extent : {&Case::M, &Case::N, &Case::K})
+    for (const int change : {-1, 1}) {
+      Case c = whole;
+      c.*extent += change;
+      if (change > 0) c.beta = 2, c.pad = 5;  // C is read as well, and rows end before the next begin
+      cases.push_back(c);
+    }
+  return cases;
+}
+
+std::vector<Case> whole_tiles(const Tile& tile) {
+  return {{tile.BM, tile.BN, tile.BK, 1, 0, 0, Fill::integers},
+          {2 * tile.BM, tile.BN, 2 * tile.BK, 1, 0, 4, Fill::integers},
+          {tile.BM, 3 * tile.BN, 3 * tile.BK, -2, 3, 8, Fill::integers, 1, 0, {4, 8, 12}, {8, 4, 12}}};
+}
+
+std::vector<Case> misaligned_cases(const Tile& tile) {
+  std::vector<Case> cases;
+  for (PerMatrix Case::*const what : {&Case::pads, &Case::offsets})
+    for (int PerMatrix::*const matrix : {&PerMatrix::A, &PerMatrix::B, &PerMatrix::C})
+      for (const int elements : {1, 2, 3}) {
+        cases.push_back({tile.BM, tile.BN, tile.BK, 1, 2, 0, Fill::integers});
+        cases.back().*what.*matrix = elements;
+      }
   return cases;
 }
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -14,9 +16,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-
-#include <stdexcept>
-#include <string>
 #else
 #define TILE_ON_GPU 0
 #define TILE_ON_MODEL 1
@@ -36,13 +35,22 @@ inline void cuda_check(cudaError_t status, const char* what) {
 }
 #endif
 
+/// Throws std::invalid_argument for more blocks along y or z than CUDA launches.
+inline void require_launchable(dim3 grid) {
+  for (const auto& [name, extent] : {std::pair{"grid.y", grid.y}, std::pair{"grid.z", grid.z}})
+    if (extent > 65535)
+      throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
+                                  ", and CUDA launches at most 65535 blocks along it: split the problem");
+}
+
 /// Launches `kernel` on the machine this file was compiled for.
 ///
 /// `shared_bytes` is the dynamic shared memory of a block; above 48 KB the opt-in attribute is set first, as the
 /// CUDA Programming Guide asks. Launch errors (a block too large, too much shared memory) are thrown as
-/// std::runtime_error. On the GPU the call is asynchronous; on the model it returns when the grid has run.
+/// std::runtime_error, a grid that no machine takes as std::invalid_argument. On the GPU the call is asynchronous; on the model it returns when the grid has run.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes, Arguments&&... arguments) {
+  require_launchable(grid);
 #if TILE_ON_GPU
   if (shared_bytes > 48 * 1024)
     cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared_bytes)),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 
 namespace tile::machine {
@@ -14,8 +15,13 @@ std::string unavailable();
 /// What the kernels run on: the GPU's name, or "SIMT model, 2 host threads".
 std::string description();
 
+/// The machine has no room for an allocation; what() says how much was asked for.
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Device memory, 256-byte aligned. `element` is the size of one element in bytes, `name` what errors call it.
-/// Throws std::runtime_error when there is not enough.
+/// Throws OutOfMemory when there is not enough.
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name);
 void release(void* memory);
 void copy_to_device(void* device, const void* host, std::size_t bytes);

@@ -31,7 +31,13 @@ std::string description() {
 
 void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
   void* memory = nullptr;
-  check(cudaMalloc(&memory, bytes), ("cudaMalloc of " + std::to_string(bytes >> 20) + " MiB for " + name).c_str());
+  const std::string size = std::to_string(bytes >> 20) + " MiB for " + name;
+  const cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // or the next launch would be blamed for it
+    throw OutOfMemory("the GPU has no " + size);
+  }
+  check(status, ("cudaMalloc of " + size).c_str());
   return memory;
 }
 void release(void* memory) { cudaFree(memory); }

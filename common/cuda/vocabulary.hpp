@@ -2,6 +2,7 @@
 // C++. What is not declared here does not compile for the model, which is the point: nothing is guessed at.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -10,17 +11,24 @@
 #include <utility>
 
 // --- Qualifiers -------------------------------------------------------------------------------------------------
-#define __global__
+// A kernel is one function with all that it calls, whatever __noinline__ says: an argument that a call takes by value
+// straight out of memory would be read without being announced.
+#define __global__ __attribute__((flatten))
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+#define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // A block runs on one host thread, so a thread-local variable is exactly "one per block". The other form,
 // `extern __shared__ float smem[];`, is rewritten before it gets here (ctest/model-sources.cmake).
 #define __shared__ thread_local
+
+// Reads of constant memory, and of tables that g++ knows to be constant, are not announced.
+#define SIMT_NO_TABLE \
+  _Pragma("GCC error \"the model cannot count reads of __constant__ or constant __device__ variables: hand the table over as an array\"")
+#define __constant__ SIMT_NO_TABLE
 
 #define SIMT_INLINE inline __attribute__((always_inline))
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
@@ -60,32 +68,21 @@ struct __half {
 };
 using half = __half;
 SIMT_UNTRACED inline __half __float2half(float value) {
-  const _Float16 narrow = static_cast<_Float16>(value);
-  __half result;
-  __builtin_memcpy(&result.bits, &narrow, 2);
-  return result;
+  return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))};
 }
-SIMT_INLINE float __half2float(__half value) {
-  _Float16 narrow;
-  __builtin_memcpy(&narrow, &value.bits, 2);
-  return static_cast<float>(narrow);
-}
+SIMT_INLINE float __half2float(__half value) { return static_cast<float>(std::bit_cast<_Float16>(value.bits)); }
 
 /// bfloat16 as storage: the upper half of a float, rounded to nearest even.
 struct __nv_bfloat16 {
   std::uint16_t bits;
 };
 SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
-  std::uint32_t word;
-  __builtin_memcpy(&word, &value, 4);
+  const auto word = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return {std::uint16_t((word >> 16) | 0x40)};
   return {std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
 }
 SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
-  const std::uint32_t word = std::uint32_t(value.bits) << 16;
-  float result;
-  __builtin_memcpy(&result, &word, 4);
-  return result;
+  return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
 }
 
 // --- What the model provides (common/model/engine.cpp) ------------------------------------------------------------
@@ -148,23 +145,17 @@ SIMT_UNTRACED __attribute__((noinline)) T atomic_update(T* address, Update updat
 SIMT_UNTRACED __attribute__((noinline)) inline float atomic_update_float(float* address, float value) {
   auto* word = reinterpret_cast<std::uint32_t*>(address);
   std::uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED), desired;
-  float old_value;
-  do {
-    __builtin_memcpy(&old_value, &old, 4);
-    const float sum = old_value + value;
-    __builtin_memcpy(&desired, &sum, 4);
-  } while (!__atomic_compare_exchange_n(word, &old, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  return old_value;
+  do desired = std::bit_cast<std::uint32_t>(std::bit_cast<float>(old) + value);
+  while (!__atomic_compare_exchange_n(word, &old, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return std::bit_cast<float>(old);
 }
 
 template <class T>
 SIMT_INLINE T exchange(WarpOp op, unsigned mask, T value, int operand, int width) {
-  static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>, "shuffles move 4- and 8-byte values");
-  std::uint64_t word = 0;
-  __builtin_memcpy(&word, &value, sizeof(T));
-  word = warp_exchange(op, mask, word, operand, width);
-  __builtin_memcpy(&value, &word, sizeof(T));
-  return value;
+  static_assert((sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
+                "shuffles move 4- and 8-byte values");
+  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  return std::bit_cast<T>(Word(warp_exchange(op, mask, std::bit_cast<Word>(value), operand, width)));
 }
 }  // namespace device
 }  // namespace simt

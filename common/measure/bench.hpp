@@ -18,9 +18,9 @@ class TuningBench {
   explicit TuningBench(int size);
   ~TuningBench();
   TuningBench(const TuningBench&) = delete;
-  /// Median TFLOP/s of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error when
-  /// the result is wrong.
-  double tflops(Launcher launcher, int repetitions = 9);
+  /// Median milliseconds of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error
+  /// when the result is wrong.
+  double median_ms(Launcher launcher, int repetitions = 9);
 
  private:
   struct Buffers;
@@ -30,7 +30,7 @@ class TuningBench {
 /// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
 
-/// The head of a record: GPU, driver, CUDA, date, SM count, clocks.
+/// The head of a record: GPU and what one of its SMs holds, driver, nvcc and the architecture it compiled for, date, clock.
 Record describe_gpu();
 /// Clocks, power and temperature now, as nvidia-smi reports them.
 Record clocks_now();

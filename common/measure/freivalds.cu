@@ -61,7 +61,7 @@ double freivalds(const Gemm& g, const float* before, std::uint64_t seed) {
   const Product ABx = multiply(g.M, g.K, g.A, g.lda, Bx.values);
   const Product Cx = multiply(g.M, g.N, g.C, g.ldc, x);
   Product C0x;
-  if (g.beta != 0.0f) C0x = multiply(g.M, g.N, before, g.ldc, x);
+  if (g.beta != 0.0f) C0x = multiply(g.M, g.N, before, g.N, x);
 
   double frobenius = 0;
   for (const double squares : Bx.squares) frobenius += squares;

@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/measure/run.hpp"
 
 namespace tile {
-
-/// Median, 10th and 90th percentile of repeated measurements.
-struct Spread {
-  double median = 0, low = 0, high = 0;
-};
-Spread spread_of(std::vector<double> samples);
 
 /// Throws std::runtime_error when an environment variable would change what cuBLAS computes
 /// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).
@@ -27,7 +22,7 @@ enum class CublasMode { fp32, tf32, bf16 };
 Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
 
 /// Freivalds' check in float64 on the GPU: with a random vector x of -1 and 1, C x must equal
-/// alpha A (B x) + beta C0 x. `before` is C before the run (ldc elements a row) and may be null when beta is 0.
+/// alpha A (B x) + beta C0 x. `before` is C before the run (N elements a row) and may be null when beta is 0.
 /// Returns the largest deviation of a row in units of the tolerance: exactly 0 is expected of integer inputs; for
 /// random ones the tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times the root-mean-square rounding error of a row
 /// under independent roundings. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use less running

@@ -26,13 +26,15 @@ unsigned host_threads() {
 namespace internal {
 
 void reset_cells(Region& region);
+void require_announced_stores(const LaunchState& launch);
 
 namespace {
 
 namespace context = boost::context::detail;
 
-thread_local Worker* running = nullptr;  // also set for untraced launches, unlike `active`
+thread_local Worker* running = nullptr;  // also set while the model itself works, unlike `active`
 
+const char* const unnamed_dynamic_shared = "dynamic shared memory";
 constexpr std::size_t largest_shared = 227 * 1024;  // bytes a block can have, since compute capability 9.0
 alignas(1024) thread_local std::byte dynamic_shared_memory[largest_shared];
 
@@ -82,18 +84,17 @@ void lane_main(context::transfer_t from) {
 
 // From a lane back to the scheduler, until the lane is resumed.
 void suspend(Worker& worker, LaneState state, Address waiting_at) {
-  Worker* const traced = active;
   active = nullptr;
   worker.current->state = state;
   worker.current->waiting_at = waiting_at;
   worker.scheduler = context::jump_fcontext(worker.scheduler, nullptr).fctx;
-  active = traced;
+  active = &worker;
 }
 
 void resume(Worker& worker, Lane& lane) {
   worker.current = &lane;
   lane.state = LaneState::ready;
-  active = worker.launch->traced ? &worker : nullptr;
+  active = &worker;
   lane.context = context::jump_fcontext(lane.context, &worker).fctx;
   active = nullptr;
 }
@@ -176,9 +177,10 @@ void run_warp(Worker& worker, int first_lane, int lane_count) {
     if (worker.lanes[l].state != LaneState::warp_op) continue;
     worker.current = &worker.lanes[l];
     const Address pc = worker.lanes[l].waiting_at;
-    report(worker, fmt::format("warp {}", pc),
-           fmt::format("warp operation: {} waits for lanes {:#010x} that never arrive at it", where(worker, pc),
-                       worker.lanes[l].mask));
+    report(worker, Mistake::warp_operation, pc, 0, [&] {
+      return fmt::format("warp operation: {} waits for lanes {:#010x} that never arrive at it", where(worker, pc),
+                         worker.lanes[l].mask);
+    });
     worker.abandoned = true;
     return;
   }
@@ -204,23 +206,25 @@ bool pass_barrier(Worker& worker) {
   if (returned != nullptr) {
     const auto missing = std::count_if(worker.lanes.begin(), worker.lanes.end(),
                                        [](const Lane& l) { return l.state == LaneState::done; });
-    report(worker, fmt::format("barrier {}", pc),
-           fmt::format("barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned "
-                       "without reaching "
-                       "it, thread ({},{},{}) first",
-                       where(worker, pc), format_address(pc), missing, worker.lanes.size(), returned->thread.x,
-                       returned->thread.y, returned->thread.z));
+    report(worker, Mistake::barrier, pc, 0, [&] {
+      return fmt::format(
+          "barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned "
+          "without reaching it, thread ({},{},{}) first",
+          where(worker, pc), format_address(pc), missing, worker.lanes.size(), returned->thread.x, returned->thread.y,
+          returned->thread.z);
+    });
     worker.abandoned = true;
     return false;
   }
   if (elsewhere != nullptr) {
     const Place here = place_of(pc), there = place_of(elsewhere->waiting_at);
     if (here.file != there.file || here.line != there.line) {
-      report(worker, fmt::format("barrier {}", pc),
-             fmt::format(
-                 "barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
-                 where(worker, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
-                 there.line));
+      report(worker, Mistake::barrier, pc, elsewhere->waiting_at, [&] {
+        return fmt::format(
+            "barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
+            where(worker, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
+            there.line);
+      });
       worker.abandoned = true;
       return false;
     }
@@ -299,13 +303,14 @@ void place_shared_memory(LaunchState& launch) {
     launch.static_shared = (launch.static_shared + alignment - 1) / alignment * alignment + v.size;
   }
   const auto offset = reinterpret_cast<Address>(dynamic_shared_memory) - tls_block().first;
-  launch.variables.push_back({"dynamic shared memory", offset, launch.dynamic_shared});
+  launch.variables.push_back({unnamed_dynamic_shared, offset, launch.dynamic_shared});
   std::sort(launch.variables.begin(), launch.variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
 }
 
 Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
   Counts counts;
   counts.kernel = launch.name;
+  counts.function = launch.kernel->address;
   counts.grid = launch.grid;
   counts.block = launch.block;
   counts.static_shared_bytes = launch.static_shared;
@@ -332,7 +337,10 @@ Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
       site.accesses += tally.accesses;
       site.sectors += tally.sectors;
       site.lines += tally.lines;
+      site.tag_passes += tally.tag_passes;
+      site.l1_wavefronts += tally.l1_wavefronts;
       site.wavefronts += tally.wavefronts;
+      site.l1_cycles += tally.l1_cycles;
       site.estimated = site.estimated || tally.estimated;
     }
     for (const auto* by_region : {&worker.loaded_by, &worker.stored_by})
@@ -358,9 +366,9 @@ Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
 
 }  // namespace
 
-void report(Worker& worker, const std::string& key, const std::string& message) {
-  const std::scoped_lock lock(worker.launch->mutex);
-  if (worker.launch->seen.emplace(key, true).second) worker.launch->findings.push_back(message);
+void add_finding(LaunchState& launch, const MistakeKey& key, const std::function<std::string()>& message) {
+  const std::scoped_lock lock(launch.mutex);
+  if (launch.seen.insert(key).second) launch.findings.push_back(message());
 }
 
 std::string where(const Worker& worker, Address return_address) {
@@ -394,11 +402,13 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   place_shared_memory(launch);
   check_launch(launch);
   image_base = reinterpret_cast<Address>(&__executable_start);
-  if (launch.traced)
-    for (auto& [begin, region] : regions().by_begin) {
-      reset_cells(region);
-      launch.arrays.push_back(&region);
-    }
+  for (auto& [begin, region] : regions().by_begin) {
+    launch.arrays.push_back(&region);
+    if (!launch.traced) continue;
+    reset_cells(region);
+    const auto* bytes = reinterpret_cast<const std::byte*>(begin);
+    launch.before.emplace_back(bytes, bytes + (region.end - begin));
+  }
 
   const auto start = std::chrono::steady_clock::now();
   std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.block_count)));
@@ -419,6 +429,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     throw Error(text);
   }
   if (launch.traced) {
+    require_announced_stores(launch);
     collector->counts.push_back(collect(launch, workers));
     collector->counts.back().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -450,14 +461,17 @@ dim3 grid_extent() { return running->launch->grid; }
 
 void* dynamic_shared(const char* name) {
   internal::Worker& worker = *running;
-  internal::Worker* const traced = std::exchange(internal::active, nullptr);  // what follows is no work of the kernel
+  if (worker.dynamic_shared_named) return internal::dynamic_shared_memory;
+  internal::active = nullptr;  // what follows is no work of the kernel
   const internal::Address begin = reinterpret_cast<internal::Address>(internal::dynamic_shared_memory);
-  for (auto& v : worker.launch->variables) {
-    if (v.offset != begin - worker.tls_begin || v.name == name) continue;
+  {
     const std::scoped_lock lock(worker.launch->mutex);
-    v.name = name;
+    for (auto& v : worker.launch->variables)
+      if (v.offset == begin - worker.tls_begin && v.name == internal::unnamed_dynamic_shared)
+        v.name = name;  // by the first only
   }
-  internal::active = traced;
+  worker.dynamic_shared_named = true;
+  internal::active = &worker;
   return internal::dynamic_shared_memory;
 }
 

@@ -4,10 +4,13 @@
 #include <array>
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -34,14 +37,16 @@ std::string function_name(const void* function);
 std::vector<SharedVariable> shared_variables(const void* kernel);
 /// The calling thread's copy of the program's thread-local variables.
 std::pair<Address, std::size_t> tls_block();
-/// True when the address lies in the program's own image (constants, globals).
-bool in_image(Address address);
+/// The variable of the program that holds the address, or "" for memory that is not the program's own image.
+std::string variable_at(Address address);
 
 // --- Shadow memory (memory.cpp) ----------------------------------------------------------------------------------
 /// Who last read and wrote an element, each packed into 64 bits: block, barrier interval, thread, warp interval.
 struct Cell {
   std::atomic<std::uint64_t> writer{0}, reader{0};
   std::atomic<std::uint32_t> writer_pc{0}, reader_pc{0};
+  /// Where several threads read: one that is not `reader`, so that a race of `reader` itself can name it.
+  std::atomic<std::uint64_t> other_reader{0};  // block, thread, pc
 };
 
 /// An allocation of global memory.
@@ -51,7 +56,7 @@ struct Region {
   std::size_t element = 4;
   std::size_t first = 0, rows = 0, cols = 0, ld = 0;  // declared matrix; rows == 0: all of it
   std::unique_ptr<Cell[]> cells;                      // one per element, made by the first traced launch
-  std::unique_ptr<std::byte, void (*)(void*)> storage{nullptr, nullptr};
+  std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage;
 };
 struct Regions {
   std::mutex mutex;
@@ -107,11 +112,27 @@ struct SiteKeyHash {
   }
 };
 struct SiteTally {
-  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, wavefronts = 0;
+  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
+                wavefronts = 0;
   bool sampled = false, estimated = false;
 };
 
 struct LaunchState;
+
+/// What can be wrong with a kernel.
+enum class Mistake : std::uint8_t {
+  race,
+  uninitialised,
+  bounds,
+  outside_matrix,
+  misaligned,
+  element,
+  unsupported,
+  barrier,
+  warp_operation
+};
+/// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
+using MistakeKey = std::tuple<Mistake, Address, Address>;
 
 /// One host thread running blocks of a launch.
 struct Worker {
@@ -123,6 +144,8 @@ struct Worker {
   std::uint32_t block_serial = 0;  // 1-based linear block index
   std::uint32_t interval = 0;      // __syncthreads passed by the block
   bool abandoned = false;
+  std::set<MistakeKey> seen;  // what this worker has met; LaunchState::seen is all workers'
+  bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
   Address tls_begin = 0;
   std::size_t tls_size = 0;
@@ -146,20 +169,28 @@ struct LaunchState {
   bool traced = false;
   Trace options;
   std::vector<SharedVariable> variables;
-  std::vector<Region*> arrays;  // global arrays, ordered by address; SiteKey::array indexes it
+  std::vector<Region*> arrays;                 // global arrays, ordered by address; SiteKey::array indexes it
+  std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
   std::uint64_t block_count = 0;
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::vector<std::string> findings;
-  std::map<std::string, bool> seen;  // findings by kind and site, so that each is told once
+  std::set<MistakeKey> seen;  // each is told once
 };
 
 /// The worker whose lane is running on this host thread, or nullptr in host code.
 extern thread_local Worker* active;
 
-/// Adds a finding to the launch; `key` tells repetitions of the same mistake apart.
-void report(Worker& worker, const std::string& key, const std::string& message);
+/// Adds a finding to the launch unless another worker has: message() is called under the launch's lock.
+void add_finding(LaunchState& launch, const MistakeKey& key, const std::function<std::string()>& message);
+/// Tells of a mistake once for each key. A race comes back millions of times, so only the first time is message() called: it
+/// reads debug information.
+template <class Message>
+void report(Worker& worker, Mistake mistake, Address pc, Address other_pc, Message&& message) {
+  const MistakeKey key{mistake, pc, other_pc};
+  if (worker.seen.insert(key).second) add_finding(*worker.launch, key, message);
+}
 /// "kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0)" for the running lane.
 std::string where(const Worker& worker, Address return_address);
 /// Leaves the running lane for good: its block cannot go on.

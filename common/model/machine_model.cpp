@@ -1,5 +1,6 @@
 // Machine: the SIMT model on this computer's cores.
 #include <cstring>
+#include <new>
 
 #include "common/cuda/machine.hpp"
 #include "common/model/model.hpp"
@@ -13,7 +14,11 @@ std::string description() {
   return "the SIMT model on " + std::to_string(threads) + (threads == 1 ? " host thread" : " host threads");
 }
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name) {
-  return simt::allocate(bytes, element, name);
+  try {
+    return simt::allocate(bytes, element, name);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("this computer has no " + std::to_string(bytes >> 20) + " MiB to reserve for " + name);
+  }
 }
 void release(void* memory) { simt::release(memory); }
 void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }

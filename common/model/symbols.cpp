@@ -156,9 +156,12 @@ std::pair<Address, std::size_t> tls_block() {
   return found;
 }
 
-bool in_image(Address address) {
+std::string variable_at(Address address) {
   const std::scoped_lock lock(symbols_mutex);
-  return dwfl_addrmodule(program().dwfl, address) == program().module;
+  Program& p = program();
+  if (dwfl_addrmodule(p.dwfl, address) != p.module) return "";
+  const char* name = dwfl_module_addrname(p.module, address);
+  return name == nullptr ? "a constant" : short_name(demangle(name));
 }
 
 }  // namespace simt::internal

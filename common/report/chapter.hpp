@@ -8,26 +8,18 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/check/gemm_tests.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/measure/gpu.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
-#include "common/model/model.hpp"
+#include "common/check/traced.hpp"
 #endif
 
 namespace tile {
 
 /// Integer division rounding up; both arguments positive.
 constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-/// One kernel of a chapter.
-struct Kernel {
-  std::string name;  ///< as keys and tables call it
-  Launcher launch;
-  const void* address;  ///< the instantiated __global__ function
-  int block_threads;
-  std::size_t dynamic_shared = 0;
-};
 
 /// One configuration of a kernel that the tuner may choose.
 struct Candidate {
@@ -40,8 +32,19 @@ struct Candidate {
 };
 
 /// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
-/// highest bound that is not pruned. Throws RecordError for a damaged record of a tuning, or one of other code.
+/// highest bound that is not pruned. A tuning of other code (another fingerprint) does not count: a line on stderr says so,
+/// once. Throws RecordError for a damaged record of a tuning.
 const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
+
+/// The kernel called "tuned": whichever of the chapter's candidates is the tuned_choice. That is looked up when it is first
+/// launched, so a damaged tuning does not keep the program from starting.
+Kernel tuned_kernel();
+/// Its launcher.
+void launch_tuned_kernel(const Gemm& g);
+/// `kernel` itself, or the choice under its name if it is tuned_kernel(). Throws RecordError like tuned_choice.
+Kernel resolved(const Kernel& kernel);
+/// The kernels of this chapter, each resolved.
+std::vector<Kernel> resolved_kernels();
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
 class RateSink {
@@ -82,20 +85,12 @@ const char* this_chapter_file();
     return chapter;                                          \
   }
 
-/// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (timing.hpp).
-double freivalds_deviation(Launcher launcher, const Case& c);
-
 #if TILE_ON_MODEL
-/// Runs `launcher` with the model's checks on; throws simt::Error for a race, a stray access or an element of C that
-/// nobody wrote, and std::runtime_error for a wrong result. For shapes that need no counts.
-void require_clean(Launcher launcher, const Case& c);
-
-/// The same, and returns the counts. Throws std::runtime_error as well when a count would be a guess, because the lanes of
-/// a warp come to an access after different numbers of loop turns.
-simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options = {});
-
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
 const simt::Site& site(const simt::Counts& counts, std::string_view tag);
+
+/// Whether the source tags the site's line `//@ tag`.
+bool has_tag(const simt::Site& site, std::string_view tag);
 #endif
 
 }  // namespace tile

@@ -40,6 +40,7 @@ class TestLog : public doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 
   static inline int cases = 0, assertions = 0;
+  static inline std::vector<std::string> skipped;  // why test cases could not be run
 };
 REGISTER_LISTENER("log", 1, TestLog);
 
@@ -67,12 +68,23 @@ int run_test(const std::string& name) {
   context.setOption("no-intro", true);
   const int failed = context.run();
   if (failed != 0) return 1;
+  for (const std::string& reason : TestLog::skipped) fmt::print("skipped: {}\n", reason);
+  if (!TestLog::skipped.empty()) return exit_skipped;
   if (TestLog::cases == 0) throw UsageError(fmt::format("no test case is called '{}': see --list-tests", name));
   if (TestLog::assertions == 0) {
     fmt::print(stderr, "chapter{:02}: test '{}' made no assertion\n", this_chapter().number, name);
     return 1;
   }
   return 0;
+}
+
+/// Runs every test case of this machine in one process, up to the first that fails.
+int run_all_tests() {
+  doctest::Context context;
+  context.setOption("test-suite-exclude", machine::kind() == "gpu" ? "model" : "gpu");
+  context.setOption("abort-after", 1);
+  context.setOption("no-intro", true);
+  return context.run() != 0 || TestLog::assertions == 0 ? 1 : 0;
 }
 
 // Whole numbers only: CLI11 alone would take "1e3" or "12abc" for some types.
@@ -94,7 +106,20 @@ float parse_factor(const std::string& option, const std::string& text) {
   throw UsageError(fmt::format("{} takes a number, not '{}'", option, text));
 }
 
+// CLI11 takes an empty text for a value, and `--test ""` would then be no test at all, which runs everything.
+void refuse_empty_values() {
+  std::string before = "the command line";
+  for (const std::string& argument : arguments) {
+    if (argument.empty()) throw UsageError(fmt::format("{} takes a value that is not empty (see --help)", before));
+    if (argument.starts_with("--") && argument.ends_with("="))
+      throw UsageError(
+          fmt::format("{} takes a value that is not empty (see --help)", argument.substr(0, argument.size() - 1)));
+    before = argument;
+  }
+}
+
 Options parse(int argc, char** argv) {
+  refuse_empty_values();
   const Chapter& chapter = this_chapter();
   CLI::App app{fmt::format("Tile by Tile, chapter {:02}: {}. Without options: the chapter's tables.", chapter.number,
                            chapter.title),
@@ -114,6 +139,7 @@ Options parse(int argc, char** argv) {
   }
   app.add_flag("--lines", o.lines, "also print the counts beside the source lines (model)");
   app.add_option("--test", o.test, "run one test case");
+  app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
   app.add_option("--out", o.out, "with --bench: the record to write");
@@ -129,6 +155,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--add-counters", o.add_counters)->expected(2)->group("");
   app.add_option("--add-profile", o.add_profile)->expected(2)->group("");
   app.add_option("--add-sass", o.add_sass)->expected(2)->group("");
+  app.add_option("--keep", o.keep)->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -174,10 +201,13 @@ int dispatch(const Options& options) {
     throw std::runtime_error("--on gpu: " + reason + "; use --on model");
   }
   if (!options.test.empty()) return run_test(options.test);
+  if (options.all_tests) return run_all_tests();
   return run_chapter(options);
 }
 
 }  // namespace
+
+void skip_test(const std::string& reason) { TestLog::skipped.push_back(reason); }
 
 std::vector<Kernel> chosen_kernels(const Options& options) {
   if (options.kernel.empty()) return this_chapter().kernels;

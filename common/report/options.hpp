@@ -20,6 +20,7 @@ struct Options {
   std::string kernel;  ///< only this one
   std::optional<Case> problem;
   std::string test;  ///< run this test case
+  bool all_tests = false;
   bool list_tests = false;
   bool lines = false;  ///< print counts line by line
   bool once = false;   ///< run every kernel once, for a profiler
@@ -32,6 +33,7 @@ struct Options {
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
   // RECORD FILE pairs: merge what ncu (--once, --once --size N) and cuobjdump -sass printed into a record
   std::vector<std::filesystem::path> add_counters, add_profile, add_sass;
+  std::filesystem::path keep;  ///< put this finished record where the chapter keeps its GPU's
   bool merges() const { return !add_counters.empty() || !add_profile.empty() || !add_sass.empty(); }
 };
 

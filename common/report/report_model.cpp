@@ -9,9 +9,12 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "common/measure/ceilings.hpp"
 #include "common/measure/record.hpp"
+#include "common/report/check_records.hpp"
+#include "common/report/counters.hpp"
 #include "common/report/options.hpp"
 #include "common/report/table.hpp"
 #include "common/report/tuning.hpp"
@@ -182,36 +185,6 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
 }
 
 // --- ncu -----------------------------------------------------------------------------------------------------
-struct Counter {
-  const char* label;
-  const char* key;  ///< as facts call it
-  const char* metric;
-  simt::Space space;
-  simt::Op op;
-  std::uint64_t simt::Site::*tally;
-  bool every_op = false;  ///< loads, stores and atomics together
-};
-const Counter counters[] = {
-    {"global load requests", "load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", simt::Space::global,
-     simt::Op::load, &simt::Site::requests},
-    {"global load sectors", "load_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", simt::Space::global,
-     simt::Op::load, &simt::Site::sectors},
-    {"global store requests", "store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", simt::Space::global,
-     simt::Op::store, &simt::Site::requests},
-    {"global store sectors", "store_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", simt::Space::global,
-     simt::Op::store, &simt::Site::sectors},
-    {"shared load requests", "shared_load_requests", "smsp__inst_executed_op_shared_ld.sum", simt::Space::shared,
-     simt::Op::load, &simt::Site::requests},
-    {"shared load wavefronts", "shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-     simt::Space::shared, simt::Op::load, &simt::Site::wavefronts},
-    {"shared store requests", "shared_store_requests", "smsp__inst_executed_op_shared_st.sum", simt::Space::shared,
-     simt::Op::store, &simt::Site::requests},
-    {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-     simt::Space::shared, simt::Op::store, &simt::Site::wavefronts},
-    {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", simt::Space::global, simt::Op::load,
-     &simt::Site::lines, true},
-};
-
 /// What Nsight Compute says of a run large enough to fill the GPU (`--profile`): why warps wait, what hits.
 struct ProfileMetric {
   const char *label, *key, *metric;
@@ -239,32 +212,43 @@ const ProfileMetric profile_metrics[] = {
     {"warps resident per scheduler", "warps", "smsp__warps_active.avg.per_cycle_active"},
 };
 
-std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
-  std::uint64_t sum = 0;
-  for (const simt::Site& site : counts.sites)
-    if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
-  return sum;
+bool same_problem(const Case& a, const Case& b) {
+  const auto all = [](const Case& c) { return std::tuple(c.M, c.N, c.K, c.alpha, c.beta, c.pad, c.offset); };
+  return all(a) == all(b);
 }
 
+// The last column of a row of the counters: what measured is to counted, and why.
+std::string verdict_on(const Difference* difference, double counted, double measured) {
+  if (counted == measured) return "equal";
+  return fmt::format("x {:.4f}: {}", measured / counted,
+                     difference == nullptr ? "nobody has explained this" : difference->why);
+}
+
+// Nsight Compute was asked about the chapter's counted problem; counts of another are not compared.
 Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  const Case& problem = kernels.front().problem;
+  const bool comparable = same_problem(problem, this_chapter().counted);
   Table table{"counters",
-              fmt::format("The model's counts against Nsight Compute's hardware counters, {}",
-                          extents(kernels.front().problem)),
+              fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(problem)),
               {"kernel", "what", "counted", "measured", ""},
               {}};
+  if (!comparable)
+    table.caption += fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
+  const auto differences = load_differences(chapter_directory());
   for (const CountedKernel& k : kernels) {
-    const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
-    for (const Counter& counter : counters) {
+    const Record* entry = records.empty() || !comparable ? nullptr : find_kernel(records.front(), k.kernel.name);
+    for (const Counter& counter : counters()) {
       const double counted = double(tally(k.counts, counter));
       const bool known =
           entry != nullptr && entry->contains("counters") && entry->at("counters").contains(counter.metric);
       const double measured = known ? entry->at("counters")[counter.metric].get<double>() : 0;
       if (counted == 0 && measured == 0) continue;
-      table.rows.push_back({k.kernel.name, counter.label, format_number(counted),
-                            known ? format_number(measured) : "not yet measured",
-                            !known                ? ""
-                            : counted == measured ? "equal"
-                                                  : fmt::format("x {:.4f}", measured / counted)});
+      table.rows.push_back(
+          {k.kernel.name, counter.label, format_number(counted),
+           known        ? format_number(measured)
+           : comparable ? "not yet measured"
+                        : "-",
+           known ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, measured) : ""});
     }
   }
   return table;
@@ -311,12 +295,12 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
       facts.counted(key + "wavefronts_per_request", double(s.wavefronts) / requests);
     }
   }
-  for (const Counter& counter : counters) facts.counted(name + counter.key, double(tally(k.counts, counter)));
+  for (const Counter& counter : counters()) facts.counted(name + counter.key, double(tally(k.counts, counter)));
   const Work own = work_of(k.counts, k.problem, k.problem);
   facts.counted(name + "lines_per_fma", own.lines / fmas);
   facts.counted(name + "wavefronts_per_fma", own.wavefronts / fmas);
-  facts.counted(name + "global_loads_per_fma", double(tally(k.counts, counters[0])) / fmas);
-  facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters[4])) / fmas);
+  facts.counted(name + "global_loads_per_fma", double(tally(k.counts, counters()[0])) / fmas);
+  facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters()[4])) / fmas);
   const auto loads_per_result = [&](simt::Space space) {
     double loads = 0;
     for (const simt::Site& s : k.counts.sites)
@@ -419,7 +403,7 @@ void add_measured_facts(Facts& facts, const Record* record) {
     const Record* entry = record == nullptr ? nullptr : find_kernel(*record, kernel.name);
     for (const char* field : {"registers", "spill_bytes", "static_shared", "blocks_per_sm"})
       give(kernel.name + "." + field, entry, field, 0);
-    for (const Counter& counter : counters)
+    for (const Counter& counter : counters())
       give(fmt::format("{}.ncu.{}", kernel.name, counter.key),
            entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
     add_profile_facts(facts, kernel.name,
@@ -468,11 +452,6 @@ std::ofstream open_for_writing(const std::filesystem::path& file) {
   return out;
 }
 
-void emit_facts(const Facts& facts, const std::filesystem::path& directory) {
-  auto out = open_for_writing(directory / "facts.tsv");
-  for (const auto& fact : facts.all()) out << fact.key << '\t' << fact.kind << '\t' << fact.text << '\n';
-}
-
 // "4 sectors" or "1 wavefront": what one warp-wide access costs.
 std::string per_request(const simt::Site& s) {
   const bool global = s.space == simt::Space::global;
@@ -496,8 +475,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
   auto threads = open_for_writing(directory / fmt::format("thread-{}.tsv", sampled_thread));
   auto owners = open_for_writing(directory / "owners.tsv");  // which thread of the block wrote which element of C
   for (const CountedKernel& k : kernels) {
-    const std::map<std::string, int> ld{
-        {"A", k.problem.K + k.problem.pad}, {"B", k.problem.N + k.problem.pad}, {"C", k.problem.N + k.problem.pad}};
+    const std::map<std::string, int> ld{{"A", k.problem.lda()}, {"B", k.problem.ldb()}, {"C", k.problem.ldc()}};
     for (const simt::Sample& sample : k.counts.samples) {
       const simt::Site& s = k.counts.sites[sample.site];
       for (int lane = 0; lane < 32; ++lane) {
@@ -549,13 +527,6 @@ struct Ranked {
   const Record* timed = nullptr;  ///< of the reference GPU, or null
   double tflops() const { return timed == nullptr ? 0 : timed->at("tflops").get<double>(); }
 };
-
-/// What a tuning says of a configuration, or nullptr.
-const Record* find_timed(const Record& tuning, const std::string& name) {
-  for (const Record& timed : tuning.at("candidates"))
-    if (timed["name"] == name) return &timed;
-  return nullptr;
-}
 
 /// Counts every candidate that is worth timing; the highest ceiling first.
 std::vector<Ranked> rank_by_ceilings(const Record* tuning) {
@@ -714,32 +685,6 @@ void emit_landscape(const std::vector<Ranked>& ranking, const std::filesystem::p
   }
 }
 
-int check_records() {
-  const std::string own = fingerprint(chapter_source());
-  int stale = 0;
-  std::vector<Record> records = load_records(chapter_directory());
-  for (const Record& tuning : load_tunings()) records.push_back(tuning);
-  for (const Record& record : records) {
-    if (record["fingerprint"] == own) continue;
-    ++stale;
-    fmt::print(
-        stderr,
-        "chapter{:02}: the record of {} is of other code (fingerprint {}, the source has {}): run ./tile bench there\n",
-        this_chapter().number, record["gpu"].get<std::string>(), record["fingerprint"].get<std::string>(), own);
-  }
-  return stale == 0 ? 0 : 1;
-}
-
-simt::Counts checked_run(Launcher launcher, const Case& c, const simt::Trace& options) {
-  Operands operands(c);
-  auto counts = simt::trace([&] { launcher(operands.gemm()); }, options);
-  if (counts.size() != 1) throw std::logic_error("a launcher must start one kernel to be traced");
-  simt::require_all_written(operands.allocation_of_C());
-  const Verdict verdict = compare(operands, c, operands.download_C());
-  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
-  return counts.front();
-}
-
 void merge(const Options& options) {
   const auto into = [](const std::vector<std::filesystem::path>& files, auto&& add) {
     if (files.empty()) return;
@@ -748,28 +693,32 @@ void merge(const Options& options) {
     save_record(files[0], record);
   };
   into(options.add_counters, [](Record& r, const auto& file) { add_counters(r, file, "counters"); });
-  into(options.add_profile, [](Record& r, const auto& file) { add_counters(r, file, "profile"); });
+  into(options.add_profile, [&](Record& r, const auto& file) {
+    add_counters(r, file, "profile");
+    if (options.problem) r["profiled_size"] = options.problem->M;
+  });
   into(options.add_sass, [](Record& r, const auto& file) { add_sass(r, file); });
+}
+
+// Puts a finished record where the chapter keeps those of its GPU.
+void keep(const std::filesystem::path& finished) {
+  const Record record = load_record(finished);
+  const auto file = record_file(chapter_directory(), "measured", record["gpu"]);
+  save_record(file, record);
+  fmt::print("wrote {}\n", std::filesystem::proximate(file).string());
 }
 
 }  // namespace
 
-void require_clean(Launcher launcher, const Case& c) { checked_run(launcher, c, {}); }
-
-simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
-  const simt::Counts counts = checked_run(launcher, c, options);
-  for (const simt::Site& s : counts.sites)
-    if (s.estimated)
-      throw std::runtime_error(
-          fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
-  return counts;
+bool has_tag(const simt::Site& site, std::string_view tag) {
+  const auto it = tags().find(site.line);
+  return it != tags().end() && it->second == tag;
 }
 
 const simt::Site& site(const simt::Counts& counts, std::string_view tag) {
   const simt::Site* found = nullptr;
   for (const simt::Site& s : counts.sites) {
-    const auto it = tags().find(s.line);
-    if (it == tags().end() || it->second != tag) continue;
+    if (!has_tag(s, tag)) continue;
     if (found != nullptr) throw std::out_of_range(fmt::format("more than one access site is tagged {}", tag));
     found = &s;
   }
@@ -789,6 +738,10 @@ int run_chapter(const Options& options) {
   if (options.check_records) return check_records();
   if (options.merges()) {
     merge(options);
+    return 0;
+  }
+  if (!options.keep.empty()) {
+    keep(options.keep);
     return 0;
   }
 
@@ -814,10 +767,7 @@ int run_chapter(const Options& options) {
 
   std::vector<Record> records = load_records(chapter_directory());
   const std::size_t recorded = records.size();
-  if (!options.record.empty()) {
-    records.push_back(load_record(options.record));
-    std::filesystem::remove(options.record);
-  }
+  if (!options.record.empty()) records.push_back(load_record(options.record));
 
   const std::vector<Record> tunings = load_tunings();
   const Record* const tuned = tunings.empty() ? nullptr : &tunings.front();
@@ -873,7 +823,8 @@ int run_chapter(const Options& options) {
   if (!ranking.empty()) add_tuning_facts(facts, ranking, tuned);
   std::filesystem::create_directories(options.emit);
   if (!ranking.empty()) emit_landscape(ranking, options.emit);
-  emit_facts(facts, options.emit);
+  auto facts_file = open_for_writing(options.emit / "facts.tsv");
+  facts.write(facts_file);
   emit_lines(kernels, options.emit);
   emit_traces(kernels, options.emit);
   for (const Table& table : tables) table.write(options.emit / ("table-" + table.name + ".tsv"));

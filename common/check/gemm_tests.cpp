@@ -1,0 +1,123 @@
+#include "common/check/gemm_tests.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tile {
+namespace {
+
+// One assertion a list of cases.
+void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
+  INFO(kernel.name);
+  CHECK(first_failure(kernel.launch, cases) == "");
+}
+
+// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves memory
+// without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays nearer.
+int far_ld(int rows) {
+  if (machine::kind() == "model") return (1 << 30) + 36;
+  return int((std::int64_t(1) << 33) / rows) / 4 * 4 + 4;
+}
+
+void expect_right_or_skip(const Kernel& kernel, const Case& c) {
+  try {
+    const Verdict verdict = check(kernel.launch, c);
+    CHECK_MESSAGE(verdict.ok, kernel.name, ", ", describe(c), ": ", verdict.message);
+  } catch (const machine::OutOfMemory& e) {
+    skip_test(kernel.name + ", " + describe(c) + ": " + e.what());
+  }
+}
+
+}  // namespace
+
+void test_shapes(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    expect_right(kernel, ragged_cases());
+    expect_right(kernel, whole_tiles(kernel.tile));
+    expect_right(kernel, one_ragged_extent(kernel.tile));
+  }
+}
+
+void test_rounding(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels)
+    for (const Case& c : {Case{70, 90, 300}, Case{kernel.tile.BM, 2 * kernel.tile.BN, 64}}) {
+      const Verdict verdict = check(kernel.launch, c);
+      CHECK_MESSAGE(verdict.ok, kernel.name, ": ", verdict.message);
+      CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
+      CHECK(verdict.worst_ratio <= 1);
+    }
+}
+
+void test_leading_dimensions(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) expect_right(kernel, padded_cases());
+}
+
+void test_misalignment(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) expect_right(kernel, misaligned_cases(kernel.tile));
+}
+
+void test_alpha_and_beta(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    expect_right(kernel, scaled_cases({40, 50, 60, 1, 0, 3, Fill::integers}));
+    expect_right(kernel, scaled_cases(whole_tiles(kernel.tile).front()));
+  }
+}
+
+void test_unread_C(const std::vector<Kernel>& kernels) {
+  // C holds NaN before the run; a kernel that multiplies it by 0 hands the NaN on.
+  for (const Kernel& kernel : kernels)
+    for (const Case& c :
+         {Case{37, 41, 29, 1.5f, 0.0f}, Case{kernel.tile.BM, kernel.tile.BN, 2 * kernel.tile.BK, 1.5f, 0.0f}}) {
+      const Verdict verdict = check(kernel.launch, c);
+      CHECK_MESSAGE(verdict.ok, kernel.name, ": ", verdict.message);
+    }
+}
+
+void test_refusals(const std::vector<Kernel>& kernels) {
+  alignas(16) float x[4] = {};
+  const Gemm good{4, 4, 4, 1, x, 4, x, 4, 0, x, 4};
+  for (const Kernel& kernel : kernels) {
+    INFO(kernel.name);
+    for (int Gemm::*const extent : {&Gemm::M, &Gemm::N, &Gemm::K, &Gemm::lda, &Gemm::ldb, &Gemm::ldc})
+      for (const int value : {0, -1}) {
+        Gemm g = good;
+        g.*extent = value;
+        CHECK_THROWS_AS(kernel.launch(g), std::invalid_argument);
+      }
+    for (int Gemm::*const ld : {&Gemm::lda, &Gemm::ldb, &Gemm::ldc}) {
+      Gemm g = good;
+      g.*ld = 3;
+      CHECK_THROWS_AS(kernel.launch(g), std::invalid_argument);
+    }
+    const auto [BM, BN, BK, takes] = kernel.tile;
+    CHECK_THROWS_WITH_AS(kernel.launch({65536 * BM, BN, BK, 1, x, BK, x, BN, 0, x, BN}),
+                         "grid.y is 65536, and CUDA launches at most 65535 blocks along it: split the problem",
+                         std::invalid_argument);
+  }
+}
+
+void test_far_offsets(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    const auto [BM, BN, BK, takes] = kernel.tile;
+    const Case whole{BM, BN, BK * std::max(2, 32 / BK), 1, 2, 0, Fill::integers};
+    Case ragged = whole;
+    --ragged.N;
+    for (const Case& near : {whole, ragged}) {
+      Case A = near, B = near, C = near;
+      A.pads.A = far_ld(near.M) - near.K;
+      B.pads.B = far_ld(near.K) - near.N;
+      C.pads.C = far_ld(near.M) - near.N;
+      for (const Case& c : {A, B, C}) expect_right_or_skip(kernel, c);
+    }
+  }
+}
+
+void test_large_problems(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    INFO(kernel.name);
+    CHECK(freivalds_deviation(kernel.launch, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) == 0);
+    CHECK(freivalds_deviation(kernel.launch, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+  }
+}
+
+}  // namespace tile

@@ -1,0 +1,20 @@
+// Checked runs of a GEMM on the SIMT model.
+#pragma once
+
+#include "common/check/gemm.hpp"
+#include "common/model/model.hpp"
+
+namespace tile {
+
+/// Runs `launcher` with the model's checks on; throws simt::Error for a race, a stray access or an element of C that
+/// nobody wrote, and std::runtime_error for a wrong result.
+simt::Counts traced_run(Launcher launcher, const Case& c, const simt::Trace& options = {});
+
+/// The same for shapes that need no counts.
+void require_clean(Launcher launcher, const Case& c);
+
+/// The same for counts that are shown. Throws std::runtime_error as well when a count would be a guess, because the lanes of
+/// a warp come to an access after different numbers of loop turns.
+simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options = {});
+
+}  // namespace tile

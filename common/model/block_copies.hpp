@@ -1,0 +1,21 @@
+// Comes before everything else in a file that is compiled for the model (-include): directives only, no declarations, so
+// that a precompiled header can still follow.
+//
+// g++ turns a built-in copy of a known size into moves that nobody announces, even where memcpy itself is a plain call
+// (-fno-builtin-memcpy). Behind an empty asm the size is unknown and the copy a call of libc, which the linker sends to
+// common/model/memory.cpp (--wrap). The standard library's algorithms copy by these names, too.
+#define SIMT_UNKNOWN_SIZE(bytes)                  \
+  __extension__({                                 \
+    __SIZE_TYPE__ simt_bytes = (bytes);           \
+    __asm__("" : "+r"(simt_bytes)); /* no code */ \
+    simt_bytes;                                   \
+  })
+#define __builtin_memcpy(to, from, bytes) __builtin_memcpy(to, from, SIMT_UNKNOWN_SIZE(bytes))
+#define __builtin_memmove(to, from, bytes) __builtin_memmove(to, from, SIMT_UNKNOWN_SIZE(bytes))
+#define __builtin_mempcpy(to, from, bytes) __builtin_mempcpy(to, from, SIMT_UNKNOWN_SIZE(bytes))
+#define __builtin_memset(to, value, bytes) __builtin_memset(to, value, SIMT_UNKNOWN_SIZE(bytes))
+#define __builtin_memcmp(one, other, bytes) __builtin_memcmp(one, other, SIMT_UNKNOWN_SIZE(bytes))
+// What -D_FORTIFY_SOURCE makes of them.
+#define __builtin___memcpy_chk(to, from, bytes, room) __builtin___memcpy_chk(to, from, SIMT_UNKNOWN_SIZE(bytes), room)
+#define __builtin___memmove_chk(to, from, bytes, room) __builtin___memmove_chk(to, from, SIMT_UNKNOWN_SIZE(bytes), room)
+#define __builtin___memset_chk(to, value, bytes, room) __builtin___memset_chk(to, value, SIMT_UNKNOWN_SIZE(bytes), room)

@@ -1,0 +1,278 @@
+// Tests that the model counts what the source says, whatever g++ would like to make of it: each kernel here provokes one
+// pass that merges, drops, moves or duplicates accesses, or one way of touching memory that nobody announces.
+#include <algorithm>
+#include <atomic>
+
+#include "common/report/chapter.hpp"
+#include "common/report/count.hpp"
+
+// Gives this program the command line of the chapters.
+TILE_CHAPTER(.number = 0, .title = "tests of what the model counts", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+
+namespace {
+
+struct Words8 {
+  float words[8];
+};
+using Kernel = void (*)(float*, const float*);
+
+// Runs one warp of `kernel` on two arrays of 1024 elements and counts it.
+simt::Counts counted(Kernel kernel) {
+  auto in = tile::array<float>("in", 1024), out = tile::array<float>("out", 1024);
+  return simt::trace([&] { tile::launch(kernel, dim3(1), dim3(32), 0, out.device(), in.device()); }).front();
+}
+
+// Warp-wide requests at the sites with this tag, of one operation.
+std::uint64_t requests(const simt::Counts& counts, std::string_view tag, simt::Op op = simt::Op::load) {
+  std::uint64_t sum = 0;
+  for (const simt::Site& site : counts.sites)
+    if (site.op == op && tile::has_tag(site, tag)) sum += site.requests;
+  return sum;
+}
+
+// The message that the model refuses `kernel` with, or "" when it counts it.
+std::string refusal(Kernel kernel) {
+  try {
+    counted(kernel);
+  } catch (const simt::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// --- Passes that merge, drop or move accesses -----------------------------------------------------------------------
+__global__ void same_word_twice_in_a_loop(float* out, const float* in) {
+  __shared__ float Bs[32];
+  Bs[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();  // a thread reads what others wrote
+  float sum = 0, product = 1;
+  for (int i = 0; i < 8; ++i) {
+    sum += Bs[i];      //@ first
+    product *= Bs[i];  //@ second
+    sum += Bs[0];      //@ invariant
+  }
+  out[threadIdx.x] = sum + product;
+}
+
+__global__ void same_word_three_times_in_a_line(float* out, const float* in) {
+  out[threadIdx.x] = in[0] * in[0] + in[0];  //@ line
+}
+
+// Chapter 04's main loop with the load of Bs left inside the inner loop.
+__global__ void operand_loaded_for_each_result(float* out, const float* in) {
+  __shared__ float As[64], Bs[256];
+  for (int i = threadIdx.x; i < 64; i += 32) As[i] = in[i];
+  for (int i = threadIdx.x; i < 256; i += 32) Bs[i] = in[i];
+  __syncthreads();  // a thread reads what others wrote
+  float acc[8] = {};
+  for (int dotIdx = 0; dotIdx < 8; ++dotIdx)
+    for (int i = 0; i < 8; ++i) {
+      const float regN = Bs[dotIdx * 32 + threadIdx.x];  //@ load-Bs
+      acc[i] += As[i * 8 + dotIdx] * regN;               //@ load-As
+    }
+  for (int i = 0; i < 8; ++i) out[i * 32 + threadIdx.x] = acc[i];
+}
+
+__global__ void stored_twice(float* out, const float* in) {
+  float* const own = &out[threadIdx.x];
+  *own = 1;                                   //@ overwritten
+  *own = 2;                                   //@ the-same
+  *own = 2;                                   //@ again
+  for (int i = 0; i < 8; ++i) *own += in[i];  //@ accumulate
+}
+
+__global__ void stored_then_loaded(float* out, const float* in) {
+  out[threadIdx.x] = in[threadIdx.x];
+  const float back = out[threadIdx.x];  //@ back
+  out[threadIdx.x + 32] = back;
+}
+
+__global__ void loaded_before_a_branch(float* out, const float* in) {
+  const unsigned thread = threadIdx.x;
+  const float value = in[thread];  //@ unconditional
+  if (__builtin_expect(thread < 8, 0)) out[thread] = 3 * value;
+}
+
+__global__ void loaded_in_both_branches(float* out, const float* in) {
+  const unsigned thread = threadIdx.x;
+  float value;
+  if (out[thread] > 3)
+    value = in[thread];  //@ then
+  else
+    value = 2 * in[thread];  //@ else
+  value += in[thread];       //@ after
+  out[thread] = value;
+}
+
+__global__ void stored_under_a_condition(float* out, const float* in) {
+  float* const own = &out[threadIdx.x];
+  const float limit = in[7], old = *own;
+  if (old > limit) *own = 1;  //@ conditional
+}
+
+__global__ void loaded_between_two_branches(float* out, const float* in) {
+  const unsigned thread = threadIdx.x;
+  int kind = 4;
+  if (thread < 8)
+    kind = 7;
+  else if (thread < 20)
+    kind = 9;
+  float value = in[thread];  //@ once
+  if (kind == 9) value = 2 * value + 1;
+  out[thread] = value;
+}
+
+__global__ void loaded_through_either_pointer(float* out, const float* in) {
+  __shared__ float As[32], Bs[32];
+  As[threadIdx.x] = in[threadIdx.x];
+  Bs[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();  // a thread reads what others wrote
+  const float* from = &Bs[3];
+  if (threadIdx.x % 2 == 0) from = &As[5];
+  out[threadIdx.x] = *from;  //@ once
+}
+
+__device__ __noinline__ float word_at(const float* address) { return *address; }  //@ in-helper
+__global__ void loaded_by_a_function(float* out, const float* in) {
+  float sum = 0;
+  for (int i = 0; i < 8; ++i) sum += word_at(in + threadIdx.x);
+  out[threadIdx.x] = sum;
+}
+
+__global__ void restricted(float* __restrict__ out, const float* __restrict__ in) {
+  for (int i = 0; i < 4; ++i) {
+    out[threadIdx.x] = in[threadIdx.x];   //@ first
+    out[threadIdx.x] += in[threadIdx.x];  //@ second
+  }
+}
+
+// --- Ways of touching memory without an announcement -----------------------------------------------------------------
+template <int bytes>
+__global__ void built_in_copy(float* out, const float* in) {
+  __builtin_memcpy(out + 16 * threadIdx.x, in + 16 * threadIdx.x, bytes);
+}
+template <int bytes>
+__global__ void copy(float* out, const float* in) {
+  memcpy(out + 16 * threadIdx.x, in + 16 * threadIdx.x, bytes);
+}
+__global__ void checked_copy(float* out, const float* in) {
+  __builtin___memcpy_chk(out + 16 * threadIdx.x, in + 16 * threadIdx.x, 64, 4096);
+}
+__global__ void overlapping_copy(float* out, const float*) { memmove(out + 16 * threadIdx.x, out + 4, 16); }
+__global__ void clear(float* out, const float*) { memset(out + 16 * threadIdx.x, 0, 16); }
+__global__ void built_in_clear(float* out, const float*) { __builtin_memset(out + 16 * threadIdx.x, 0, 64); }
+__global__ void comparison(float* out, const float* in) {
+  out[threadIdx.x] = memcmp(in, in + threadIdx.x, 16) == 0 ? 1.0f : 0.0f;
+}
+__global__ void standard_copy(float* out, const float* in) {
+  std::copy_n(in + 16 * threadIdx.x, 16, out + 16 * threadIdx.x);
+}
+__global__ void struct_copy(float* out, const float* in) {
+  reinterpret_cast<Words8*>(out)[threadIdx.x] = reinterpret_cast<const Words8*>(in)[threadIdx.x];
+}
+using Vector8 __attribute__((vector_size(32))) = float;
+__global__ void wide_vector(float* out, const float* in) {
+  reinterpret_cast<Vector8*>(out)[threadIdx.x] = reinterpret_cast<const Vector8*>(in)[threadIdx.x];
+}
+__global__ void standard_atomic(float* out, const float*) {
+  std::atomic_ref<int>(*reinterpret_cast<int*>(out)).fetch_add(1);
+}
+float program_table[4] = {1, 2, 3, 4};
+__global__ void table_of_the_program(float* out, const float*) { out[threadIdx.x] = program_table[threadIdx.x % 4]; }
+
+__device__ __noinline__ float first_and_last(float4 value) { return value.x + value.w; }
+__global__ void vector_by_value(float* out, const float* in) {
+  out[threadIdx.x] = first_and_last(reinterpret_cast<const float4*>(in)[threadIdx.x]);  //@ argument
+}
+__device__ __noinline__ float4 four_times(float value) { return {value, value, value, value}; }
+__global__ void vector_from_a_function(float* out, const float* in) {
+  new (out + 4 * threadIdx.x) float4{four_times(in[threadIdx.x])};  //@ result
+}
+__global__ void vectors_of_the_compiler(float* out, const float* in) {
+  using Vector4 __attribute__((vector_size(16))) = float;
+  reinterpret_cast<Vector4*>(out)[threadIdx.x] = reinterpret_cast<const Vector4*>(in)[threadIdx.x];  //@ four
+}
+__global__ void arrays_of_its_own(float* out, const float* in) {
+  Words8 own = {}, copy;
+  for (int i = 0; i < 8; ++i) own.words[i] = in[i];
+  memcpy(&copy, &own, sizeof own);
+  out[threadIdx.x] = copy.words[threadIdx.x % 8];
+}
+
+// g++ does not announce what a function without instrumentation does.
+__attribute__((noinline, no_sanitize("thread"))) void unannounced(float* out) { out[5] = 42; }
+__global__ void store_past_the_hooks(float* out, const float*) { unannounced(out); }
+
+}  // namespace
+
+TEST_CASE("two reads of a word are two reads" * doctest::test_suite("model")) {
+  const auto loop = counted(same_word_twice_in_a_loop);
+  CHECK(requests(loop, "first") == 8);
+  CHECK(requests(loop, "second") == 8);
+  CHECK(requests(loop, "invariant") == 8);
+  CHECK(requests(counted(same_word_three_times_in_a_line), "line") == 3);
+  const auto inner = counted(operand_loaded_for_each_result);
+  CHECK(requests(inner, "load-Bs") == 64);
+  CHECK(requests(inner, "load-As") == 64);
+  const auto distinct = counted(restricted);
+  CHECK(requests(distinct, "first") == 4);
+  CHECK(requests(distinct, "second") == 8);  // of in, and of out
+}
+
+TEST_CASE("every store is a store" * doctest::test_suite("model")) {
+  const auto counts = counted(stored_twice);
+  CHECK(requests(counts, "overwritten", simt::Op::store) == 1);
+  CHECK(requests(counts, "the-same", simt::Op::store) == 1);
+  CHECK(requests(counts, "again", simt::Op::store) == 1);
+  CHECK(requests(counts, "accumulate", simt::Op::store) == 8);
+  CHECK(requests(counts, "accumulate") == 16);
+  CHECK(requests(counted(stored_then_loaded), "back") == 1);
+}
+
+TEST_CASE("accesses stay on their side of a branch" * doctest::test_suite("model")) {
+  const auto before = counted(loaded_before_a_branch);
+  for (const auto& site : before.sites)
+    if (tile::has_tag(site, "unconditional")) CHECK(site.accesses == 32);
+  CHECK(requests(before, "unconditional") == 1);
+  const auto both = counted(loaded_in_both_branches);
+  CHECK(requests(both, "then") + requests(both, "else") == 2);
+  CHECK(requests(both, "after") == 1);
+  // out is 0, 1, 2, ... and in[7] is 7: eight lanes of the 32 do not store
+  for (const auto& site : counted(stored_under_a_condition).sites)
+    if (tile::has_tag(site, "conditional") && site.op == simt::Op::store) CHECK(site.accesses == 24);
+  CHECK(requests(counted(loaded_between_two_branches), "once") == 1);
+  CHECK(requests(counted(loaded_through_either_pointer), "once") == 1);
+}
+
+TEST_CASE("what a function reads or returns is counted" * doctest::test_suite("model")) {
+  CHECK(requests(counted(loaded_by_a_function), "in-helper") == 8);
+  const auto argument = counted(vector_by_value);
+  CHECK(requests(argument, "argument") == 1);
+  for (const auto& site : argument.sites)
+    if (site.op == simt::Op::load) CHECK(site.width == 16);
+  CHECK(requests(counted(vector_from_a_function), "result", simt::Op::store) == 1);
+  const auto vectors = counted(vectors_of_the_compiler);
+  CHECK(requests(vectors, "four") == 1);
+  CHECK(requests(vectors, "four", simt::Op::store) == 1);
+}
+
+TEST_CASE("a lane's own arrays may be copied as blocks" * doctest::test_suite("model")) {
+  CHECK(refusal(arrays_of_its_own) == "");
+}
+
+TEST_CASE("block copies are refused, whoever makes them" * doctest::test_suite("model")) {
+  for (const Kernel kernel :
+       {built_in_copy<4>, built_in_copy<16>, built_in_copy<32>, built_in_copy<64>, copy<16>, copy<64>, checked_copy,
+        overlapping_copy, clear, built_in_clear, comparison, standard_copy})
+    CHECK(contains(refusal(kernel), "with a block copy"));
+  for (const Kernel kernel : {struct_copy, wide_vector}) CHECK(contains(refusal(kernel), "moves 32 bytes at once"));
+}
+
+TEST_CASE("atomics of C++, tables of the program and stores past the hooks are refused" *
+          doctest::test_suite("model")) {
+  CHECK(contains(refusal(standard_atomic), "uses an atomic operation of C++"));
+  CHECK(contains(refusal(table_of_the_program), "reads program_table, a variable of the program"));
+  CHECK(contains(refusal(store_past_the_hooks), "changed out[5] with an access that g++ did not announce"));
+}
