@@ -56,7 +56,9 @@ bool model_finding(const std::string& line, Finding& finding) {
 
 bool wrong_result(const std::string& text, Finding& finding) {
   std::smatch match;
-  if (!search(text, R"((\w+\[\d+\]\[\d+\] is \S+, the reference [^\n]*))", match)) return false;
+  if (!search(text, R"((\w+\[\d+\]\[\d+\] is \S+, the reference [^\n]*))", match) &&
+      !search(text, R"(: (wrote (?:\d+ elements (?:before|after) C|C's padding [^=\n]*)))", match))
+    return false;
   finding = {"wrong result", match[1]};
   return true;
 }
