@@ -556,12 +556,12 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
 TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
   tile::Work work;
   work.flops = 64e9;  // a billion warp-wide FMAs
-  work.lines = 33e9;
+  work.l1_cycles = 33e9;
   work.wavefronts = 2e9;
   work.requests = 3e9;
   const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 0, 0});
   REQUIRE(found.size() == 4);
-  CHECK(found[0].resource == "L1 lines");
+  CHECK(found[0].resource == "L1");
   CHECK(found[0].tflops == doctest::Approx(132 * 1.98e9 * 64 / 33 * 1e-12));
   CHECK(found[1].resource == "shared wavefronts");
   CHECK(found[2].resource == "issue slots");

@@ -179,6 +179,10 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
     }
   findings.within("the sum of the waiting warps", waiting, 0,
                   (warps + rounding) / std::max(issued - rounding, rounding), "warps active per instruction issued");
+  const std::string latency = "smsp__average_warp_latency_per_inst_issued.ratio";
+  if (profile.contains(latency))
+    findings.within("the sum of the waiting warps", waiting, 0.98 * value(latency) - 0.1, 1.02 * value(latency) + 0.1,
+                    "the reasons for waiting make up a warp's latency");
   const std::string hits = "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct";
   findings.within(hits, value(hits), 0, 100, "a percentage");
   // Instructions over (schedulers x issue rate x time) is the clock, which boost cannot exceed.
