@@ -94,6 +94,11 @@ void check_run(Findings& findings, const Record& run) {
   for (const auto& [key, expected] : summary.items())
     findings.equal(key, run.at(key), "its samples give", expected.get<double>());
   findings.within("repetitions", run.at("repetitions"), fewest_repetitions, 1e9, "fewer say little");
+  if (run.contains("clocks") && run["clocks"]["samples"] != 0)
+    for (const char* field : {"sm_mhz", "power_w"}) {
+      const Record& range = run["clocks"].at(field);
+      findings.within(fmt::format("clocks.{}", field), range.at(1), range.at(0), range.at(2), "its lowest and highest");
+    }
   findings.within("freivalds_deviation", run.at("freivalds_deviation"), 0, 1, "a wrong kernel is not timed");
 }
 

@@ -147,11 +147,27 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
+// What the GPU did during a run: the range of its SM clock, and why it was throttled if it was.
+std::string clocks_during(const Record& run) {
+  if (!run.contains("clocks") || run["clocks"]["samples"] == 0) return "not yet measured";
+  const Record& clocks = run["clocks"];
+  std::string text = fmt::format("{:.0f}-{:.0f}", clocks["sm_mhz"][0].get<double>(), clocks["sm_mhz"][2].get<double>());
+  for (const auto& reason : clocks["throttled"]) text += ", " + reason.get<std::string>();
+  return text;
+}
+// The median of its power.
+std::string power_during(const Record& run) {
+  if (!run.contains("clocks") || run["clocks"]["samples"] == 0) return "not yet measured";
+  return format_number(run["clocks"]["power_w"][1].get<double>(), 0);
+}
+
 // One table for all records; with more than one, the first column says which GPU. The last `fresh` records were made by
 // this very run.
 Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
-  Table table{
-      "measured", "", {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"}, {}};
+  Table table{"measured",
+              "",
+              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%", "SM MHz", "W"},
+              {}};
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
@@ -176,7 +192,9 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
                                      number("tflops", -1),
                                      number("cublas_tflops", 1),
                                      number("ratio", 3),
-                                     number("ratio_low", 3) + "-" + number("ratio_high", 3)};
+                                     number("ratio_low", 3) + "-" + number("ratio_high", 3),
+                                     clocks_during(run),
+                                     power_during(run)};
         if (records.size() > 1) row.insert(row.begin(), record["gpu"].get<std::string>() + (now ? ", now" : ""));
         table.rows.push_back(row);
       }
@@ -513,6 +531,18 @@ void add_measured_facts(Facts& facts, const Record* record) {
       give(name + "ratio_low", run, "ratio_low", 3);
       give(name + "ratio_high", run, "ratio_high", 3);
       give(name + "percent_of_cublas", run, "ratio", 1, 100);
+      const bool sampled = run != nullptr && run->contains("clocks") && (*run)["clocks"]["samples"] != 0;
+      const auto during = [&](const std::string& key, const char* field, std::size_t which) {
+        if (sampled)
+          facts.measured(name + key, (*run)["clocks"][field][which].get<double>(), 0);
+        else
+          facts.not_yet_measured(name + key);
+      };
+      during("lowest_mhz", "sm_mhz", 0);
+      during("mhz", "sm_mhz", 1);
+      during("highest_mhz", "sm_mhz", 2);
+      during("power_w", "power_w", 1);
+      during("highest_power_w", "power_w", 2);
     }
   }
 }
