@@ -398,7 +398,9 @@ local function break_it(div)
         pandoc.CodeBlock(table.concat(diff, "\n"), {class = "diff"}), html("</div>")})
       blocks:extend(div.content)
       local outcome = f[2] == "test" and "Then this test fails: " or "Then it does not compile: "
-      blocks:insert(html('<p class="outcome">' .. outcome .. "<code>" .. escape(f[5]) .. "</code></p></section>"))
+      local says = f[6] and f[6] ~= "" and ", and says <code>" .. escape(f[6]) .. "</code>" or ""
+      blocks:insert(html('<p class="outcome">' .. outcome .. "<code>" .. escape(f[5]) .. "</code>" .. says ..
+                         "</p></section>"))
       return blocks
     end
   end

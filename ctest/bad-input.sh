@@ -32,6 +32,11 @@ refuse 2 "too large for the SIMT model" "$chapter" --on model --size 65536
 refuse 2 "--alpha takes a number" "$chapter" --alpha x
 refuse 2 "needs --out FILE" "$chapter" --bench
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
+refuse 2 "--test takes a value that is not empty" "$chapter" --test ""
+refuse 2 "--kernel takes a value that is not empty" "$chapter" --kernel ""
+refuse 2 "--out takes a value that is not empty" "$chapter" --bench --out ""
+refuse 2 "--emit takes a value that is not empty" "$chapter" --emit=
+refuse 2 "the command line takes a value that is not empty" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
 refuse 1 "--tune times kernels and needs a GPU" "$bin/chapter07" --on model --tune
 refuse 2 "--tune" "$chapter" --tune
@@ -45,9 +50,41 @@ echo '{"schema": 1' >"$scratch/measured/nvidia-h200.json"
 refuse 1 "not a valid record" "$scratch/program" --on model
 [ -s "$scratch/out" ] && grep -q Measured "$scratch/out" && { echo "tables were printed from a broken record"; wrong=$((wrong + 1)); }
 
+mkdir "$scratch/a;b"
+cp tile "$scratch/a;b"
+refuse 1 "move the repository" "$scratch/a;b/tile" read
+# A tuning that is damaged, or of other code, of a chapter whose one candidate multiplies 1 x 1 matrices.
+cat >"$scratch/tuner.cu" <<'END'
+#include "common/report/chapter.hpp"
+namespace {
+__global__ void multiply(const float* a, const float* b, float* c) { *c = *a * *b; }
+void launch(const tile::Gemm& g) { tile::launch(multiply, dim3(1), dim3(1), 0, g.A, g.B, g.C); }
+const std::vector<tile::Candidate> candidates{{{"only", launch, reinterpret_cast<const void*>(multiply), 1}, {}, 1, 1, 1, ""}};
+}  // namespace
+TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel()}, .counted = {1, 1, 1}, .sizes = {},
+             .candidates = candidates)
+TEST_CASE("multiplies") { CHECK(tile::check(tile::launch_tuned_kernel, {1, 1, 1}).ok); }
+END
+mkdir -p "$scratch/tuned" && rm "$scratch/measured/nvidia-h200.json"
+"$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
+echo '{"schema": 1' >"$scratch/tuned/nvidia-h200.json"
+refuse 1 "tuned/nvidia-h200.json is not a valid record" "$scratch/tuner" --once
+for works in --list-tests --help; do
+  "$scratch/tuner" $works >"$scratch/out" || { echo "$works fails with a damaged tuning"; wrong=$((wrong + 1)); }
+done
+echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"},
+  "kernels": [], "rates": {}, "chosen": "only", "candidates": []}' >"$scratch/tuned/nvidia-h200.json"
+refuse 0 "is of other code (common/cuda/cuda.hpp.* and is passed over" "$scratch/tuner" --test multiplies
+refuse 1 "tuned/nvidia-h200.json: of other code" "$scratch/tuner" --check-records
+
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "cannot read" ./tile count /nonexistent.cu
+
+# Tests put their files where no other user's stand in the way, and take them away again.
+mkdir "$scratch/tmp"
+TMPDIR="$scratch/tmp" "$bin/harness_test" --on model --test "broken records are refused with advice" >"$scratch/out" || wrong=$((wrong + 1))
+[ -z "$(ls "$scratch/tmp")" ] || { echo "a test leaves behind: $(ls "$scratch/tmp")"; wrong=$((wrong + 1)); }
 
 # A pandoc that is too old, and one that is missing.
 printf '#!/bin/sh\necho pandoc 2.9\n' >"$scratch/pandoc"

@@ -1,18 +1,30 @@
-// Runs a chapter's break-it experiments: each edit of breaks.json, applied to a copy of the program and built for the
-// SIMT model, must turn the test it names red, or must not compile and say why.
+// A chapter's break-it experiments: each edit of breaks.json, applied to a copy of the program and built for the SIMT
+// model, must turn the test it names red, or must not compile and say why.
 //
-// breaks.json: [{"name", "find", "replace", and either "test" (a test case; "says" is part of its output) or
-// "message" (part of the compiler's)}]. With --emit it writes the experiments for the book instead.
+// breaks.json is a list of
+//   "name"     small letters, digits and dashes
+//   "find"     text of the program, which occurs in it once; or a list of such texts
+//   "replace"  what takes its place; or a list, as long
+// and either
+//   "test"     the test case that must fail, and
+//   "says"     what it must find, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (findings.hpp)
+// or
+//   "message"  the compiler's error; of a static assertion, its text.
+//
+// breaks build  makes the edited copy and compiles it; ninja does so when something changed (breaks.cmake)
+// breaks run    runs what was built
+// breaks emit   writes the experiments for the book
 #include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+
+#include "ctest/findings.hpp"
 
 namespace {
 
@@ -32,7 +44,7 @@ void write_text(const fs::path& file, const std::string& text) {
   if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted(const std::string& text) {  // for the shell
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -48,55 +60,156 @@ Run run(const std::string& command, const fs::path& log) {
   return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128, read_text(log)};
 }
 
-struct Experiment {
-  std::string name, find, replace, test, says, message;
+struct Edit {
+  std::string find, replace;
 };
+
+struct Experiment {
+  std::string name;
+  std::vector<Edit> edits;
+  std::string test, says, message;
+};
+
+std::vector<std::string> texts(const nlohmann::json& one_or_more) {
+  if (one_or_more.is_string()) return {one_or_more.get<std::string>()};
+  return one_or_more.get<std::vector<std::string>>();
+}
+
+Experiment experiment_from(const nlohmann::json& e) {
+  Experiment x{e.at("name"), {}, e.value("test", ""), e.value("says", ""), e.value("message", "")};
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(fmt::format("experiment {} {}", x.name, why));
+  };
+  const auto find = texts(e.at("find")), replace = texts(e.at("replace"));
+  if (find.empty() || find.size() != replace.size()) refuse("needs as many texts in replace as in find");
+  for (std::size_t i = 0; i < find.size(); ++i) x.edits.push_back({find[i], replace[i]});
+  if (x.test.empty() == x.message.empty()) refuse("needs either test or message");
+  const std::string why = x.test.empty() ? "" : findings::complaint_about(x.says);
+  if (!why.empty()) refuse(why);
+  return x;
+}
 
 std::vector<Experiment> load(const fs::path& file) {
   std::vector<Experiment> experiments;
   try {
-    for (const auto& e : nlohmann::json::parse(read_text(file))) {
-      Experiment x{e.at("name"),        e.at("find"),        e.at("replace"),
-                   e.value("test", ""), e.value("says", ""), e.value("message", "")};
-      if (x.test.empty() == x.message.empty())
-        throw std::runtime_error(fmt::format("experiment {} needs either test or message", x.name));
-      experiments.push_back(x);
-    }
-  } catch (const nlohmann::json::exception& e) {
+    const auto parsed = nlohmann::json::parse(read_text(file));
+    for (const auto& e : parsed) experiments.push_back(experiment_from(e));
+  } catch (const std::exception& e) {
     throw std::runtime_error(fmt::format("{}: {}", file.string(), e.what()));
   }
   return experiments;
 }
 
-std::string edited(const std::string& source, const Experiment& e) {
-  const auto at = source.find(e.find);
-  if (at == std::string::npos)
-    throw std::runtime_error(fmt::format("{}: the text to edit is gone from the source", e.name));
-  if (source.find(e.find, at + 1) != std::string::npos)
-    throw std::runtime_error(fmt::format("{}: the text to edit occurs more than once", e.name));
-  return source.substr(0, at) + e.replace + source.substr(at + e.find.size());
+const Experiment& named(const std::vector<Experiment>& experiments, const std::string& name) {
+  for (const Experiment& e : experiments)
+    if (e.name == name) return e;
+  throw std::runtime_error(fmt::format("no experiment is called {}", name));
 }
 
-// "" when the experiment goes as it should, else what happened instead.
-std::string surprise(const Experiment& e, const std::string& source, const fs::path& compiler, const fs::path& work) {
-  const fs::path copy = work / (e.name + ".cu"), program = work / e.name, log = work / (e.name + ".log");
-  write_text(copy, edited(source, e));
-  const Run build = run(
-      fmt::format("{} {} {} chapter", quoted(compiler.string()), quoted(copy.string()), quoted(program.string())), log);
-  if (!e.message.empty()) {
-    if (build.status == 0) return "it compiles, and must not";
-    return build.output.find(e.message) != std::string::npos ? "" : "the compiler does not say: " + e.message;
+struct EditError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string edited(const std::string& source, const Experiment& e) {
+  std::string text = source;
+  for (const Edit& edit : e.edits) {
+    if (edit.find == edit.replace) throw EditError("the edit changes nothing");
+    const auto at = text.find(edit.find);
+    if (at == std::string::npos) throw EditError("the text to edit is gone from the source");
+    if (text.find(edit.find, at + 1) != std::string::npos) throw EditError("the text to edit occurs more than once");
+    text.replace(at, edit.find.size(), edit.replace);
   }
-  if (build.status != 0) return "it does not compile:\n" + build.output;
-  const Run test = run(fmt::format("{} --on model --test {}", quoted(program.string()), quoted(e.test)), log);
-  fs::remove(program);
+  return text;
+}
+
+// --- build ----------------------------------------------------------------------------------------------------------
+
+/// What building came to is the first line of PROGRAM.log; the compiler's output follows.
+const std::string outcome_built = "built", outcome_compiler = "does not compile", outcome_edit = "cannot be edited";
+
+struct Build {
+  fs::path source, compiler, program;
+};
+
+std::string in_makefile(const fs::path& path) {
+  std::string result;
+  for (const char c : path.string()) result += c == ' ' ? std::string("\\ ") : std::string(1, c);
+  return result;
+}
+
+/// Writes PROGRAM.log, the program if it compiles, and what they depend on in PROGRAM.d. That an experiment does not
+/// compile is a result like any other, to be judged by `run`; but when the compiler gives no error, as when it is killed,
+/// there is none.
+void build(const Experiment& e, const Build& b) {
+  const auto beside = [&](const char* extension) { return fs::path(b.program.string() + extension); };
+  const fs::path copy = beside(".cu"), log = beside(".log"), headers = beside(".headers");
+  fs::create_directories(b.program.parent_path());
+  fs::remove(b.program);
+  fs::remove(headers);
+  std::string depends = fmt::format("{}: {}", in_makefile(log), in_makefile(b.source));
+  try {
+    write_text(copy, edited(read_text(b.source), e));
+    const Run compiled = run(
+        fmt::format("{} {} {} chapter {}", quoted(b.compiler), quoted(copy), quoted(b.program), quoted(headers)), log);
+    if (compiled.status != 0 && compiled.output.find(": error: ") == std::string::npos) {
+      fs::remove(log);
+      throw std::runtime_error(fmt::format("{} was not compiled:\n{}", e.name, compiled.output));
+    }
+    write_text(log, (compiled.status == 0 ? outcome_built : outcome_compiler) + "\n" + compiled.output);
+    if (fs::exists(headers)) {  // not when the first error came early
+      const std::string rule = read_text(headers);
+      depends += rule.substr(rule.find(':') + 1);
+    }
+  } catch (const EditError& error) {
+    write_text(log, fmt::format("{}\n{}\n", outcome_edit, error.what()));
+  }
+  write_text(beside(".d"), depends + "\n");
+}
+
+// --- run ------------------------------------------------------------------------------------------------------------
+
+/// The compiler's first error, of a static assertion its text.
+std::string first_error(const std::string& output) {
+  static const std::string error = ": error: ", assertion = "static assertion failed: ";
+  const auto at = output.find(error);
+  if (at == std::string::npos) return "";
+  const std::string line = output.substr(at + error.size(), output.find('\n', at) - at - error.size());
+  return line.starts_with(assertion) ? line.substr(assertion.size()) : line;
+}
+
+/// "" when the experiment goes as it should, else what happened instead.
+std::string surprise(const Experiment& e, const fs::path& program) {
+  const std::string log = read_text(program.string() + ".log");
+  const std::string outcome = log.substr(0, log.find('\n'));
+  const std::string output = log.substr(outcome.size() + 1);
+  if (outcome == outcome_edit) return output;
+  if (!e.message.empty()) {
+    if (outcome == outcome_built) return "it compiles, and must not";
+    return first_error(output) == e.message
+               ? ""
+               : fmt::format("the compiler does not say '{}' but '{}'", e.message, first_error(output));
+  }
+  if (outcome != outcome_built) return "it does not compile:\n" + output;
+  const Run test = run(fmt::format("timeout 120 {} --on model --test {}", quoted(program.string()), quoted(e.test)),
+                       program.string() + ".out");
   if (test.status == 0) return fmt::format("the test '{}' still passes", e.test);
   if (test.status != 1)
-    return fmt::format("the test '{}' did not run (exit {}):\n{}", e.test, test.status, test.output);
-  if (test.output.find(e.says) == std::string::npos)
-    return fmt::format("the test fails, but does not say '{}':\n{}", e.says, test.output);
-  return "";
+    return fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, test.status, test.output);
+  return findings::mismatch(e.says, findings::found_in(test.output));
 }
+
+int run_all(const std::vector<Experiment>& experiments, const fs::path& built) {
+  int wrong = 0;
+  for (const Experiment& e : experiments) {
+    const std::string why = surprise(e, built / e.name);
+    fmt::print("{}: {}\n", e.name, why.empty() ? "breaks as it should" : why);
+    wrong += !why.empty();
+  }
+  fmt::print("{} experiments, {} wrong\n", experiments.size(), wrong);
+  return wrong == 0 && !experiments.empty() ? 0 : 1;
+}
+
+// --- emit -----------------------------------------------------------------------------------------------------------
 
 std::string escaped(const std::string& text) {
   std::string result;
@@ -104,39 +217,48 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+/// Name, "test" or "message", old text, new text, the test or the message, what the test says; edits one below the other.
+std::string line_for_the_book(const Experiment& e) {
+  std::string find, replace;
+  for (const Edit& edit : e.edits) {
+    find += (find.empty() || find.ends_with('\n') ? "" : "\n") + edit.find;
+    replace += (replace.empty() || replace.ends_with('\n') ? "" : "\n") + edit.replace;
+  }
+  const bool test = !e.test.empty();
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, test ? "test" : "message", escaped(find), escaped(replace),
+                     test ? e.test : e.message, e.says);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Break-it experiments of one chapter"};
-  std::string experiments, source, compiler, work, emit;
-  app.add_option("--experiments", experiments, "breaks.json")->required();
-  app.add_option("--source", source, "chapterNN.cu")->required();
-  app.add_option("--compiler", compiler, "model-cc");
-  app.add_option("--work", work, "directory for copies");
-  app.add_option("--emit", emit, "write the experiments as tab-separated lines for the book");
+  std::string experiments, name, built, output;
+  Build b;
+  auto* building = app.add_subcommand("build", "build one experiment");
+  building->add_option("--experiments", experiments, "breaks.json")->required();
+  building->add_option("--name", name, "which of them")->required();
+  building->add_option("--source", b.source, "chapterNN.cu")->required();
+  building->add_option("--compiler", b.compiler, "model-cc")->required();
+  building->add_option("--program", b.program, "the program to write, beside its log")->required();
+  auto* running = app.add_subcommand("run", "run the experiments that were built");
+  running->add_option("--experiments", experiments, "breaks.json")->required();
+  running->add_option("--built", built, "directory with their programs")->required();
+  auto* emitting = app.add_subcommand("emit", "write the experiments as tab-separated lines");
+  emitting->add_option("--experiments", experiments, "breaks.json")->required();
+  emitting->add_option("--output", output, "file to write")->required();
+  app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
   try {
     const auto list = load(experiments);
-    const std::string text = read_text(source);
-    if (!emit.empty()) {
+    if (*running) return run_all(list, built);
+    if (*building) build(named(list, name), b);
+    if (*emitting) {
       std::string lines;
-      for (const Experiment& e : list) {
-        edited(text, e);
-        lines += fmt::format("{}\t{}\t{}\t{}\t{}\n", e.name, e.test.empty() ? "message" : "test", escaped(e.find),
-                             escaped(e.replace), e.test.empty() ? e.message : e.test);
-      }
-      write_text(emit, lines);
-      return 0;
+      for (const Experiment& e : list) lines += line_for_the_book(e);
+      write_text(output, lines);
     }
-    fs::create_directories(work);
-    int wrong = 0;
-    for (const Experiment& e : list) {
-      const std::string why = surprise(e, text, compiler, work);
-      fmt::print("{}: {}\n", e.name, why.empty() ? "breaks as it should" : why);
-      wrong += !why.empty();
-    }
-    fmt::print("{} experiments, {} wrong\n", list.size(), wrong);
-    return wrong == 0 && !list.empty() ? 0 : 1;
+    return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "breaks: {}\n", e.what());
     return 1;

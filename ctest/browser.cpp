@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -23,10 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr unsigned parallel_browsers = 2;  // as many cores as the test reserves (CMakeLists.txt)
+
 class Browser {
  public:
   explicit Browser(const std::string& program) {
-    profile_ = fs::temp_directory_path() / fmt::format("tile-browser-{}", getpid());
+    std::string profile = (fs::temp_directory_path() / "tile-browser-XXXXXX").string();
+    if (mkdtemp(profile.data()) == nullptr) throw std::runtime_error("cannot make a directory " + profile);
+    profile_ = profile;
     int to_child[2], from_child[2];
     if (pipe(to_child) != 0 || pipe(from_child) != 0) throw std::runtime_error("pipe failed");
     child_ = fork();
@@ -137,6 +144,14 @@ void save_screenshot(Browser& browser, const fs::path& file) {
     throw std::runtime_error("cannot write " + file.string());
 }
 
+// The URL of a file, for a browser that takes '#', '?' and '%' in one as its own.
+std::string file_url(const fs::path& file) {
+  std::string url = "file://";
+  for (const char c : file.string())
+    url += c == '#' || c == '?' || c == '%' ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+  return url;
+}
+
 // Elements whose text ends outside the page without a scroller around them.
 const char* const overflow_script = R"((() => {
   const width = document.documentElement.clientWidth;
@@ -162,6 +177,83 @@ const char* const search_script = R"((() => {
   return found;
 })())";
 
+/// What a page turned out to be.
+struct Page {
+  std::string file;  ///< in the book's directory
+  std::string url;
+  std::set<std::string> ids;
+  std::vector<std::string> links, complaints;
+};
+
+void set_width(Browser& browser, int width) {
+  browser.call("Emulation.setDeviceMetricsOverride",
+               {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
+}
+
+void set_scheme(Browser& browser, const char* scheme) {
+  browser.call("Emulation.setEmulatedMedia",
+               {{"features", json::array({{{"name", "prefers-color-scheme"}, {"value", scheme}}})}});
+}
+
+/// Loads a page at each width, because its script looks at the width as it starts; the scheme changes nothing but style.
+void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, Page& page) {
+  const bool is_text = page.file.find("source/") == std::string::npos;
+  const auto complain = [&](const std::string& what) { page.complaints.push_back(what); };
+  for (const int width : {400, 1000, 1400}) {
+    set_width(browser, width);
+    browser.open(file_url(book / page.file));
+    for (const char* scheme : {"light", "dark"}) {
+      set_scheme(browser, scheme);
+      for (const auto& family : browser.evaluate(fonts_script)) complain("font not loaded: " + family.dump());
+      if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
+        complain(fmt::format("{} px, {}: {}", width, scheme, overflow));
+      if (!screenshots.empty() && is_text)
+        save_screenshot(browser,
+                        screenshots / fmt::format("{}-{}-{}.png", fs::path(page.file).stem().string(), width, scheme));
+      for (const std::string& complaint : browser.take_complaints()) complain(complaint);
+    }
+  }
+  page.url = browser.evaluate("location.href");
+  for (const auto& id : browser.evaluate(ids_script))
+    if (!page.ids.insert(id).second) complain("id used twice: " + id.dump());
+  for (const auto& link : browser.evaluate(links_script)) page.links.push_back(link);
+  if (is_text && browser.evaluate(search_script) == 0) complain("search finds nothing");
+}
+
+/// Visits all pages, several at a time: each browser takes the next one that nobody has taken.
+void visit_all(const std::string& program, const fs::path& book, const fs::path& screenshots,
+               std::vector<Page>& pages) {
+  std::vector<std::unique_ptr<Browser>> browsers;  // started before there are threads, for starting forks
+  for (unsigned i = 0; i < parallel_browsers; ++i) browsers.push_back(std::make_unique<Browser>(program));
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::future<void>> at_work;
+  for (const auto& browser : browsers)
+    at_work.push_back(std::async(std::launch::async, [&] {
+      browser->attach();
+      for (std::size_t i = next++; i < pages.size(); i = next++) visit(*browser, book, screenshots, pages[i]);
+    }));
+  for (auto& work : at_work) work.get();
+}
+
+/// Complains of links to pages and places that are not there.
+void follow_links(std::vector<Page>& pages) {
+  std::map<std::string, const Page*> by_url;
+  for (const Page& page : pages) by_url[page.url] = &page;
+  for (Page& page : pages) {
+    for (const std::string& link : page.links) {
+      const auto hash = link.find('#');
+      const std::string file = link.substr(0, hash);
+      if (!file.starts_with("file:"))
+        continue;  // the bibliography may point to the network; opening it is the reader's choice
+      if (by_url.count(file) == 0)
+        page.complaints.push_back("broken link: " + link);
+      else if (hash != std::string::npos && hash + 1 < link.size() &&
+               by_url[file]->ids.count(link.substr(hash + 1)) == 0)
+        page.complaints.push_back("link to a missing place: " + link);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -178,57 +270,22 @@ int main(int argc, char** argv) {
   }
   signal(SIGPIPE, SIG_IGN);
   alarm(240);  // a browser that hangs must not hang the tests
-  int wrong = 0;
-  const auto complain = [&](const std::string& page, const std::string& what) {
-    fmt::print("{}: {}\n", page, what);
-    ++wrong;
-  };
   try {
-    Browser browser(program);
-    browser.attach();
-    std::vector<std::string> pages;
+    std::vector<Page> pages;
     for (const auto& entry : fs::recursive_directory_iterator(book))
       if (entry.path().extension() == ".html" && entry.path().filename() != "print.html")
-        pages.push_back(fs::relative(entry.path(), book).string());
-    std::sort(pages.begin(), pages.end());
-    std::map<std::string, std::set<std::string>> ids;  // by URL
-    std::vector<std::pair<std::string, std::string>> links;
+        pages.push_back({fs::relative(entry.path(), book).string(), "", {}, {}, {}});
+    std::sort(pages.begin(), pages.end(), [](const Page& a, const Page& b) { return a.file < b.file; });
     if (!screenshots.empty()) fs::create_directories(screenshots);
-    for (const std::string& page : pages) {
-      const std::string url = "file://" + (book / page).string();
-      for (const int width : {400, 1000, 1400}) {
-        for (const char* scheme : {"light", "dark"}) {
-          browser.call("Emulation.setDeviceMetricsOverride",
-                       {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
-          browser.call("Emulation.setEmulatedMedia",
-                       {{"features", json::array({{{"name", "prefers-color-scheme"}, {"value", scheme}}})}});
-          browser.open(url);
-          for (const auto& family : browser.evaluate(fonts_script)) complain(page, "font not loaded: " + family.dump());
-          if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
-            complain(page, fmt::format("{} px: {}", width, overflow));
-          if (!screenshots.empty() && page.find("source/") == std::string::npos)
-            save_screenshot(browser,
-                            screenshots / fmt::format("{}-{}-{}.png", fs::path(page).stem().string(), width, scheme));
-          for (const std::string& complaint : browser.take_complaints()) complain(page, complaint);
-        }
-      }
-      for (const auto& id : browser.evaluate(ids_script))
-        if (!ids[url].insert(id).second) complain(page, "id used twice: " + id.dump());
-      for (const auto& link : browser.evaluate(links_script)) links.emplace_back(page, link);
-      if (page.find("source/") == std::string::npos && browser.evaluate(search_script) == 0)
-        complain(page, "search finds nothing");
+    visit_all(program, book, screenshots, pages);
+    follow_links(pages);
+    std::size_t links = 0, wrong = 0;
+    for (const Page& page : pages) {
+      for (const std::string& complaint : page.complaints) fmt::print("{}: {}\n", page.file, complaint);
+      links += page.links.size();
+      wrong += page.complaints.size();
     }
-    for (const auto& [page, link] : links) {
-      const auto hash = link.find('#');
-      const std::string file = link.substr(0, hash);
-      if (!file.starts_with("file:"))
-        continue;  // the bibliography may point to the network; opening it is the reader's choice
-      if (ids.count(file) == 0)
-        complain(page, "broken link: " + link);
-      else if (hash != std::string::npos && hash + 1 < link.size() && ids[file].count(link.substr(hash + 1)) == 0)
-        complain(page, "link to a missing place: " + link);
-    }
-    fmt::print("{} pages, {} links, {} complaints\n", pages.size(), links.size(), wrong);
+    fmt::print("{} pages, {} links, {} complaints\n", pages.size(), links, wrong);
     return wrong == 0 && !pages.empty() ? 0 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "browser: {}\n", e.what());

@@ -1,12 +1,21 @@
 // Tests of what chapters are checked with: comparisons that NaN cannot pass, guard bands, records, ceilings.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "common/measure/ceilings.hpp"
+#include "common/measure/consistency.hpp"
 #include "common/measure/record.hpp"
+#include "common/measure/run.hpp"
+#include "common/measure/whole_file.hpp"
 #include "common/report/chapter.hpp"
+#include "common/report/counters.hpp"
 #include "common/report/tuning.hpp"
 
 // Gives this program the command line of the chapters.
@@ -54,14 +63,175 @@ void faulty(const tile::Gemm& g) {
 
 const tile::Case plain{20, 30, 40, 1, 0, 2};
 
+/// A directory of this process's own, gone when the process ends.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() : path_((std::filesystem::temp_directory_path() / "tile-harness-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a directory like " + path_);
+  }
+  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return std::filesystem::path(path_) / name; }
+
+ private:
+  std::string path_;
+};
+
+std::filesystem::path scratch(const std::string& name) {
+  static const ScratchDirectory directory;
+  return directory / name;
+}
+
 std::filesystem::path scratch(const std::string& name, const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / ("tile-harness-" + name);
+  const auto file = scratch(name);
   std::ofstream(file) << text;
   return file;
 }
 
 const char* const valid_record = R"({"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c",
   "fingerprint": "f", "rates": {}, "kernels": [{"name": "k", "function": "_Z1kv", "runs": []}]})";
+
+// A record whose numbers fit one another: one kernel, timed and profiled at 1024.
+tile::Record consistent_record() {
+  auto record =
+      tile::Record::parse(R"({"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "13.0.88",
+    "fingerprint": {}, "rates": {"l2_read_gbs": 12000}, "sms": 132, "clock_hz": 1.98e9, "profiled_size": 1024,
+    "sm": {"registers": 65536, "shared_bytes": 233472, "reserved_shared": 1024, "threads": 2048, "blocks": 32},
+    "clocks_before": {"sm_mhz": 1980, "temperature_c": 40}, "clocks_after": {"sm_mhz": 1980, "temperature_c": 50},
+    "other_kernels": {"cublas": {"counters": {"launch__registers_per_thread": 200},
+                                 "profile": {"launch__registers_per_thread": 200}}},
+    "kernels": [{"name": "k", "function": "_Z1kv", "registers": 40, "spill_bytes": 0, "static_shared": 4096,
+      "dynamic_shared": 0, "block_threads": 256, "blocks_per_sm": 6,
+      "counters": {"launch__registers_per_thread": 40},
+      "profile": {"launch__registers_per_thread": 40, "gpu__time_duration.sum": 120000,
+        "smsp__inst_executed.sum": 5e7, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 1073741824,
+        "smsp__issue_active.avg.per_cycle_active": 0.5, "smsp__issue_active.min.per_cycle_active": 0.49,
+        "smsp__issue_active.max.per_cycle_active": 0.51, "smsp__issue_active.sum.per_cycle_active": 264,
+        "smsp__warps_active.avg.per_cycle_active": 11.9, "smsp__warps_active.min.per_cycle_active": 11,
+        "smsp__warps_active.max.per_cycle_active": 12, "smsp__warps_active.sum.per_cycle_active": 6283.2,
+        "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": 2.1,
+        "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": 50},
+      "sass": {"all": 100, "reuse": 20, "FFMA": 72, "LDS": 28},
+      "sass_loop": {"all": 72, "reuse": 18, "FFMA": 64, "LDS": 8},
+      "runs": [{"M": 1024, "N": 1024, "K": 1024, "freivalds_deviation": 0.01}]}]})");
+  tile::Record& run = record["kernels"][0]["runs"][0];
+  for (int i = 0; i < 20; ++i) {
+    run["samples_ms"].push_back(0.12 + 0.0001 * (i * 7 % 20));
+    run["cublas_samples_ms"].push_back(0.06 + 0.0001 * (i * 11 % 20));
+  }
+  run.update(tile::summary_of(run));
+  return record;
+}
+
+tile::Record consistent_tuning() {
+  tile::Record tuning = consistent_record();
+  tuning["kernels"].clear();
+  tuning["size"] = 1024;
+  tuning["chosen"] = "fast";
+  for (const auto& [name, ms] : {std::pair{"slow", 0.2}, {"fast", 0.1}, {"middling", 0.15}})
+    tuning["candidates"].push_back({{"name", name},
+                                    {"registers", 40},
+                                    {"spill_bytes", 0},
+                                    {"static_shared", 4096},
+                                    {"dynamic_shared", 0},
+                                    {"block_threads", 256},
+                                    {"blocks_per_sm", 6},
+                                    {"median_ms", ms},
+                                    {"tflops", tile::tflops_of(1024, 1024, 1024, ms)}});
+  return tuning;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// One number of a record that is changed by hand, and what must be said of it.
+struct Corruption {
+  const char* pointer;
+  tile::Record value;
+  const char* complaint;
+};
+
+const std::vector<Corruption> corruptions{
+    {"/kernels/0/runs/0/median_ms", 0.11, "k at 1024 x 1024 x 1024: median_ms is 0.11, but its samples give 0.12"},
+    {"/kernels/0/runs/0/low_ms", 0.1, "low_ms is 0.1, but its samples give 0.12"},
+    {"/kernels/0/runs/0/high_ms", 0.2, "high_ms is 0.2, but its samples give 0.12"},
+    {"/kernels/0/runs/0/tflops", 20, "k at 1024 x 1024 x 1024: tflops is 20, but its samples give 17.7"},
+    {"/kernels/0/runs/0/cublas_median_ms", 0.11, "cublas_median_ms is 0.11, but its samples give 0.06"},
+    {"/kernels/0/runs/0/cublas_low_ms", 0.07, "cublas_low_ms is 0.07, but its samples give 0.06"},
+    {"/kernels/0/runs/0/cublas_high_ms", 0.01, "cublas_high_ms is 0.01, but its samples give 0.06"},
+    {"/kernels/0/runs/0/cublas_tflops", 50, "cublas_tflops is 50, but its samples give 35"},
+    {"/kernels/0/runs/0/ratio", 0.51, "ratio is 0.51, but its samples give 0.50"},
+    {"/kernels/0/runs/0/ratio_low", 0.6, "ratio_low is 0.6, but its samples give 0.4"},
+    {"/kernels/0/runs/0/ratio_high", 0.4, "ratio_high is 0.4, but its samples give 0.5"},
+    {"/kernels/0/runs/0/repetitions", 30, "repetitions is 30, but its samples give 20"},
+    {"/kernels/0/runs/0/M", 1000, "k at 1000 x 1024 x 1024: tflops"},
+    {"/kernels/0/runs/0/samples_ms", {0.1, 0.2}, "samples do not come in pairs"},
+    {"/kernels/0/runs/0/samples_ms", nullptr, "something is missing"},
+    {"/kernels/0/runs/0/freivalds_deviation", 1.5, "freivalds_deviation is 1.5, not from 0 to 1"},
+    {"/kernels/0/registers", 41, "k: registers is 41, but launch__registers_per_thread of its counters is 40"},
+    {"/kernels/0/registers", 48,
+     "k: blocks_per_sm is 6, but 48 registers, 256 threads and 4096 bytes of shared memory"},
+    {"/kernels/0/counters/launch__registers_per_thread", 39, "of its counters is 39"},
+    {"/kernels/0/profile/launch__registers_per_thread", 39, "of its profile is 39"},
+    {"/kernels/0/blocks_per_sm", 7, "k: blocks_per_sm is 7, but 40 registers, 256 threads and 4096 bytes"},
+    {"/kernels/0/block_threads", 128, "blocks_per_sm is 6, but 40 registers, 128 threads"},
+    {"/kernels/0/static_shared", 40960, "40960 bytes of shared memory allow 5"},
+    {"/kernels/0/spill_bytes", -1, "spill_bytes is -1"},
+    {"/kernels/0/spill_bytes", 8, "k: spill_bytes is 8, but the instructions on local memory are 0"},
+    {"/kernels/0/sass/FFMA", 73, "sass.all is 100, but the opcodes add up to 101"},
+    {"/kernels/0/sass/all", 99, "sass.all is 99, but the opcodes add up to 100"},
+    {"/kernels/0/sass_loop/LDS", 29, "sass_loop.LDS is 29, not from 0 to 28"},
+    {"/kernels/0/sass_loop/STS", 1, "sass_loop.STS is 1, not from 0 to 0"},
+    {"/kernels/0/sass_loop/FFMA", 30, "sass_loop.FFMA is 30, not from 36 to 72"},
+    {"/kernels/0/sass_loop/reuse", 21, "sass_loop.reuse is 21, not from 0 to 20"},
+    {"/kernels/0/profile/smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 1e9, "ffma_pred_on.sum is 1000000000"},
+    {"/kernels/0/profile/smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 2e9, "ffma_pred_on.sum is 2000000000"},
+    {"/profiled_size", 4096, "ffma_pred_on.sum is 1073741824, not from 68719476736"},
+    {"/kernels/0/profile/smsp__inst_executed.sum", 3e7, "smsp__inst_executed.sum is 30000000, not from 33554432"},
+    {"/kernels/0/profile/smsp__inst_executed.sum", 7e7, "more cannot be issued"},
+    {"/kernels/0/profile/gpu__time_duration.sum", 90000, "more cannot be issued"},
+    {"/kernels/0/profile/gpu__time_duration.sum", 150000, "gpu__time_duration.sum is 150000, not from 96760"},
+    {"/kernels/0/profile/smsp__issue_active.avg.per_cycle_active", 0.6, "is 0.6, not from 0.49 to 0.51"},
+    {"/kernels/0/profile/smsp__issue_active.sum.per_cycle_active", 300, "its sum 300 over 528 units"},
+    {"/kernels/0/profile/smsp__warps_active.avg.per_cycle_active", 13, "smsp__warps_active.avg.per_cycle_active is 13"},
+    {"/kernels/0/profile/smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", 30, "waiting warps is 30"},
+    {"/kernels/0/profile/l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", 101, "hit_rate.pct is 101"},
+    {"/kernels/1", tile::Record(tile::Record::object()), "something is missing"},
+    {"/other_kernels/cublas/profile/launch__registers_per_thread", 20, "cublas: launch__registers_per_thread"},
+    {"/sm/registers", 32768, "the GPU: sm.registers is 32768, but an H200 has 65536"},
+    {"/sm/threads", 1536, "sm.threads is 1536, but an H200 has 2048"},
+    {"/sms", 78, "sms is 78, but an H200 has 132"},
+    {"/clock_hz", 2.5e9, "clock_hz is 2.5, but an H200 has 1.98"},
+    {"/clocks_after/sm_mhz", 2100, "clocks_after.sm_mhz is 2100"},
+    {"/rates/l2_read_gbs", 0, "rate l2_read_gbs is 0"},
+};
+
+// Counts of a kernel with one global load, of 100 requests and 400 sectors, and one shared store.
+simt::Counts few_counts() {
+  simt::Counts counts;
+  counts.sites.resize(2);
+  counts.sites[0].op = simt::Op::load;
+  counts.sites[0].space = simt::Space::global;
+  counts.sites[0].requests = counts.sites[0].lines = 100;
+  counts.sites[0].sectors = 400;
+  counts.sites[1].op = simt::Op::store;
+  counts.sites[1].space = simt::Space::shared;
+  counts.sites[1].requests = counts.sites[1].wavefronts = 200;
+  return counts;
+}
+
+// What a GPU says of the same kernel when it agrees.
+tile::Record agreeing_counters() {
+  tile::Record entry{{"name", "k"}, {"counters", tile::Record::object()}};
+  for (const tile::Counter& counter : tile::counters())
+    entry["counters"][counter.metric] = double(tile::tally(few_counts(), counter));
+  return entry;
+}
 
 }  // namespace
 
@@ -163,6 +333,158 @@ TEST_CASE("the fingerprint ignores comments, spacing, predictions and the tests"
   CHECK(print("char s[] = \"a // b\";") != print("char s[] = \"a // c\";"));
 }
 
+TEST_CASE("the fingerprint covers headers of common/cuda that nvcc sees, and says what changed" *
+          doctest::test_suite("model")) {
+  const auto root = scratch("tree", "");
+  std::filesystem::remove(root);
+  std::filesystem::create_directories(root / "common/cuda");
+  std::filesystem::create_directories(root / "common/report");
+  const auto write = [&](const char* name, const char* text) { std::ofstream(root / name) << text; };
+  write("chapter77.cu", "#include \"common/report/chapter.hpp\"\nint f();\n");
+  write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint harness();\n");
+  write("common/cuda/cuda.hpp", "int word();\n#include \"common/cuda/vocabulary.hpp\"\n");
+  write("common/cuda/vocabulary.hpp", "int model();\n");
+  write("common/cuda/ptx.hpp", "int unused();\n");
+  const tile::Record before = tile::fingerprint(root / "chapter77.cu", root);
+  const auto changed = [&] { return tile::changed_parts(before, tile::fingerprint(root / "chapter77.cu", root)); };
+  CHECK(changed() == "");
+  CHECK(before.contains("flags"));
+  write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint another_harness();\n");
+  write("common/cuda/vocabulary.hpp", "int another_model();\n");
+  write("common/cuda/ptx.hpp", "int another();\n");
+  CHECK(changed() == "");
+  write("common/cuda/cuda.hpp", "int another_word();\n#include \"common/cuda/vocabulary.hpp\"\n");
+  CHECK(changed() == "common/cuda/cuda.hpp");
+  write("chapter77.cu", "#include \"common/report/chapter.hpp\"\n#include \"common/cuda/ptx.hpp\"\nint f();\n");
+  CHECK(changed() == "chapter77.cu, common/cuda/cuda.hpp, common/cuda/ptx.hpp");
+  tile::Record other_flags = before;
+  other_flags["flags"] = "-G";
+  CHECK(tile::changed_parts(other_flags, before) == "flags");
+  CHECK(tile::changed_parts("0123456789abcdef", before) == "chapter77.cu, common/cuda/cuda.hpp, flags");
+  std::filesystem::remove_all(root);
+}
+
+TEST_CASE("a record that agrees with itself has no contradictions" * doctest::test_suite("model")) {
+  CHECK(joined(tile::contradictions(consistent_record())) == "");
+  CHECK(joined(tile::contradictions_of_tuning(consistent_tuning())) == "");
+}
+
+TEST_CASE("a number of a record that is changed by hand contradicts another" * doctest::test_suite("model")) {
+  for (const Corruption& corruption : corruptions) {
+    tile::Record record = consistent_record();
+    record[tile::Record::json_pointer(corruption.pointer)] = corruption.value;
+    const std::string found = joined(tile::contradictions(record));
+    CHECK_MESSAGE(contains(found, corruption.complaint), std::string(corruption.pointer), ": ", found);
+  }
+  tile::Record record = consistent_record();
+  record["kernels"].push_back(record["kernels"][0]);
+  CHECK(contains(joined(tile::contradictions(record)), "k: there are two called k"));
+  record["kernels"][1].erase("counters");
+  CHECK(contains(joined(tile::contradictions(record)), "number of those with counters is 1"));
+}
+
+TEST_CASE("a tuning that is changed by hand contradicts itself" * doctest::test_suite("model")) {
+  const std::vector<Corruption> of_tunings{
+      {"/chosen", "slow", "the tuning: chosen is slow, but the fastest is fast"},
+      {"/candidates/0/tflops", 30, "slow: tflops is 30, but 2MNK / median_ms is 10.7"},
+      {"/candidates/2/blocks_per_sm", 1, "middling: blocks_per_sm is 1"},
+      {"/candidates/2/name", "slow", "there are two called slow"},
+      {"/candidates/1/registers", 300, "fast: registers is 300, not from 1 to 255"}};
+  for (const Corruption& corruption : of_tunings) {
+    tile::Record tuning = consistent_tuning();
+    tuning[tile::Record::json_pointer(corruption.pointer)] = corruption.value;
+    const std::string found = joined(tile::contradictions_of_tuning(tuning));
+    CHECK_MESSAGE(contains(found, corruption.complaint), std::string(corruption.pointer), ": ", found);
+  }
+}
+
+TEST_CASE("counters must equal counts, except where a difference is named" * doctest::test_suite("model")) {
+  const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
+    return joined(tile::unexplained(few_counts(), entry, differences));
+  };
+  tile::Record entry = agreeing_counters();
+  CHECK(complaint(entry, {}) == "");
+  const tile::Difference store{"k", "shared_store_wavefronts", 1, 1.03, "not explained"};
+  CHECK(contains(complaint(entry, {store}), "200 counted, 200 measured; they are equal: take the row out"));
+  double& wavefronts = *entry["counters"]["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"].get_ptr<double*>();
+  wavefronts = 204;
+  CHECK(contains(complaint(entry, {}), "k: shared store wavefronts: 200 counted, 204 measured; find out why"));
+  CHECK(complaint(entry, {store}) == "");
+  wavefronts = 99999;
+  CHECK(contains(complaint(entry, {store}), "200 counted, 99,999 measured; x 499.9950 is not from 1 to 1.03"));
+  for (const tile::Counter& counter : tile::counters()) {
+    tile::Record wrong = agreeing_counters();
+    wrong["counters"][counter.metric] = 99999;
+    CHECK(contains(complaint(wrong, {}), counter.label));
+    wrong["counters"].erase(counter.metric);
+    CHECK(contains(complaint(wrong, {}), std::string("its counters lack ") + counter.metric));
+  }
+}
+
+TEST_CASE("a difference needs a reason and a counter that exists" * doctest::test_suite("model")) {
+  const auto directory = scratch("differences", "");
+  std::filesystem::remove(directory);
+  std::filesystem::create_directories(directory);
+  CHECK(tile::load_differences(directory).empty());
+  const auto load = [&](const std::string& text) {
+    std::ofstream(directory / "differences.json") << text;
+    return tile::load_differences(directory);
+  };
+  const auto read = load(R"([{"kernel": "k", "counter": "lines", "from": 1, "to": 2, "why": "w"}])");
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].why == "w");
+  CHECK_THROWS_AS(load(R"([{"kernel": "k", "counter": "lines", "from": 1, "to": 2, "why": ""}])"), tile::RecordError);
+  CHECK_THROWS_AS(load(R"([{"kernel": "k", "counter": "line", "from": 1, "to": 2, "why": "w"}])"), tile::RecordError);
+  CHECK_THROWS_AS(load(R"([{"kernel": "k", "counter": "lines"}])"), tile::RecordError);
+  CHECK_THROWS_AS(load("["), tile::RecordError);
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a tuning of other code is passed over, and so is a choice that is not there" *
+          doctest::test_suite("model")) {
+  const auto candidate = [](const char* name, double bound, const char* pruned) {
+    return tile::Candidate{{name, nullptr, nullptr, 32, {}}, {}, 1, 1, bound, pruned};
+  };
+  const std::vector<tile::Candidate> candidates{candidate("chosen", 1, ""), candidate("bound", 2, ""),
+                                                candidate("pruned", 3, "registers")};
+  const tile::Record own{{"chapter77.cu", "1"}};
+  const tile::Record fits{{"gpu", "A"}, {"fingerprint", own}, {"chosen", "chosen"}};
+  tile::Record stale = fits, gone = fits;
+  stale["fingerprint"] = {{"chapter77.cu", "2"}};
+  gone["chosen"] = "elsewhere";
+  std::vector<std::string> passed_over;
+  CHECK(tile::choose(candidates, {fits}, own, passed_over).kernel.name == "chosen");
+  CHECK(passed_over.empty());
+  CHECK(tile::choose(candidates, {stale, fits}, own, passed_over).kernel.name == "chosen");
+  CHECK(contains(joined(passed_over), "the tuning of A is of other code (chapter77.cu) and is passed over"));
+  CHECK(tile::choose(candidates, {gone}, own, passed_over).kernel.name == "bound");
+  CHECK(contains(joined(passed_over), "chose elsewhere, which this program does not have"));
+  CHECK(tile::choose(candidates, {}, own, passed_over).kernel.name == "bound");
+}
+
+TEST_CASE("a record is written with its samples on one line, and read back the same" * doctest::test_suite("model")) {
+  const auto file = scratch("samples.json", "");
+  const tile::Record record = consistent_record();
+  tile::save_record(file, record);
+  CHECK(tile::load_record(file) == record);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  CHECK(contains(text.str(), "\"samples_ms\": [0.12, 0.1207, 0.1214, "));
+  CHECK(tile::record_file("chapter", "tuned", "NVIDIA H200") == "chapter/tuned/nvidia-h200.json");
+}
+
+TEST_CASE("facts are written with a text to read and a value to plot" * doctest::test_suite("model")) {
+  tile::Facts facts;
+  facts.counted("intensity", 1365 + 1 / 3.0);
+  facts.measured("share", 0.5, 3);
+  facts.not_yet_measured("later");
+  std::ostringstream out;
+  facts.write(out);
+  CHECK(out.str() ==
+        "intensity\tcounted\t1,365\t1365.3333333333333\nshare\tmeasured\t0.500\t0.5\nlater\tmeasured\tnot yet "
+        "measured\t\n");
+}
+
 TEST_CASE("broken records are refused with advice" * doctest::test_suite("model")) {
   CHECK_NOTHROW(tile::load_record(scratch("good.json", valid_record)));
   for (const char* text : {"", "{", "[]", R"({"schema": 2})", R"({"schema": 1, "gpu": 7})"}) {
@@ -175,6 +497,34 @@ TEST_CASE("broken records are refused with advice" * doctest::test_suite("model"
   }
   CHECK_THROWS_AS(tile::load_record("/nonexistent.json"), tile::RecordError);
   CHECK_THROWS_AS(tile::save_record("/proc/nowhere/record.json", tile::Record::object()), tile::RecordError);
+}
+
+TEST_CASE("a signal amid a write leaves a whole file and no other" * doctest::test_suite("model")) {
+  const auto file = scratch("saved") / "record.json";
+  std::filesystem::create_directory(file.parent_path());
+  const std::string text(100'000, '-');  // writing it takes a while
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    for (int delay = 0; delay < 40; ++delay) {
+      std::filesystem::remove(file);
+      const auto handler = std::signal(signal, SIG_DFL);  // doctest has its own
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(10);
+        for (;;) tile::write_whole(file, text);
+      }
+      std::signal(signal, handler);
+      for (int waited = 0; waited < 10000 && !std::filesystem::exists(file); ++waited) usleep(1000);
+      usleep(37 * delay);
+      kill(child, signal);
+      int status = 0;
+      waitpid(child, &status, 0);
+      REQUIRE(WIFSIGNALED(status));
+      CHECK(WTERMSIG(status) == signal);
+      const std::filesystem::directory_iterator left(file.parent_path());
+      CHECK(std::distance(begin(left), end(left)) == 1);
+      CHECK(std::filesystem::file_size(file) == text.size());
+    }
+  }
 }
 
 TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
@@ -203,15 +553,30 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   CHECK(!kernel["sass_loop"].contains("LDS.128"));
 }
 
+TEST_CASE("a median is settled when its own spread is small" * doctest::test_suite("model")) {
+  const auto spread = [](int count, double width) {
+    std::vector<double> samples;
+    for (int i = 0; i < count; ++i) samples.push_back(100 + width * (i % 5 - 2));
+    return samples;
+  };
+  CHECK(tile::settled(spread(20, 0.5)));
+  CHECK_FALSE(tile::settled(spread(19, 0.0)));  // never with fewer than 20
+  CHECK_FALSE(tile::settled(spread(20, 5)));
+  CHECK(tile::settled(spread(2000, 5)));  // more samples settle it
+  std::vector<double> outlier = spread(40, 0.1);
+  outlier[7] = 1000;
+  CHECK(tile::settled(outlier));
+}
+
 TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
   tile::Work work;
   work.flops = 64e9;  // a billion warp-wide FMAs
-  work.lines = 33e9;
+  work.l1_cycles = 33e9;
   work.wavefronts = 2e9;
   work.requests = 3e9;
   const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 0, 0});
   REQUIRE(found.size() == 4);
-  CHECK(found[0].resource == "L1 lines");
+  CHECK(found[0].resource == "L1");
   CHECK(found[0].tflops == doctest::Approx(132 * 1.98e9 * 64 / 33 * 1e-12));
   CHECK(found[1].resource == "shared wavefronts");
   CHECK(found[2].resource == "issue slots");

@@ -6,11 +6,11 @@
 # would go uncounted, becomes an error of the compiler that says so.
 #
 # Usage: cmake -DSOURCE=chapter.cu -DOUTPUT=chapter.cpp -P model-sources.cmake
-file(READ ${SOURCE} text)
+file(READ "${SOURCE}" text)
 string(REGEX REPLACE "(extern[ \t]+__shared__[^;]*)__align__[ \t]*\\([^)]*\\)" "\\1" text "${text}")
 string(REGEX REPLACE
   "extern[ \t]+__shared__[ \t]+([^;]*[^A-Za-z0-9_;])([A-Za-z_][A-Za-z0-9_]*)[ \t]*\\[[ \t]*\\][ \t]*;"
   "auto* const \\2 = static_cast<\\1*>(simt::device::dynamic_shared(\"\\2\"));" text "${text}")
 string(REGEX REPLACE "(__device__[ \t]+([a-z_]+[ \t]+)*const(expr)?[ \t][^(){};]*[=[])" "SIMT_NO_TABLE \\1" text "${text}")
 string(REGEX REPLACE "(const(expr)?[ \t]+([a-z_]+[ \t]+)*__device__[ \t][^(){};]*[=[])" "SIMT_NO_TABLE \\1" text "${text}")
-file(WRITE ${OUTPUT} "#line 1 \"${SOURCE}\"\n${text}")
+file(WRITE "${OUTPUT}" "#line 1 \"${SOURCE}\"\n${text}")

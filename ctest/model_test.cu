@@ -1,5 +1,10 @@
 // Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -58,6 +63,61 @@ __global__ void store_pattern(const int* word_of_lane, T* inout) {
   inout[threadIdx.x] = *target;
 }
 
+// A line of ctest/data: comma-separated fields, the last of them the word that each lane touches.
+struct MeasuredRow {
+  std::string line;
+  std::vector<std::string> fields;
+  std::vector<int> words;
+};
+
+std::vector<MeasuredRow> measured_rows(const std::string& file, std::size_t field_count) {
+  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data" / file);
+  REQUIRE(in);
+  std::vector<MeasuredRow> rows;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    MeasuredRow row{line, {}, {}};
+    std::istringstream text(line);
+    for (std::string field; std::getline(text, field, ',');) row.fields.push_back(field);
+    REQUIRE(row.fields.size() == field_count);
+    std::istringstream list(row.fields.back());
+    for (int word; list >> word;) row.words.push_back(word);
+    REQUIRE(row.words.size() == 32);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+template <class T>
+__global__ void load_global_pattern(const float* data, const int* word_of_lane, T* out) {
+  const T value = *reinterpret_cast<const T*>(&data[word_of_lane[threadIdx.x]]);  //@ pattern
+  out[threadIdx.x] = value;
+}
+template <class T>
+__global__ void store_global_pattern(float* data, const int* word_of_lane, const T* in) {
+  *reinterpret_cast<T*>(&data[word_of_lane[threadIdx.x]]) = in[threadIdx.x];  //@ pattern
+}
+
+// What one access with this pattern to global memory costs.
+template <class T>
+simt::Site global_access(const std::string& op, const std::vector<int>& words) {
+  auto lanes = tile::array<int>("lanes", 32);
+  lanes.set(words);
+  auto values = tile::array<T>("values", 32);
+  auto data = tile::array<float>("data", std::size_t(*std::max_element(words.begin(), words.end()) + 4));
+  const dim3 one(1), warp(32);
+  const auto launch = [&] {
+    if (op == "ld")
+      tile::launch(load_global_pattern<T>, one, warp, 0, data.device(), lanes.device(), values.device());
+    else
+      tile::launch(store_global_pattern<T>, one, warp, 0, data.device(), lanes.device(), values.device());
+  };
+  const auto counts = simt::trace(launch, {.report_races = false}).front();
+  for (const simt::Site& site : counts.sites)
+    if (site.array == "data") return site;
+  throw std::logic_error("the pattern was not counted");
+}
+
 template <class T>
 std::uint64_t wavefronts_of(const std::string& op, const std::vector<int>& words) {
   auto lanes = tile::array<int>("lanes", 32);
@@ -78,28 +138,48 @@ std::uint64_t wavefronts_of(const std::string& op, const std::vector<int>& words
 }  // namespace
 
 TEST_CASE("all measured shared-memory patterns cost what the hardware counted" * doctest::test_suite("model")) {
-  const std::string path = std::string(tile::this_chapter_file()).substr(0, std::string(__FILE__).rfind('/'));
-  std::ifstream in(path + "/data/h200-shared-memory-wavefronts.csv");
-  REQUIRE(in);
-  int patterns = 0;
-  for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> fields;
-    std::istringstream row(line);
-    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
-    REQUIRE(fields.size() == 6);
-    std::vector<int> words;
-    std::istringstream list(fields[5]);
-    for (int word; list >> word;) words.push_back(word);
-    REQUIRE(words.size() == 32);
-    CAPTURE(line);
-    const std::uint64_t counted = fields[0] == "4"   ? wavefronts_of<float>(fields[1], words)
-                                  : fields[0] == "8" ? wavefronts_of<float2>(fields[1], words)
-                                                     : wavefronts_of<float4>(fields[1], words);
-    CHECK(counted == std::stoull(fields[2]));
-    ++patterns;
+  const auto rows = measured_rows("h200-shared-memory-wavefronts.csv", 6);
+  CHECK(rows.size() == 150);
+  for (const MeasuredRow& row : rows) {
+    CAPTURE(row.line);
+    const std::uint64_t counted = row.fields[0] == "4"   ? wavefronts_of<float>(row.fields[1], row.words)
+                                  : row.fields[0] == "8" ? wavefronts_of<float2>(row.fields[1], row.words)
+                                                         : wavefronts_of<float4>(row.fields[1], row.words);
+    CHECK(counted == std::stoull(row.fields[2]));
   }
-  CHECK(patterns == 150);
+}
+
+TEST_CASE("all measured accesses that hit L1 cost what the hardware counted" * doctest::test_suite("model")) {
+  const auto rows = measured_rows("h200-l1-global-accesses.csv", 8);
+  CHECK(rows.size() == 230);
+  const auto nearest = [](const std::string& mean) { return std::uint64_t(std::lround(std::stod(mean))); };
+  for (const MeasuredRow& row : rows) {
+    CAPTURE(row.line);
+    const simt::Site site = row.fields[0] == "4"   ? global_access<float>(row.fields[1], row.words)
+                            : row.fields[0] == "8" ? global_access<float2>(row.fields[1], row.words)
+                                                   : global_access<float4>(row.fields[1], row.words);
+    CHECK(site.lines == nearest(row.fields[2]));
+    CHECK(site.tag_passes == nearest(row.fields[3]));
+    if (row.fields[1] == "ld") CHECK(site.l1_wavefronts == nearest(row.fields[4]));  // stores: a lower bound
+    if (row.fields[1] == "st") CHECK(site.l1_wavefronts <= nearest(row.fields[4]));
+  }
+}
+
+TEST_CASE("the tag bank of a line depends on each bit as measured" * doctest::test_suite("model")) {
+  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data/h200-l1-tag-bank-bits.csv");
+  REQUIRE(in);
+  std::map<int, std::vector<int>> passes;  // bit -> by low_bank
+  for (std::string line; std::getline(in, line);) {
+    int bit = 0, low_bank = 0, count = 0;
+    if (std::sscanf(line.c_str(), "%d,%d,%d", &bit, &low_bank, &count) == 3) passes[bit].push_back(count);
+  }
+  REQUIRE(passes.size() == 13);
+  for (const auto& [bit, by_low_bank] : passes) {
+    REQUIRE(by_low_bank.size() == 4);
+    CAPTURE(bit);
+    const auto most = std::max_element(by_low_bank.begin(), by_low_bank.end());
+    CHECK(simt::tag_bank(1ull << bit) == most - by_low_bank.begin());
+  }
 }
 
 // --- Vocabulary ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ simt::Counts counted(Kernel kernel) {
 }
 
 // Warp-wide requests at the sites with this tag, of one operation.
-std::uint64_t requests(const simt::Counts& counts, const std::string& tag, simt::Op op = simt::Op::load) {
+std::uint64_t requests(const simt::Counts& counts, std::string_view tag, simt::Op op = simt::Op::load) {
   std::uint64_t sum = 0;
   for (const simt::Site& site : counts.sites)
     if (site.op == op && tile::has_tag(site, tag)) sum += site.requests;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The README's worked example for `tile count`: the padded transpose has no bank conflict, the unpadded one 32.
+# The README's worked example for `tile count`: the padded transpose has no bank conflict, the unpadded one 32. Besides, a
+# row whose numbers are a guess says so at each of them.
 # Usage: worked-example.sh MODEL-CC
 set -e
 scratch=$(mktemp -d)
@@ -10,4 +11,27 @@ column() { awk -v kernel="$1" -v op="$2" -v array="$3" '$0 ~ kernel { on = 1 } o
 check() { [ "$2" = "$3" ] || { echo "$1: $2, expected $3"; cat "$scratch/out"; exit 1; }; }
 check "wavefronts of the column read, unpadded" "$(column 'transpose_shared<32>' load tile)" 32
 check "wavefronts of the column read, padded" "$(column 'transpose_shared<33>' load tile)" 1
+
+cat >"$scratch/guess.cu" <<'END'
+#include "common/report/count.hpp"
+// Lanes come to the load after different numbers of turns; to the store, together.
+__global__ void ragged(float* out, const float* in) {
+  float sum = 0;
+  for (int i = 0; i < 4; ++i)
+    if ((int(threadIdx.x) + i) % 3 == 0) sum += in[i * 32 + threadIdx.x];
+  out[threadIdx.x] = sum;
+}
+TILE_COUNT("ragged") {
+  auto in = tile::array<float>("in", 128), out = tile::array<float>("out", 32);
+  tile::launch(ragged, dim3(1), dim3(32), 0, out.device(), in.device());
+}
+END
+"$1" "$scratch/guess.cu" "$scratch/program" count
+"$scratch/program" >"$scratch/out"
+row() { grep "^ *guess.cu.* $1 " "$scratch/out" | tr -s ' ' | cut -d' ' -f7-; }
+case $(row load) in
+  "~"*" ~"*" ~"*" - ~"*) ;;
+  *) echo "a guess is not marked:"; cat "$scratch/out"; exit 1 ;;
+esac
+check "the row that is no guess" "$(row store)" "1 4 1 - 100%"
 echo "the worked example counts what the README says"

@@ -431,7 +431,7 @@ std::vector<Measured> measured_kernels(const fs::path& chapters, const std::stri
   std::vector<Measured> result;
   for (const auto& directory : directories) {
     const std::string number = directory.filename().string().substr(0, 2);
-    const fs::path file = directory / "measured" / "nvidia-h200.json";
+    const fs::path file = tile::record_file(directory, "measured", tile::reference_gpu);
     if (number > last || !fs::exists(file)) continue;
     const tile::Record record = tile::load_record(file);
     for (const auto& kernel : record["kernels"])
@@ -451,7 +451,6 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
   }
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
-  write_text(out.string() + ".rates", "");
 }
 
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
@@ -460,7 +459,7 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
     for (const auto& row : read_tsv(emit / m.chapter / "facts.tsv"))
       for (const char* level : {"sm", "dram"})
         if (row.at(0) == fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level))
-          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(2), m.run["tflops"].get<double>());
+          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(3), m.run["tflops"].get<double>());
   write_text(out, text.empty() ? "none\tsm\t1\t0.001\n" : text);
   // The roofs: what chapter 00 recorded, or the specification where it has not run yet.
   const tile::GpuSpec& gpu = tile::h200;

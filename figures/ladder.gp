@@ -1,4 +1,6 @@
-# The ladder so far: TFLOP/s at 4096^3. Input: data, out.
+# The ladder so far: TFLOP/s at 4096^3. Arguments: data, out.
+data = ARG1
+out = ARG2
 stats data using 2 nooutput
 rows = STATS_records
 set terminal svg size 620,60+33*rows dynamic font "inherit,13" noenhanced

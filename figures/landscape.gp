@@ -1,4 +1,6 @@
-# Measured throughput of every configuration, by the value of each parameter. Input: data, out.
+# Measured throughput of every configuration, by the value of each parameter. Arguments: data, out.
+data = ARG1
+out = ARG2
 set terminal svg size 720,300 dynamic font "inherit,13" noenhanced
 set output out
 set datafile separator "\t"  # names contain a space

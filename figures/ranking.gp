@@ -1,4 +1,6 @@
-# The model's ceiling of every configuration against its measured throughput. Input: data, out.
+# The model's ceiling of every configuration against its measured throughput. Arguments: data, out.
+data = ARG1
+out = ARG2
 set terminal svg size 620,380 dynamic font "inherit,13" noenhanced
 set output out
 set datafile separator "\t"  # names contain a space

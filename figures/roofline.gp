@@ -1,4 +1,8 @@
-# The roofline: flops per byte against TFLOP/s, from DRAM and from the SM. Input: data, out, peak, sm_tbs, l2_tbs, dram_tbs, last.
+# The roofline: flops per byte against TFLOP/s, from DRAM and from the SM. Arguments: data, out.
+# data.rates gives peak, sm_tbs, l2_tbs, dram_tbs.
+data = ARG1
+out = ARG2
+load data.".rates"
 set terminal svg size 620,400 dynamic font "inherit,13" noenhanced
 set output out
 set border 3 lc rgb "#060606"

@@ -17,11 +17,11 @@ struct Config {
   static constexpr int NUM_THREADS = 1024;
   static constexpr int CHAINS = 8;       // independent FMAs in flight per thread
   static constexpr int TABLE = 1024;     // words in each half of a block's table in shared memory
-  static constexpr int LINES = 32;       // 128-byte lines of a block's table for L1
-  static constexpr int LINE_WORDS = 32;  // 4-byte words in a line
+  static constexpr int LINE_WORDS = 32;  // 4-byte words in a 128-byte line
+  static constexpr int L1_STEPS = 8;     // reads of L1 in a turn of the loop, each a line further
+  static constexpr int L1_TABLE = 2048;  // words after which they start again
   static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
   static_assert(TABLE % 32 == 0, "a warp reads 32 neighbouring words at a time");
-  static_assert(LINES == 32, "one line for every lane of a warp");
 };
 // [/snippet config]
 
@@ -30,7 +30,7 @@ struct Config {
 __global__ void ffma_peak(float* out, float factor, float summand, int rounds) {
   float acc[Config::CHAINS];
   for (int i = 0; i < Config::CHAINS; ++i) acc[i] = float(threadIdx.x + i);
-#pragma unroll 16
+#pragma unroll 64  // 512 FFMA a turn: the loop costs less than one in a hundred
   for (int round = 0; round < rounds; ++round)
 #pragma unroll
     for (int i = 0; i < Config::CHAINS; ++i) acc[i] = acc[i] * factor + summand;
@@ -86,21 +86,34 @@ __global__ void shared_read(float* out, int rounds) {
 }
 // [/snippet shared]
 
-// [snippet lines]
-// Each lane reads from a line of its own, always the same 32 lines a block: L1 hits, 32 lines a request.
-__global__ void l1_lines(const float* in, float* out, int rounds) {
-  const int lane = threadIdx.x % 32;
-  const float* line = in + (blockIdx.x % 32) * Config::LINES * Config::LINE_WORDS + lane * Config::LINE_WORDS;
+// [snippet l1]
+// Lane l reads word l * stride of a table that stays in L1, so that the stride decides how many lines and how many banks a
+// request touches. All warps read the same table, each step a line further and round again.
+__global__ void l1_read(const float* in, float* out, int stride, int rounds) {
+  const float* word = in + threadIdx.x % 32 * stride;
   float sum = 0;
-  int at = threadIdx.x / 32 % Config::LINE_WORDS;
-#pragma unroll 16
+  int at = 0;
   for (int round = 0; round < rounds; ++round) {
-    sum += line[at];  //@ load-lines
-    at = (at + 1) % Config::LINE_WORDS;
+#pragma unroll
+    for (int i = 0; i < Config::L1_STEPS; ++i) sum += word[at + i * Config::LINE_WORDS];  //@ load-l1
+    at = (at + Config::L1_STEPS * Config::LINE_WORDS) % Config::L1_TABLE;
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
-// [/snippet lines]
+// [/snippet l1]
+
+// [snippet l1-patterns]
+// Strides that tell the parts of L1 apart.
+struct L1Pattern {
+  const char* name;
+  int stride;  // words
+};
+constexpr L1Pattern l1_patterns[]{
+    {"one_line", 1},     // 32 neighbours: 1 line, each word in a bank of its own
+    {"many_banks", 33},  // 32 lines, each word in a bank of its own
+    {"one_bank", 32},    // 32 lines, all words in one bank
+};
+// [/snippet l1-patterns]
 
 const std::vector<tile::Chapter::Rate> rates{{"sm_clock_ghz", "SM clock under load, GHz"},
                                              {"ffma_tflops", "FFMA, TFLOP/s"},
@@ -109,7 +122,9 @@ const std::vector<tile::Chapter::Rate> rates{{"sm_clock_ghz", "SM clock under lo
                                              {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
                                              {"shared_read_gbs", "shared memory read, GB/s"},
                                              {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
-                                             {"l1_lines_per_cycle", "L1 lines per cycle and SM"},
+                                             {"l1_cycles.one_line", "L1 cycles a request: 1 line, 32 banks"},
+                                             {"l1_cycles.many_banks", "L1 cycles a request: 32 lines, 32 banks"},
+                                             {"l1_cycles.one_bank", "L1 cycles a request: 32 lines, 1 bank"},
                                              {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
                                              {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
                                              {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
@@ -181,12 +196,15 @@ void measure_rates(tile::RateSink& sink) {
   sink.rate("shared_read_gbs", 128 * requests / shared_ms * 1e-6);
   sink.rate("shared_wavefronts_per_cycle", requests / sms / (shared_ms * 1e-3 * clock_hz));
 
-  const int line_rounds = 1 << 11;
-  const double line_ms =
-      tile::time_ms([&](int) {
-        tile::launch(l1_lines, resident, block, 0, reinterpret_cast<const float*>(in), results, line_rounds);
-      }).median;
-  sink.rate("l1_lines_per_cycle", 32.0 * warps * line_rounds / sms / (line_ms * 1e-3 * clock_hz));
+  const int l1_rounds = 1 << 9;
+  for (const L1Pattern& pattern : l1_patterns) {
+    const double ms = tile::time_ms([&](int) {
+                        tile::launch(l1_read, resident, block, 0, reinterpret_cast<const float*>(in), results,
+                                     pattern.stride, l1_rounds);
+                      }).median;
+    sink.rate(std::string("l1_cycles.") + pattern.name,
+              ms * 1e-3 * clock_hz / (warps / sms * l1_rounds * Config::L1_STEPS));
+  }
   cudaFree(in);
   cudaFree(out);
 
@@ -335,10 +353,21 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
   const Array in(32 * 1024, "in"), out(2048, "out");
   const auto counts_of = [&](auto&& run) { return simt::trace(run).front(); };
 
-  const auto lines = counts_of([&] { tile::launch(l1_lines, dim3(2), dim3(1024), 0, in.data, out.data, 8); });
-  const auto& line = tile::site(lines, "load-lines");
-  CHECK(line.requests == 2u * 32 * 8);
-  CHECK(line.lines == 32 * line.requests);
+  const auto l1 = [&](int stride) {
+    const auto counts = counts_of([&] { tile::launch(l1_read, dim3(1), dim3(1024), 0, in.data, out.data, stride, 4); });
+    const simt::Site& site = tile::site(counts, "load-l1");
+    CHECK(site.requests == 32u * 4 * Config::L1_STEPS);
+    return site;
+  };
+  const simt::Site one_line = l1(1), many_banks = l1(33), one_bank = l1(32);
+  CHECK(one_line.l1_cycles == one_line.requests);
+  CHECK(one_line.lines == one_line.requests);
+  CHECK(many_banks.lines == 32 * many_banks.requests);
+  CHECK(many_banks.l1_wavefronts == many_banks.requests);
+  CHECK(many_banks.l1_cycles == many_banks.tag_passes);
+  CHECK(many_banks.tag_passes >= 8 * many_banks.requests);
+  CHECK(one_bank.lines == 32 * one_bank.requests);
+  CHECK(one_bank.l1_cycles == 32 * one_bank.requests);
 
   const auto shared = counts_of([&] { tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 8); });
   const auto& word = tile::site(shared, "load-table");

@@ -6,7 +6,11 @@
 // Previous chapter: 00, the machine and the measure.
 //
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
+#include "common/model/rules.hpp"
 #include "common/report/chapter.hpp"
+#if TILE_ON_GPU
+#include "common/measure/timing.hpp"
+#endif
 
 namespace {
 
@@ -69,6 +73,63 @@ void launch_naive(const tile::Gemm& g) {
 
 const tile::Case counted{256, 256, 256};
 
+// [snippet lda]
+// What L1 does for one warp-wide multiply-add: 32 words of A, `lda` apart, and one word of B.
+struct StepCost {
+  double tag_passes = 0, wavefronts = 0, cycles = 0;
+};
+
+// The mean over the warps of an M x K matrix A and over its columns, of which every `sparse`-th is looked at.
+StepCost step_cost(int M, int K, int lda, int sparse = 61) {
+  StepCost sum;
+  int steps = 0;
+  for (int row = 0; row < M; row += 32)
+    for (int k = 0; k < K; k += sparse, ++steps) {
+      simt::WarpAccess access{.active = ~0u};
+      for (int lane = 0; lane < 32; ++lane)
+        access.address[std::size_t(lane)] = 4 * (std::uint64_t(row + lane) * std::uint64_t(lda) + std::uint64_t(k));
+      const int passes = simt::tag_passes(access), wavefronts = simt::global_wavefronts(access);
+      sum.tag_passes += passes + 1;  // B: one line, one word
+      sum.wavefronts += wavefronts + 1;
+      sum.cycles += std::max(passes, wavefronts) + 1;
+    }
+  return {sum.tag_passes / steps, sum.wavefronts / steps, sum.cycles / steps};
+}
+// [/snippet lda]
+
+constexpr int SWEPT_SIZE = 4096, SWEPT_PADS = 32;  // the leading dimensions 4096 to 4128
+
+std::string sweep_key(int pad) { return "lda." + std::to_string(SWEPT_SIZE + pad); }
+
+std::vector<tile::Chapter::Rate> sweep_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (int pad = 0; pad <= SWEPT_PADS; ++pad)
+    rates.push_back({sweep_key(pad), "ms at 4096 with lda = " + std::to_string(SWEPT_SIZE + pad)});
+  return rates;
+}
+
+#if TILE_ON_GPU
+// Times the kernel at 4096 with each leading dimension of A. Zeros would do for time, not for power: random values.
+void measure_sweep(tile::RateSink& sink) {
+  const std::size_t n = SWEPT_SIZE;
+  float *A, *B, *C;
+  tile::cuda_check(cudaMalloc(&A, n * (n + SWEPT_PADS) * sizeof(float)), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&B, n * n * sizeof(float)), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&C, n * n * sizeof(float)), "cudaMalloc");
+  const std::vector<float> values = tile::make_values(n * (n + SWEPT_PADS), tile::Fill::random, 11);
+  tile::cuda_check(cudaMemcpy(A, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice), "fill A");
+  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill B");
+  const int size = SWEPT_SIZE;
+  for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
+    const tile::Gemm g{size, size, size, 1, A, size + pad, B, size, 0, C, size};
+    sink.rate(sweep_key(pad), tile::time_ms([&](int) { launch_naive(g); }, 5).median);
+  }
+  cudaFree(A), cudaFree(B), cudaFree(C);
+}
+#else
+constexpr void (*measure_sweep)(tile::RateSink&) = nullptr;
+#endif
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   const double n = 4092, flops = 2 * n * n * n;
@@ -76,10 +137,22 @@ void predict(tile::Facts& facts) {
   facts.predicted("no_reuse.4092.seconds_a6000", 2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs, 3);
   facts.predicted("no_reuse.4092.gflops_a6000", flops * 1e-9 / (2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs),
                   0);
-  // A warp-wide FMA needs 32 lines of A and 1 of B, and an SM looks up one line a cycle.
-  facts.predicted("lines_per_fma", 33);
   const tile::GpuSpec& gpu = tile::h200;
-  facts.predicted("ceiling.tflops", gpu.sms * gpu.clock_ghz * 1e9 * 64 / 33 * 1e-12, 3);
+  const double cycles_per_second = gpu.sms * gpu.clock_ghz * 1e9;
+  facts.predicted("lines_per_fma", 33);  // 32 of A, 1 of B
+  const StepCost square = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE);
+  facts.predicted("ceiling.tflops", cycles_per_second * 64 / square.cycles * 1e-12, 3);
+  const double steps = double(SWEPT_SIZE) * SWEPT_SIZE * SWEPT_SIZE / 32;  // warp-wide multiply-adds
+  for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
+    const StepCost cost = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad);
+    facts.predicted(sweep_key(pad) + ".tag_passes", cost.tag_passes);
+    facts.predicted(sweep_key(pad) + ".wavefronts", cost.wavefronts);
+    facts.predicted(sweep_key(pad) + ".cycles", cost.cycles);
+    facts.predicted(sweep_key(pad) + ".ms", steps * cost.cycles / cycles_per_second * 1e3);
+  }
+  const StepCost odd = step_cost(4092, 4092, 4092);
+  facts.predicted("4092.cycles", odd.cycles);
+  facts.predicted("4092.ms", 4092.0 * 4092 * 4092 / 32 * odd.cycles / cycles_per_second * 1e3);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
   // Tile quantisation: threads of the last tiles that find no element of C.
   for (const int n_edge : {33, 4092}) {
@@ -103,7 +176,8 @@ TILE_CHAPTER(.number = 1, .title = "The naive kernel",
                           reinterpret_cast<const void*>(sgemm_naive),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Takes::all}}},
-             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict, .measure_rates = measure_sweep,
+             .rates = sweep_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -151,9 +225,37 @@ TEST_CASE("C is read only where beta asks for it" * doctest::test_suite("model")
   CHECK(tile::site(counts, "load-C").accesses == 32 * 32);
 }
 
-TEST_CASE("33 lines a multiply-add" * doctest::test_suite("model")) {
+TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_naive, counted);
-  const auto lines = tile::site(counts, "load-A").lines + tile::site(counts, "load-B").lines;
-  CHECK(lines * 32 == 33u * 256 * 256 * 256);
+  const auto& A = tile::site(counts, "load-A");
+  const auto& B = tile::site(counts, "load-B");
+  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  CHECK(A.lines + B.lines == 33 * fmas);
+  CHECK(A.l1_wavefronts == 32 * fmas);
+  CHECK(B.l1_wavefronts == fmas);
+  CHECK(A.tag_passes == 8 * fmas);  // 256 words apart, the 32 lines spread evenly over the four tag banks
+  CHECK(A.l1_cycles + B.l1_cycles == 33 * fmas);
+}
+
+TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model")) {
+  for (const int pad : {0, 1, 8, 16}) {
+    constexpr int size = 128;
+    // A begins where its allocation begins, as it does where the GPU is timed.
+    const auto bytes = std::size_t(size) * std::size_t(size + pad) * sizeof(float);
+    auto* A_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "A"));
+    auto* B_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "B"));
+    auto* C_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "C"));
+    const tile::Gemm gemm{size, size, size, 1, A_data, size + pad, B_data, size, 0, C_data, size};
+    const auto counts = simt::trace([&] { launch_naive(gemm); }).front();
+    for (float* data : {A_data, B_data, C_data}) tile::machine::release(data);
+    const double fmas = double(size) * size * size / 32;
+    const auto& A = tile::site(counts, "load-A");
+    const auto& B = tile::site(counts, "load-B");
+    const StepCost cost = step_cost(size, size, size + pad, 1);
+    CAPTURE(pad);
+    CHECK(double(A.tag_passes + B.tag_passes) / fmas == doctest::Approx(cost.tag_passes));
+    CHECK(double(A.l1_wavefronts + B.l1_wavefronts) / fmas == doctest::Approx(cost.wavefronts));
+    CHECK(double(A.l1_cycles + B.l1_cycles) / fmas == doctest::Approx(cost.cycles));
+  }
 }
 #endif

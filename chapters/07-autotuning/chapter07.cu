@@ -331,17 +331,13 @@ const std::vector<tile::Candidate>& candidates() {
 }
 // [/snippet compile]
 
-std::vector<tile::Kernel> kernels() {
-  tile::Kernel tuned = tile::tuned_choice(candidates()).kernel;
-  tuned.name = "tuned";
-  tile::Kernel chapter06s{"default",
-                          launch_tuned<Default>,
-                          reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
-                          Default::NUM_THREADS,
-                          {Default::BM, Default::BN, Default::BK, tile::Takes::float4s},
-                          std::size_t(Default::shape.shared_bytes())};
-  return {chapter06s, tuned};
-}
+const std::vector<tile::Kernel> kernels{{"default",
+                                         launch_tuned<Default>,
+                                         reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
+                                         Default::NUM_THREADS,
+                                         {Default::BM, Default::BN, Default::BK, tile::Takes::float4s},
+                                         std::size_t(Default::shape.shared_bytes())},
+                                        tile::tuned_kernel()};
 
 const tile::Case counted{256, 256, 256};
 
@@ -388,10 +384,10 @@ void predict(tile::Facts& facts) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels(), .counted = counted,
+TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
              .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates())
 
-TILE_GEMM_TESTS(tile::this_chapter().kernels)
+TILE_GEMM_TESTS(tile::resolved_kernels())
 
 TEST_CASE("every configuration computes the same") {
   for (const tile::Candidate& c : candidates()) {

@@ -8,9 +8,9 @@
 
 namespace tile {
 
-/// One run for a record: checks the kernel, then times it and cuBLAS in turn, `repetitions` times each, on random
-/// inputs in buffers rotated past the L2. Throws std::runtime_error when the kernel's result is wrong.
-Record time_against_cublas(Launcher launcher, const Case& c, int repetitions = 20);
+/// One run for a record: checks the kernel, then times it and cuBLAS in turn, on random inputs in buffers rotated past the
+/// L2, until the medians of time and ratio have settled (run.hpp), but at most 200 times each. Throws std::runtime_error when the kernel's result is wrong.
+Record time_against_cublas(Launcher launcher, const Case& c);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {
@@ -18,9 +18,9 @@ class TuningBench {
   explicit TuningBench(int size);
   ~TuningBench();
   TuningBench(const TuningBench&) = delete;
-  /// Median TFLOP/s of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error when
-  /// the result is wrong.
-  double tflops(Launcher launcher, int repetitions = 9);
+  /// Median milliseconds of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error
+  /// when the result is wrong.
+  double median_ms(Launcher launcher, int repetitions = 9);
 
  private:
   struct Buffers;
@@ -30,7 +30,7 @@ class TuningBench {
 /// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
 
-/// The head of a record: GPU, driver, CUDA, date, SM count, clocks.
+/// The head of a record: GPU and what one of its SMs holds, driver, nvcc and the architecture it compiled for, date, clock.
 Record describe_gpu();
 /// Clocks, power and temperature now, as nvidia-smi reports them.
 Record clocks_now();

@@ -6,7 +6,10 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
+
+#include "common/measure/whole_file.hpp"
 
 namespace tile {
 namespace {
@@ -37,6 +40,59 @@ std::string without_comments_and_spaces(const std::string& text) {
     }
   }
   return kept;
+}
+
+// 16 hex digits that stand for a program text, comments and spaces left out: FNV-1a.
+std::string digest(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : without_comments_and_spaces(text))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return fmt::format("{:016x}", hash);
+}
+
+// What of a chapter's program may run on a GPU.
+std::string without_tests_and_predictions(std::string text) {
+  text = text.substr(0, text.find("\nTEST_CASE("));
+  if (const auto begin = text.find("\nvoid predict("); begin != std::string::npos)
+    text.erase(begin, text.find("\n}\n", begin) - begin);
+  return text;
+}
+
+// The headers of this repository that a file includes, directly or not, as their names below `root`.
+std::set<std::string> included_by(const std::filesystem::path& source, const std::filesystem::path& root) {
+  std::set<std::string> found;
+  std::vector<std::filesystem::path> to_read{source};
+  const std::string directive = "#include \"common/";
+  while (!to_read.empty()) {
+    std::istringstream lines(read_text(to_read.back()));
+    to_read.pop_back();
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with(directive)) continue;
+      const auto begin = line.find('"') + 1;
+      const std::string name = line.substr(begin, line.find('"', begin) - begin);
+      if (found.insert(name).second) to_read.push_back(root / name);
+    }
+  }
+  return found;
+}
+
+// Indented JSON, but every array of numbers on one line.
+std::string with_short_arrays(const std::string& json) {
+  std::string text;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const auto end = json[at] == '[' ? json.find_first_not_of(" \n,+-.0123456789e", at + 1) : std::string::npos;
+    if (end == std::string::npos || json[end] != ']') {
+      text += json[at];
+      continue;
+    }
+    for (; at < end; ++at)
+      if (json[at] == ',')
+        text += ", ";
+      else if (!std::isspace(static_cast<unsigned char>(json[at])))
+        text += json[at];
+    text += ']';
+  }
+  return text;
 }
 
 // Splits one line of CSV with quoted fields.
@@ -108,15 +164,25 @@ std::pair<Code::const_iterator, Code::const_iterator> main_loop(const Code& code
 
 }  // namespace
 
-std::string fingerprint(const std::filesystem::path& source) {
-  std::string text = read_text(source);
-  text = text.substr(0, text.find("\nTEST_CASE("));
-  if (const auto begin = text.find("\nvoid predict("); begin != std::string::npos)
-    text.erase(begin, text.find("\n}\n", begin) - begin);
-  text = without_comments_and_spaces(text);
-  std::uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return fmt::format("{:016x}", hash);
+Record fingerprint(const std::filesystem::path& source) { return fingerprint(source, TILE_ROOT); }
+
+Record fingerprint(const std::filesystem::path& source, const std::filesystem::path& root) {
+  Record made_of{{source.filename().string(), digest(without_tests_and_predictions(read_text(source)))},
+                 {"flags", TILE_GPU_FLAGS}};
+  for (const std::string& header : included_by(source, root))
+    if (header.starts_with("common/cuda/") && header != "common/cuda/vocabulary.hpp")
+      made_of[header] = digest(read_text(root / header));
+  return made_of;
+}
+
+std::string changed_parts(const Record& recorded, const Record& own) {
+  std::set<std::string> parts;
+  for (const auto& [part, value] : own.items())
+    if (!recorded.is_object() || recorded.value(part, Record()) != value) parts.insert(part);
+  if (recorded.is_object())
+    for (const auto& [part, value] : recorded.items())
+      if (!own.contains(part)) parts.insert(part);
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 Record load_record(const std::filesystem::path& file) {
@@ -127,7 +193,8 @@ Record load_record(const std::filesystem::path& file) {
     if (record.at("schema") != schema)
       throw RecordError(fmt::format("{} has schema {}, this program reads {}{}", file.string(),
                                     record.at("schema").dump(), schema, advice));
-    for (const char* key : {"gpu", "date", "driver", "cuda", "fingerprint"}) record.at(key).get<std::string>();
+    for (const char* key : {"gpu", "date", "driver", "cuda"}) record.at(key).get<std::string>();
+    record.at("fingerprint");
     for (const auto& kernel : record.at("kernels")) {
       kernel.at("name").get<std::string>();
       kernel.at("function").get<std::string>();
@@ -143,31 +210,10 @@ Record load_record(const std::filesystem::path& file) {
 }
 
 void save_record(const std::filesystem::path& file, const Record& record) {
-  const std::filesystem::path part = file.string() + ".part";
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
-  std::ofstream out(part);
-  out << record.dump(2) << '\n';
-  out.close();
-  if (!out || (std::filesystem::rename(part, file, error), error)) {
-    std::filesystem::remove(part, error);
+  if (!write_whole(file, with_short_arrays(record.dump(2)) + '\n'))
     throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
-  }
-}
-
-std::vector<Record> load_records(const std::filesystem::path& chapter_directory) {
-  std::vector<std::filesystem::path> files;
-  const auto directory = chapter_directory / "measured";
-  if (std::filesystem::is_directory(directory))
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    const bool a_first = a.filename() == "nvidia-h200.json", b_first = b.filename() == "nvidia-h200.json";
-    return a_first != b_first ? a_first : a < b;
-  });
-  std::vector<Record> records;
-  for (const auto& file : files) records.push_back(load_record(file));
-  return records;
 }
 
 std::string slug(const std::string& gpu_name) {
@@ -181,6 +227,30 @@ std::string slug(const std::string& gpu_name) {
   }
   while (!result.empty() && result.back() == '-') result.pop_back();
   return result;
+}
+
+std::filesystem::path record_file(const std::filesystem::path& chapter_directory, const std::string& kind,
+                                  const std::string& gpu_name) {
+  return chapter_directory / kind / (slug(gpu_name) + ".json");
+}
+
+std::vector<std::filesystem::path> record_files(const std::filesystem::path& chapter_directory,
+                                                const std::string& kind) {
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(chapter_directory / kind))
+    for (const auto& entry : std::filesystem::directory_iterator(chapter_directory / kind))
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+  const auto reference = record_file(chapter_directory, kind, reference_gpu);
+  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) {
+    return (a == reference) != (b == reference) ? a == reference : a < b;
+  });
+  return files;
+}
+
+std::vector<Record> load_records(const std::filesystem::path& chapter_directory) {
+  std::vector<Record> records;
+  for (const auto& file : record_files(chapter_directory, "measured")) records.push_back(load_record(file));
+  return records;
 }
 
 const Record* find_kernel(const Record& record, const std::string& kernel) {

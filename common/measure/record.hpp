@@ -16,20 +16,38 @@ struct RecordError : std::runtime_error {
 
 using Record = nlohmann::json;
 
-/// The fingerprint of a chapter's program up to its first test: 16 hex digits over its text without comments, white
-/// space and the function `predict`, which is arithmetic for the prose and runs on no GPU. A record belongs to a program when their fingerprints agree.
-std::string fingerprint(const std::filesystem::path& source);
+/// What a GPU program is made of, as an object: 16 hex digits for the chapter's program up to its first test, and for each
+/// header of common/cuda that it includes, directly or not; and under "flags" how nvcc compiles it. Comments, white space and
+/// the function `predict`, which is arithmetic for the prose and runs on no GPU, do not count, and neither does
+/// vocabulary.hpp, which nvcc never sees. A record belongs to a program when their fingerprints are equal. `root` is where
+/// included names start, the top of this repository unless given. Throws RecordError for a file that cannot be read.
+Record fingerprint(const std::filesystem::path& source);
+Record fingerprint(const std::filesystem::path& source, const std::filesystem::path& root);
+
+/// Which parts of two fingerprints differ: "chapter04.cu, flags", or "" when they are equal.
+std::string changed_parts(const Record& recorded, const Record& own);
 
 /// Reads and validates one record. Throws RecordError.
 Record load_record(const std::filesystem::path& file);
-/// Writes a record whole or not at all. Throws RecordError.
+/// Writes a record whole or not at all, arrays of numbers on one line each. Throws RecordError.
 void save_record(const std::filesystem::path& file, const Record& record);
-
-/// All records of a chapter directory, the reference GPU (nvidia-h200) first, then by name. Throws RecordError.
-std::vector<Record> load_records(const std::filesystem::path& chapter_directory);
 
 /// "NVIDIA H200" -> "nvidia-h200".
 std::string slug(const std::string& gpu_name);
+
+/// The GPU whose records the book is written from.
+inline constexpr const char* reference_gpu = "NVIDIA H200";
+
+/// Where a chapter keeps what was found on a GPU; `kind` is "measured" or "tuned".
+std::filesystem::path record_file(const std::filesystem::path& chapter_directory, const std::string& kind,
+                                  const std::string& gpu_name);
+
+/// The files of that kind that there are, the reference GPU's first, then by name.
+std::vector<std::filesystem::path> record_files(const std::filesystem::path& chapter_directory,
+                                                const std::string& kind);
+
+/// All records of a chapter directory, in the order of `record_files`. Throws RecordError.
+std::vector<Record> load_records(const std::filesystem::path& chapter_directory);
 
 /// The run of `kernel` at M = N = K = size, or nullptr.
 const Record* find_run(const Record& record, const std::string& kernel, int size);

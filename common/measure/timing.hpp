@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/measure/run.hpp"
 
 namespace tile {
-
-/// Median, 10th and 90th percentile of repeated measurements.
-struct Spread {
-  double median = 0, low = 0, high = 0;
-};
-Spread spread_of(std::vector<double> samples);
 
 /// Throws std::runtime_error when an environment variable would change what cuBLAS computes
 /// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 
 #include "common/measure/bench.hpp"
+#include "common/measure/clocks.hpp"
 #include "common/measure/timing.hpp"
 
 namespace tile {
@@ -98,7 +100,8 @@ struct Rotation {
     const std::size_t a = std::size_t(c.M) * (c.K + c.pad), b = std::size_t(c.K) * (c.N + c.pad);
     const std::size_t out = std::size_t(c.M) * (c.N + c.pad);
     const std::size_t bytes = (a + b) * element + out * 4;
-    const std::size_t copies = std::clamp<std::size_t>((3 * std::size_t(l2) + bytes - 1) / bytes, 2, 64);
+    // An even number: a pair of calls takes two, and both sides see the same ones.
+    const std::size_t copies = std::clamp<std::size_t>((3 * std::size_t(l2) + bytes - 1) / bytes, 4, 64) / 2 * 2;
     const auto upload = [&](std::size_t count, std::uint64_t seed) {
       const std::vector<float> values = make_values(count, c.fill, seed);
       Buffer<char> device(count * element);
@@ -173,16 +176,18 @@ std::string run_command(const char* command) {
   return output;
 }
 
+// Milliseconds without digits that no event resolves.
+double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }
+
+std::string pci_bus_id() {
+  char id[32] = "";
+  check(cudaDeviceGetPCIBusId(id, sizeof id, 0), "PCI bus id");
+  return id;
+}
+
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 }  // namespace
-
-Spread spread_of(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  const auto at = [&](double q) { return samples[std::size_t(q * double(samples.size() - 1) + 0.5)]; };
-  const std::size_t n = samples.size();
-  return {(samples[(n - 1) / 2] + samples[n / 2]) / 2, at(0.1), at(0.9)};
-}
 
 void require_plain_cublas() {
   for (const char* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION"})
@@ -213,53 +218,47 @@ Spread cublas_tflops(int size, CublasMode mode, int repetitions) {
                           rotation.C[i].get(), size, mode);
       },
       repetitions);
-  const double flops = 2.0 * size * size * size * 1e-9;  // per millisecond, in tera
-  return {flops / ms.median, flops / ms.high, flops / ms.low};
+  const auto tflops = [&](double time) { return tflops_of(size, size, size, time); };
+  return {tflops(ms.median), tflops(ms.high), tflops(ms.low)};
 }
 
-Record time_against_cublas(Launcher launcher, const Case& c, int repetitions) {
+Record time_against_cublas(Launcher launcher, const Case& c) {
+  constexpr int most = 200;
   const double deviation = require_correct(launcher, c);
   const Rotation rotation(c, 4);
-  const auto run = [&](int repetition, bool ours) {
-    const Gemm g = rotation.gemm(c, std::size_t(repetition) % rotation.size());
+  // `call` counts the calls of both sides: a pair takes two copies of the problem, and no call meets what another just read.
+  const auto run = [&](int call, bool ours) {
+    const Gemm g = rotation.gemm(c, std::size_t(call) % rotation.size());
     if (ours)
       launcher(g);
     else
       cublas().multiply(g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, CublasMode::fp32);
   };
-  for (int i = 0; i < 3; ++i) run(i, true), run(i, false);
+  for (int i = 0; i < 3; ++i) run(2 * i, true), run(2 * i + 1, false);
   std::vector<double> ms, cublas_ms, ratio;
   Event start, between, stop;
-  for (int i = 0; i < repetitions; ++i) {
+  ClockSampler clocks(pci_bus_id());
+  for (int i = 0; i < most && !(settled(ms) && settled(ratio)); ++i) {
     const bool ours_first = i % 2 == 0;  // neither side always finds the other's clock and heat
     start.record();
-    run(i, ours_first);
+    run(2 * i, ours_first);
     between.record();
-    run(i + 1, !ours_first);
+    run(2 * i + 1, !ours_first);
     stop.record();
-    const double first = between.ms_since(start), second = stop.ms_since(between);
+    const double first = to_nanosecond(between.ms_since(start)), second = to_nanosecond(stop.ms_since(between));
     ms.push_back(ours_first ? first : second);
     cublas_ms.push_back(ours_first ? second : first);
     ratio.push_back(cublas_ms.back() / ms.back());
   }
-  const Spread own = spread_of(ms), other = spread_of(cublas_ms), paired = spread_of(ratio);
-  const double tera_per_ms = 2.0 * c.M * c.N * c.K * 1e-9;
-  return {{"M", c.M},
-          {"N", c.N},
-          {"K", c.K},
-          {"repetitions", repetitions},
-          {"median_ms", own.median},
-          {"low_ms", own.low},
-          {"high_ms", own.high},
-          {"tflops", tera_per_ms / own.median},
-          {"cublas_median_ms", other.median},
-          {"cublas_low_ms", other.low},
-          {"cublas_high_ms", other.high},
-          {"cublas_tflops", tera_per_ms / other.median},
-          {"ratio", paired.median},
-          {"ratio_low", paired.low},
-          {"ratio_high", paired.high},
-          {"freivalds_deviation", deviation}};
+  Record result{{"M", c.M},
+                {"N", c.N},
+                {"K", c.K},
+                {"samples_ms", ms},
+                {"cublas_samples_ms", cublas_ms},
+                {"clocks", clocks.stop()},
+                {"freivalds_deviation", deviation}};
+  result.update(summary_of(result));
+  return result;
 }
 
 struct TuningBench::Buffers {
@@ -271,7 +270,7 @@ struct TuningBench::Buffers {
 TuningBench::TuningBench(int size) : buffers_(std::make_unique<Buffers>(size)) {}
 TuningBench::~TuningBench() = default;
 
-double TuningBench::tflops(Launcher launcher, int repetitions) {
+double TuningBench::median_ms(Launcher launcher, int repetitions) {
   const auto& [problem, rotation] = *buffers_;
   const Gemm first = rotation.gemm(problem, 0);
   check(cudaMemset(first.C, 0xff, sizeof(float) * problem.M * problem.N), "poison C");
@@ -279,10 +278,8 @@ double TuningBench::tflops(Launcher launcher, int repetitions) {
   check(cudaDeviceSynchronize(), "kernel");
   if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
     throw std::runtime_error(fmt::format("wrong result: Freivalds deviation {}, at most 1 allowed", deviation));
-  const Spread ms =
-      time_ms([&](int repetition) { launcher(rotation.gemm(problem, std::size_t(repetition) % rotation.size())); },
-              repetitions);
-  return 2.0 * problem.M * problem.N * problem.K * 1e-9 / ms.median;
+  const auto run = [&](int repetition) { launcher(rotation.gemm(problem, std::size_t(repetition) % rotation.size())); };
+  return to_nanosecond(time_ms(run, repetitions).median);
 }
 
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared) {
@@ -318,9 +315,8 @@ Record clocks_now() {
 Record describe_gpu() {
   cudaDeviceProp p{};
   check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
-  int driver = 0, runtime = 0;
+  int driver = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   std::string driver_release = run_command("nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null");
   driver_release.erase(std::min(driver_release.find('\n'), driver_release.size()));
   int clock_khz = 0;
@@ -329,8 +325,15 @@ Record describe_gpu() {
           {"gpu", p.name},
           {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
           {"driver", driver_release.empty() ? version_text(driver) : driver_release},
-          {"cuda", version_text(runtime)},
+          {"cuda", TILE_NVCC_VERSION},
+          {"architecture", TILE_CUDA_ARCHITECTURE},
           {"sms", p.multiProcessorCount},
+          {"sm",
+           {{"registers", p.regsPerMultiprocessor},
+            {"shared_bytes", p.sharedMemPerMultiprocessor},
+            {"reserved_shared", p.reservedSharedMemPerBlock},
+            {"threads", p.maxThreadsPerMultiProcessor},
+            {"blocks", p.maxBlocksPerMultiProcessor}}},
           {"l2_bytes", p.l2CacheSize},
           {"clock_hz", clock_khz * 1e3},
           {"rates", Record::object()},

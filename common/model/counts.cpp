@@ -73,6 +73,12 @@ void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& acces
     tally.sectors += std::uint64_t(distinct_blocks(access, 5));
     tally.lines += std::uint64_t(distinct_blocks(access, 7));
     const Region* region = worker.launch->arrays[identity.array];
+    WarpAccess in_region = access;  // the hash of the tag banks starts with the allocation
+    for (std::uint64_t& address : in_region.address) address -= region->begin;
+    const auto passes = std::uint64_t(tag_passes(in_region)), wavefronts = std::uint64_t(global_wavefronts(in_region));
+    tally.tag_passes += passes;
+    tally.l1_wavefronts += wavefronts;
+    tally.l1_cycles += std::max(passes, wavefronts);
     if (entry.op == Op::load)
       worker.block_sectors += first_touches(worker.loaded_by[region], *region, access, worker.block_serial);
     else

@@ -337,7 +337,10 @@ Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
       site.accesses += tally.accesses;
       site.sectors += tally.sectors;
       site.lines += tally.lines;
+      site.tag_passes += tally.tag_passes;
+      site.l1_wavefronts += tally.l1_wavefronts;
       site.wavefronts += tally.wavefronts;
+      site.l1_cycles += tally.l1_cycles;
       site.estimated = site.estimated || tally.estimated;
     }
     for (const auto* by_region : {&worker.loaded_by, &worker.stored_by})

@@ -112,7 +112,8 @@ struct SiteKeyHash {
   }
 };
 struct SiteTally {
-  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, wavefronts = 0;
+  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
+                wavefronts = 0;
   bool sampled = false, estimated = false;
 };
 

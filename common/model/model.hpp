@@ -40,7 +40,11 @@ struct Site {
   std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
   std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
+  std::uint64_t tag_passes = 0;  ///< global: passes through L1's tag stage, summed over requests
   std::uint64_t wavefronts = 0;  ///< shared: passes through the 32 banks, summed over requests
+  std::uint64_t l1_wavefronts =
+      0;                        ///< global: passes through the same 32 banks if L1 has the data, summed over requests
+  std::uint64_t l1_cycles = 0;  ///< global: the larger of tag passes and wavefronts, summed over requests
   /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve
   /// together is then a guess: the k-th of one lane with the k-th of another.
   bool estimated = false;

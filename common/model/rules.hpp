@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace simt {
@@ -73,5 +74,37 @@ constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
   for (int first = 0; first < 32; first += group) passes += rules::bank_passes(access, first, group);
   return passes;
 }
+
+/// The bank of L1's tags, 0 to 3, that looks up a 128-byte line: `line` counts lines from the start of an allocation.
+///
+/// Two parities of the line number's bits, measured on an NVIDIA H200 with Nsight Compute: the lowest 18 bits by fitting
+/// ctest/data/h200-l1-global-accesses.csv, the next 12 one by one, see ctest/data/h200-l1-tag-bank-bits.csv. That is the
+/// first 128 GiB of an allocation.
+constexpr int tag_bank(std::uint64_t line) {
+  return std::popcount(line & 0x15777ab5u) % 2 * 2 + std::popcount(line & 0x3b2ad5dau) % 2;
+}
+
+/// Number of passes through L1's tag stage of a warp-wide access to global memory, whatever its width: each distinct
+/// 128-byte line is looked up once, and a pass takes up to four lines, one of each tag bank. Addresses count from the start of
+/// the allocation. Measured, see tag_bank.
+constexpr int tag_passes(const WarpAccess& access) {
+  std::array<std::uint64_t, 64> lines{};  // a lane's bytes touch at most two
+  int count = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    lines[count++] = access.address[lane] / 128;
+    lines[count++] = (access.address[lane] + access.size - 1) / 128;
+  }
+  std::sort(lines.begin(), lines.begin() + count);
+  std::array<int, 4> in_bank{};
+  for (int i = 0; i < count; ++i)
+    if (i == 0 || lines[i] != lines[i - 1]) ++in_bank[tag_bank(lines[i])];
+  return *std::max_element(in_bank.begin(), in_bank.end());
+}
+
+/// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
+/// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: a store that touches more
+/// than about 18 lines has been seen to take more, and by which rule is not known. Measured, see tag_bank.
+constexpr int global_wavefronts(const WarpAccess& access) { return shared_wavefronts(access, false); }
 
 }  // namespace simt

@@ -32,8 +32,19 @@ struct Candidate {
 };
 
 /// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
-/// highest bound that is not pruned. Throws RecordError for a damaged record of a tuning, or one of other code.
+/// highest bound that is not pruned. A tuning of other code (another fingerprint) does not count: a line on stderr says so,
+/// once. Throws RecordError for a damaged record of a tuning.
 const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
+
+/// The kernel called "tuned": whichever of the chapter's candidates is the tuned_choice. That is looked up when it is first
+/// launched, so a damaged tuning does not keep the program from starting.
+Kernel tuned_kernel();
+/// Its launcher.
+void launch_tuned_kernel(const Gemm& g);
+/// `kernel` itself, or the choice under its name if it is tuned_kernel(). Throws RecordError like tuned_choice.
+Kernel resolved(const Kernel& kernel);
+/// The kernels of this chapter, each resolved.
+std::vector<Kernel> resolved_kernels();
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
 class RateSink {
@@ -76,10 +87,10 @@ const char* this_chapter_file();
 
 #if TILE_ON_MODEL
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
-const simt::Site& site(const simt::Counts& counts, const std::string& tag);
+const simt::Site& site(const simt::Counts& counts, std::string_view tag);
 
 /// Whether the source tags the site's line `//@ tag`.
-bool has_tag(const simt::Site& site, const std::string& tag);
+bool has_tag(const simt::Site& site, std::string_view tag);
 #endif
 
 }  // namespace tile

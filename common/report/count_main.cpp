@@ -27,20 +27,24 @@ void print(const simt::Counts& c) {
   Table table{"",
               fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block", c.kernel, c.grid.x,
                           c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, shared),
-              {"line", "op", "array", "bytes/lane", "requests", "sectors/req", "lines/req", "wavefronts/req", "useful"},
+              {"line", "op", "array", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req",
+               "wavefronts/req", "useful"},
               {}};
   for (const simt::Site& s : c.sites) {
-    const double requests = double(s.requests);
     const bool global = s.space == simt::Space::global;
-    table.rows.push_back({fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line), simt::name_of(s.op),
-                          fmt::format("{} ({})", s.array, simt::name_of(s.space)), std::to_string(s.width),
-                          format_number(requests), global ? format_number(double(s.sectors) / requests) : "-",
-                          global ? format_number(double(s.lines) / requests) : "-",
-                          // What the banks or sectors do for an atomic is more than one pass, and not modelled.
-                          global                     ? "-"
-                          : s.op == simt::Op::atomic ? "unknown"
-                                                     : format_number(double(s.wavefronts) / requests),
-                          global ? fmt::format("{:.0f}%", 100 * double(s.bytes()) / (32 * double(s.sectors))) : "-"});
+    const auto number = [&](double value) { return (s.estimated ? "~" : "") + format_number(value); };
+    const auto per_request = [&](std::uint64_t sum) { return number(double(sum) / double(s.requests)); };
+    table.rows.push_back(
+        {fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line), simt::name_of(s.op),
+         fmt::format("{} ({})", s.array, simt::name_of(s.space)), std::to_string(s.width), number(double(s.requests)),
+         global ? per_request(s.sectors) : "-", global ? per_request(s.lines) : "-",
+         global ? per_request(s.tag_passes) : "-",
+         // What the banks or sectors do for an atomic is more than one pass, and not modelled.
+         global                     ? per_request(s.l1_wavefronts)
+         : s.op == simt::Op::atomic ? "unknown"
+                                    : per_request(s.wavefronts),
+         global ? fmt::format("{}{:.0f}%", s.estimated ? "~" : "", 100 * double(s.bytes()) / (32 * double(s.sectors)))
+                : "-"});
   }
   table.print();
   if (std::any_of(c.sites.begin(), c.sites.end(), [](const simt::Site& s) { return s.estimated; }))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 #include <stdexcept>
 
 namespace tile {
@@ -46,6 +47,12 @@ void Facts::predicted_loads(const std::string& kernel, double global, double sha
 
 void Facts::text(const std::string& key, const std::string& kind, const std::string& text) {
   facts_.push_back({key, kind, text, std::nan("")});
+}
+
+void Facts::write(std::ostream& out) const {
+  for (const Fact& fact : facts_)
+    out << fmt::format("{}\t{}\t{}\t{}\n", fact.key, fact.kind, fact.text,
+                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value));
 }
 
 double Facts::value(const std::string& key) const {

@@ -1,6 +1,7 @@
 // The numbers of a chapter, as prose and tables show them.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class Facts {
   /// A number that a GPU has yet to give; the book shows it as such.
   void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
   const std::vector<Fact>& all() const { return facts_; }
+  /// Writes key, kind, text and value of each as tab-separated lines: the text is for reading, the value, in full and
+  /// without commas, for plots; a fact that is no number has none.
+  void write(std::ostream& out) const;
   /// The fact's value; throws std::out_of_range for an unknown key.
   double value(const std::string& key) const;
 

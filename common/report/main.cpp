@@ -106,7 +106,20 @@ float parse_factor(const std::string& option, const std::string& text) {
   throw UsageError(fmt::format("{} takes a number, not '{}'", option, text));
 }
 
+// CLI11 takes an empty text for a value, and `--test ""` would then be no test at all, which runs everything.
+void refuse_empty_values() {
+  std::string before = "the command line";
+  for (const std::string& argument : arguments) {
+    if (argument.empty()) throw UsageError(fmt::format("{} takes a value that is not empty (see --help)", before));
+    if (argument.starts_with("--") && argument.ends_with("="))
+      throw UsageError(
+          fmt::format("{} takes a value that is not empty (see --help)", argument.substr(0, argument.size() - 1)));
+    before = argument;
+  }
+}
+
 Options parse(int argc, char** argv) {
+  refuse_empty_values();
   const Chapter& chapter = this_chapter();
   CLI::App app{fmt::format("Tile by Tile, chapter {:02}: {}. Without options: the chapter's tables.", chapter.number,
                            chapter.title),
@@ -142,6 +155,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--add-counters", o.add_counters)->expected(2)->group("");
   app.add_option("--add-profile", o.add_profile)->expected(2)->group("");
   app.add_option("--add-sass", o.add_sass)->expected(2)->group("");
+  app.add_option("--keep", o.keep)->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -33,6 +33,7 @@ struct Options {
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
   // RECORD FILE pairs: merge what ncu (--once, --once --size N) and cuobjdump -sass printed into a record
   std::vector<std::filesystem::path> add_counters, add_profile, add_sass;
+  std::filesystem::path keep;  ///< put this finished record where the chapter keeps its GPU's
   bool merges() const { return !add_counters.empty() || !add_profile.empty() || !add_sass.empty(); }
 };
 

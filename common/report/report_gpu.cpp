@@ -1,5 +1,6 @@
 // A chapter on a GPU: times its kernels; the tables are the model program's work.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "common/cuda/machine.hpp"
 #include "common/measure/bench.hpp"
+#include "common/measure/run.hpp"
 #include "common/measure/timing.hpp"
 #include "common/report/options.hpp"
 #include "common/report/tuning.hpp"
@@ -34,7 +36,8 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     RecordedRates sink(record);
     this_chapter().measure_rates(sink);
   }
-  for (const Kernel& kernel : kernels) {
+  for (const Kernel& named : kernels) {
+    const Kernel kernel = resolved(named);
     Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
     entry["name"] = kernel.name;
     entry["runs"] = Record::array();
@@ -46,6 +49,16 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   }
   record["clocks_after"] = clocks_now();
   return record;
+}
+
+// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with that
+// program it is gone.
+std::string in_memory(const Record& record) {
+  const int file = memfd_create("record", 0);
+  const std::string text = record.dump();
+  if (file < 0 || write(file, text.data(), text.size()) != ssize_t(text.size()))
+    throw std::runtime_error("cannot hand the measured times to the model program: no memory for them");
+  return fmt::format("/dev/fd/{}", file);
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -63,10 +76,12 @@ int tune(const Options& options) {
   record["candidates"] = Record::array();
   if (std::filesystem::exists(file)) {
     Record before = load_record(file);
-    if (before["fingerprint"] == record["fingerprint"] && before["gpu"] == record["gpu"] && before["size"] == size)
+    const auto same = [&](const char* key) { return before[key] == record[key]; };
+    if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
       record = before;
     else
-      fmt::print(stderr, "{} is of other code, another GPU or another size: starting anew\n", file.string());
+      fmt::print(stderr, "{} is of other code, another nvcc, another GPU or another size: starting anew\n",
+                 file.string());
   }
   Record& timed = record["candidates"];
   const auto fastest = [&]() -> const Record& {
@@ -91,7 +106,9 @@ int tune(const Options& options) {
     Record entry = kernel_attributes(c.kernel.address, c.kernel.block_threads, c.kernel.dynamic_shared);
     entry["name"] = c.kernel.name;
     entry["pruned"] = c.pruned;
-    entry["tflops"] = bench.tflops(c.kernel.launch);
+    const double ms = bench.median_ms(c.kernel.launch);
+    entry["median_ms"] = ms;
+    entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
     save_record(file, record);
@@ -151,14 +168,11 @@ int run_chapter(const Options& options) {
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.
-  const auto temporary =
-      std::filesystem::temp_directory_path() / fmt::format("chapter{:02}-{}.json", chapter.number, getpid());
-  if (!options.check_records && options.emit.empty() && !options.merges()) {
+  if (!options.check_records && options.emit.empty() && !options.merges() && options.keep.empty()) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
-    save_record(temporary, measure(chosen_kernels(options), {c}, true));
-    std::vector<std::string> arguments{"--record", temporary.string()};
+    std::vector<std::string> arguments{"--record", in_memory(measure(chosen_kernels(options), {c}, true))};
     if (!options.kernel.empty()) arguments.insert(arguments.end(), {"--kernel", options.kernel});
     if (options.lines) arguments.push_back("--lines");
     become(sibling_model_program(), arguments);

@@ -17,7 +17,7 @@ std::size_t width_of(const std::string& text) {
 
 bool numeric(const std::string& text) {
   return text.empty() || text == "-" || text == "not yet measured" ||
-         std::isdigit(static_cast<unsigned char>(text[0])) || (text[0] == '-' && text.size() > 1);
+         std::isdigit(static_cast<unsigned char>(text[0])) || ((text[0] == '-' || text[0] == '~') && text.size() > 1);
 }
 
 std::string joined(const std::vector<std::string>& fields) { return fmt::format("{}\n", fmt::join(fields, "\t")); }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <set>
 
 #include "common/report/options.hpp"
 
@@ -27,12 +29,10 @@ std::vector<double> ranks(const std::vector<double>& values) {
 }  // namespace
 
 std::filesystem::path tuning_file(const std::string& gpu_name) {
-  return chapter_directory() / "tuned" / (slug(gpu_name) + ".json");
+  return record_file(chapter_directory(), "tuned", gpu_name);
 }
 
-namespace {
-
-Record load_tuning_file(const std::filesystem::path& file) {
+Record load_tuning(const std::filesystem::path& file) {
   Record record = load_record(file);
   try {
     record.at("chosen").get<std::string>();
@@ -47,40 +47,70 @@ Record load_tuning_file(const std::filesystem::path& file) {
   return record;
 }
 
-}  // namespace
-
 std::vector<Record> load_tunings() {
-  std::vector<std::filesystem::path> files;
-  const auto directory = chapter_directory() / "tuned";
-  if (std::filesystem::is_directory(directory))
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      if (entry.path().extension() == ".json") files.push_back(entry.path());
-  const auto reference = tuning_file("NVIDIA H200");
-  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) {
-    return (a == reference) != (b == reference) ? a == reference : a < b;
-  });
   std::vector<Record> tunings;
-  for (const auto& file : files) tunings.push_back(load_tuning_file(file));
+  for (const auto& file : record_files(chapter_directory(), "tuned")) tunings.push_back(load_tuning(file));
   return tunings;
 }
 
-std::optional<Record> load_tuning(const std::string& gpu_name) {
-  const auto file = tuning_file(gpu_name);
-  if (!std::filesystem::exists(file)) return {};
-  return load_tuning_file(file);
+const Record* find_timed(const Record& tuning, const std::string& name) {
+  for (const Record& timed : tuning.at("candidates"))
+    if (timed["name"] == name) return &timed;
+  return nullptr;
 }
 
-const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {
-  const bool on_gpu = machine::kind() == "gpu" && machine::unavailable().empty();
-  std::optional<Record> tuning = on_gpu ? load_tuning(machine::description()) : std::nullopt;
-  if (!tuning) tuning = load_tuning();
-  if (tuning)
+const Candidate& choose(const std::vector<Candidate>& candidates, const std::vector<Record>& tunings,
+                        const Record& fingerprint, std::vector<std::string>& passed_over) {
+  for (const Record& tuning : tunings) {
+    const std::string gpu = tuning["gpu"], chosen = tuning["chosen"];
+    if (const std::string changed = changed_parts(tuning["fingerprint"], fingerprint); !changed.empty()) {
+      passed_over.push_back(fmt::format(
+          "the tuning of {} is of other code ({}) and is passed over; run --tune on that GPU again", gpu, changed));
+      continue;
+    }
     for (const Candidate& candidate : candidates)
-      if (candidate.kernel.name == (*tuning)["chosen"]) return candidate;
+      if (candidate.kernel.name == chosen) return candidate;
+    passed_over.push_back(fmt::format("the tuning of {} chose {}, which this program does not have", gpu, chosen));
+  }
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.pruned.empty() != b.pruned.empty() ? !a.pruned.empty() : a.bound < b.bound;
   };
   return *std::max_element(candidates.begin(), candidates.end(), better);
+}
+
+const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> gpus{reference_gpu};
+  if (machine::kind() == "gpu" && machine::unavailable().empty()) gpus.insert(gpus.begin(), machine::description());
+  std::vector<Record> tunings;
+  for (const std::string& gpu : gpus)
+    if (std::filesystem::exists(tuning_file(gpu))) tunings.push_back(load_tuning(tuning_file(gpu)));
+  std::vector<std::string> passed_over;
+  const Record own = fingerprint(chapter_source());
+  const Candidate& choice = choose(candidates, tunings, own, passed_over);
+  static std::set<std::string> said;
+  for (const std::string& line : passed_over)
+    if (said.insert(line).second) fmt::print(stderr, "chapter{:02}: {}\n", this_chapter().number, line);
+  return choice;
+}
+
+void launch_tuned_kernel(const Gemm& g) {
+  static const Launcher chosen = tuned_choice(this_chapter().candidates).kernel.launch;
+  chosen(g);
+}
+
+Kernel tuned_kernel() { return {"tuned", launch_tuned_kernel, nullptr, 0, {}}; }
+
+Kernel resolved(const Kernel& kernel) {
+  if (kernel.address != nullptr) return kernel;
+  Kernel chosen = tuned_choice(this_chapter().candidates).kernel;
+  chosen.name = kernel.name;
+  return chosen;
+}
+
+std::vector<Kernel> resolved_kernels() {
+  std::vector<Kernel> kernels;
+  for (const Kernel& kernel : this_chapter().kernels) kernels.push_back(resolved(kernel));
+  return kernels;
 }
 
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {

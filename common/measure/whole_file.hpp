@@ -1,0 +1,13 @@
+// Files that are there whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tile {
+
+/// Writes `text` to `file`, in place of what was there, whole or not at all: also when SIGHUP, SIGINT or SIGTERM ends the
+/// program meanwhile. False when it could not. One thread at a time.
+bool write_whole(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace tile

@@ -1,0 +1,115 @@
+#include "common/report/counters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "common/report/facts.hpp"
+
+namespace tile {
+namespace {
+
+// As the table shows it.
+double rounded(double ratio) { return std::round(ratio * 1e4) * 1e-4; }
+
+bool explains(const Difference& difference, double counted, double measured) {
+  const double ratio = rounded(measured / counted);
+  return difference.from - 1e-9 <= ratio && ratio <= difference.to + 1e-9;
+}
+
+std::string contradiction_of(const Difference* difference, double counted, double measured) {
+  if (counted == measured) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
+  if (difference == nullptr) return "find out why, and name the row in differences.json";
+  return explains(*difference, counted, measured)
+             ? ""
+             : fmt::format("x {:.4f} is not from {} to {}, as differences.json has it", measured / counted,
+                           difference->from, difference->to);
+}
+
+}  // namespace
+
+const std::vector<Counter>& counters() {
+  using simt::Op, simt::Site, simt::Space;
+  static const std::vector<Counter> all{
+      {"global load requests", "load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", Space::global,
+       Op::load, &Site::requests},
+      {"global load sectors", "load_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", Space::global, Op::load,
+       &Site::sectors},
+      {"global store requests", "store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", Space::global,
+       Op::store, &Site::requests},
+      {"global store sectors", "store_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", Space::global,
+       Op::store, &Site::sectors},
+      {"shared load requests", "shared_load_requests", "smsp__inst_executed_op_shared_ld.sum", Space::shared, Op::load,
+       &Site::requests},
+      {"shared load wavefronts", "shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+       Space::shared, Op::load, &Site::wavefronts},
+      {"shared store requests", "shared_store_requests", "smsp__inst_executed_op_shared_st.sum", Space::shared,
+       Op::store, &Site::requests},
+      {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+       Space::shared, Op::store, &Site::wavefronts},
+      {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", Space::global, Op::load, &Site::lines, true},
+      {"passes through L1's tags", "tag_passes", "l1tex__t_output_wavefronts.sum", Space::global, Op::load,
+       &Site::tag_passes, true},
+  };
+  return all;
+}
+
+std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
+  std::uint64_t sum = 0;
+  for (const simt::Site& site : counts.sites)
+    if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
+  return sum;
+}
+
+std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory) {
+  const auto file = chapter_directory / "differences.json";
+  if (!std::filesystem::exists(file)) return {};
+  std::vector<Difference> differences;
+  try {
+    std::ifstream in(file);
+    for (const auto& entry : Record::parse(in)) {
+      differences.push_back(
+          {entry.at("kernel"), entry.at("counter"), entry.at("from"), entry.at("to"), entry.at("why")});
+      const Difference& added = differences.back();
+      if (added.why.empty())
+        throw RecordError(fmt::format("{}: {} of {} gives no reason; if it is not known, say so", file.string(),
+                                      added.counter, added.kernel));
+      if (std::none_of(counters().begin(), counters().end(), [&](auto& c) { return c.key == added.counter; }))
+        throw RecordError(fmt::format("{}: there is no counter {}", file.string(), added.counter));
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw RecordError(
+        fmt::format("{} is not a list of {{kernel, counter, from, to, why}} ({})", file.string(), e.what()));
+  }
+  return differences;
+}
+
+const Difference* find_difference(const std::vector<Difference>& differences, const std::string& kernel,
+                                  const Counter& counter) {
+  for (const Difference& difference : differences)
+    if (difference.kernel == kernel && difference.counter == counter.key) return &difference;
+  return nullptr;
+}
+
+std::vector<std::string> unexplained(const simt::Counts& counts, const Record& entry,
+                                     const std::vector<Difference>& differences) {
+  std::vector<std::string> lines;
+  const std::string kernel = entry.at("name");
+  for (const Counter& counter : counters()) {
+    const double counted = double(tally(counts, counter));
+    if (!entry.at("counters").contains(counter.metric)) {
+      lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.metric));
+      continue;
+    }
+    const double measured = entry.at("counters").at(counter.metric);
+    const std::string wrong = contradiction_of(find_difference(differences, kernel, counter), counted, measured);
+    if (!wrong.empty())
+      lines.push_back(fmt::format("{}: {}: {} counted, {} measured; {}", kernel, counter.label, format_number(counted),
+                                  format_number(measured), wrong));
+  }
+  return lines;
+}
+
+}  // namespace tile
