@@ -553,15 +553,30 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   CHECK(!kernel["sass_loop"].contains("LDS.128"));
 }
 
+TEST_CASE("a median is settled when its own spread is small" * doctest::test_suite("model")) {
+  const auto spread = [](int count, double width) {
+    std::vector<double> samples;
+    for (int i = 0; i < count; ++i) samples.push_back(100 + width * (i % 5 - 2));
+    return samples;
+  };
+  CHECK(tile::settled(spread(20, 0.5)));
+  CHECK_FALSE(tile::settled(spread(19, 0.0)));  // never with fewer than 20
+  CHECK_FALSE(tile::settled(spread(20, 5)));
+  CHECK(tile::settled(spread(2000, 5)));  // more samples settle it
+  std::vector<double> outlier = spread(40, 0.1);
+  outlier[7] = 1000;
+  CHECK(tile::settled(outlier));
+}
+
 TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
   tile::Work work;
   work.flops = 64e9;  // a billion warp-wide FMAs
-  work.lines = 33e9;
+  work.l1_cycles = 33e9;
   work.wavefronts = 2e9;
   work.requests = 3e9;
   const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 0, 0});
   REQUIRE(found.size() == 4);
-  CHECK(found[0].resource == "L1 lines");
+  CHECK(found[0].resource == "L1");
   CHECK(found[0].tflops == doctest::Approx(132 * 1.98e9 * 64 / 33 * 1e-12));
   CHECK(found[1].resource == "shared wavefronts");
   CHECK(found[2].resource == "issue slots");

@@ -32,7 +32,9 @@ std::string description() {
 void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
   void* memory = nullptr;
   const std::string size = std::to_string(bytes >> 20) + " MiB for " + name;
-  const cudaError_t status = cudaMalloc(&memory, bytes);
+  // Whole pages of 2 MiB, so that it begins with one: L1's tag banks depend on the address, and the model counts from 0.
+  constexpr std::size_t page = std::size_t(2) << 20;
+  const cudaError_t status = cudaMalloc(&memory, (bytes + page - 1) / page * page);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // or the next launch would be blamed for it
     throw OutOfMemory("the GPU has no " + size);

@@ -8,9 +8,9 @@
 
 namespace tile {
 
-/// One run for a record: checks the kernel, then times it and cuBLAS in turn, `repetitions` times each, on random
-/// inputs in buffers rotated past the L2. Throws std::runtime_error when the kernel's result is wrong.
-Record time_against_cublas(Launcher launcher, const Case& c, int repetitions = 20);
+/// One run for a record: checks the kernel, then times it and cuBLAS in turn, on random inputs in buffers rotated past the
+/// L2, until the medians of time and ratio have settled (run.hpp), but at most 200 times each. Throws std::runtime_error when the kernel's result is wrong.
+Record time_against_cublas(Launcher launcher, const Case& c);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {

@@ -15,6 +15,7 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
     const double scale = site.array == "C" ? by_area : by_volume;
     work.requests += scale * double(site.requests);
     work.lines += scale * double(site.lines);
+    work.l1_cycles += scale * double(site.l1_cycles);
     work.wavefronts += scale * double(site.wavefronts);
     work.requested_bytes += scale * double(site.bytes());
     if (site.array == "C" && site.op == simt::Op::load) c_load_sectors += double(site.sectors);
@@ -34,7 +35,7 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   };
   add("FFMA issue", work.flops / 2 / 128 / cycles_per_second);
   add("issue slots", (work.flops / 2 / 128 + work.requests / 4) / cycles_per_second);
-  add("L1 lines", work.lines / cycles_per_second);
+  add("L1", work.l1_cycles / cycles_per_second);
   add("shared wavefronts", work.wavefronts / cycles_per_second);
   if (rates.l2_bytes_per_second > 0) add("L2 bytes", work.l2_bytes / rates.l2_bytes_per_second);
   if (rates.dram_bytes_per_second > 0) add("DRAM bytes", work.dram_bytes / rates.dram_bytes_per_second);

@@ -30,6 +30,7 @@ struct Work {
   double flops = 0;            ///< 2MNK: one FMA counts two
   double requests = 0;         ///< warp-wide memory instructions
   double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
+  double l1_cycles = 0;        ///< for each global request the larger of tag passes and wavefronts
   double wavefronts = 0;       ///< passes through shared memory
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
   double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
@@ -41,9 +42,9 @@ struct Work {
 Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
 
 /// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
-/// same with every memory instruction taking a slot, too; address arithmetic and branches are not counted. L1: one
-/// 128-byte line looked up a cycle and SM. Shared memory: one wavefront a cycle and SM. L2 and DRAM: bytes over the
-/// measured rate. Rates of one a cycle: measured, see chapter 00.
+/// same with every memory instruction taking a slot, too; address arithmetic and branches are not counted. L1: for every
+/// global request a cycle for each pass of its tags, or each wavefront of its data where those are more. Shared memory: one
+/// wavefront a cycle and SM. L2 and DRAM: bytes over the measured rate. Rates of one a cycle: measured, see chapter 00.
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);
 
 }  // namespace tile

@@ -94,6 +94,11 @@ void check_run(Findings& findings, const Record& run) {
   for (const auto& [key, expected] : summary.items())
     findings.equal(key, run.at(key), "its samples give", expected.get<double>());
   findings.within("repetitions", run.at("repetitions"), fewest_repetitions, 1e9, "fewer say little");
+  if (run.contains("clocks") && run["clocks"]["samples"] != 0)
+    for (const char* field : {"sm_mhz", "power_w"}) {
+      const Record& range = run["clocks"].at(field);
+      findings.within(fmt::format("clocks.{}", field), range.at(1), range.at(0), range.at(2), "its lowest and highest");
+    }
   findings.within("freivalds_deviation", run.at("freivalds_deviation"), 0, 1, "a wrong kernel is not timed");
 }
 
@@ -179,6 +184,10 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
     }
   findings.within("the sum of the waiting warps", waiting, 0,
                   (warps + rounding) / std::max(issued - rounding, rounding), "warps active per instruction issued");
+  const std::string latency = "smsp__average_warp_latency_per_inst_issued.ratio";
+  if (profile.contains(latency))
+    findings.within("the sum of the waiting warps", waiting, 0.98 * value(latency) - 0.1, 1.02 * value(latency) + 0.1,
+                    "the reasons for waiting make up a warp's latency");
   const std::string hits = "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct";
   findings.within(hits, value(hits), 0, 100, "a percentage");
   // Instructions over (schedulers x issue rate x time) is the clock, which boost cannot exceed.

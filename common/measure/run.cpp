@@ -1,6 +1,7 @@
 #include "common/measure/run.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tile {
 
@@ -9,6 +10,17 @@ Spread spread_of(std::vector<double> samples) {
   const auto at = [&](double q) { return samples[std::size_t(q * double(samples.size() - 1) + 0.5)]; };
   const std::size_t n = samples.size();
   return {(samples[(n - 1) / 2] + samples[n / 2]) / 2, at(0.1), at(0.9)};
+}
+
+bool settled(const std::vector<double>& samples) {
+  constexpr std::size_t fewest = 20;
+  constexpr double tolerance = 0.0025;
+  if (samples.size() < fewest) return false;
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size();
+  const double quartiles = sorted[3 * n / 4] - sorted[n / 4];
+  return quartiles / 2 / std::sqrt(double(n)) < tolerance * sorted[n / 2];
 }
 
 double tflops_of(double M, double N, double K, double ms) { return 2 * M * N * K * 1e-9 / ms; }

@@ -13,6 +13,10 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> samples);
 
+/// Whether the median of these samples is known well enough: half the distance between its quartiles over the square root
+/// of their number, the size of the median's own spread, is less than a quarter of a percent of it. Never with fewer than 20.
+bool settled(const std::vector<double>& samples);
+
 /// TFLOP/s of a product of these extents that takes so many milliseconds.
 double tflops_of(double M, double N, double K, double ms);
 

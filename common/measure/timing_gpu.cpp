@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "common/measure/bench.hpp"
+#include "common/measure/clocks.hpp"
 #include "common/measure/timing.hpp"
 
 namespace tile {
@@ -99,7 +100,8 @@ struct Rotation {
     const std::size_t a = std::size_t(c.M) * (c.K + c.pad), b = std::size_t(c.K) * (c.N + c.pad);
     const std::size_t out = std::size_t(c.M) * (c.N + c.pad);
     const std::size_t bytes = (a + b) * element + out * 4;
-    const std::size_t copies = std::clamp<std::size_t>((3 * std::size_t(l2) + bytes - 1) / bytes, 2, 64);
+    // An even number: a pair of calls takes two, and both sides see the same ones.
+    const std::size_t copies = std::clamp<std::size_t>((3 * std::size_t(l2) + bytes - 1) / bytes, 4, 64) / 2 * 2;
     const auto upload = [&](std::size_t count, std::uint64_t seed) {
       const std::vector<float> values = make_values(count, c.fill, seed);
       Buffer<char> device(count * element);
@@ -177,6 +179,12 @@ std::string run_command(const char* command) {
 // Milliseconds without digits that no event resolves.
 double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }
 
+std::string pci_bus_id() {
+  char id[32] = "";
+  check(cudaDeviceGetPCIBusId(id, sizeof id, 0), "PCI bus id");
+  return id;
+}
+
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 }  // namespace
@@ -214,35 +222,40 @@ Spread cublas_tflops(int size, CublasMode mode, int repetitions) {
   return {tflops(ms.median), tflops(ms.high), tflops(ms.low)};
 }
 
-Record time_against_cublas(Launcher launcher, const Case& c, int repetitions) {
+Record time_against_cublas(Launcher launcher, const Case& c) {
+  constexpr int most = 200;
   const double deviation = require_correct(launcher, c);
   const Rotation rotation(c, 4);
-  const auto run = [&](int repetition, bool ours) {
-    const Gemm g = rotation.gemm(c, std::size_t(repetition) % rotation.size());
+  // `call` counts the calls of both sides: a pair takes two copies of the problem, and no call meets what another just read.
+  const auto run = [&](int call, bool ours) {
+    const Gemm g = rotation.gemm(c, std::size_t(call) % rotation.size());
     if (ours)
       launcher(g);
     else
       cublas().multiply(g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, CublasMode::fp32);
   };
-  for (int i = 0; i < 3; ++i) run(i, true), run(i, false);
-  std::vector<double> ms, cublas_ms;
+  for (int i = 0; i < 3; ++i) run(2 * i, true), run(2 * i + 1, false);
+  std::vector<double> ms, cublas_ms, ratio;
   Event start, between, stop;
-  for (int i = 0; i < repetitions; ++i) {
+  ClockSampler clocks(pci_bus_id());
+  for (int i = 0; i < most && !(settled(ms) && settled(ratio)); ++i) {
     const bool ours_first = i % 2 == 0;  // neither side always finds the other's clock and heat
     start.record();
-    run(i, ours_first);
+    run(2 * i, ours_first);
     between.record();
-    run(i + 1, !ours_first);
+    run(2 * i + 1, !ours_first);
     stop.record();
     const double first = to_nanosecond(between.ms_since(start)), second = to_nanosecond(stop.ms_since(between));
     ms.push_back(ours_first ? first : second);
     cublas_ms.push_back(ours_first ? second : first);
+    ratio.push_back(cublas_ms.back() / ms.back());
   }
   Record result{{"M", c.M},
                 {"N", c.N},
                 {"K", c.K},
                 {"samples_ms", ms},
                 {"cublas_samples_ms", cublas_ms},
+                {"clocks", clocks.stop()},
                 {"freivalds_deviation", deviation}};
   result.update(summary_of(result));
   return result;

@@ -27,7 +27,8 @@ void print(const simt::Counts& c) {
   Table table{"",
               fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block", c.kernel, c.grid.x,
                           c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, shared),
-              {"line", "op", "array", "bytes/lane", "requests", "sectors/req", "lines/req", "wavefronts/req", "useful"},
+              {"line", "op", "array", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req",
+               "wavefronts/req", "useful"},
               {}};
   for (const simt::Site& s : c.sites) {
     const bool global = s.space == simt::Space::global;
@@ -37,8 +38,9 @@ void print(const simt::Counts& c) {
         {fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line), simt::name_of(s.op),
          fmt::format("{} ({})", s.array, simt::name_of(s.space)), std::to_string(s.width), number(double(s.requests)),
          global ? per_request(s.sectors) : "-", global ? per_request(s.lines) : "-",
+         global ? per_request(s.tag_passes) : "-",
          // What the banks or sectors do for an atomic is more than one pass, and not modelled.
-         global                     ? "-"
+         global                     ? per_request(s.l1_wavefronts)
          : s.op == simt::Op::atomic ? "unknown"
                                     : per_request(s.wavefronts),
          global ? fmt::format("{}{:.0f}%", s.estimated ? "~" : "", 100 * double(s.bytes()) / (32 * double(s.sectors)))

@@ -99,17 +99,19 @@ Rates reference_rates() {
 
 // --- Tables --------------------------------------------------------------------------------------------------
 Table table_of_sites(const CountedKernel& k) {
-  Table table{fmt::format("sites-{}", k.kernel.name),
-              fmt::format("Counted: {} at {}, per access site", k.kernel.name, extents(k.problem)),
-              {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "wavefronts/req"},
-              {}};
+  Table table{
+      fmt::format("sites-{}", k.kernel.name),
+      fmt::format("Counted: {} at {}, per access site", k.kernel.name, extents(k.problem)),
+      {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
+      {}};
   for (const simt::Site& s : k.counts.sites) {
     const double requests = double(s.requests);
     const bool global = s.space == simt::Space::global;
     table.rows.push_back({tag_of(s), s.array, simt::name_of(s.op), std::to_string(s.width), format_number(requests),
                           global ? format_number(double(s.sectors) / requests) : "-",
                           global ? format_number(double(s.lines) / requests) : "-",
-                          global ? "-" : format_number(double(s.wavefronts) / requests)});
+                          global ? format_number(double(s.tag_passes) / requests) : "-",
+                          format_number(double(global ? s.l1_wavefronts : s.wavefronts) / requests)});
   }
   return table;
 }
@@ -118,7 +120,7 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const Rates rates = reference_rates();
   Table table{"ceilings", "", {"kernel"}, {}};
   const Case at{size, size, size};
-  const std::vector<std::string> resources{"FFMA issue",        "issue slots", "L1 lines",
+  const std::vector<std::string> resources{"FFMA issue",        "issue slots", "L1",
                                            "shared wavefronts", "L2 bytes",    "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
   table.header.push_back("tightest");
@@ -145,11 +147,27 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
+// What the GPU did during a run: the range of its SM clock, and why it was throttled if it was.
+std::string clocks_during(const Record& run) {
+  if (!run.contains("clocks") || run["clocks"]["samples"] == 0) return "not yet measured";
+  const Record& clocks = run["clocks"];
+  std::string text = fmt::format("{:.0f}-{:.0f}", clocks["sm_mhz"][0].get<double>(), clocks["sm_mhz"][2].get<double>());
+  for (const auto& reason : clocks["throttled"]) text += ", " + reason.get<std::string>();
+  return text;
+}
+// The median of its power.
+std::string power_during(const Record& run) {
+  if (!run.contains("clocks") || run["clocks"]["samples"] == 0) return "not yet measured";
+  return format_number(run["clocks"]["power_w"][1].get<double>(), 0);
+}
+
 // One table for all records; with more than one, the first column says which GPU. The last `fresh` records were made by
 // this very run.
 Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
-  Table table{
-      "measured", "", {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%"}, {}};
+  Table table{"measured",
+              "",
+              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%", "SM MHz", "W"},
+              {}};
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
@@ -174,7 +192,9 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
                                      number("tflops", -1),
                                      number("cublas_tflops", 1),
                                      number("ratio", 3),
-                                     number("ratio_low", 3) + "-" + number("ratio_high", 3)};
+                                     number("ratio_low", 3) + "-" + number("ratio_high", 3),
+                                     clocks_during(run),
+                                     power_during(run)};
         if (records.size() > 1) row.insert(row.begin(), record["gpu"].get<std::string>() + (now ? ", now" : ""));
         table.rows.push_back(row);
       }
@@ -192,16 +212,9 @@ struct ProfileMetric {
 };
 const ProfileMetric profile_metrics[] = {
     {"instructions issued per scheduler and cycle", "issue_active", "smsp__issue_active.avg.per_cycle_active"},
-    {"warps waiting for L1, L2 or DRAM data", "long_scoreboard",
-     "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"},
-    {"warps waiting for shared-memory data", "short_scoreboard",
-     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio"},
-    {"warps waiting at a barrier", "barrier", "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio"},
-    {"warps waiting for a place in the global-memory queue", "lg_throttle",
-     "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio"},
-    {"warps waiting for a place in the shared-memory queue", "mio_throttle",
-     "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio"},
+    {"cycles between two instructions of a warp", "latency", "smsp__average_warp_latency_per_inst_issued.ratio"},
     {"L1 lines looked up per cycle", "lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active"},
+    {"L1 tag passes per cycle", "tag_passes_per_cycle", "l1tex__t_output_wavefronts.avg.per_cycle_active"},
     {"shared and global wavefronts per cycle", "wavefronts_per_cycle",
      "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
     {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
@@ -211,6 +224,37 @@ const ProfileMetric profile_metrics[] = {
     {"of them FFMA (thread-wide / 32)", "ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32},
     {"warps resident per scheduler", "warps", "smsp__warps_active.avg.per_cycle_active"},
 };
+
+/// Where the cycles between two instructions of a warp go: on average so many warps wait for this when another one is issued.
+/// The names are Nsight Compute's; together they are all its reasons.
+struct Stall {
+  const char *label, *name;
+  std::string metric() const {
+    return fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", name);
+  }
+};
+const Stall stalls[] = {
+    {"issued", "selected"},
+    {"ready, but another warp was chosen", "not_selected"},
+    {"result of an arithmetic instruction (a fixed number of cycles)", "wait"},
+    {"data of L1, L2 or DRAM", "long_scoreboard"},
+    {"data of shared memory", "short_scoreboard"},
+    {"place in the queue of global memory", "lg_throttle"},
+    {"place in the queue of shared memory", "mio_throttle"},
+    {"barrier", "barrier"},
+    {"dispatch (operands, register banks)", "dispatch_stall"},
+    {"arithmetic pipe", "math_pipe_throttle"},
+    {"instruction cache", "no_instruction"},
+    {"constant cache", "imc_miss"},
+    {"branch", "branch_resolving"},
+    {"stores, before the warp ends", "drain"},
+    {"memory barrier", "membar"},
+    {"texture queue", "tex_throttle"},
+    {"tensor core", "gmma"},
+    {"sleep", "sleeping"},
+    {"other", "misc"},
+};
+constexpr double small_stall = 0.02;  // of a warp's latency: what no kernel of a table exceeds is shown as one sum
 
 bool same_problem(const Case& a, const Case& b) {
   const auto all = [](const Case& c) { return std::tuple(c.M, c.N, c.K, c.alpha, c.beta, c.pad, c.offset); };
@@ -254,22 +298,67 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
+/// What a record's profile says of a kernel, or nothing.
+std::optional<double> profiled(const std::vector<Record>& records, const std::string& kernel,
+                               const std::string& metric) {
+  const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), kernel);
+  if (entry == nullptr || !entry->contains("profile") || !entry->at("profile").contains(metric)) return {};
+  return entry->at("profile")[metric].get<double>();
+}
+
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
-  Table table{"profile",
-              "Nsight Compute, a run that fills the GPU; waiting warps are averages per issued instruction",
-              {"what"},
-              {}};
+  Table table{"profile", "Nsight Compute, a run that fills the GPU", {"what"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   for (const ProfileMetric& metric : profile_metrics) {
     std::vector<std::string> row{metric.label};
     for (const CountedKernel& k : kernels) {
-      const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
-      const bool known = entry != nullptr && entry->contains("profile") && entry->at("profile").contains(metric.metric);
-      row.push_back(known ? format_number(entry->at("profile")[metric.metric].get<double>() / metric.divisor)
-                          : "not yet measured");
+      const auto value = profiled(records, k.kernel.name, metric.metric);
+      row.push_back(value ? format_number(*value / metric.divisor) : "not yet measured");
     }
     table.rows.push_back(row);
   }
+  return table;
+}
+
+/// Where a warp's time goes, the largest reason of the first kernel first.
+Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  Table table{
+      "stalls",
+      "Where the cycles between two instructions of a warp go (Nsight Compute, the same run): what the warp waits for",
+      {"waiting for"},
+      {}};
+  for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
+  const auto value = [&](const CountedKernel& k, const Stall& stall) {
+    return profiled(records, k.kernel.name, stall.metric()).value_or(0);
+  };
+  const auto latency = [&](const CountedKernel& k) {
+    double sum = 0;
+    for (const Stall& stall : stalls) sum += value(k, stall);
+    return sum;
+  };
+  std::vector<const Stall*> shown;
+  for (const Stall& stall : stalls)
+    if (std::any_of(kernels.begin(), kernels.end(),
+                    [&](const CountedKernel& k) { return value(k, stall) > small_stall * latency(k); }))
+      shown.push_back(&stall);
+  std::stable_sort(shown.begin(), shown.end(), [&](const Stall* a, const Stall* b) {
+    return value(kernels.front(), *a) > value(kernels.front(), *b);
+  });
+  const auto add = [&](const std::string& label, auto&& cell) {
+    std::vector<std::string> row{label};
+    for (const CountedKernel& k : kernels) {
+      const bool known = profiled(records, k.kernel.name, stalls[0].metric()).has_value();
+      row.push_back(known ? format_number(cell(k), 2) : "not yet measured");
+    }
+    table.rows.push_back(row);
+  };
+  for (const Stall* stall : shown) add(stall->label, [&](const CountedKernel& k) { return value(k, *stall); });
+  add("all other reasons", [&](const CountedKernel& k) {
+    double rest = latency(k);
+    for (const Stall* stall : shown) rest -= value(k, *stall);
+    return std::max(0.0, rest);
+  });
+  add("together", latency);
   return table;
 }
 
@@ -289,6 +378,8 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
       facts.counted(key + "sectors", double(s.sectors));
       facts.counted(key + "sectors_per_request", double(s.sectors) / requests);
       facts.counted(key + "lines_per_request", double(s.lines) / requests);
+      facts.counted(key + "tag_passes_per_request", double(s.tag_passes) / requests);
+      facts.counted(key + "l1_wavefronts_per_request", double(s.l1_wavefronts) / requests);
       facts.counted(key + "used_percent", 100.0 * double(s.bytes()) / (32.0 * double(s.sectors)));
     } else {
       facts.counted(key + "wavefronts", double(s.wavefronts));
@@ -298,6 +389,7 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   for (const Counter& counter : counters()) facts.counted(name + counter.key, double(tally(k.counts, counter)));
   const Work own = work_of(k.counts, k.problem, k.problem);
   facts.counted(name + "lines_per_fma", own.lines / fmas);
+  facts.counted(name + "l1_cycles_per_fma", own.l1_cycles / fmas);
   facts.counted(name + "wavefronts_per_fma", own.wavefronts / fmas);
   facts.counted(name + "global_loads_per_fma", double(tally(k.counts, counters()[0])) / fmas);
   facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters()[4])) / fmas);
@@ -348,6 +440,7 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
     const auto number = value(metric.metric);
     give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt);
   }
+  for (const Stall& stall : stalls) give(stall.name, value(stall.metric().c_str()));
   const auto all = value("smsp__inst_executed.sum"),
              ffma = value("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum");
   const auto issued = value("smsp__issue_active.avg.per_cycle_active");
@@ -438,6 +531,18 @@ void add_measured_facts(Facts& facts, const Record* record) {
       give(name + "ratio_low", run, "ratio_low", 3);
       give(name + "ratio_high", run, "ratio_high", 3);
       give(name + "percent_of_cublas", run, "ratio", 1, 100);
+      const bool sampled = run != nullptr && run->contains("clocks") && (*run)["clocks"]["samples"] != 0;
+      const auto during = [&](const std::string& key, const char* field, std::size_t which) {
+        if (sampled)
+          facts.measured(name + key, (*run)["clocks"][field][which].get<double>(), 0);
+        else
+          facts.not_yet_measured(name + key);
+      };
+      during("lowest_mhz", "sm_mhz", 0);
+      during("mhz", "sm_mhz", 1);
+      during("highest_mhz", "sm_mhz", 2);
+      during("power_w", "power_w", 1);
+      during("highest_power_w", "power_w", 2);
     }
   }
 }
@@ -781,6 +886,7 @@ int run_chapter(const Options& options) {
       if (size == chapter.sizes.back()) tables.push_back(table_of_ceilings(kernels, records, size));
     tables.push_back(table_of_counters(kernels, records));
     tables.push_back(table_of_profile(kernels, records));
+    tables.push_back(table_of_stalls(kernels, records));
   }
   if (!chapter.rates.empty()) {
     Table rates{"rates", "Rates of the GPU", {"rate"}, {}};
