@@ -1,5 +1,5 @@
 # Break-it experiments as build products: a program for each, which ninja keeps while program, edit, flags, compiler and
-# libraries are unchanged. They are not part of "all": only tests need them, and the test NAME.breaks sees to it.
+# libraries are unchanged. They are not part of "all": only tests need them, and see to them.
 
 # Writes `text` to `file` unless it says so already: its time is that of its last change.
 function(tile_write_if_different file text)
@@ -12,10 +12,11 @@ function(tile_write_if_different file text)
   endif()
 endfunction()
 
-# The target NAME.breaks: the experiments of a breaks.json, applied to `source`. Afterwards `built` is their directory.
-function(tile_add_break_programs name source experiments built)
+# The target NAME.breaks: the experiments of a breaks.json, applied to `source` and built into breaks/NAME. The test
+# NAME.breaks-built, which a test of them must require as the fixture NAME.breaks, brings them up to date, so that what is
+# run is what is there.
+function(tile_add_break_programs name source experiments)
   set(directory "${PROJECT_BINARY_DIR}/breaks/${name}")
-  set(${built} "${directory}" PARENT_SCOPE)
   set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${experiments}")
   get_property(precompiled GLOBAL PROPERTY TILE_PRECOMPILED)
   file(READ "${experiments}" text)
@@ -38,12 +39,7 @@ function(tile_add_break_programs name source experiments built)
       message(FATAL_ERROR "${experiments}: an experiment needs a name of its own, of a-z, 0-9 and -, not '${experiment}'")
     endif()
     tile_write_if_different("${program}.edit" "${find_${i}}\n${replace_${i}}\n")
-    string(JSON test ERROR_VARIABLE must_not_compile GET "${text}" ${i} test)
-    set(byproducts "")
-    if(NOT must_not_compile)
-      set(byproducts BYPRODUCTS "${program}")
-    endif()
-    add_custom_command(OUTPUT "${program}.log" ${byproducts}
+    add_custom_command(OUTPUT "${program}.log"  # the program is one only if it compiles
       COMMAND breaks build --experiments "${experiments}" --name ${experiment} --source "${source}"
         --compiler "${PROJECT_BINARY_DIR}/model-cc" --program "${program}"
       DEPENDS breaks "${program}.edit" "${source}" "${PROJECT_BINARY_DIR}/model-cc" ${precompiled}
@@ -54,14 +50,8 @@ function(tile_add_break_programs name source experiments built)
   add_custom_target(${name}.breaks DEPENDS ${logs})
   add_dependencies(${name}.breaks precompiled)
   add_dependencies(breaks_built ${name}.breaks)
-endfunction()
 
-# The test NAME.breaks. One that it requires brings its programs up to date, so that what ran is what is there.
-function(tile_add_break_test name source experiments)
-  tile_add_break_programs(${name} "${source}" "${experiments}" built)
   add_test(NAME ${name}.breaks-built COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${name}.breaks)
   set_tests_properties(${name}.breaks-built PROPERTIES
     FIXTURES_SETUP ${name}.breaks RESOURCE_LOCK build-directory COST 30)  # long tests first
-  add_test(NAME ${name}.breaks COMMAND breaks run --experiments "${experiments}" --built "${built}")
-  set_tests_properties(${name}.breaks PROPERTIES FIXTURES_REQUIRED ${name}.breaks COST 20)
 endfunction()
