@@ -177,7 +177,7 @@ TILE_CHAPTER(.number = 1, .title = "The naive kernel",
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Takes::all}}},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict, .measure_rates = measure_sweep,
-             .rates = sweep_rates())
+             .profiled_pads = {1}, .rates = sweep_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 

@@ -175,7 +175,9 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
   const double resident =
       kernel.at("blocks_per_sm").get<double>() * ((kernel.at("block_threads").get<int>() + 31) / 32);
   findings.within("smsp__issue_active.avg.per_cycle_active", issued, 0, 1, "a scheduler issues one a cycle");
-  findings.within("smsp__warps_active.avg.per_cycle_active", warps, 0, resident / 4 + rounding, "blocks_per_sm allow");
+  // ncu reads the two counters of an average in passes of their own, which differ by less than a percent.
+  findings.within("smsp__warps_active.avg.per_cycle_active", warps, 0, 1.01 * resident / 4 + rounding,
+                  "blocks_per_sm allow");
   double waiting = 0;
   for (const auto& [metric, ratio] : profile.items())
     if (metric.starts_with("smsp__average_warps_issue_stalled_")) {

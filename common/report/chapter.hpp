@@ -67,6 +67,7 @@ struct Chapter {
     std::string key, part_of_name;
   };
   std::vector<Profiled> profiled{};
+  std::vector<int> profiled_pads{};  ///< the kernels are profiled with leading dimensions so much larger as well
   /// What measure_rates gives, so that the prose can be checked without a GPU: a name for keys, a label for tables.
   struct Rate {
     std::string name, label;

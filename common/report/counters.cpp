@@ -50,8 +50,6 @@ const std::vector<Counter>& counters() {
       {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
        Space::shared, Op::store, &Site::wavefronts},
       {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", Space::global, Op::load, &Site::lines, true},
-      {"passes through L1's tags", "tag_passes", "l1tex__t_output_wavefronts.sum", Space::global, Op::load,
-       &Site::tag_passes, true},
   };
   return all;
 }

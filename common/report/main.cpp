@@ -152,6 +152,7 @@ Options parse(int argc, char** argv) {
   app.add_flag("--check-records", o.check_records, "check that the chapter's records fit its program");
   app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
   app.add_option("--record", o.record)->group("");
+  app.add_flag("--profiled-pads", o.profiled_pads)->group("");
   app.add_option("--add-counters", o.add_counters)->expected(2)->group("");
   app.add_option("--add-profile", o.add_profile)->expected(2)->group("");
   app.add_option("--add-sass", o.add_sass)->expected(2)->group("");
@@ -184,6 +185,10 @@ Options parse(int argc, char** argv) {
 
 int dispatch(const Options& options) {
   if (options.list_tests) return list_tests();
+  if (options.profiled_pads) {
+    fmt::print("{}\n", fmt::join(this_chapter().profiled_pads, " "));
+    return 0;
+  }
   const std::string reason = machine::kind() == "gpu" ? machine::unavailable()
                              : options.on == "gpu"    ? "this program was built without a CUDA toolkit"
                                                       : "";

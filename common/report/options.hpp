@@ -22,8 +22,9 @@ struct Options {
   std::string test;  ///< run this test case
   bool all_tests = false;
   bool list_tests = false;
-  bool lines = false;  ///< print counts line by line
-  bool once = false;   ///< run every kernel once, for a profiler
+  bool profiled_pads = false;  ///< print Chapter::profiled_pads
+  bool lines = false;          ///< print counts line by line
+  bool once = false;           ///< run every kernel once, for a profiler
   bool bench = false;
   bool tune = false;         ///< time the candidates and record the choice
   bool tune_pruned = false;  ///< the pruned candidates, too

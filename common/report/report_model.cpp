@@ -424,6 +424,9 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const Rat
   facts.text(name + "resource", "counted", found.front().resource);
 }
 
+// What a record calls the profile of a run whose leading dimensions exceed the width by `pad`.
+std::string profile_with_pad(int pad) { return fmt::format("profile+{}", pad); }
+
 // What a profiled run says of a kernel; `profile` is null when it has not been profiled.
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile) {
   const auto value = [&](const char* metric) -> std::optional<double> {
@@ -499,8 +502,12 @@ void add_measured_facts(Facts& facts, const Record* record) {
     for (const Counter& counter : counters())
       give(fmt::format("{}.ncu.{}", kernel.name, counter.key),
            entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
-    add_profile_facts(facts, kernel.name,
-                      entry != nullptr && entry->contains("profile") ? &entry->at("profile") : nullptr);
+    const auto group = [&](const std::string& name) {
+      return entry != nullptr && entry->contains(name) ? &entry->at(name) : nullptr;
+    };
+    add_profile_facts(facts, kernel.name, group("profile"));
+    for (const int pad : this_chapter().profiled_pads)
+      add_profile_facts(facts, fmt::format("{}+{}", kernel.name, pad), group(profile_with_pad(pad)));
     for (const char* group : {"sass", "sass_loop"})
       for (const char* opcode : {"all", "reuse", "FFMA", "LDS", "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128",
                                  "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"}) {
@@ -799,7 +806,8 @@ void merge(const Options& options) {
   };
   into(options.add_counters, [](Record& r, const auto& file) { add_counters(r, file, "counters"); });
   into(options.add_profile, [&](Record& r, const auto& file) {
-    add_counters(r, file, "profile");
+    const bool padded = options.problem && options.problem->pad != 0;
+    add_counters(r, file, padded ? profile_with_pad(options.problem->pad) : "profile");
     if (options.problem) r["profiled_size"] = options.problem->M;
   });
   into(options.add_sass, [](Record& r, const auto& file) { add_sass(r, file); });
