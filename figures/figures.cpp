@@ -352,6 +352,24 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
   d.save(out);
 }
 
+/// For the plot over the leading dimension: lda, predicted and measured milliseconds (0: not yet), from a chapter's facts.
+void lda_sweep(const fs::path& facts, const fs::path& out) {
+  std::map<int, std::pair<double, double>> times;
+  for (const auto& row : read_tsv(facts)) {
+    int lda = 0, used = 0;
+    const std::string& key = row.at(0);
+    if (std::sscanf(key.c_str(), "lda.%d.ms%n", &lda, &used) == 1 && used == int(key.size()))
+      times[lda].first = std::stod(row.at(3));
+    else if (std::sscanf(key.c_str(), "rates.lda.%d%n", &lda, &used) == 1 && used == int(key.size()) &&
+             !row.at(3).empty())
+      times[lda].second = std::stod(row.at(3));
+  }
+  if (times.empty()) throw std::runtime_error(fmt::format("{} has no times over lda", facts.string()));
+  std::string text;
+  for (const auto& [lda, ms] : times) text += fmt::format("{}\t{}\t{}\n", lda, ms.first, ms.second);
+  write_text(out, text);
+}
+
 /// The growing table of loads per result, from the facts that the chapters emitted.
 void gather_loads(const fs::path& emit, const std::string& last, const fs::path& out) {
   std::string text = "Loads of A and B that one result needs, and what follows from them; predicted / counted\n";
@@ -558,6 +576,9 @@ int main(int argc, char** argv) {
   roofline->add_option("emit", emit)->required();
   roofline->add_option("last", last)->required();
   roofline->add_option("out", out)->required();
+  auto* lda = app.add_subcommand("lda");
+  lda->add_option("facts", input)->required();
+  lda->add_option("out", out)->required();
   auto* results = app.add_subcommand("results");
   results->add_option("chapters", input)->required();
   CLI11_PARSE(app, argc, argv);
@@ -572,6 +593,7 @@ int main(int argc, char** argv) {
     if (*occupancy) draw_occupancy(out);
     if (*ladder) gather_ladder(input, last, out);
     if (*roofline) gather_roofline(input, emit, last, out);
+    if (*lda) lda_sweep(input, out);
     if (*results) print_results(input);
   } catch (const std::exception& e) {
     fmt::print(stderr, "figures: {}\n", e.what());

@@ -5,6 +5,7 @@
 // roof over everything that follows. cuBLAS is the yardstick beside it.
 //
 // Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
+#include "common/model/rules.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
 #include "common/measure/timing.hpp"
@@ -260,6 +261,20 @@ void predict(tile::Facts& facts) {
   facts.predicted("h200.intensity", h200_flops / h200_bytes, 0);
   facts.predicted("h200.shared_gbs", gpu.sms * gpu.clock_ghz * 128, 0);
   facts.predicted("h200.lanes", gpu.sms * gpu.fma_lanes);
+  // What l1_read asks of L1, a request on average: the steps through its table are lines apart, so only tags differ.
+  for (const L1Pattern& pattern : l1_patterns) {
+    double passes = 0, cycles = 0;
+    constexpr int steps = Config::L1_TABLE / Config::LINE_WORDS;
+    for (int step = 0; step < steps; ++step) {
+      simt::WarpAccess access{.active = ~0u};
+      for (int lane = 0; lane < 32; ++lane)
+        access.address[std::size_t(lane)] = 4 * std::uint64_t(step * Config::LINE_WORDS + lane * pattern.stride);
+      passes += simt::tag_passes(access);
+      cycles += std::max(simt::tag_passes(access), simt::global_wavefronts(access));
+    }
+    facts.predicted(std::string("l1.") + pattern.name + ".tag_passes", passes / steps);
+    facts.predicted(std::string("l1.") + pattern.name + ".cycles", cycles / steps);
+  }
 }
 
 }  // namespace

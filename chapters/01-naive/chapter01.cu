@@ -6,6 +6,7 @@
 // Previous chapter: 00, the machine and the measure.
 //
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
+#include "common/measure/record.hpp"
 #include "common/model/rules.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
@@ -235,6 +236,21 @@ TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * do
   CHECK(B.l1_wavefronts == fmas);
   CHECK(A.tag_passes == 8 * fmas);  // 256 words apart, the 32 lines spread evenly over the four tag banks
   CHECK(A.l1_cycles + B.l1_cycles == 33 * fmas);
+}
+
+TEST_CASE("the prediction over lda is within 15 percent of the record" * doctest::test_suite("model")) {
+  tile::Facts facts;
+  predict(facts);
+  for (const tile::Record& record :
+       tile::load_records(std::filesystem::path(tile::this_chapter_file()).parent_path())) {
+    if (record["gpu"] != tile::h200.name) continue;
+    for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
+      const double measured = record["rates"].at(sweep_key(pad)).get<double>();
+      CAPTURE(pad);
+      CHECK(facts.value(sweep_key(pad) + ".ms") < 1.001 * measured);
+      CHECK(facts.value(sweep_key(pad) + ".ms") > measured / 1.15);
+    }
+  }
 }
 
 TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model")) {

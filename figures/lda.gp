@@ -1,0 +1,16 @@
+# Time of the naive kernel over the leading dimension of A: predicted (line) and measured (points). Arguments: data, out.
+data = ARG1
+out = ARG2
+set terminal svg size 720,300 dynamic font "inherit,13" noenhanced
+set output out
+set border 3 lc rgb "#060606"
+set tics textcolor rgb "#010101" nomirror
+set xrange [4095:4129]
+set xtics (4096, 4100, 4104, 4108, 4112, 4116, 4120, 4124, 4128)
+set yrange [0:300]
+set xlabel "lda, words" textcolor rgb "#010101"
+set ylabel "ms at 4096" textcolor rgb "#010101" offset 1,0
+set key off
+set label 1 "predicted" at 4096.6,200 textcolor rgb "#030303"
+set label 2 "measured" at 4104.4,125 textcolor rgb "#040404"
+plot data using 1:2 with lines lw 2 lc rgb "#030303", data using 1:($3 > 0 ? $3 : 1/0) with points pt 7 ps 0.6 lc rgb "#040404"
