@@ -429,6 +429,17 @@ __global__ void past_the_shared_end(float* out) {
   words[threadIdx.x * 100000] = 1;
   out[threadIdx.x] = words[threadIdx.x];
 }
+__global__ void past_the_end_of_registers(float* out, int n) {
+  float sums[4] = {};
+  for (int i = 0; i < n; ++i) sums[i] += out[i];
+  out[threadIdx.x] = sums[n - 1];
+}
+__global__ void from_one_shared_array_into_the_next(float* out) {
+  __shared__ float one[32], other[32];
+  one[threadIdx.x] = other[threadIdx.x] = 1;
+  __syncwarp();
+  out[threadIdx.x] = one[threadIdx.x + 1] + other[threadIdx.x + 1];
+}
 __global__ void misaligned(const float* in, float4* out) {
   out[threadIdx.x] = *reinterpret_cast<const float4*>(in + 4 * threadIdx.x + 1);
 }
@@ -505,7 +516,20 @@ TEST_CASE("accesses out of bounds" * doctest::test_suite("model")) {
   CHECK(contains(mistake([&] { tile::launch(past_the_end, dim3(1), dim3(32), 0, out.device(), 40); }),
                  "4 bytes past the end of out"));
   CHECK(contains(mistake([&] { tile::launch(past_the_shared_end, dim3(1), dim3(32), 0, out.device()); }),
-                 "out of bounds"));
+                 "out of bounds: past_the_shared_end, model_test.cu:"));
+}
+
+TEST_CASE("indices beyond an array" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  CHECK(mistake([&] { tile::launch(past_the_end_of_registers, dim3(1), dim3(1), 0, out.device(), 4); }) == "");
+  const std::string found =
+      mistake([&] { tile::launch(past_the_end_of_registers, dim3(1), dim3(1), 0, out.device(), 5); });
+  CHECK(contains(found, "out of bounds: past_the_end_of_registers, model_test.cu:"));
+  CHECK(contains(found, "block (0,0,0), thread (0,0,0) uses index 4 of an array of type 'float [4]'"));
+  CHECK_THROWS_AS(tile::launch(past_the_end_of_registers, dim3(1), dim3(1), 0, out.device(), 5), simt::Error);
+  CHECK(
+      contains(mistake([&] { tile::launch(from_one_shared_array_into_the_next, dim3(1), dim3(32), 0, out.device()); }),
+               "thread (31,0,0) uses index 32 of an array of type 'float [32]'"));
 }
 
 TEST_CASE("a run that is not traced stays in its memory as well" * doctest::test_suite("model")) {

@@ -160,6 +160,8 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
         const std::scoped_lock lock(mutex);
         fmt::print(stderr, "\r{} of {}", i + 1, mutants.size());
       }
+      workshop.take_original(
+          original);  // or what was refused was refused for another reason, such as an edit in common/
     } catch (const std::exception& e) {
       const std::scoped_lock lock(mutex);
       error = e.what();

@@ -396,6 +396,58 @@ TEST_CASE("every configuration computes the same") {
   }
 }
 
+// Whether `threads` threads, each with a float4 at a time, copy every word of a rows x cols tile once and none beside it.
+bool copies_cover(int rows, int cols, int threads) {
+  std::vector<int> copies(std::size_t(rows * cols));
+  const int rows_at_once = 4 * threads / cols;
+  if (rows_at_once == 0) return false;
+  for (int thread = 0; thread < threads; ++thread)
+    for (int down = 0; down < rows; down += rows_at_once) {
+      const int row = thread / (cols / 4) + down, col = thread % (cols / 4) * 4;
+      if (row >= rows) return false;
+      for (int i = 0; i < 4; ++i) ++copies[std::size_t(row * cols + col + i)];
+    }
+  return copies == std::vector<int>(copies.size(), 1);
+}
+
+TEST_CASE("a copy fits where every word is copied once") {
+  int fit = 0;
+  for (const int BM : {16, 24, 32, 64})
+    for (const int BN : {16, 32, 48})
+      for (const int BK : {4, 8, 12, 16})
+        for (const int TM : {2, 4, 8})
+          for (const int TN : {2, 8}) {
+            const Shape s{BM, BN, BK, TM, TN};
+            CHECK(copies_of_A_fit(s) == copies_cover(BM, BK, s.threads()));
+            CHECK(copies_of_B_fit(s) == copies_cover(BK, BN, s.threads()));
+            fit += copies_of_A_fit(s) && copies_of_B_fit(s);
+          }
+  CHECK(fit > 10);
+}
+
+TEST_CASE("each constraint refuses what it is about, and nothing else") {
+  CHECK(Shape{64, 128, 16, 8, 4}.threads() == 256);
+  CHECK(Shape{64, 128, 16, 8, 4}.shared_bytes() == (64 * 16 + 16 * 128) * 4);
+  CHECK(squares_fit({24, 20, 16, 8, 4}));
+  CHECK(squares_fit({20, 24, 16, 4, 8}));
+  CHECK_FALSE(squares_fit({20, 24, 16, 8, 8}));
+  CHECK_FALSE(squares_fit({24, 20, 16, 8, 8}));
+  CHECK(float4s_fit_rows({30, 30, 4, 12, 20}));
+  CHECK_FALSE(float4s_fit_rows({32, 32, 6, 8, 8}));
+  CHECK_FALSE(float4s_fit_rows({32, 32, 8, 6, 8}));
+  CHECK_FALSE(float4s_fit_rows({32, 32, 8, 8, 6}));
+  CHECK(warps_are_whole({32, 64, 8, 4, 8}));
+  CHECK_FALSE(warps_are_whole({32, 32, 8, 4, 16}));
+  CHECK(block_fits({128, 128, 48, 4, 4}));  // 1024 threads, 48 KB
+  CHECK_FALSE(block_fits({128, 136, 8, 4, 4}));
+  CHECK_FALSE(block_fits({128, 128, 49, 8, 8}));
+  // Each violates one constraint alone, in the order of `valid`.
+  for (const Shape s : {Shape{48, 32, 8, 4, 12}, Shape{32, 32, 4, 4, 16}, Shape{32, 32, 4, 2, 16},
+                        Shape{32, 32, 12, 4, 8}, Shape{32, 48, 4, 4, 12}, Shape{32, 256, 64, 4, 4}})
+    CHECK_FALSE(valid(s));
+  CHECK(valid({32, 32, 8, 4, 8}));
+}
+
 TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the tile has 512") {
   constexpr Shape s{64, 64, 8, 4, 4};
   CHECK(s.threads() == 256);

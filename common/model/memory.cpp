@@ -348,6 +348,35 @@ void refuse_range(const void* pointer, std::size_t size, void* return_address) {
   });
 }
 
+// What -fsanitize=bounds hands over: libubsan's structures, as far as they are read here.
+struct ArrayType {
+  std::uint16_t kind, info;
+  char name[1];  // "'float [8]'", and longer than declared
+};
+struct IndexCheck {
+  const char* file;
+  std::uint32_t line, column;
+  const ArrayType* array;
+};
+
+// An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers, and
+// comes before the access to any other.
+void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_address) {
+  Worker* const w = active;
+  if (w == nullptr) {
+    fmt::print(stderr, "{}:{}: index {} of an array of type {}\n", check.file, check.line, std::intptr_t(index),
+               check.array->name);
+    std::abort();
+  }
+  active = nullptr;
+  const auto pc = reinterpret_cast<Address>(return_address);
+  report(*w, Mistake::bounds, pc, 0, [&] {
+    return fmt::format("out of bounds: {} uses index {} of an array of type {}", where(*w, pc), std::intptr_t(index),
+                       check.array->name);
+  });
+  abandon_block(*w);
+}
+
 void refuse_atomic(const volatile void* pointer, void* return_address) {
   refuse(pointer, return_address, [] {
     return std::string("uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ...");
@@ -547,6 +576,10 @@ void __tsan_read_range(void* a, std::size_t size) {
 }
 void __tsan_write_range(void* a, std::size_t size) {
   simt::internal::refuse_range(a, size, __builtin_return_address(0));
+}
+void __ubsan_handle_out_of_bounds(const void* check, std::uintptr_t index) {
+  simt::internal::refuse_index(*static_cast<const simt::internal::IndexCheck*>(check), index,
+                               __builtin_return_address(0));
 }
 void __sanitizer_cov_trace_pc() { simt::internal::enter_block(__builtin_return_address(0)); }
 void __tsan_init() {}
