@@ -79,6 +79,8 @@ refuse 1 "tuned/nvidia-h200.json: of other code" "$scratch/tuner" --check-record
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
+refuse 2 "not '--slow'" ./tile test --slow
+refuse 2 "one regular expression" ./tile test --quick a b
 refuse 2 "cannot read" ./tile count /nonexistent.cu
 
 # Tests put their files where no other user's stand in the way, and take them away again.

@@ -1,5 +1,6 @@
 # Writes CTest entries for the test cases of one chapter program: each once on the model and once on the GPU, unless
-# its test suite says "model" or "gpu". Input: PROGRAM, NAME, RUN, OUTPUT.
+# its test suite says "model" or "gpu". Those on the model are what `./tile test --quick` runs.
+# Input: PROGRAM, NAME, RUN, OUTPUT.
 execute_process(COMMAND ${PROGRAM} --list-tests OUTPUT_VARIABLE listing RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} --list-tests failed (${status})")
@@ -16,7 +17,7 @@ foreach(line ${lines})
   string(REGEX REPLACE "^-|-$" "" slug "${slug}")
   if(NOT suite STREQUAL "gpu")
     string(APPEND script "add_test([=[${NAME}.${slug}]=] \"${RUN}\" --on model --test [=[${case}]=])\n"
-      "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77)\n")
+      "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS quick)\n")
   endif()
   if(NOT suite STREQUAL "model")
     string(APPEND script "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"

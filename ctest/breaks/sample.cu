@@ -1,7 +1,8 @@
 // A small program for the experiments of sample.json, most of which do not go as they say (../breaks.sh).
 #include "common/report/chapter.hpp"
 
-TILE_CHAPTER(.number = 0, .title = "a sample for break-it experiments", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+TILE_CHAPTER(.number = 0, .title = "a sample for break-it experiments", .kernels = {}, .counted = {1, 1, 1},
+             .sizes = {})
 
 namespace {
 
