@@ -6,8 +6,9 @@
 # copy one 16-byte access, and -fno-ipa-reference-addressable hides that a table is never written, for reads of constants are
 # not announced. The -fno-builtin ones, block_copies.hpp and -U_FORTIFY_SOURCE make every block copy a call that the linker's
 # --wrap sends to the model. ctest/source_counts_test.cu provokes them (with g++ 12 all but -fno-thread-jumps and those of
-# mempcpy and memcmp). -fsanitize=bounds announces indices beyond an array whose extent the compiler knows. Lines are all that is read of the debug information, so -g1 does; it and doctest's cheaper assertions
-# halve the time of a break-it experiment. See the appendix "The SIMT model".
+# mempcpy and memcmp). -fsanitize=bounds announces indices beyond an array whose extent the compiler knows. Lines are all that
+# is read of the debug information, so -g1 does; it and doctest's cheaper assertions halve the time of a break-it experiment.
+# See the appendix "The SIMT model".
 set(TILE_MODEL_FLAGS -O1 -g1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
     -fno-tree-sra -fno-ipa-reference-addressable -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy
