@@ -123,7 +123,8 @@ void drop_terms(const std::string& code, Edits& edits) {
     }
     if (code[begin - 1] == '&' || code[begin - 1] == '|') return;  // in the middle: dropped as a right side already
     if (code.compare(begin - 1, 7, "return ") == 0) begin += 6;
-    edits.push_back({begin, op + 2 - begin, " "});
+    const std::size_t rest = code.find_first_not_of(' ', op + 2);
+    edits.push_back({begin, rest - begin, code[begin - 1] == '(' ? "" : " "});
   });
 }
 
