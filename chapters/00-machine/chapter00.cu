@@ -330,19 +330,32 @@ TEST_CASE("every block of the L2 kernel reads the whole buffer") {
 }
 
 TEST_CASE("the FFMA chains compute what they say") {
-  const Array out(64, "out");
-  tile::launch(ffma_peak, dim3(1), dim3(64), 0, out.data, 2.0f, 1.0f, 3);
-  const auto sums = out.download();
+  const Array out(3 * 64, "out");
+  tile::launch(ffma_peak, dim3(3), dim3(64), 0, out.data, 2.0f, 1.0f, 3);
   // x -> 2x + 1, three times, from t .. t+7: 8 (8t + 28) + 8 * 7
-  for (int t = 0; t < 64; ++t) CHECK(sums[std::size_t(t)] == 8.0f * (8 * t + 28) + 56);
+  std::vector<float> expected;
+  for (int i = 0; i < 3 * 64; ++i) expected.push_back(8.0f * (8 * (i % 64) + 28) + 56);
+  CHECK(out.download() == expected);
 }
 
 TEST_CASE("the shared-memory kernel reads its table") {
-  const Array out(1024, "out");
-  tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 2);
-  float first = 0;
-  for (int i = 0; i < 2048; i += 32) first += float(i % 7);
-  CHECK(out.download()[0] == first);
+  const Array out(3 * 64, "out");
+  tile::launch(shared_read, dim3(3), dim3(64), 0, out.data, 2);
+  std::vector<float> expected(3 * 64);
+  for (int i = 0; i < 3 * 64; ++i)
+    for (int word = i % 32; word < 2 * Config::TABLE; word += 32) expected[std::size_t(i)] += float(word % 7);
+  CHECK(out.download() == expected);
+}
+
+TEST_CASE("the L1 kernel reads its table line by line, and round again") {
+  const int stride = 3, rounds = 10;
+  const Array in(std::size_t(Config::L1_TABLE + 31 * stride), "in"), out(3 * 64, "out");
+  tile::launch(l1_read, dim3(3), dim3(64), 0, in.data, out.data, stride, rounds);
+  std::vector<float> expected(3 * 64);
+  for (int i = 0; i < 3 * 64; ++i)
+    for (int step = 0; step < rounds * Config::L1_STEPS; ++step)
+      expected[std::size_t(i)] += float(i % 32 * stride + step * Config::LINE_WORDS % Config::L1_TABLE);
+  CHECK(out.download() == expected);
 }
 
 TEST_CASE("a 4092 GEMM costs 137 GFLOP and is compute-bound on paper") {
@@ -368,13 +381,16 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
   const Array in(32 * 1024, "in"), out(2048, "out");
   const auto counts_of = [&](auto&& run) { return simt::trace(run).front(); };
 
-  const auto l1 = [&](int stride) {
+  const auto l1 = [&](const std::string& pattern) {
+    int stride = 0;
+    for (const auto& [name, words] : l1_patterns)
+      if (name == pattern) stride = words;
     const auto counts = counts_of([&] { tile::launch(l1_read, dim3(1), dim3(1024), 0, in.data, out.data, stride, 4); });
     const simt::Site& site = tile::site(counts, "load-l1");
     CHECK(site.requests == 32u * 4 * Config::L1_STEPS);
     return site;
   };
-  const simt::Site one_line = l1(1), many_banks = l1(33), one_bank = l1(32);
+  const simt::Site one_line = l1("one_line"), many_banks = l1("many_banks"), one_bank = l1("one_bank");
   CHECK(one_line.l1_cycles == one_line.requests);
   CHECK(one_line.lines == one_line.requests);
   CHECK(many_banks.lines == 32 * many_banks.requests);
@@ -387,10 +403,26 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
   const auto shared = counts_of([&] { tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 8); });
   const auto& word = tile::site(shared, "load-table");
   CHECK(word.wavefronts == word.requests);
+  CHECK(shared.static_shared_bytes == 2 * Config::TABLE * sizeof(float));
 
   const auto copy =
       counts_of([&] { tile::launch(dram_copy, dim3(2), dim3(64), 0, in.quads(), out.quads(), std::size_t(512)); });
   CHECK(tile::site(copy, "load-copy").sectors == 512 * 16 / 32);
   CHECK(tile::site(copy, "load-copy").width == 16);
+}
+
+TEST_CASE("blocks of the L2 kernel begin their shares apart" * doctest::test_suite("model")) {
+  const Array in(4 * 256, "in"), out(3 * 32, "out");
+  const std::vector<std::pair<int, std::vector<int>>> cases{{1, {0, 64, 160}},
+                                                            {2, {0, 160, 64}}};  // 85 and 170, in 32s
+  for (const auto& [apart, starts] : cases)
+    for (unsigned block = 0; block < 3; ++block) {
+      simt::Trace trace;
+      trace.sample_block = {block, 0, 0};
+      const auto run = [&] { tile::launch(l2_read, dim3(3), dim3(32), 0, in.quads(), out.data, 256, apart); };
+      const simt::Counts counts = simt::trace(run, trace).front();
+      REQUIRE(tile::has_tag(counts.sites[counts.samples.front().site], "load-l2"));
+      CHECK(counts.samples.front().byte_offset[0] == starts[block] * 16);
+    }
 }
 #endif
