@@ -77,6 +77,16 @@ echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c
 refuse 0 "is of other code (common/cuda/cuda.hpp.* and is passed over" "$scratch/tuner" --test multiplies
 refuse 1 "tuned/nvidia-h200.json: of other code" "$scratch/tuner" --check-records
 
+# Tables that g++ would read without an announcement.
+for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__(16) const float t[4] = {1, 2, 3, 4};' \
+  '__device__ float4 const t[1] = {{1, 2, 3, 4}};' 'static constexpr __device__ float t[4] = {1, 2, 3, 4};' '__constant__ float t[4];' \
+  'inline float f(int i) {
+  static const float t[4] = {1, 2, 3, 4}; return t[i]; }'; do
+  printf '#include "common/report/count.hpp"\n%s\n' "$table" >"$scratch/table.cu"
+  "$model_cc" "$scratch/table.cu" "$scratch/table" count >"$scratch/out" 2>&1
+  grep -q "the model cannot count reads of constant tables" "$scratch/out" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
+done
+
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "not '--slow'" ./tile test --slow

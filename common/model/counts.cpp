@@ -140,7 +140,7 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
       const int lane = __builtin_ctz(rest);
       const LogEntry& own = (*logs[lane])[i];
       convergent = convergent && same_site(own, entry);
-      same_turn = same_turn && own.turns == entry.turns;
+      same_turn = same_turn && own.turns == entry.turns && own.turns != unknown_turns;
       access.address[lane] = own.address;
     }
     if (!convergent) break;
@@ -159,7 +159,8 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
         const LogEntry& own = (*logs[lane])[j];
         const std::size_t k = times[{own.pc, own.op, own.size}]++;
         Group& group = groups[{k, own.pc, own.op, own.size}];
-        group.same_turn = group.same_turn && (group.access.active == 0 || group.entry.turns == own.turns);
+        group.same_turn = group.same_turn && own.turns != unknown_turns &&
+                          (group.access.active == 0 || group.entry.turns == own.turns);
         group.entry = own;
         group.access.size = own.size;
         group.access.active |= 1u << lane;

@@ -67,12 +67,14 @@ Regions& regions();
 // --- Lanes -------------------------------------------------------------------------------------------------------
 enum class LaneState : std::uint8_t { ready, barrier, warp_op, done };
 
+constexpr std::uint16_t unknown_turns = 0xffff;  // after a turn of more blocks than Lane::blocks holds
+
 struct LogEntry {
   Address address;
   std::uint32_t pc;  // offset of the return address in the image
   std::uint8_t size;
   Op op;
-  std::uint16_t turns;  // Lane::turns at this access
+  std::uint16_t turns;  // Lane::turns at this access, or unknown_turns
 };
 
 struct Lane {
@@ -90,8 +92,8 @@ struct Lane {
   // How often the lane has gone round a loop since the last barrier: entered a basic block again that it had been in
   // since the turn before. The blocks of this turn:
   std::uint16_t turns = 0;
-  std::uint8_t block_count = 0;
-  std::array<std::uint32_t, 32> blocks{};
+  std::uint16_t block_count = 0;
+  std::array<std::uint32_t, 256> blocks{};
   Address stack_low = 0, stack_high = 0;
   std::vector<LogEntry> log;
 };

@@ -320,10 +320,13 @@ void enter_block(void* return_address) {
   const auto pc = std::uint32_t(reinterpret_cast<Address>(return_address) - image_base);
   const auto end = lane.blocks.begin() + lane.block_count;
   if (std::find(lane.blocks.begin(), end, pc) != end) {
-    ++lane.turns;
+    if (lane.turns != unknown_turns) ++lane.turns;
     lane.block_count = 0;
   }
-  if (lane.block_count == lane.blocks.size()) lane.block_count = 0;  // a turn of many blocks: start over
+  if (lane.block_count == lane.blocks.size()) {  // too many to find the next turn: what follows is a guess
+    lane.turns = unknown_turns;
+    lane.block_count = 0;
+  }
   lane.blocks[lane.block_count++] = pc;
 }
 

@@ -77,11 +77,11 @@ constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
 
 /// The bank of L1's tags, 0 to 3, that looks up a 128-byte line: `line` counts lines from the start of an allocation.
 ///
-/// Two parities of the line number's bits, measured on an NVIDIA H200 with Nsight Compute: the lowest 18 bits by fitting
-/// ctest/data/h200-l1-global-accesses.csv, the next 12 one by one, see ctest/data/h200-l1-tag-bank-bits.csv. That is the
-/// first 128 GiB of an allocation.
+/// Two parities of the line number's bits, measured on an NVIDIA H200 with Nsight Compute: the lowest bits by fitting
+/// ctest/data/h200-l1-global-accesses.csv, 8 to 27 one by one, see ctest/data/h200-l1-tag-bank-bits.csv. That is the first
+/// 32 GiB of an allocation. The hardware hashes addresses: the line at which an allocation begins adds to the number.
 constexpr int tag_bank(std::uint64_t line) {
-  return std::popcount(line & 0x15777ab5u) % 2 * 2 + std::popcount(line & 0x3b2ad5dau) % 2;
+  return std::popcount(line & 0x5ef7ab5u) % 2 * 2 + std::popcount(line & 0xebad5dau) % 2;
 }
 
 /// Number of passes through L1's tag stage of a warp-wide access to global memory, whatever its width: each distinct
