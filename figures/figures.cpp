@@ -508,9 +508,13 @@ void print_results(const fs::path& chapters) {
   }
   fmt::print("| | cuBLAS, FP32 | | {} | 1 |\n", tile::format_number(cublas));
   const auto& record = all.back().record;
-  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
-             record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
-             record["cuda"].get<std::string>(), all.back().run["repetitions"].get<int>());
+  const auto repetitions = [](const Measured& m) { return m.run["repetitions"].get<int>(); };
+  const auto [fewest, most] = std::minmax_element(
+      all.begin(), all.end(), [&](const Measured& a, const Measured& b) { return repetitions(a) < repetitions(b); });
+  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} to {} interleaved repetitions.\n",
+             ladder_size, record["gpu"].get<std::string>(), record["date"].get<std::string>(),
+             record["driver"].get<std::string>(), record["cuda"].get<std::string>(), repetitions(*fewest),
+             repetitions(*most));
 }
 
 }  // namespace
