@@ -28,6 +28,7 @@ constexpr int bank_passes(const WarpAccess& access, int first, int lanes) {
   only.fill(none);
   std::array<std::uint64_t, 128> extra;  // words of banks with more than one
   int extras = 0, passes = 0;
+  bool ascending = true;
   const int words_per_lane = std::max(1, access.size / 4);
   for (int lane = first; lane < first + lanes; ++lane) {
     if (!(access.active >> lane & 1u)) continue;
@@ -35,16 +36,20 @@ constexpr int bank_passes(const WarpAccess& access, int first, int lanes) {
       const std::uint64_t word = access.address[lane] / 4 + i;
       auto& slot = only[word % 32];
       if (slot == word) continue;
-      if (slot == none)
+      if (slot == none) {
         slot = word;
-      else
+      } else {
+        ascending = ascending && (extras == 0 || word > extra[extras - 1]);
         extra[extras++] = word;
+      }
       passes = std::max(passes, 1);
     }
   }
   if (extras == 0) return passes;
-  std::sort(extra.begin(), extra.begin() + extras);
-  extras = int(std::unique(extra.begin(), extra.begin() + extras) - extra.begin());
+  if (!ascending) {
+    std::sort(extra.begin(), extra.begin() + extras);
+    extras = int(std::unique(extra.begin(), extra.begin() + extras) - extra.begin());
+  }
   std::array<int, 32> in_bank{};
   for (int i = 0; i < extras; ++i) passes = std::max(passes, 1 + ++in_bank[extra[i] % 32]);
   return passes;
@@ -90,15 +95,23 @@ constexpr int tag_bank(std::uint64_t line) {
 constexpr int tag_passes(const WarpAccess& access) {
   std::array<std::uint64_t, 64> lines{};  // a lane's bytes touch at most two
   int count = 0;
+  bool sorted = true;
+  const auto add = [&](std::uint64_t line) {
+    if (count > 0 && lines[count - 1] == line) return;
+    sorted = sorted && (count == 0 || line > lines[count - 1]);
+    lines[count++] = line;
+  };
   for (int lane = 0; lane < 32; ++lane) {
     if (!(access.active >> lane & 1u)) continue;
-    lines[count++] = access.address[lane] / 128;
-    lines[count++] = (access.address[lane] + access.size - 1) / 128;
+    add(access.address[lane] / 128);
+    add((access.address[lane] + access.size - 1) / 128);
   }
-  std::sort(lines.begin(), lines.begin() + count);
+  if (!sorted) {
+    std::sort(lines.begin(), lines.begin() + count);
+    count = int(std::unique(lines.begin(), lines.begin() + count) - lines.begin());
+  }
   std::array<int, 4> in_bank{};
-  for (int i = 0; i < count; ++i)
-    if (i == 0 || lines[i] != lines[i - 1]) ++in_bank[tag_bank(lines[i])];
+  for (int i = 0; i < count; ++i) ++in_bank[tag_bank(lines[i])];
   return *std::max_element(in_bank.begin(), in_bank.end());
 }
 
