@@ -11,39 +11,20 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <thread>
 
-#include "mutate.hpp"
+#include "ctest/files.hpp"
+#include "ctest/mutate.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw std::runtime_error(fmt::format("cannot read {}", file.string()));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
-}
-
-std::string quoted(const fs::path& path) {
-  std::string result = "'";
-  for (const char c : path.string()) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
+using files::quoted, files::read_text, files::write_text;
 
 struct Accepted {
   std::string from, to, reason;

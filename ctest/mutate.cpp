@@ -1,4 +1,4 @@
-#include "mutate.hpp"
+#include "ctest/mutate.hpp"
 
 #include <algorithm>
 #include <map>
