@@ -158,7 +158,8 @@ int run_chapter(const Options& options) {
   if (options.once) {
     if (!chapter.kernels.empty()) {
       Operands operands(options.problem.value_or(chapter.counted));
-      for (const Kernel& kernel : chapter.kernels) kernel.launch(operands.gemm());
+      for (const Kernel& kernel : chapter.kernels)
+        for (int i = 0; i < options.repeat; ++i) kernel.launch(operands.gemm());
       machine::synchronize();
     }
     if (chapter.profile != nullptr) chapter.profile();
