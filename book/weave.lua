@@ -9,12 +9,14 @@
 --   only      with pass "weave": resolve just "listings" (regions, figures, experiments) or "numbers" (and tables)
 --   source    the chapter's program, relative to root (chapters only)
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
--- cross-references, citations, break-it experiments.
+-- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
+
+local expression = dofile(pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "expression.lua"}))
 
 local page, pages, pass, work, root, source, combined, only
 local labels = {}      -- id -> {page, text}
 local page_info = {}   -- page id -> {href, number, title}
-local facts = {}       -- "NN" -> key -> {kind, text}
+local facts = {}       -- "NN" -> key -> {kind, text, value}; the value in full precision, if it is a number
 local bibliography = {}
 local counters = {section = {0, 0}, figure = 0, table = 0, listing = 0}
 
@@ -95,10 +97,18 @@ local function load_facts(chapter)
   local result = {}
   for _, line in ipairs(lines_of(emitted(chapter, "facts.tsv", "numbers"))) do
     local f = split(line)
-    result[f[1]] = {kind = f[2], text = f[3]}
+    result[f[1]] = {kind = f[2], text = f[3], value = tonumber(f[4])}
   end
   facts[chapter] = result
   return result
+end
+
+-- The fact that a key names, and the key in full. Without NN/ it is one of this page's chapter.
+local function fact_of(key)
+  local chapter, rest = key:match("^(%d%d)/(.+)$")
+  if not chapter then chapter, rest = page, key end
+  local fact = load_facts(chapter)[rest] or fail("no number has the key " .. chapter .. "/" .. rest)
+  return fact, chapter .. "/" .. rest
 end
 
 -- Numbering: sections, figures, tables and listings, in the order of the page -------------------------------------
@@ -164,17 +174,52 @@ local kinds = {
   measured = "measured: on a GPU, recorded",
 }
 
+local unmeasured = "not yet measured"
+
+-- What an expression comes to: {pending, kind, holds, keys}, where keys says what each key is now. Its kind is that of its
+-- least certain number. A false one fails, as does one that cannot be evaluated; `text` is what the reader is told.
+local function judge(holds, text)
+  holds = holds:gsub("%s+", " ")
+  local function refuse(why) fail('claim "' .. text .. '": ' .. holds .. ": " .. why) end
+  local tree, keys = expression.parse(holds)
+  if not tree then refuse(keys) end
+  if #keys == 0 then refuse("no key, so nothing is tested") end
+  local values, found, shown, pending = {}, {}, {}, false
+  for i, key in ipairs(keys) do
+    local fact, full = fact_of(key)
+    values[key] = fact.value or fact.text
+    found[fact.kind] = true
+    pending = pending or fact.text == unmeasured
+    shown[i] = full .. " = " .. (fact.value and string.format("%.6g", fact.value) or fact.text)
+  end
+  local verdict = {pending = pending, holds = holds, keys = table.concat(shown, ", "),
+                   kind = found.measured and "measured" or found.counted and "counted" or "predicted"}
+  if pending then return verdict end
+  local result, why = expression.evaluate(tree, values)
+  if result == nil then refuse(why) end
+  if not result then refuse("does not hold, with " .. verdict.keys) end
+  return verdict
+end
+
+-- [text]{.claim holds="..."}: what the text says of numbers, tested.
+local function claim(span)
+  local text = pandoc.utils.stringify(span)
+  local verdict = judge(span.attributes.holds or fail('claim "' .. text .. '" without holds'), text)
+  local class = verdict.pending and "claim pending" or "claim"
+  local title = "claim, " .. (verdict.pending and unmeasured or verdict.kind) .. ": " .. verdict.holds .. "  (" .. verdict.keys .. ")"
+  return pandoc.Span(span.content, {id = span.identifier, class = class, title = title, ["data-kind"] = verdict.kind})
+end
+
 local function resolve_span(span)
   if pass ~= "weave" or only == "listings" then return nil end
+  if has(span, "claim") then return claim(span) end
   for kind, meaning in pairs(kinds) do
     if has(span, kind) then
       local key = span.attributes.key or fail("a " .. kind .. " number without key")
-      local chapter, rest = key:match("^(%d%d)/(.+)$")
-      if not chapter then chapter, rest = page, key end
-      local fact = load_facts(chapter)[rest] or fail("no number has the key " .. chapter .. "/" .. rest)
+      local fact, full = fact_of(key)
       if fact.kind ~= kind then fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
-      local class = fact.text == "not yet measured" and kind .. " pending" or kind
-      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. chapter .. "/" .. rest .. ")"})
+      local class = fact.text == unmeasured and kind .. " pending" or kind
+      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. full .. ")"})
     end
   end
 end
@@ -307,7 +352,7 @@ end
 
 -- Tables ------------------------------------------------------------------------------------------------------
 local function numeric(text)
-  return text == "" or text == "-" or text == "not yet measured" or text:match("^%-?%d") ~= nil
+  return text == "" or text == "-" or text == unmeasured or text:match("^%-?%d") ~= nil
 end
 
 -- A table written out in the prose: ::: {.table caption="..."} around it.
@@ -334,7 +379,7 @@ local function data_table(div)
   local out = {'<div class="scroll" tabindex="0" role="region" aria-label="' .. escape(div.attributes.label) .. '"><table><thead><tr>'}
   local function cell(tag, text, i)
     local class = right[i] and ' class="number"' or ""
-    if text == "not yet measured" then class = ' class="number pending"' end
+    if text == unmeasured then class = ' class="number pending"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. escape(text) .. "</" .. tag .. ">"
   end
   for i, text in ipairs(header) do cell("th", text, i) end
