@@ -3,8 +3,9 @@
 -- Metadata (set by book/CMakeLists.txt):
 --   page      this page's id: index, preface, 02, notation, ...
 --   pages     all page ids, in reading order, separated by spaces
---   pass      "collect" writes this page's labels; "weave" resolves everything
+--   pass      "collect" writes this page's labels and claims; "weave" resolves everything
 --   work      directory with labels/, emit/NN/, figures/, search/
+--   tests     directory with the CTest entries of every test program
 --   root      the repository
 --   only      with pass "weave": resolve just "listings" (regions, figures, experiments) or "numbers" (and tables)
 --   source    the chapter's program, relative to root (chapters only)
@@ -13,7 +14,8 @@
 
 local expression = dofile(pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "expression.lua"}))
 
-local page, pages, pass, work, root, source, combined, only
+local page, pages, pass, work, tests, root, source, combined, only
+local home             -- the page to whose chapter keys without NN/ belong
 local labels = {}      -- id -> {page, text}
 local page_info = {}   -- page id -> {href, number, title}
 local facts = {}       -- "NN" -> key -> {kind, text, value}; the value in full precision, if it is a number
@@ -72,7 +74,8 @@ end
 -- Setup ---------------------------------------------------------------------------------------------------------
 local function setup(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
-  page, pass, work, root, source = get("page"), get("pass"), get("work"), get("root"), get("source")
+  page, pass, work, tests, root, source = get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
+  home = page
   combined = get("combined") ~= "" and get("combined")  -- "print" or "epub": one document instead of pages
   pages = {}
   for id in get("pages"):gmatch("%S+") do pages[#pages + 1] = id end
@@ -103,10 +106,10 @@ local function load_facts(chapter)
   return result
 end
 
--- The fact that a key names, and the key in full. Without NN/ it is one of this page's chapter.
+-- The fact that a key names, and the key in full.
 local function fact_of(key)
   local chapter, rest = key:match("^(%d%d)/(.+)$")
-  if not chapter then chapter, rest = page, key end
+  if not chapter then chapter, rest = home, key end
   local fact = load_facts(chapter)[rest] or fail("no number has the key " .. chapter .. "/" .. rest)
   return fact, chapter .. "/" .. rest
 end
@@ -154,10 +157,49 @@ local function number_blocks(blocks)
   return blocks
 end
 
+-- Names the claims of a page; gives each as a Div with its identifier, its expression and its words.
+local function number_claims(doc)
+  local claims = pandoc.List({})
+  local function drop_asides(span)
+    if has(span, "aside") then return {} end
+    if has(span, "claim") then fail('claim "' .. pandoc.utils.stringify(span) .. '" is part of another') end
+  end
+  local numbered = pandoc.walk_block(pandoc.Div(doc.blocks), {Span = function(span)
+    if not has(span, "claim") then return nil end
+    span.identifier = "claim-" .. page .. "-" .. #claims + 1
+    local words = pandoc.walk_block(pandoc.Plain(span.content), {Span = drop_asides})
+    claims:insert(pandoc.Div({words}, {id = span.identifier, holds = span.attributes.holds}))
+    return span
+  end})
+  doc.blocks = numbered.content
+  return claims
+end
+
+-- The page of all claims says how many rows of each chapter have which verdict: chapter -> verdict -> rows.
+local verdicts = {"confirmed", "corrected", "open"}
+local tally, settled_chapters = {}, {}
+
+local function count_verdicts(blocks)
+  for _, block in ipairs(blocks) do
+    if block.t == "Div" and has(block, "settled") then
+      local chapter = block.attributes.of or fail("a claim settled, but of no chapter: " .. pandoc.utils.stringify(block))
+      if not tally[chapter] then
+        tally[chapter] = {}
+        settled_chapters[#settled_chapters + 1] = chapter
+      end
+      local verdict = block.attributes.verdict or fail("no verdict: " .. pandoc.utils.stringify(block))
+      tally[chapter][verdict] = (tally[chapter][verdict] or 0) + 1
+    end
+  end
+end
+
 local function collect(doc)
   setup(doc.meta)
+  local claims = number_claims(doc)
   doc.blocks = number_blocks(doc.blocks)
+  count_verdicts(doc.blocks)
   if pass == "collect" then
+    write(work .. "/labels/" .. page .. ".claims.json", pandoc.write(pandoc.Pandoc(claims), "json"))
     local title = pandoc.utils.stringify(doc.meta.title or "")
     local number = page:match("^%d+$") and page or ""
     table.insert(collected, 1, "page\t" .. number .. "\t" .. title)
@@ -229,6 +271,9 @@ local function resolve_aside(span)
   if has(span, "aside") then return side_note(span.content) end
 end
 
+-- The address of an element of a page.
+local function address(id, on_page) return (combined or on_page == page) and "#" .. id or on_page .. ".html#" .. id end
+
 local function resolve_link(link)
   if pass ~= "weave" or only ~= "" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
@@ -239,8 +284,7 @@ local function resolve_link(link)
     return pandoc.Link({pandoc.Str(text)}, info.href)
   end
   local label = labels[id] or fail("no label is called " .. id)
-  local target = (combined or label.page == page) and "#" .. id or label.page .. ".html#" .. id
-  return pandoc.Link({pandoc.Str(label.text)}, target)
+  return pandoc.Link({pandoc.Str(label.text)}, address(id, label.page))
 end
 
 local function check_cite(cite)
@@ -452,6 +496,105 @@ local function break_it(div)
   fail("breaks.json has no experiment " .. name)
 end
 
+-- All claims ----------------------------------------------------------------------------------------------------
+-- What others claimed, settled: ::: {.settled of=NN verdict=... at="#label ..." holds="..." tests="..." experiment=...}
+-- The first paragraph says what was claimed. What is true instead, or what was tried, follows.
+local function require_test(name)
+  local program = name:match("^([^.]+)%.") or fail("no test is called " .. name)
+  local entries = read(tests .. "/" .. program .. ".cmake") or fail("no test program is called " .. program)
+  if not entries:find("add_test([=[" .. name .. "]=]", 1, true) then fail("no test is called " .. name) end
+end
+
+local function require_experiment(chapter, name)
+  for _, line in ipairs(lines_of(emitted(chapter, "breaks.tsv", "experiment " .. name))) do
+    if split(line)[1] == name then return end
+  end
+  fail("breaks.json of chapter " .. chapter .. " has no experiment " .. name)
+end
+
+-- What an expression is and what its keys are now.
+local function expression_html(verdict)
+  return "<code>" .. escape(verdict.holds) .. '</code> <span class="values">' ..
+    (verdict.pending and unmeasured .. ": " or "") .. escape(verdict.keys) .. "</span>"
+end
+
+local function evidence(div, chapter, text)
+  local found = {}
+  if div.attributes.holds then found[#found + 1] = expression_html(judge(div.attributes.holds, text)) end
+  for name in (div.attributes.tests or ""):gmatch("%S+") do
+    require_test(name)
+    found[#found + 1] = "test <code>" .. escape(name) .. "</code>"
+  end
+  for name in (div.attributes.experiments or ""):gmatch("%S+") do
+    require_experiment(chapter, name)
+    found[#found + 1] = 'experiment <a href="' .. address("break-" .. chapter .. "-" .. name, chapter) .. '">' .. escape(name) .. "</a>"
+  end
+  return found
+end
+
+local function settled(div)
+  local text = pandoc.utils.stringify(div.content[1])
+  local chapter, verdict = div.attributes.of, div.attributes.verdict
+  if not page_info[chapter] then fail("no page is called " .. chapter) end
+  if not pandoc.List(verdicts):includes(verdict) then fail('no such verdict: ' .. verdict .. ', of "' .. text .. '"') end
+  local found = evidence(div, chapter, text)
+  if verdict ~= "open" and #found == 0 then fail('nothing settles "' .. text .. '"') end
+  if verdict ~= "confirmed" and #div.content < 2 then
+    fail((verdict == "open" and "what was tried" or "what is true instead") .. ' is missing: "' .. text .. '"')
+  end
+  local places = {}
+  for id in (div.attributes.at or fail('where is "' .. text .. '" settled?')):gmatch("#(%S+)") do
+    local label = labels[id] or fail("no label is called " .. id)
+    places[#places + 1] = '<a href="' .. address(id, label.page) .. '">' .. escape(label.text) .. "</a>"
+  end
+  table.insert(found, 1, table.concat(places, ", "))
+  local blocks = pandoc.List({html('<section class="settled ' .. verdict .. '"><p class="verdict">' .. verdict .. "</p><div>")})
+  blocks:extend(div.content)
+  blocks:insert(html('<p class="evidence">' .. table.concat(found, "; ") .. "</p></div></section>"))
+  return blocks
+end
+
+local function tally_table()
+  local out = {'<table><thead><tr><th scope="col">chapter</th>'}
+  for _, verdict in ipairs(verdicts) do out[#out + 1] = '<th scope="col" class="number">' .. verdict .. "</th>" end
+  out[#out + 1] = "</tr></thead><tbody>"
+  for _, chapter in ipairs(settled_chapters) do
+    out[#out + 1] = '<tr><td><a href="' .. page_info[chapter].href .. '">' .. chapter .. "</a></td>"
+    for _, verdict in ipairs(verdicts) do out[#out + 1] = '<td class="number">' .. (tally[chapter][verdict] or 0) .. "</td>" end
+    out[#out + 1] = "</tr>"
+  end
+  return html(table.concat(out) .. "</tbody></table>")
+end
+
+-- Every .claim of a page, in the words of that page.
+local function claims_of(id)
+  home = id
+  local items = pandoc.List({})
+  for _, div in ipairs(pandoc.read(read(work .. "/labels/" .. id .. ".claims.json") or fail("no claims of page " .. id), "json").blocks) do
+    local words = pandoc.walk_block(div, {Span = resolve_span, Link = resolve_link}).content[1]
+    local verdict = judge(div.attributes.holds or "", pandoc.utils.stringify(words))
+    words.content:insert(html_inline(' <span class="evidence">' .. expression_html(verdict) .. "</span>"))
+    local link = pandoc.Link(pandoc.Str("¶"), address(div.identifier, id), "to this place", {["aria-label"] = "to this place"})
+    words.content:insert(1, pandoc.Space())
+    words.content:insert(1, link)
+    items:insert({words})
+  end
+  home = page
+  return items
+end
+
+local function all_claims()
+  local blocks = pandoc.List({})
+  for _, id in ipairs(pages) do
+    local items = claims_of(id)
+    if #items > 0 then
+      blocks:insert(pandoc.Header(2, {pandoc.Link(page_info[id].title, page_info[id].href)}))
+      blocks:insert(pandoc.BulletList(items))
+    end
+  end
+  return blocks
+end
+
 local function resolve_div(div)
   if pass ~= "weave" then return nil end
   if only ~= "numbers" then
@@ -461,6 +604,9 @@ local function resolve_div(div)
   end
   if has(div, "table") and only ~= "listings" then return data_table(div) end
   if only ~= "" then return nil end
+  if has(div, "settled") then return settled(div) end
+  if has(div, "tally") then return tally_table() end
+  if has(div, "all-claims") then return pandoc.Div(all_claims(), {class = "all-claims"}) end
   if has(div, "contents") then
     local items = {}
     for _, id in ipairs(pages) do

@@ -19,7 +19,8 @@ local comparatives = [[more less fewer most least mostly only nearly almost roug
   fastest slowest largest smallest biggest highest lowest greatest longest shortest best worst tightest
   half halves halved twice double doubles doubled equal equals exceeds rises falls increases decreases]]
 -- ... but for these phrases, and the ones that must go on (or begin) in a certain way.
-local idioms = {"no longer", "once more", "any more", "what is more", "not only", "if only", "only if", "only when"}
+local idioms = {"no longer", "once more", "any more", "what is more", "not only", "if only", "only if", "only when",
+  "lower left", "lower right"}
 local after_share = [[of less more fewer as faster slower higher lower larger smaller to at and or]]
 local as_idioms = {well = true, soon = true, long = true, far = true, is = true}
 local counted_nouns = [[number numbers count counts time times speed rate throughput cost costs requests sectors wavefronts
