@@ -182,12 +182,12 @@ local tally, settled_chapters = {}, {}
 local function count_verdicts(blocks)
   for _, block in ipairs(blocks) do
     if block.t == "Div" and has(block, "settled") then
-      local chapter = block.attributes.of or fail("a claim settled, but of no chapter: " .. pandoc.utils.stringify(block))
+      local chapter = block.attributes.of or fail('"' .. pandoc.utils.stringify(block.content[1]) .. '" is of no chapter')
       if not tally[chapter] then
         tally[chapter] = {}
         settled_chapters[#settled_chapters + 1] = chapter
       end
-      local verdict = block.attributes.verdict or fail("no verdict: " .. pandoc.utils.stringify(block))
+      local verdict = block.attributes.verdict or fail('"' .. pandoc.utils.stringify(block.content[1]) .. '" has no verdict')
       tally[chapter][verdict] = (tally[chapter][verdict] or 0) + 1
     end
   end
@@ -497,7 +497,7 @@ local function break_it(div)
 end
 
 -- All claims ----------------------------------------------------------------------------------------------------
--- What others claimed, settled: ::: {.settled of=NN verdict=... at="#label ..." holds="..." tests="..." experiment=...}
+-- What others claimed, settled: ::: {.settled of=NN verdict=... at="#label ..." holds="..." tests="..." experiments="..."}
 -- The first paragraph says what was claimed. What is true instead, or what was tried, follows.
 local function require_test(name)
   local program = name:match("^([^.]+)%.") or fail("no test is called " .. name)
@@ -512,22 +512,33 @@ local function require_experiment(chapter, name)
   fail("breaks.json of chapter " .. chapter .. " has no experiment " .. name)
 end
 
--- What an expression is and what its keys are now.
-local function expression_html(verdict)
-  return "<code>" .. escape(verdict.holds) .. '</code> <span class="values">' ..
-    (verdict.pending and unmeasured .. ": " or "") .. escape(verdict.keys) .. "</span>"
+-- What an expression is, of which kind, and what its keys are now.
+local function shown_expression(verdict)
+  return {pandoc.Str((verdict.pending and unmeasured or verdict.kind) .. ": "), pandoc.Code(verdict.holds), pandoc.Str(" with "),
+          pandoc.Code(verdict.keys)}
 end
 
+-- What settles a row: a list of inlines for each expression, test and experiment.
 local function evidence(div, chapter, text)
-  local found = {}
-  if div.attributes.holds then found[#found + 1] = expression_html(judge(div.attributes.holds, text)) end
+  local found = pandoc.List({})
+  if div.attributes.holds then found:insert(shown_expression(judge(div.attributes.holds, text))) end
   for name in (div.attributes.tests or ""):gmatch("%S+") do
     require_test(name)
-    found[#found + 1] = "test <code>" .. escape(name) .. "</code>"
+    found:insert({pandoc.Str("test "), pandoc.Code(name)})
   end
   for name in (div.attributes.experiments or ""):gmatch("%S+") do
     require_experiment(chapter, name)
-    found[#found + 1] = 'experiment <a href="' .. address("break-" .. chapter .. "-" .. name, chapter) .. '">' .. escape(name) .. "</a>"
+    found:insert({pandoc.Str("experiment "), pandoc.Link(pandoc.Str(name), address("break-" .. chapter .. "-" .. name, chapter))})
+  end
+  return found
+end
+
+local function places(div, text)
+  local found = pandoc.List({pandoc.Str("in ")})
+  for id in (div.attributes.at or fail('where is "' .. text .. '" settled?')):gmatch("#(%S+)") do
+    local label = labels[id] or fail("no label is called " .. id)
+    if #found > 1 then found:insert(pandoc.Str(", ")) end
+    found:insert(pandoc.Link(pandoc.Str(label.text), address(id, label.page)))
   end
   return found
 end
@@ -536,21 +547,24 @@ local function settled(div)
   local text = pandoc.utils.stringify(div.content[1])
   local chapter, verdict = div.attributes.of, div.attributes.verdict
   if not page_info[chapter] then fail("no page is called " .. chapter) end
-  if not pandoc.List(verdicts):includes(verdict) then fail('no such verdict: ' .. verdict .. ', of "' .. text .. '"') end
+  if not pandoc.List(verdicts):includes(verdict) then
+    fail('"' .. text .. '" has no verdict ' .. table.concat(verdicts, ", ") .. ", but " .. verdict)
+  end
   local found = evidence(div, chapter, text)
   if verdict ~= "open" and #found == 0 then fail('nothing settles "' .. text .. '"') end
   if verdict ~= "confirmed" and #div.content < 2 then
     fail((verdict == "open" and "what was tried" or "what is true instead") .. ' is missing: "' .. text .. '"')
   end
-  local places = {}
-  for id in (div.attributes.at or fail('where is "' .. text .. '" settled?')):gmatch("#(%S+)") do
-    local label = labels[id] or fail("no label is called " .. id)
-    places[#places + 1] = '<a href="' .. address(id, label.page) .. '">' .. escape(label.text) .. "</a>"
+  found:insert(1, places(div, text))
+  local lines = pandoc.List({})
+  for i, line in ipairs(found) do
+    if i > 1 then lines:insert(pandoc.LineBreak()) end
+    lines:extend(line)
   end
-  table.insert(found, 1, table.concat(places, ", "))
   local blocks = pandoc.List({html('<section class="settled ' .. verdict .. '"><p class="verdict">' .. verdict .. "</p><div>")})
   blocks:extend(div.content)
-  blocks:insert(html('<p class="evidence">' .. table.concat(found, "; ") .. "</p></div></section>"))
+  blocks:insert(pandoc.Div({pandoc.Para(lines)}, {class = "evidence"}))
+  blocks:insert(html("</div></section>"))
   return blocks
 end
 
@@ -559,7 +573,7 @@ local function tally_table()
   for _, verdict in ipairs(verdicts) do out[#out + 1] = '<th scope="col" class="number">' .. verdict .. "</th>" end
   out[#out + 1] = "</tr></thead><tbody>"
   for _, chapter in ipairs(settled_chapters) do
-    out[#out + 1] = '<tr><td><a href="' .. page_info[chapter].href .. '">' .. chapter .. "</a></td>"
+    out[#out + 1] = "<tr><td>" .. chapter .. "</td>"
     for _, verdict in ipairs(verdicts) do out[#out + 1] = '<td class="number">' .. (tally[chapter][verdict] or 0) .. "</td>" end
     out[#out + 1] = "</tr>"
   end
@@ -573,7 +587,8 @@ local function claims_of(id)
   for _, div in ipairs(pandoc.read(read(work .. "/labels/" .. id .. ".claims.json") or fail("no claims of page " .. id), "json").blocks) do
     local words = pandoc.walk_block(div, {Span = resolve_span, Link = resolve_link}).content[1]
     local verdict = judge(div.attributes.holds or "", pandoc.utils.stringify(words))
-    words.content:insert(html_inline(' <span class="evidence">' .. expression_html(verdict) .. "</span>"))
+    words.content:insert(pandoc.Space())
+    words.content:insert(pandoc.Span(shown_expression(verdict), {class = "evidence"}))
     local link = pandoc.Link(pandoc.Str("¶"), address(div.identifier, id), "to this place", {["aria-label"] = "to this place"})
     words.content:insert(1, pandoc.Space())
     words.content:insert(1, link)
@@ -588,8 +603,9 @@ local function all_claims()
   for _, id in ipairs(pages) do
     local items = claims_of(id)
     if #items > 0 then
-      blocks:insert(pandoc.Header(2, {pandoc.Link(page_info[id].title, page_info[id].href)}))
-      blocks:insert(pandoc.BulletList(items))
+      local info = page_info[id]
+      blocks:insert(pandoc.Header(2, {pandoc.Str((info.number ~= "" and info.number .. " " or "") .. info.title)}, {id = "claims-of-" .. id}))
+      blocks:insert(pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"}))
     end
   end
   return blocks
@@ -606,7 +622,7 @@ local function resolve_div(div)
   if only ~= "" then return nil end
   if has(div, "settled") then return settled(div) end
   if has(div, "tally") then return tally_table() end
-  if has(div, "all-claims") then return pandoc.Div(all_claims(), {class = "all-claims"}) end
+  if has(div, "all-claims") then return all_claims() end
   if has(div, "contents") then
     local items = {}
     for _, id in ipairs(pages) do
