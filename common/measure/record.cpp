@@ -293,11 +293,38 @@ const Record* find_kernel(const Record& record, const std::string& kernel) {
   return nullptr;
 }
 
-const Record* find_run(const Record& record, const std::string& kernel, int size) {
+const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K) {
   if (const Record* entry = find_kernel(record, kernel))
     for (const auto& run : entry->at("runs"))
-      if (run.at("M") == size && run.at("N") == size && run.at("K") == size) return &run;
+      if (run.at("M") == M && run.at("N") == N && run.at("K") == K) return &run;
   return nullptr;
+}
+
+const Record* find_run(const Record& record, const std::string& kernel, int size) {
+  return find_run(record, kernel, size, size, size);
+}
+
+std::string without_build(const std::string& function) {
+  static const std::regex build("_GLOBAL__N__[0-9a-f]+_");
+  return std::regex_replace(function, build, "_GLOBAL__N__");
+}
+
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture) {
+  std::map<std::string, int> registers;
+  std::istringstream lines(read_text(usage));
+  const std::regex of_function(R"(Function\s+(\S+):)"), count(R"(REG:(\d+))");
+  std::string function;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, of_function)) function = without_build(match[1]);
+    if (std::regex_search(line, match, count)) registers[function] = std::stoi(match[1]);
+  }
+  for (auto& kernel : record.at("kernels")) {
+    const auto found = registers.find(without_build(kernel.at("function")));
+    if (found == registers.end())
+      throw RecordError(fmt::format("{} says nothing of {}", usage.string(), kernel.at("function").get<std::string>()));
+    kernel["registers_for"][architecture] = found->second;
+  }
 }
 
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {

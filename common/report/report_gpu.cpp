@@ -167,9 +167,7 @@ int run_chapter(const Options& options) {
   }
   if (options.tune || options.tune_pruned) return tune(options);
   if (options.bench) {
-    std::vector<Case> problems;
-    for (const int size : chapter.sizes) problems.push_back({size, size, size});
-    save_record(options.out, measure(chosen_kernels(options), problems, true));
+    save_record(options.out, measure(chosen_kernels(options), timed_problems(), true));
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.

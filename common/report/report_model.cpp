@@ -576,9 +576,18 @@ void add_measured_facts(Facts& facts, const Record* record) {
       facts.measured(kernel.name + ".sass_loop.ffma_per_lds", *ratio);
     else
       facts.not_yet_measured(kernel.name + ".sass_loop.ffma_per_lds");
-    for (const int size : this_chapter().sizes) {
-      const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, size);
-      const std::string name = fmt::format("{}.{}.", kernel.name, size);
+    for (const int architecture : this_chapter().compiled_for) {
+      const std::string number = std::to_string(architecture);
+      const bool known =
+          entry != nullptr && entry->contains("registers_for") && entry->at("registers_for").contains(number);
+      give(fmt::format("{}.registers_for.{}", kernel.name, number), known ? &entry->at("registers_for") : nullptr,
+           number.c_str(), 0);
+    }
+    for (const Case& c : timed_problems()) {
+      const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, c.M, c.N, c.K);
+      const std::string problem =
+          c.M == c.N && c.N == c.K ? std::to_string(c.M) : fmt::format("{}x{}x{}", c.M, c.N, c.K);
+      const std::string name = fmt::format("{}.{}.", kernel.name, problem);
       give(name + "ms", run, "median_ms");
       give(name + "tflops", run, "tflops");
       give(name + "gflops", run, "tflops", 0, 1000);
@@ -860,6 +869,11 @@ void merge(const Options& options) {
     if (options.problem) r["profiled_size"] = options.problem->M;
   });
   into(options.add_sass, [](Record& r, const auto& file) { add_sass(r, file); });
+  if (!options.add_registers.empty()) {
+    Record record = load_record(options.add_registers[0]);
+    add_registers(record, options.add_registers[1], options.add_registers[2]);
+    save_record(options.add_registers[0], record);
+  }
 }
 
 // Puts a finished record where the chapter keeps those of its GPU.
