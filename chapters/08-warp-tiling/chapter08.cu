@@ -76,7 +76,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 // [/snippet maps]
 
 // [snippet kernel]
-template <class Config, bool FLOAT4S>  // FLOAT4S: tiles are whole and addresses divisible by 16
+// FLOAT4S: tiles are whole and addresses divisible by 16.
+template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_warp_tiled(int M, int N, int K, float alpha,  //
                      const float* A, int lda,           // M x K
