@@ -1,6 +1,6 @@
 // Tile by Tile, chapter 08: warp tiling.
 //
-// Question: a warp executes as one, and shared memory serves it as one. Does it matter which results a warp's 32 threads own?
+// Question: a warp executes as one, and shares what it loads from shared memory. Does it matter which results its 32 threads own?
 // Idea: between the block's tile and the thread's square comes a tile of the warp. The squarer it is, the fewer different
 // words a warp reads for the same multiply-adds.
 // Previous chapters: 06, whose copies this kernel has, and 07, whose way to choose a configuration. New is the warp's tile.
