@@ -447,6 +447,9 @@ TEST_CASE("as many instructions in flight as Little's law says fill every issue 
     }
   }
   CHECK(facts.value("hide.600.mixed.scheduler") == 30);
+  // More results on their way than a thread has registers for.
+  CHECK(facts.value("hide.600.full") > facts.value("sm.registers_full"));
+  CHECK(facts.value("hide.600.few") > facts.value("hide.registers"));
 }
 
 TEST_CASE("128 registers a thread leave a quarter of the threads") {

@@ -257,8 +257,9 @@ void predict(tile::Facts& facts) {
     one_load(name + ".load_As", [](int lane) { return results_of<C>(lane).row; });
     one_load(name + ".load_Bs", [](int lane) { return results_of<C>(lane).col; });
   };
-  using Flat = Config<128, 128, 16, 16, 128, 1, 8, 8, 1>;  // chapter 06: two rows of 16 threads
-  loads_of("before", Flat{});
+  // Chapter 06: a warp is two rows of 16 threads, 8 x 8 results each.
+  one_load("before.load_As", [](int lane) { return lane / 16 * 8; });
+  one_load("before.load_Bs", [](int lane) { return lane % 16 * 8; });
   loads_of("large", Large{});
   loads_of("tall", Tall{});
   facts.predicted("before.words_per_step", 2 * 8 + 16 * 8);  // chapter 06: a warp is 2 x 16 threads of 8 x 8 results
