@@ -17,6 +17,7 @@ namespace {
 struct Config {
   static constexpr int NUM_THREADS = 1024;
   static constexpr int CHAINS = 8;       // independent FMAs in flight per thread
+  static constexpr int SETS = 16;        // the same, where operands differ: sets of three registers
   static constexpr int TABLE = 1024;     // words in each half of a block's table in shared memory
   static constexpr int LINE_WORDS = 32;  // 4-byte words in a 128-byte line
   static constexpr int L1_STEPS = 8;     // reads of L1 in a turn of the loop, each a line further
@@ -40,6 +41,28 @@ __global__ void ffma_peak(float* out, float factor, float summand, int rounds) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 // [/snippet ffma]
+
+// [snippet operands]
+// An FFMA has three operands, and each chain has an accumulator of its own. With READS = 1 all chains share the factor and
+// the summand; with 2 each has a summand of its own, with 3 a factor, too. `in` holds 3 * SETS + blockDim.x numbers: what
+// they are the compiler cannot know, nor that lanes could share them.
+template <int READS>
+__global__ void __launch_bounds__(512) ffma_operands(const float* in, float* out, int rounds) {
+  float acc[Config::SETS], factor[Config::SETS], summand[Config::SETS];
+  for (int i = 0; i < Config::SETS; ++i) {
+    acc[i] = in[i + threadIdx.x];
+    factor[i] = in[Config::SETS + i + threadIdx.x];
+    summand[i] = in[2 * Config::SETS + i + threadIdx.x];
+  }
+#pragma unroll 16
+  for (int round = 0; round < rounds; ++round)
+#pragma unroll
+    for (int i = 0; i < Config::SETS; ++i) acc[i] = acc[i] * factor[READS > 2 ? i : 0] + summand[READS > 1 ? i : 0];
+  float sum = 0;
+  for (int i = 0; i < Config::SETS; ++i) sum += acc[i] + factor[i] + summand[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+// [/snippet operands]
 
 // [snippet copy]
 // Every byte once in, once out, sixteen at a time.
@@ -118,6 +141,9 @@ constexpr L1Pattern l1_patterns[]{
 
 const std::vector<tile::Chapter::Rate> rates{{"sm_clock_ghz", "SM clock under load, GHz"},
                                              {"ffma_tflops", "FFMA, TFLOP/s"},
+                                             {"ffma_cycles.reads1", "cycles an FFMA and scheduler: 1 register read"},
+                                             {"ffma_cycles.reads2", "cycles an FFMA and scheduler: 2 registers read"},
+                                             {"ffma_cycles.reads3", "cycles an FFMA and scheduler: 3 registers read"},
                                              {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
                                              {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
                                              {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
@@ -176,6 +202,18 @@ void measure_rates(tile::RateSink& sink) {
       cycles / tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5).median * 1e3;
   sink.rate("sm_clock_ghz", clock_hz * 1e-9);
 
+  const int operand_rounds = 1 << 14;
+  const dim3 operand_block(512);
+  const auto* numbers = reinterpret_cast<const float*>(in);
+  for (const auto& [name, kernel] :
+       {std::pair{"reads1", &ffma_operands<1>}, {"reads2", &ffma_operands<2>}, {"reads3", &ffma_operands<3>}}) {
+    const double ms = tile::time_ms([&, kernel = kernel](int) {
+                        tile::launch(kernel, resident, operand_block, 0, numbers, results, operand_rounds);
+                      }).median;
+    const double per_scheduler = double(resident.x) * operand_block.x / 32 / sms / 4 * operand_rounds * Config::SETS;
+    sink.rate(std::string("ffma_cycles.") + name, ms * 1e-3 * clock_hz / per_scheduler);
+  }
+
   const double copy_ms = tile::time_ms([&](int) {
                            tile::launch(dram_copy, dim3(sms * 16), dim3(512), 0, reinterpret_cast<const float4*>(in),
                                         reinterpret_cast<float4*>(out), copy_bytes / 16);
@@ -216,7 +254,7 @@ void measure_rates(tile::RateSink& sink) {
   }
 }
 
-// For a profiler: which kernel does cuBLAS choose, and what do the L2 slices see of l2_read?
+// For a profiler: which kernel does cuBLAS choose, what do the L2 slices see of l2_read, what do warps of ffma_operands wait for?
 void profile() {
   tile::cublas_tflops(4096, tile::CublasMode::fp32, 1);
   char* memory;
@@ -224,6 +262,10 @@ void profile() {
   tile::cuda_check(cudaMalloc(&memory, 2 * bytes), "cudaMalloc");
   tile::launch(l2_read, dim3(264), dim3(Config::NUM_THREADS), 0, reinterpret_cast<const float4*>(memory),
                reinterpret_cast<float*>(memory + bytes), int(bytes / 16), 1);
+  tile::cuda_check(cudaMemset(memory, 0, bytes), "cudaMemset");
+  for (const auto kernel : {&ffma_operands<1>, &ffma_operands<2>, &ffma_operands<3>})
+    tile::launch(kernel, dim3(264), dim3(512), 0, reinterpret_cast<const float*>(memory),
+                 reinterpret_cast<float*>(memory + bytes), 1 << 12);
   tile::cuda_check(cudaDeviceSynchronize(), "l2_read");
   cudaFree(memory);
 }
@@ -321,7 +363,12 @@ void predict(tile::Facts& facts) {
 
 TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
              .predict = predict, .measure_rates = measure_rates, .profile = profile,
-             .profiled = {{"cublas", "gemm"}, {"l2", "l2_read"}}, .rates = rates)
+             .profiled = {{"cublas", "gemm"},
+                          {"l2", "l2_read"},
+                          {"reads1", "ffma_operandsILi1E"},
+                          {"reads2", "ffma_operandsILi2E"},
+                          {"reads3", "ffma_operandsILi3E"}},
+             .rates = rates)
 
 namespace {
 
@@ -376,6 +423,34 @@ TEST_CASE("the FFMA chains compute what they say") {
   std::vector<float> expected;
   for (int i = 0; i < 3 * 64; ++i) expected.push_back(8.0f * (8 * (i % 64) + 28) + 56);
   CHECK(out.download() == expected);
+}
+
+TEST_CASE("the FFMA with one to three operands of their own compute what they say") {
+  constexpr int SETS = Config::SETS, threads = 64;
+  const Array in(3 * SETS + threads, "in"), out(2 * threads, "out");
+  const auto expected = [&](int reads) {
+    std::vector<float> sums;
+    for (int i = 0; i < 2 * threads; ++i) {
+      const int thread = i % threads;
+      float sum = 0;
+      for (int set = 0; set < SETS; ++set) {
+        const float factor = float(SETS + (reads > 2 ? set : 0) + thread);
+        const float summand = float(2 * SETS + (reads > 1 ? set : 0) + thread);
+        float acc = float(set + thread);
+        for (int round = 0; round < 2; ++round) acc = acc * factor + summand;
+        sum += acc + float(SETS + set + thread) + float(2 * SETS + set + thread);
+      }
+      sums.push_back(sum);
+    }
+    return sums;
+  };
+  const auto run = [&](auto kernel) {
+    tile::launch(kernel, dim3(2), dim3(threads), 0, in.data, out.data, 2);
+    return out.download();
+  };
+  CHECK(run(ffma_operands<1>) == expected(1));
+  CHECK(run(ffma_operands<2>) == expected(2));
+  CHECK(run(ffma_operands<3>) == expected(3));
 }
 
 TEST_CASE("the shared-memory kernel reads its table") {

@@ -148,7 +148,8 @@ Options parse(int argc, char** argv) {
                  "time the candidates on this GPU and record the fastest; continues where it stopped");
     app.add_flag("--tune-pruned", o.tune_pruned, "the same, and time the pruned candidates as well");
   }
-  app.add_flag("--once", o.once, "run every kernel once at the counted size, for a profiler");
+  auto* once = app.add_flag("--once", o.once, "run every kernel once at the counted size, for a profiler");
+  app.add_option("--repeat", o.repeat, "with --once: so many times")->needs(once)->check(CLI::Range(1, 100));
   app.add_flag("--check-records", o.check_records, "check that the chapter's records fit its program");
   app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
   app.add_option("--record", o.record)->group("");

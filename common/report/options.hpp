@@ -24,7 +24,8 @@ struct Options {
   bool list_tests = false;
   bool profiled_pads = false;  ///< print Chapter::profiled_pads
   bool lines = false;          ///< print counts line by line
-  bool once = false;           ///< run every kernel once, for a profiler
+  bool once = false;           ///< run every kernel `repeat` times, for a profiler
+  int repeat = 1;
   bool bench = false;
   bool tune = false;         ///< time the candidates and record the choice
   bool tune_pruned = false;  ///< the pruned candidates, too
