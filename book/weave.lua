@@ -360,6 +360,7 @@ end
 local function figure_open(div, class)
   local id = div.identifier ~= "" and ' id="' .. div.identifier .. '"' or ""
   local margin = has(div, "margin") and " margin-figure" or has(div, "full") and " full-width" or ""
+  if has(div, "wide") then margin = margin .. " wide" end
   return html("<figure" .. id .. ' class="' .. class .. margin .. '">')
 end
 

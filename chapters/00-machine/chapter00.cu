@@ -317,6 +317,46 @@ void predict(tile::Facts& facts) {
     facts.predicted(std::string("l1.") + pattern.name + ".tag_passes", passes / steps);
     facts.predicted(std::string("l1.") + pattern.name + ".cycles", cycles / steps);
   }
+  // The page before this chapter: an SM's parts, ...
+  constexpr int schedulers = tile::GpuSpec::schedulers, warp = tile::GpuSpec::warp;
+  facts.predicted("sm.sms", gpu.sms);
+  facts.predicted("sm.warp", warp);
+  facts.predicted("sm.schedulers", schedulers);
+  facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / schedulers);
+  facts.predicted("sm.lanes_per_scheduler", gpu.fma_lanes / schedulers);
+  facts.predicted("sm.threads", gpu.max_threads);
+  facts.predicted("sm.blocks", gpu.max_blocks);
+  facts.predicted("sm.registers", gpu.registers);
+  facts.predicted("sm.registers_kb", gpu.registers * 4 / 1024);
+  facts.predicted("sm.registers_per_scheduler", gpu.registers / schedulers);
+  facts.predicted("sm.registers_full", gpu.registers / gpu.max_threads);
+  facts.predicted("sm.l1_kb", gpu.l1_bytes / 1024);
+  facts.predicted("sm.shared_kb", gpu.shared_bytes / 1024);
+  facts.predicted("sm.banks", tile::GpuSpec::banks);
+  facts.predicted("sm.bank_bytes", tile::GpuSpec::bank_bytes);
+  facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
+  // ... and Little's law: in flight = latency * rate. With 128 registers a thread, blocks of 256 threads fill an SM.
+  constexpr int registers = 128, block = 256, one_in = 20;
+  const int few_threads = tile::occupancy(gpu, block, registers, 0).blocks * block;
+  const int full = gpu.max_warps() / schedulers, few = few_threads / warp / schedulers;  // warps a scheduler
+  facts.predicted("hide.registers", registers);
+  facts.predicted("hide.threads", few_threads);
+  facts.predicted("hide.occupancy_percent", 100.0 * few_threads / gpu.max_threads);
+  facts.predicted("hide.warps_per_scheduler", few);
+  facts.predicted("hide.one_in", one_in);
+  const auto in_flight = [&](const std::string& key, double latency, double rate) {
+    facts.predicted(key + ".scheduler", latency * rate);
+    facts.predicted(key + ".sm", schedulers * latency * rate);
+    facts.predicted(key + ".full", std::ceil(latency * rate / full));
+    facts.predicted(key + ".few", std::ceil(latency * rate / few));
+  };
+  for (const int latency : {4, 30, 600}) in_flight("hide." + std::to_string(latency), latency, 1);
+  in_flight("hide.600.mixed", 600, 1.0 / one_in);
+  const double bytes_per_cycle = gpu.dram_gbs / gpu.clock_ghz / gpu.sms;
+  facts.predicted("hide.dram.bytes_per_cycle", bytes_per_cycle, 1);
+  facts.predicted("hide.dram.bytes", 600 * bytes_per_cycle, 0);
+  facts.predicted("hide.dram.words_full", std::ceil(600 * bytes_per_cycle / gpu.max_threads / 4));
+  facts.predicted("hide.dram.words_few", std::ceil(600 * bytes_per_cycle / few_threads / 4));
 }
 
 }  // namespace
@@ -449,6 +489,56 @@ TEST_CASE("ridge points") {
   CHECK(tile::rtx_5060_laptop.ridge() == doctest::Approx(25).epsilon(0.01));
   CHECK(tile::h200.peak_tflops() == doctest::Approx(66.9).epsilon(0.001));
   CHECK(tile::h100.ridge() > tile::h200.ridge());  // same arithmetic, slower memory
+}
+
+// The share of its issue slots that a scheduler fills if it has `chains` chains of instructions, in each of which an
+// instruction waits `latency` cycles for the one before it.
+double slots_filled(int chains, int latency) {
+  std::vector<long> ready(std::size_t(chains), 0);  // the cycle in which a chain can issue again
+  const long cycles = 50L * latency;
+  long issued = 0;
+  for (long now = 0; now < cycles; ++now) {
+    const auto next = std::min_element(ready.begin(), ready.end());
+    if (*next > now) continue;
+    *next = now + latency;
+    ++issued;
+  }
+  return double(issued) / double(cycles);
+}
+
+TEST_CASE("as many instructions in flight as Little's law says fill every issue slot, and one fewer does not") {
+  tile::Facts facts;
+  predict(facts);
+  for (const int latency : {4, 30, 600}) {
+    const std::string key = "hide." + std::to_string(latency);
+    const int needed = int(facts.value(key + ".scheduler"));
+    CHECK(slots_filled(needed, latency) == 1);
+    CHECK(slots_filled(needed - 1, latency) < 1);
+    CHECK(facts.value(key + ".sm") == 4 * needed);
+    for (const auto& [share, warps] : {std::pair{".full", 16}, {".few", 4}}) {
+      const int each = int(facts.value(key + share));
+      CHECK(slots_filled(warps * each, latency) == 1);
+      if (each > 1) CHECK(slots_filled(warps * (each - 1), latency) < 1);
+    }
+  }
+  CHECK(facts.value("hide.600.mixed.scheduler") == 30);
+  // More results on their way than a thread has registers for.
+  CHECK(facts.value("hide.600.full") > facts.value("sm.registers_full"));
+  CHECK(facts.value("hide.600.few") > facts.value("hide.registers"));
+}
+
+TEST_CASE("128 registers a thread leave a quarter of the threads") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("hide.threads") * facts.value("hide.registers") == 65536);
+  CHECK(facts.value("hide.occupancy_percent") == 25);
+  CHECK(facts.value("hide.warps_per_scheduler") == 4);
+  CHECK(facts.value("sm.registers_full") * 2048 == 65536);
+  CHECK(tile::h200.max_warps() == 64);
+  // 4.8 TB/s for 132 SMs at 1.98 GHz, for 600 cycles: 11 KB, 21.5 bytes for each of 512 threads.
+  CHECK(facts.value("hide.dram.bytes") == doctest::Approx(11019).epsilon(0.001));
+  CHECK(facts.value("hide.dram.words_full") == 2);
+  CHECK(facts.value("hide.dram.words_few") == 6);
 }
 
 #if TILE_ON_MODEL

@@ -217,6 +217,16 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
 }
 
+TEST_CASE("16 bytes at a time a load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
+  simt::WarpAccess As{.active = ~0u, .size = 16}, Bs = As;
+  for (int lane = 0; lane < 32; ++lane) {
+    As.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).row * Config::BK);
+    Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).col);
+  }
+  CHECK(simt::shared_wavefronts(As, true) == 2);
+  CHECK(simt::shared_wavefronts(Bs, true) == 8);
+}
+
 #if TILE_ON_MODEL
 TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, counted);

@@ -64,7 +64,8 @@ GpuSpec gpu_of(const Record& record) {
           sm.at("shared_bytes"),
           sm.at("reserved_shared"),
           sm.at("threads"),
-          sm.at("blocks")};
+          sm.at("blocks"),
+          0};
 }
 
 void check_gpu(Findings& findings, const Record& record) {

@@ -11,6 +11,7 @@
 #include "common/check/gemm_tests.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/measure/gpu.hpp"
+#include "common/model/rules.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/check/traced.hpp"

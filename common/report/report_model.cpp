@@ -651,7 +651,8 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
       for (int lane = 0; lane < 32; ++lane) {
         if (sample.byte_offset[lane] < 0) continue;
         samples << k.kernel.name << '\t' << tag_of(s) << '\t' << simt::name_of(s.space) << '\t' << s.array << '\t'
-                << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\n';
+                << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\t' << simt::name_of(s.op)
+                << '\n';
       }
     }
     std::set<std::string> seen;
