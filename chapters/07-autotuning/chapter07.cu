@@ -202,38 +202,58 @@ void launch_tuned(const tile::Gemm& g) {
 // [/snippet launch]
 
 // [snippet bound]
-// Wavefronts of one warp-wide access to shared memory; `word(lane)` is the first word that a lane touches.
+// One warp-wide access; `word(lane)` is the first word that a lane touches.
 template <class Word>
-constexpr int wavefronts(int bytes, bool is_load, Word word) {
+constexpr simt::WarpAccess access_of(int bytes, Word word) {
   simt::WarpAccess access{.active = ~0u, .size = bytes};
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(4 * word(lane));
-  return simt::shared_wavefronts(access, is_load);
+  return access;
 }
 
-// What one warp does in one round of the loop over K.
+// What one warp does in one round of the loop over K: first it copies (loads from global memory, stores to shared memory),
+// then, after a barrier, it multiplies (loads from shared memory, FMAs).
 struct Round {
-  int fmas, shared_loads, shared_stores, global_loads, wavefronts;
+  int fmas, shared_loads, shared_stores, global_loads;
+  int load_wavefronts, store_wavefronts;  // of shared memory
+  int l1_cycles;                          // of the loads from global memory: passes of the tags, or wavefronts if more
 };
 
 constexpr Round round_of(Shape s) {
   const int float4s_A = s.BM * s.BK / 4 / s.threads(), float4s_B = s.BK * s.BN / 4 / s.threads();
-  Round r{s.BK * s.TM * s.TN, s.BK * (s.TM + s.TN) / 4, 4 * float4s_A + float4s_B, float4s_A + float4s_B, 0};
-  const int load_As = wavefronts(16, true, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
-  const int load_Bs = wavefronts(16, true, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
-  const int store_As =
-      wavefronts(4, false, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
-  const int store_Bs =
-      wavefronts(16, false, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
-  r.wavefronts = s.BK * (s.TM / 4 * load_As + s.TN / 4 * load_Bs) + 4 * float4s_A * store_As + float4s_B * store_Bs;
-  return r;
+  const auto load_As = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
+  const auto load_Bs = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
+  const auto store_As =
+      access_of(4, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
+  const auto store_Bs =
+      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
+  constexpr int ld = 4096;  // the size that is tuned for
+  const auto load_A =
+      access_of(16, [&](int lane) { return load_A_of(lane, s.BK).row * ld + load_A_of(lane, s.BK).col; });
+  const auto load_B =
+      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * ld + load_B_of(lane, s.BN).col; });
+  const auto l1 = [](const auto& access) {
+    return std::max(simt::tag_passes(access), simt::global_wavefronts(access));
+  };
+  using simt::shared_wavefronts;
+  return {.fmas = s.BK * s.TM * s.TN,
+          .shared_loads = s.BK * (s.TM + s.TN) / 4,
+          .shared_stores = 4 * float4s_A + float4s_B,
+          .global_loads = float4s_A + float4s_B,
+          .load_wavefronts =
+              s.BK * (s.TM / 4 * shared_wavefronts(load_As, true) + s.TN / 4 * shared_wavefronts(load_Bs, true)),
+          .store_wavefronts =
+              4 * float4s_A * shared_wavefronts(store_As, false) + float4s_B * shared_wavefronts(store_Bs, false),
+          .l1_cycles = float4s_A * l1(load_A) + float4s_B * l1(load_B)};
 }
 
-// TFLOP/s at which an H200's shared memory, or its issue slots, would be busy all the time, whichever is less.
+// TFLOP/s at which an H200's shared memory, or its L1, or its issue slots, would be busy all the time, whichever is least.
 constexpr double bound_of(Shape s) {
   const Round r = round_of(s);
-  const double by_wavefronts = double(r.fmas) / 4 / r.wavefronts;  // an SM issues four FFMAs in the time of a wavefront
+  const double ffma_cycles = r.fmas / 4.0;  // an SM issues four FFMAs in the time of a wavefront
+  const double by_wavefronts = ffma_cycles / (r.load_wavefronts + r.store_wavefronts);
+  const double by_l1 = ffma_cycles / r.l1_cycles;
   const double by_slots = double(r.fmas) / (r.fmas + r.shared_loads + r.shared_stores + r.global_loads);
-  return tile::h200.peak_tflops() * std::min({1.0, by_wavefronts, by_slots});
+  return tile::h200.peak_tflops() * std::min({1.0, by_wavefronts, by_l1, by_slots});
 }
 // [/snippet bound]
 
@@ -295,10 +315,34 @@ constexpr std::array<Shape, VALID> SHAPES = [] {
 }();
 // [/snippet generate]
 
+std::string name_of(Shape s) {
+  return std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " + std::to_string(s.TM) +
+         "x" + std::to_string(s.TN);
+}
+
+// [snippet costs]
+// What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
+tile::Costs costs_of(Shape s) {
+  const Round r = round_of(s);
+  const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
+  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas, double(r.store_wavefronts) / r.fmas};
+}
+// [/snippet costs]
+
+// Of every valid configuration: what was pruned is a test of what the costs say.
+std::vector<tile::Costs> costs() {
+  std::vector<tile::Costs> all;
+  for (const Shape s : SHAPES) all.push_back(costs_of(s));
+  return all;
+}
+
 tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
-  const std::string name = std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
-                           std::to_string(s.TM) + "x" + std::to_string(s.TN);
-  return {{name, launch, address, s.threads(), {s.BM, s.BN, s.BK, tile::Takes::float4s}, std::size_t(s.shared_bytes())},
+  return {{name_of(s),
+           launch,
+           address,
+           s.threads(),
+           {s.BM, s.BN, s.BK, tile::Takes::float4s},
+           std::size_t(s.shared_bytes())},
           {{"BM", s.BM}, {"BN", s.BN}, {"BK", s.BK}, {"TM", s.TM}, {"TN", s.TN}},
           p.registers,
           p.warps,
@@ -361,10 +405,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("lowest_bound.tflops", LOWEST_BOUND * tile::h200.peak_tflops());
   facts.predicted("default.bound", bound_of(Default::shape));
   facts.predicted("default.registers", registers_of(Default::shape));
-  facts.predicted("default.wavefronts", round_of(Default::shape).wavefronts);
-  facts.predicted("default.fmas", round_of(Default::shape).fmas);
-  facts.predicted("default.wavefronts_per_fma",
-                  double(round_of(Default::shape).wavefronts) / round_of(Default::shape).fmas, 3);
+  const Round round = round_of(Default::shape);
+  facts.predicted("default.wavefronts", round.load_wavefronts + round.store_wavefronts);
+  facts.predicted("default.fmas", round.fmas);
+  facts.predicted("default.wavefronts_per_fma", double(round.load_wavefronts + round.store_wavefronts) / round.fmas, 3);
   facts.predicted("invalid.elements", 64 * 8);
   facts.predicted("invalid.at_once", 4 * 256);
   const double BM = Default::BM, BN = Default::BN, TM = Default::TM, TN = Default::TN;
@@ -385,7 +429,7 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
-             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates())
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates(), .costs = costs())
 
 TILE_GEMM_TESTS(tile::resolved_kernels())
 
@@ -466,17 +510,21 @@ TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::t
     const auto counts = tile::count(candidates()[i].kernel.launch, c);
     const auto rounds = std::uint64_t(256 / s.BM * (256 / s.BN) * s.threads() / 32 * (c.K / s.BK));
     const Round r = round_of(s);
-    std::uint64_t wavefronts = 0, loads = 0, stores = 0;
+    std::uint64_t load_wavefronts = 0, store_wavefronts = 0, loads = 0, stores = 0;
     for (const auto& site : counts.sites) {
-      wavefronts += site.wavefronts;
-      if (site.space == simt::Space::shared) (site.op == simt::Op::load ? loads : stores) += site.requests;
+      if (site.space != simt::Space::shared) continue;
+      const bool load = site.op == simt::Op::load;
+      (load ? load_wavefronts : store_wavefronts) += site.wavefronts;
+      (load ? loads : stores) += site.requests;
     }
+    const simt::Site &load_A = tile::site(counts, "load-A"), &load_B = tile::site(counts, "load-B");
     INFO(candidates()[i].kernel.name);
-    CHECK(wavefronts == rounds * std::uint64_t(r.wavefronts));
+    CHECK(load_wavefronts == rounds * std::uint64_t(r.load_wavefronts));
+    CHECK(store_wavefronts == rounds * std::uint64_t(r.store_wavefronts));
     CHECK(loads == rounds * std::uint64_t(r.shared_loads));
     CHECK(stores == rounds * std::uint64_t(r.shared_stores));
-    CHECK(tile::site(counts, "load-A").requests + tile::site(counts, "load-B").requests ==
-          rounds * std::uint64_t(r.global_loads));
+    CHECK(load_A.requests + load_B.requests == rounds * std::uint64_t(r.global_loads));
+    CHECK(load_A.l1_cycles + load_B.l1_cycles == rounds * std::uint64_t(r.l1_cycles));
   }
 }
 #endif
