@@ -592,6 +592,65 @@ TEST_CASE("rank correlation" * doctest::test_suite("model")) {
   CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
 }
 
+TEST_CASE("least squares finds the weights of a sum, whatever the size of its terms" * doctest::test_suite("model")) {
+  std::vector<std::vector<double>> terms;
+  std::vector<double> values;
+  for (int i = 0; i < 9; ++i) {
+    terms.push_back({1, 1e-6 * (i * 7 % 9), 1e6 * (i * i % 5)});
+    values.push_back(0.5 + 3 * terms.back()[1] + 2e-6 * terms.back()[2]);
+  }
+  const tile::Fit fit = tile::least_squares(terms, values);
+  REQUIRE(fit.weights.size() == 3);
+  CHECK(fit.weights[0] == doctest::Approx(0.5));
+  CHECK(fit.weights[1] == doctest::Approx(3));
+  CHECK(fit.weights[2] == doctest::Approx(2e-6));
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    CHECK(tile::predicted_by(fit.weights, terms[i]) == doctest::Approx(values[i]));
+    CHECK(fit.left_out[i] == doctest::Approx(values[i]));
+  }
+}
+
+TEST_CASE("what the others predict for an observation is a fit without it" * doctest::test_suite("model")) {
+  const std::vector<std::vector<double>> terms{{1, 0.1}, {1, 0.4}, {1, 0.3}, {1, 0.8}, {1, 0.6}};
+  const std::vector<double> values{1.0, 2.5, 1.1, 3.0, 9.0};  // the last is far from a line through the others
+  const tile::Fit all = tile::least_squares(terms, values);
+  for (std::size_t out = 0; out < terms.size(); ++out) {
+    auto other_terms = terms;
+    auto other_values = values;
+    other_terms.erase(other_terms.begin() + std::ptrdiff_t(out));
+    other_values.erase(other_values.begin() + std::ptrdiff_t(out));
+    const auto weights = tile::least_squares(other_terms, other_values).weights;
+    CHECK(all.left_out[out] == doctest::Approx(tile::predicted_by(weights, terms[out])));
+    CHECK(std::abs(all.left_out[out] - values[out]) >
+          std::abs(tile::predicted_by(all.weights, terms[out]) - values[out]));
+  }
+}
+
+TEST_CASE("a fit that is not determined is refused" * doctest::test_suite("model")) {
+  CHECK_THROWS_AS(tile::least_squares({}, {}), std::invalid_argument);
+  CHECK_THROWS_AS(tile::least_squares({{1, 2}, {3, 4}}, {1, 2}), std::invalid_argument);
+  CHECK_THROWS_AS(tile::least_squares({{1, 2}, {2, 4}, {3, 6}}, {1, 2, 3}), std::invalid_argument);
+  CHECK_THROWS_AS(tile::least_squares({{1, 0}, {2, 0}, {3, 0}}, {1, 2, 3}), std::invalid_argument);
+}
+
+TEST_CASE("errors of predictions are relative" * doctest::test_suite("model")) {
+  CHECK(tile::relative_error({1, 20}, {1, 20}) == doctest::Approx(0));
+  CHECK(tile::relative_error({1.1, 18}, {1, 20}) == doctest::Approx(0.1));
+}
+
+TEST_CASE("times are explained in cycles of an SM for each warp-wide FMA" * doctest::test_suite("model")) {
+  tile::Record tuning = consistent_tuning();
+  for (auto& timed : tuning["candidates"]) timed["pruned"] = "";
+  tuning["candidates"][0]["spill_bytes"] = 8;
+  const auto found =
+      tile::timed_with_costs(tuning, {{"slow", 1, 2, 3}, {"fast", 0.25, 0.1, 0.2}, {"never timed", 1, 1, 1}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].costs.name == "fast");
+  CHECK(found[0].warps == 48);
+  const double peak = 2 * 128 * tuning["sms"].get<double>() * tuning["clock_hz"].get<double>() * 1e-12;
+  CHECK(found[0].cycles == doctest::Approx(0.25 * peak / found[0].tflops));
+}
+
 TEST_CASE("counts for each unit of K are written as multiples of K" * doctest::test_suite("model")) {
   CHECK(tile::multiple_of_K(2) == "2K");
   CHECK(tile::multiple_of_K(1) == "K");
