@@ -7,10 +7,15 @@
 // configuration as a template parameter; new is everything around it.
 //
 // Build, run, verify:   ./tile run 07      ctest --preset model -R chapter07      on a GPU: ./tile run 07 --tune
+#include <algorithm>
 #include <array>
 
 #include "common/model/rules.hpp"
 #include "common/report/chapter.hpp"
+#include "common/report/tuning.hpp"
+#if TILE_ON_GPU
+#include "common/measure/timing.hpp"
+#endif
 
 namespace {
 
@@ -42,6 +47,8 @@ struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, NUM_THREADS = shape.threads();
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  // Where in a row of As the element of that row and column of A goes. (An experiment below sends it elsewhere.)
+  static constexpr __host__ __device__ int place_in_As(int row, int /*col*/) { return row; }
   static_assert(squares_fit(shape), "a thread's square of results must not cross the edge of the tile");
   static_assert(warps_are_whole(shape),
                 "a block must consist of whole warps: the idle lanes of the last would be paid for");
@@ -101,7 +108,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_tuned(int M, int N,
         for (int i = 0; i < 4; ++i)
           if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
       }
-      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + Config::place_in_As(rowA + down, colA)] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
@@ -201,6 +208,8 @@ void launch_tuned(const tile::Gemm& g) {
 }
 // [/snippet launch]
 
+constexpr int SIZE = 4096;  // of the problem that is tuned for: M, N and K
+
 // [snippet bound]
 // One warp-wide access; `word(lane)` is the first word that a lane touches.
 template <class Word>
@@ -218,7 +227,7 @@ struct Round {
   int l1_cycles;                          // of the loads from global memory: passes of the tags, or wavefronts if more
 };
 
-constexpr Round round_of(Shape s) {
+constexpr Round round_of(Shape s, int lda = SIZE) {
   const int float4s_A = s.BM * s.BK / 4 / s.threads(), float4s_B = s.BK * s.BN / 4 / s.threads();
   const auto load_As = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
   const auto load_Bs = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
@@ -226,11 +235,10 @@ constexpr Round round_of(Shape s) {
       access_of(4, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
   const auto store_Bs =
       access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
-  constexpr int ld = 4096;  // the size that is tuned for
   const auto load_A =
-      access_of(16, [&](int lane) { return load_A_of(lane, s.BK).row * ld + load_A_of(lane, s.BK).col; });
+      access_of(16, [&](int lane) { return load_A_of(lane, s.BK).row * lda + load_A_of(lane, s.BK).col; });
   const auto load_B =
-      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * ld + load_B_of(lane, s.BN).col; });
+      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * SIZE + load_B_of(lane, s.BN).col; });
   const auto l1 = [](const auto& access) {
     return std::max(simt::tag_passes(access), simt::global_wavefronts(access));
   };
@@ -320,6 +328,11 @@ std::string name_of(Shape s) {
          "x" + std::to_string(s.TN);
 }
 
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
 // [snippet costs]
 // What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
 tile::Costs costs_of(Shape s) {
@@ -385,6 +398,110 @@ const std::vector<tile::Kernel> kernels{{"default",
 
 const tile::Case counted{256, 256, 256};
 
+// [snippet experiment]
+// The same kernel, but the stores of A find WAYS words in a bank: same instructions, same number of words, wrong results.
+template <class Chosen, int WAYS>
+struct WithConflicts : Chosen {
+  static constexpr __host__ __device__ int place_in_As(int row, int col) {
+    constexpr int apart = Chosen::BK / 4 / WAYS;  // columns of float4s of A that get banks of their own
+    return row ^ (128 / Chosen::BK * (col / 4 % apart));
+  }
+};
+// [/snippet experiment]
+
+// One thing is varied: a variant, and what it changes: cycles of an SM for each warp-wide FMA, if each has its price.
+struct Variant {
+  std::string key;
+  tile::Launcher launch;
+  int lda;
+  double cost;
+};
+struct Experiment {
+  std::string key, label;
+  std::vector<Variant> variants;
+};
+
+// The model need not compile what only a GPU times.
+template <class Chosen>
+tile::Launcher on_gpu() {
+  if constexpr (TILE_ON_MODEL)
+    return nullptr;
+  else
+    return launch_tuned<Chosen>;
+}
+
+// The conflicts of the stores of A. A warp stores one word of each lane for every BN multiply-adds.
+template <class Chosen, int... WAYS>
+Experiment of_conflicts() {
+  const std::string name = underscored(name_of(Chosen::shape));
+  return {"stores." + name,
+          "cycles for a wavefront of the stores of A, " + name_of(Chosen::shape),
+          {{std::to_string(WAYS), on_gpu<WithConflicts<Chosen, WAYS>>(), SIZE, double(WAYS) / Chosen::BN}...}};
+}
+
+// The wavefronts of the loads of A in L1, by the leading dimension.
+template <class Chosen>
+Experiment of_lda() {
+  Experiment e{"loads." + underscored(name_of(Chosen::shape)),
+               "cycles for a cycle of the loads of A in L1, " + name_of(Chosen::shape),
+               {}};
+  for (const int pad : {0, 8, 16, 32}) {
+    const Round r = round_of(Chosen::shape, SIZE + pad);
+    e.variants.push_back({std::to_string(SIZE + pad), on_gpu<Chosen>(), SIZE + pad, double(r.l1_cycles) / r.fmas});
+  }
+  return e;
+}
+
+std::vector<Experiment> experiments() {
+  return {of_conflicts<Config<128, 128, 32, 8, 8>, 1, 2, 4, 8>(),
+          of_conflicts<Config<128, 64, 32, 16, 4>, 1, 2, 4, 8>(),
+          of_conflicts<Config<128, 32, 32, 4, 16>, 1, 2, 4, 8>(),
+          of_lda<Config<128, 128, 8, 8, 8>>(),
+          of_lda<Config<128, 64, 8, 16, 4>>(),
+          of_lda<Config<128, 32, 8, 4, 16>>()};
+}
+
+// For each variant its cycles for a warp-wide FMA, and of each experiment the price of a cycle, fitted to them.
+std::vector<tile::Chapter::Rate> experiment_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const Experiment& e : experiments()) {
+    rates.push_back({e.key + ".price", e.label});
+    for (const Variant& v : e.variants) rates.push_back({e.key + "." + v.key, e.label + ", " + v.key});
+  }
+  return rates;
+}
+
+#if TILE_ON_GPU
+void measure_experiments(tile::RateSink& sink) {
+  int sms = 0, khz = 0;
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
+  const std::size_t n = SIZE, words_of_A = n * (n + 32);
+  float *A, *B, *C;
+  tile::cuda_check(cudaMalloc(&A, words_of_A * sizeof(float)), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&B, n * n * sizeof(float)), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&C, n * n * sizeof(float)), "cudaMalloc");
+  const std::vector<float> values = tile::make_values(words_of_A, tile::Fill::random, 11);
+  tile::cuda_check(cudaMemcpy(A, values.data(), words_of_A * sizeof(float), cudaMemcpyHostToDevice), "fill A");
+  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill B");
+  for (const Experiment& e : experiments()) {
+    std::vector<std::vector<double>> terms;
+    std::vector<double> cycles;
+    for (const Variant& v : e.variants) {
+      const tile::Gemm g{SIZE, SIZE, SIZE, 1, A, v.lda, B, SIZE, 0, C, SIZE};
+      const double ms = tile::time_ms([&](int) { v.launch(g); }).median;
+      terms.push_back({1, v.cost});
+      cycles.push_back(ms * khz * sms / (double(n) * n * n / 32));
+      sink.rate(e.key + "." + v.key, cycles.back());
+    }
+    sink.rate(e.key + ".price", tile::least_squares(terms, cycles).weights[1]);
+  }
+  cudaFree(A), cudaFree(B), cudaFree(C);
+}
+#else
+constexpr void (*measure_experiments)(tile::RateSink&) = nullptr;
+#endif
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   int all = 0, allowed = 0, registers = 0, occupancy = 0, bound = 0;
@@ -429,7 +546,8 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
-             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates(), .costs = costs())
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .measure_rates = measure_experiments,
+             .rates = experiment_rates(), .candidates = candidates(), .costs = costs())
 
 TILE_GEMM_TESTS(tile::resolved_kernels())
 
@@ -499,6 +617,36 @@ TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the ti
   CHECK(!copies_of_A_fit(s));
   CHECK(!valid(s));
   CHECK(valid(Default::shape));
+}
+
+// Conflicts of the stores of A, if they are as the experiment says; -1 if two elements of the tile meet in a place.
+template <class Chosen, int WAYS>
+int ways_of_stores() {
+  using Variant = WithConflicts<Chosen, WAYS>;
+  std::vector<int> stored(std::size_t(Chosen::BM * Chosen::BK));
+  for (int row = 0; row < Chosen::BM; ++row)
+    for (int col = 0; col < Chosen::BK; ++col) {
+      const int place = Variant::place_in_As(row, col / 4 * 4);
+      if (place < 0 || place >= Chosen::BM || ++stored[std::size_t(col * Chosen::BM + place)] > 1) return -1;
+    }
+  return simt::shared_wavefronts(access_of(4,
+                                           [](int lane) {
+                                             const Position p = load_A_of(lane, Chosen::BK);
+                                             return p.col * Chosen::BM + Variant::place_in_As(p.row, p.col);
+                                           }),
+                                 false);
+}
+
+TEST_CASE("the experiment's stores have the conflicts that it says, and each element a place of its own") {
+  CHECK(ways_of_stores<Config<128, 128, 32, 8, 8>, 1>() == 1);
+  CHECK(ways_of_stores<Config<128, 64, 32, 16, 4>, 2>() == 2);
+  CHECK(ways_of_stores<Config<128, 32, 32, 4, 16>, 4>() == 4);
+  CHECK(ways_of_stores<Config<128, 32, 32, 4, 16>, 1>() == 1);
+  CHECK(ways_of_stores<Config<128, 128, 32, 8, 8>, 8>() == 8);
+  for (const Experiment& e : experiments()) {
+    CHECK(e.variants.size() == 4);
+    CHECK(e.variants[0].cost != e.variants[1].cost);
+  }
 }
 
 #if TILE_ON_MODEL
