@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "common/measure/whole_file.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/counters.hpp"
+#include "common/report/explain_tuning.hpp"
 #include "common/report/tuning.hpp"
 
 // Gives this program the command line of the chapters.
@@ -649,6 +651,58 @@ TEST_CASE("times are explained in cycles of an SM for each warp-wide FMA" * doct
   CHECK(found[0].warps == 48);
   const double peak = 2 * 128 * tuning["sms"].get<double>() * tuning["clock_hz"].get<double>() * 1e-12;
   CHECK(found[0].cycles == doctest::Approx(0.25 * peak / found[0].tflops));
+}
+
+// Configurations whose times are 1.5 multiply + 0.5 copy + 2 / warps, to the last digit.
+std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
+  std::vector<tile::Timed> timed;
+  for (int i = 0; i < count; ++i) {
+    const tile::Costs costs{std::to_string(i) + pruned, 0.25 + i * 7 % 11 * 0.01, 0.01 * (i * 5 % 13), 0.02 * (i % 4)};
+    const double warps = 8 + 4 * (i * 3 % 5);
+    const double cycles = 1.5 * costs.multiply + 0.5 * (costs.load + costs.store) + 2 / warps;
+    timed.push_back({costs, warps, 255 - 4 * warps - i % 3, cycles, 16 / cycles, pruned});
+  }
+  return timed;
+}
+
+TEST_CASE("the report finds how costs add up, and tests that on what was pruned" * doctest::test_suite("model")) {
+  const std::vector<tile::Timed> timed = timed_by_turns(40, ""), pruned = timed_by_turns(15, "bound");
+  std::vector<tile::Candidate> candidates;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const int tiles[]{32, 64, 128};
+    const tile::Tile tile{tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Takes::all};
+    candidates.push_back({{timed[i].costs.name, nullptr, nullptr, 128, tile}, {}, 0, 0, 0, ""});
+  }
+  std::vector<tile::CandidateCeiling> ceilings;
+  for (std::size_t i = 0; i < candidates.size(); ++i) ceilings.push_back({&candidates[i], 50 + double(i * 3 % 7)});
+  std::vector<tile::Timed> everything = timed;
+  everything.insert(everything.end(), pruned.begin(), pruned.end());
+  const auto left = tile::observed(ceilings, everything);
+  REQUIRE(left.size() == timed.size());
+  CHECK(left[1].ceiling == doctest::Approx(16 / ceilings[1].tflops));
+
+  tile::Facts facts;
+  tile::add_explanation_facts(facts, left, everything);
+  CHECK(facts.value("tuning.fit.left.multiply") == doctest::Approx(1.5));
+  CHECK(facts.value("tuning.fit.left.copy") == doctest::Approx(0.5));
+  CHECK(facts.value("tuning.fit.left.warps") == doctest::Approx(2));
+  CHECK(facts.value("tuning.fit.turns.rank_correlation") > 0.999);  // ties do not stay ties to the last digit
+  CHECK(facts.value("tuning.fit.ceiling.rank_correlation") < 0.9);
+  CHECK(facts.value("tuning.fit.turns_and_sizes.per_BN") == doctest::Approx(0));
+  CHECK(facts.value("tuning.fit.pruned.count") == 15);
+  CHECK(facts.value("tuning.fit.pruned.error_percent") == doctest::Approx(0));
+  CHECK(facts.value("tuning.fit.all.count") == 55);
+  CHECK(facts.value("tuning.fit.sample.count") == 8);
+  CHECK(facts.value("tuning.fit.sample.fewest") == 8);
+  CHECK(facts.value("tuning.fit.sample.most") == 9);  // such a fit knows the fastest from a sample
+
+  tile::Facts none;
+  tile::add_explanation_facts(none, {}, {});
+  REQUIRE(none.all().size() == facts.all().size());
+  const auto has = [](const tile::Facts& f, const std::string& key) {
+    return std::any_of(f.all().begin(), f.all().end(), [&](auto& fact) { return fact.key == key; });
+  };
+  for (const auto& fact : facts.all()) CHECK_MESSAGE(has(none, fact.key), fact.key);
 }
 
 TEST_CASE("counts for each unit of K are written as multiples of K" * doctest::test_suite("model")) {

@@ -63,7 +63,9 @@ Record load_tuning(const std::filesystem::path& file) {
     record.at("chosen").get<std::string>();
     for (const auto& timed : record.at("candidates")) {
       timed.at("name").get<std::string>();
-      timed.at("tflops").get<double>();
+      timed.at("pruned").get<std::string>();
+      for (const char* number : {"tflops", "median_ms", "registers", "spill_bytes", "blocks_per_sm", "block_threads"})
+        timed.at(number).get<double>();
     }
   } catch (const nlohmann::json::exception& e) {
     throw RecordError(fmt::format("{} is not the record of a tuning ({}); delete it or run --tune on that GPU again",
