@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "common/measure/whole_file.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/counters.hpp"
+#include "common/report/explain_tuning.hpp"
 #include "common/report/tuning.hpp"
 
 // Gives this program the command line of the chapters.
@@ -622,6 +624,117 @@ TEST_CASE("rank correlation" * doctest::test_suite("model")) {
   CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
   CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) == doctest::Approx(1));  // ties share their ranks
   CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
+}
+
+TEST_CASE("least squares finds the weights of a sum, whatever the size of its terms" * doctest::test_suite("model")) {
+  std::vector<std::vector<double>> terms;
+  std::vector<double> values;
+  for (int i = 0; i < 9; ++i) {
+    terms.push_back({1, 1e-6 * (i * 7 % 9), 1e6 * (i * i % 5)});
+    values.push_back(0.5 + 3 * terms.back()[1] + 2e-6 * terms.back()[2]);
+  }
+  const tile::Fit fit = tile::least_squares(terms, values);
+  REQUIRE(fit.weights.size() == 3);
+  CHECK(fit.weights[0] == doctest::Approx(0.5));
+  CHECK(fit.weights[1] == doctest::Approx(3));
+  CHECK(fit.weights[2] == doctest::Approx(2e-6));
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    CHECK(tile::predicted_by(fit.weights, terms[i]) == doctest::Approx(values[i]));
+    CHECK(fit.left_out[i] == doctest::Approx(values[i]));
+  }
+}
+
+TEST_CASE("what the others predict for an observation is a fit without it" * doctest::test_suite("model")) {
+  const std::vector<std::vector<double>> terms{{1, 0.1}, {1, 0.4}, {1, 0.3}, {1, 0.8}, {1, 0.6}};
+  const std::vector<double> values{1.0, 2.5, 1.1, 3.0, 9.0};  // the last is far from a line through the others
+  const tile::Fit all = tile::least_squares(terms, values);
+  for (std::size_t out = 0; out < terms.size(); ++out) {
+    auto other_terms = terms;
+    auto other_values = values;
+    other_terms.erase(other_terms.begin() + std::ptrdiff_t(out));
+    other_values.erase(other_values.begin() + std::ptrdiff_t(out));
+    const auto weights = tile::least_squares(other_terms, other_values).weights;
+    CHECK(all.left_out[out] == doctest::Approx(tile::predicted_by(weights, terms[out])));
+    CHECK(std::abs(all.left_out[out] - values[out]) >
+          std::abs(tile::predicted_by(all.weights, terms[out]) - values[out]));
+  }
+}
+
+TEST_CASE("a fit that is not determined is refused" * doctest::test_suite("model")) {
+  CHECK_THROWS_AS(tile::least_squares({}, {}), std::invalid_argument);
+  CHECK_THROWS_AS(tile::least_squares({{1, 2}, {3, 4}}, {1, 2}), std::invalid_argument);
+  CHECK_THROWS_AS(tile::least_squares({{1, 2}, {2, 4}, {3, 6}}, {1, 2, 3}), std::invalid_argument);
+  CHECK_THROWS_AS(tile::least_squares({{1, 0}, {2, 0}, {3, 0}}, {1, 2, 3}), std::invalid_argument);
+}
+
+TEST_CASE("errors of predictions are relative" * doctest::test_suite("model")) {
+  CHECK(tile::relative_error({1, 20}, {1, 20}) == doctest::Approx(0));
+  CHECK(tile::relative_error({1.1, 18}, {1, 20}) == doctest::Approx(0.1));
+}
+
+TEST_CASE("times are explained in cycles of an SM for each warp-wide FMA" * doctest::test_suite("model")) {
+  tile::Record tuning = consistent_tuning();
+  for (auto& timed : tuning["candidates"]) timed["pruned"] = "";
+  tuning["candidates"][0]["spill_bytes"] = 8;
+  const auto found =
+      tile::timed_with_costs(tuning, {{"slow", 1, 2, 3}, {"fast", 0.25, 0.1, 0.2}, {"never timed", 1, 1, 1}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].costs.name == "fast");
+  CHECK(found[0].warps == 48);
+  const double peak = 2 * 128 * tuning["sms"].get<double>() * tuning["clock_hz"].get<double>() * 1e-12;
+  CHECK(found[0].cycles == doctest::Approx(0.25 * peak / found[0].tflops));
+}
+
+// Configurations whose times are 1.5 multiply + 0.5 copy + 2 / warps, to the last digit.
+std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
+  std::vector<tile::Timed> timed;
+  for (int i = 0; i < count; ++i) {
+    const tile::Costs costs{std::to_string(i) + pruned, 0.25 + i * 7 % 11 * 0.01, 0.01 * (i * 5 % 13), 0.02 * (i % 4)};
+    const double warps = 8 + 4 * (i * 3 % 5);
+    const double cycles = 1.5 * costs.multiply + 0.5 * (costs.load + costs.store) + 2 / warps;
+    timed.push_back({costs, warps, 255 - 4 * warps - i % 3, cycles, 16 / cycles, pruned});
+  }
+  return timed;
+}
+
+TEST_CASE("the report finds how costs add up, and tests that on what was pruned" * doctest::test_suite("model")) {
+  const std::vector<tile::Timed> timed = timed_by_turns(40, ""), pruned = timed_by_turns(15, "bound");
+  std::vector<tile::Candidate> candidates;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const int tiles[]{32, 64, 128};
+    const tile::Tile tile{tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Takes::all};
+    candidates.push_back({{timed[i].costs.name, nullptr, nullptr, 128, tile}, {}, 0, 0, 0, ""});
+  }
+  std::vector<tile::CandidateCeiling> ceilings;
+  for (std::size_t i = 0; i < candidates.size(); ++i) ceilings.push_back({&candidates[i], 50 + double(i * 3 % 7)});
+  std::vector<tile::Timed> everything = timed;
+  everything.insert(everything.end(), pruned.begin(), pruned.end());
+  const auto left = tile::observed(ceilings, everything);
+  REQUIRE(left.size() == timed.size());
+  CHECK(left[1].ceiling == doctest::Approx(16 / ceilings[1].tflops));
+
+  tile::Facts facts;
+  tile::add_explanation_facts(facts, left, everything);
+  CHECK(facts.value("tuning.fit.left.multiply") == doctest::Approx(1.5));
+  CHECK(facts.value("tuning.fit.left.copy") == doctest::Approx(0.5));
+  CHECK(facts.value("tuning.fit.left.warps") == doctest::Approx(2));
+  CHECK(facts.value("tuning.fit.turns.rank_correlation") > 0.999);  // ties do not stay ties to the last digit
+  CHECK(facts.value("tuning.fit.ceiling.rank_correlation") < 0.9);
+  CHECK(facts.value("tuning.fit.turns_and_sizes.per_BN") == doctest::Approx(0));
+  CHECK(facts.value("tuning.fit.pruned.count") == 15);
+  CHECK(facts.value("tuning.fit.pruned.error_percent") == doctest::Approx(0));
+  CHECK(facts.value("tuning.fit.all.count") == 55);
+  CHECK(facts.value("tuning.fit.sample.count") == 8);
+  CHECK(facts.value("tuning.fit.sample.fewest") == 8);
+  CHECK(facts.value("tuning.fit.sample.most") == 9);  // such a fit knows the fastest from a sample
+
+  tile::Facts none;
+  tile::add_explanation_facts(none, {}, {});
+  REQUIRE(none.all().size() == facts.all().size());
+  const auto has = [](const tile::Facts& f, const std::string& key) {
+    return std::any_of(f.all().begin(), f.all().end(), [&](auto& fact) { return fact.key == key; });
+  };
+  for (const auto& fact : facts.all()) CHECK_MESSAGE(has(none, fact.key), fact.key);
 }
 
 TEST_CASE("counts for each unit of K are written as multiples of K" * doctest::test_suite("model")) {

@@ -7,10 +7,15 @@
 // configuration as a template parameter; new is everything around it.
 //
 // Build, run, verify:   ./tile run 07      ctest --preset model -R chapter07      on a GPU: ./tile run 07 --tune
+#include <algorithm>
 #include <array>
 
 #include "common/model/rules.hpp"
 #include "common/report/chapter.hpp"
+#include "common/report/tuning.hpp"
+#if TILE_ON_GPU
+#include "common/measure/timing.hpp"
+#endif
 
 namespace {
 
@@ -42,6 +47,8 @@ struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, NUM_THREADS = shape.threads();
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  // Where in a row of As the element of that row and column of A goes. (An experiment below sends it elsewhere.)
+  static constexpr __host__ __device__ int place_in_As(int row, int /*col*/) { return row; }
   static_assert(squares_fit(shape), "a thread's square of results must not cross the edge of the tile");
   static_assert(warps_are_whole(shape),
                 "a block must consist of whole warps: the idle lanes of the last would be paid for");
@@ -105,7 +112,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         for (int i = 0; i < 4; ++i)
           if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
       }
-      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + Config::place_in_As(rowA + down, colA)] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
@@ -205,39 +212,60 @@ void launch_tuned(const tile::Gemm& g) {
 }
 // [/snippet launch]
 
+constexpr int SIZE = 4096;  // of the problem that is tuned for: M, N and K
+
 // [snippet bound]
-// Wavefronts of one warp-wide access to shared memory; `word(lane)` is the first word that a lane touches.
+// One warp-wide access; `word(lane)` is the first word that a lane touches.
 template <class Word>
-constexpr int wavefronts(int bytes, bool is_load, Word word) {
+constexpr simt::WarpAccess access_of(int bytes, Word word) {
   simt::WarpAccess access{.active = ~0u, .size = bytes};
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(4 * word(lane));
-  return simt::shared_wavefronts(access, is_load);
+  return access;
 }
 
-// What one warp does in one round of the loop over K.
+// What one warp does in one round of the loop over K: first it copies (loads from global memory, stores to shared memory),
+// then, after a barrier, it multiplies (loads from shared memory, FMAs).
 struct Round {
-  int fmas, shared_loads, shared_stores, global_loads, wavefronts;
+  int fmas, shared_loads, shared_stores, global_loads;
+  int load_wavefronts, store_wavefronts;  // of shared memory
+  int l1_cycles;                          // of the loads from global memory: passes of the tags, or wavefronts if more
 };
 
-constexpr Round round_of(Shape s) {
+constexpr Round round_of(Shape s, int lda = SIZE) {
   const int float4s_A = s.BM * s.BK / 4 / s.threads(), float4s_B = s.BK * s.BN / 4 / s.threads();
-  Round r{s.BK * s.TM * s.TN, s.BK * (s.TM + s.TN) / 4, 4 * float4s_A + float4s_B, float4s_A + float4s_B, 0};
-  const int load_As = wavefronts(16, true, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
-  const int load_Bs = wavefronts(16, true, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
-  const int store_As =
-      wavefronts(4, false, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
-  const int store_Bs =
-      wavefronts(16, false, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
-  r.wavefronts = s.BK * (s.TM / 4 * load_As + s.TN / 4 * load_Bs) + 4 * float4s_A * store_As + float4s_B * store_Bs;
-  return r;
+  const auto load_As = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
+  const auto load_Bs = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
+  const auto store_As =
+      access_of(4, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
+  const auto store_Bs =
+      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
+  const auto load_A =
+      access_of(16, [&](int lane) { return load_A_of(lane, s.BK).row * lda + load_A_of(lane, s.BK).col; });
+  const auto load_B =
+      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * SIZE + load_B_of(lane, s.BN).col; });
+  const auto l1 = [](const auto& access) {
+    return std::max(simt::tag_passes(access), simt::global_wavefronts(access));
+  };
+  using simt::shared_wavefronts;
+  return {.fmas = s.BK * s.TM * s.TN,
+          .shared_loads = s.BK * (s.TM + s.TN) / 4,
+          .shared_stores = 4 * float4s_A + float4s_B,
+          .global_loads = float4s_A + float4s_B,
+          .load_wavefronts =
+              s.BK * (s.TM / 4 * shared_wavefronts(load_As, true) + s.TN / 4 * shared_wavefronts(load_Bs, true)),
+          .store_wavefronts =
+              4 * float4s_A * shared_wavefronts(store_As, false) + float4s_B * shared_wavefronts(store_Bs, false),
+          .l1_cycles = float4s_A * l1(load_A) + float4s_B * l1(load_B)};
 }
 
-// TFLOP/s at which an H200's shared memory, or its issue slots, would be busy all the time, whichever is less.
+// TFLOP/s at which an H200's shared memory, or its L1, or its issue slots, would be busy all the time, whichever is least.
 constexpr double bound_of(Shape s) {
   const Round r = round_of(s);
-  const double by_wavefronts = double(r.fmas) / 4 / r.wavefronts;  // an SM issues four FFMAs in the time of a wavefront
+  const double ffma_cycles = r.fmas / 4.0;  // an SM issues four FFMAs in the time of a wavefront
+  const double by_wavefronts = ffma_cycles / (r.load_wavefronts + r.store_wavefronts);
+  const double by_l1 = ffma_cycles / r.l1_cycles;
   const double by_slots = double(r.fmas) / (r.fmas + r.shared_loads + r.shared_stores + r.global_loads);
-  return tile::h200.peak_tflops() * std::min({1.0, by_wavefronts, by_slots});
+  return tile::h200.peak_tflops() * std::min({1.0, by_wavefronts, by_l1, by_slots});
 }
 // [/snippet bound]
 
@@ -299,10 +327,39 @@ constexpr std::array<Shape, VALID> SHAPES = [] {
 }();
 // [/snippet generate]
 
+std::string name_of(Shape s) {
+  return std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " + std::to_string(s.TM) +
+         "x" + std::to_string(s.TN);
+}
+
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+// [snippet costs]
+// What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
+tile::Costs costs_of(Shape s) {
+  const Round r = round_of(s);
+  const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
+  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas, double(r.store_wavefronts) / r.fmas};
+}
+// [/snippet costs]
+
+// Of every valid configuration: what was pruned is a test of what the costs say.
+std::vector<tile::Costs> costs() {
+  std::vector<tile::Costs> all;
+  for (const Shape s : SHAPES) all.push_back(costs_of(s));
+  return all;
+}
+
 tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
-  const std::string name = std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
-                           std::to_string(s.TM) + "x" + std::to_string(s.TN);
-  return {{name, launch, address, s.threads(), {s.BM, s.BN, s.BK, tile::Takes::float4s}, std::size_t(s.shared_bytes())},
+  return {{name_of(s),
+           launch,
+           address,
+           s.threads(),
+           {s.BM, s.BN, s.BK, tile::Takes::float4s},
+           std::size_t(s.shared_bytes())},
           {{"BM", s.BM}, {"BN", s.BN}, {"BK", s.BK}, {"TM", s.TM}, {"TN", s.TN}},
           p.registers,
           p.warps,
@@ -345,6 +402,110 @@ const std::vector<tile::Kernel> kernels{{"default",
 
 const tile::Case counted{256, 256, 256};
 
+// [snippet experiment]
+// The same kernel, but the stores of A find WAYS words in a bank: same instructions, same number of words, wrong results.
+template <class Chosen, int WAYS>
+struct WithConflicts : Chosen {
+  static constexpr __host__ __device__ int place_in_As(int row, int col) {
+    constexpr int apart = Chosen::BK / 4 / WAYS;  // columns of float4s of A that get banks of their own
+    return row ^ (128 / Chosen::BK * (col / 4 % apart));
+  }
+};
+// [/snippet experiment]
+
+// One thing is varied: a variant, and what it changes: cycles of an SM for each warp-wide FMA, if each has its price.
+struct Variant {
+  std::string key;
+  tile::Launcher launch;
+  int lda;
+  double cost;
+};
+struct Experiment {
+  std::string key, label;
+  std::vector<Variant> variants;
+};
+
+// The model need not compile what only a GPU times.
+template <class Chosen>
+tile::Launcher on_gpu() {
+  if constexpr (TILE_ON_MODEL)
+    return nullptr;
+  else
+    return launch_tuned<Chosen>;
+}
+
+// The conflicts of the stores of A. A warp stores one word of each lane for every BN multiply-adds.
+template <class Chosen, int... WAYS>
+Experiment of_conflicts() {
+  const std::string name = underscored(name_of(Chosen::shape));
+  return {"stores." + name,
+          "cycles for a wavefront of the stores of A, " + name_of(Chosen::shape),
+          {{std::to_string(WAYS), on_gpu<WithConflicts<Chosen, WAYS>>(), SIZE, double(WAYS) / Chosen::BN}...}};
+}
+
+// The wavefronts of the loads of A in L1, by the leading dimension.
+template <class Chosen>
+Experiment of_lda() {
+  Experiment e{"loads." + underscored(name_of(Chosen::shape)),
+               "cycles for a cycle of the loads of A in L1, " + name_of(Chosen::shape),
+               {}};
+  for (const int pad : {0, 8, 16, 32}) {
+    const Round r = round_of(Chosen::shape, SIZE + pad);
+    e.variants.push_back({std::to_string(SIZE + pad), on_gpu<Chosen>(), SIZE + pad, double(r.l1_cycles) / r.fmas});
+  }
+  return e;
+}
+
+std::vector<Experiment> experiments() {
+  return {of_conflicts<Config<128, 128, 32, 8, 8>, 1, 2, 4, 8>(),
+          of_conflicts<Config<128, 64, 32, 16, 4>, 1, 2, 4, 8>(),
+          of_conflicts<Config<128, 32, 32, 4, 16>, 1, 2, 4, 8>(),
+          of_lda<Config<128, 128, 8, 8, 8>>(),
+          of_lda<Config<128, 64, 8, 16, 4>>(),
+          of_lda<Config<128, 32, 8, 4, 16>>()};
+}
+
+// For each variant its cycles for a warp-wide FMA, and of each experiment the price of a cycle, fitted to them.
+std::vector<tile::Chapter::Rate> experiment_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const Experiment& e : experiments()) {
+    rates.push_back({e.key + ".price", e.label});
+    for (const Variant& v : e.variants) rates.push_back({e.key + "." + v.key, e.label + ", " + v.key});
+  }
+  return rates;
+}
+
+#if TILE_ON_GPU
+void measure_experiments(tile::RateSink& sink) {
+  int sms = 0, khz = 0;
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
+  const std::size_t n = SIZE, words_of_A = n * (n + 32);
+  float *A, *B, *C;
+  tile::cuda_check(cudaMalloc(&A, words_of_A * sizeof(float)), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&B, n * n * sizeof(float)), "cudaMalloc");
+  tile::cuda_check(cudaMalloc(&C, n * n * sizeof(float)), "cudaMalloc");
+  const std::vector<float> values = tile::make_values(words_of_A, tile::Fill::random, 11);
+  tile::cuda_check(cudaMemcpy(A, values.data(), words_of_A * sizeof(float), cudaMemcpyHostToDevice), "fill A");
+  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill B");
+  for (const Experiment& e : experiments()) {
+    std::vector<std::vector<double>> terms;
+    std::vector<double> cycles;
+    for (const Variant& v : e.variants) {
+      const tile::Gemm g{SIZE, SIZE, SIZE, 1, A, v.lda, B, SIZE, 0, C, SIZE};
+      const double ms = tile::time_ms([&](int) { v.launch(g); }).median;
+      terms.push_back({1, v.cost});
+      cycles.push_back(ms * khz * sms / (double(n) * n * n / 32));
+      sink.rate(e.key + "." + v.key, cycles.back());
+    }
+    sink.rate(e.key + ".price", tile::least_squares(terms, cycles).weights[1]);
+  }
+  cudaFree(A), cudaFree(B), cudaFree(C);
+}
+#else
+constexpr void (*measure_experiments)(tile::RateSink&) = nullptr;
+#endif
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   int all = 0, allowed = 0, registers = 0, occupancy = 0, bound = 0;
@@ -365,10 +526,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("lowest_bound.tflops", LOWEST_BOUND * tile::h200.peak_tflops());
   facts.predicted("default.bound", bound_of(Default::shape));
   facts.predicted("default.registers", registers_of(Default::shape));
-  facts.predicted("default.wavefronts", round_of(Default::shape).wavefronts);
-  facts.predicted("default.fmas", round_of(Default::shape).fmas);
-  facts.predicted("default.wavefronts_per_fma",
-                  double(round_of(Default::shape).wavefronts) / round_of(Default::shape).fmas, 3);
+  const Round round = round_of(Default::shape);
+  facts.predicted("default.wavefronts", round.load_wavefronts + round.store_wavefronts);
+  facts.predicted("default.fmas", round.fmas);
+  facts.predicted("default.wavefronts_per_fma", double(round.load_wavefronts + round.store_wavefronts) / round.fmas, 3);
   facts.predicted("invalid.elements", 64 * 8);
   facts.predicted("invalid.at_once", 4 * 256);
   const double BM = Default::BM, BN = Default::BN, TM = Default::TM, TN = Default::TN;
@@ -389,7 +550,8 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
-             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .candidates = candidates())
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .measure_rates = measure_experiments,
+             .rates = experiment_rates(), .candidates = candidates(), .costs = costs())
 
 TILE_GEMM_TESTS(tile::resolved_kernels())
 
@@ -461,6 +623,36 @@ TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the ti
   CHECK(valid(Default::shape));
 }
 
+// Conflicts of the stores of A, if they are as the experiment says; -1 if two elements of the tile meet in a place.
+template <class Chosen, int WAYS>
+int ways_of_stores() {
+  using Variant = WithConflicts<Chosen, WAYS>;
+  std::vector<int> stored(std::size_t(Chosen::BM * Chosen::BK));
+  for (int row = 0; row < Chosen::BM; ++row)
+    for (int col = 0; col < Chosen::BK; ++col) {
+      const int place = Variant::place_in_As(row, col / 4 * 4);
+      if (place < 0 || place >= Chosen::BM || ++stored[std::size_t(col * Chosen::BM + place)] > 1) return -1;
+    }
+  return simt::shared_wavefronts(access_of(4,
+                                           [](int lane) {
+                                             const Position p = load_A_of(lane, Chosen::BK);
+                                             return p.col * Chosen::BM + Variant::place_in_As(p.row, p.col);
+                                           }),
+                                 false);
+}
+
+TEST_CASE("the experiment's stores have the conflicts that it says, and each element a place of its own") {
+  CHECK(ways_of_stores<Config<128, 128, 32, 8, 8>, 1>() == 1);
+  CHECK(ways_of_stores<Config<128, 64, 32, 16, 4>, 2>() == 2);
+  CHECK(ways_of_stores<Config<128, 32, 32, 4, 16>, 4>() == 4);
+  CHECK(ways_of_stores<Config<128, 32, 32, 4, 16>, 1>() == 1);
+  CHECK(ways_of_stores<Config<128, 128, 32, 8, 8>, 8>() == 8);
+  for (const Experiment& e : experiments()) {
+    CHECK(e.variants.size() == 4);
+    CHECK(e.variants[0].cost != e.variants[1].cost);
+  }
+}
+
 #if TILE_ON_MODEL
 TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model")) {
   for (std::size_t i = 0; i < candidates().size(); i += 4) {
@@ -470,17 +662,21 @@ TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::t
     const auto counts = tile::count(candidates()[i].kernel.launch, c);
     const auto rounds = std::uint64_t(256 / s.BM * (256 / s.BN) * s.threads() / 32 * (c.K / s.BK));
     const Round r = round_of(s);
-    std::uint64_t wavefronts = 0, loads = 0, stores = 0;
+    std::uint64_t load_wavefronts = 0, store_wavefronts = 0, loads = 0, stores = 0;
     for (const auto& site : counts.sites) {
-      wavefronts += site.wavefronts;
-      if (site.space == simt::Space::shared) (site.op == simt::Op::load ? loads : stores) += site.requests;
+      if (site.space != simt::Space::shared) continue;
+      const bool load = site.op == simt::Op::load;
+      (load ? load_wavefronts : store_wavefronts) += site.wavefronts;
+      (load ? loads : stores) += site.requests;
     }
+    const simt::Site &load_A = tile::site(counts, "load-A"), &load_B = tile::site(counts, "load-B");
     INFO(candidates()[i].kernel.name);
-    CHECK(wavefronts == rounds * std::uint64_t(r.wavefronts));
+    CHECK(load_wavefronts == rounds * std::uint64_t(r.load_wavefronts));
+    CHECK(store_wavefronts == rounds * std::uint64_t(r.store_wavefronts));
     CHECK(loads == rounds * std::uint64_t(r.shared_loads));
     CHECK(stores == rounds * std::uint64_t(r.shared_stores));
-    CHECK(tile::site(counts, "load-A").requests + tile::site(counts, "load-B").requests ==
-          rounds * std::uint64_t(r.global_loads));
+    CHECK(load_A.requests + load_B.requests == rounds * std::uint64_t(r.global_loads));
+    CHECK(load_A.l1_cycles + load_B.l1_cycles == rounds * std::uint64_t(r.l1_cycles));
   }
 }
 #endif

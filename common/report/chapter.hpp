@@ -32,6 +32,14 @@ struct Candidate {
   std::string pruned;                                   ///< "", or why it is not worth timing
 };
 
+/// What each part of a configuration's loop over K takes if it has its SM to itself: cycles of the SM for each warp-wide FMA.
+struct Costs {
+  std::string name;  ///< the configuration's
+  double multiply;   ///< multiply-adds and the loads from shared memory that feed them
+  double load;       ///< loads from global memory
+  double store;      ///< stores to shared memory
+};
+
 /// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
 /// highest bound that is not pruned. A tuning of other code (another fingerprint) does not count: a line on stderr says so,
 /// once. Throws RecordError for a damaged record of a tuning.
@@ -78,6 +86,7 @@ struct Chapter {
   };
   std::vector<Rate> rates{};
   std::vector<Candidate> candidates{};  ///< what --tune chooses among, in the order in which it times them
+  std::vector<Costs> costs{};           ///< of every configuration, those not among the candidates, too
 };
 
 /// The chapter that this program is about, and the path of its source. Defined once per program, by TILE_CHAPTER.

@@ -15,6 +15,7 @@
 #include "common/measure/record.hpp"
 #include "common/report/check_records.hpp"
 #include "common/report/counters.hpp"
+#include "common/report/explain_tuning.hpp"
 #include "common/report/options.hpp"
 #include "common/report/table.hpp"
 #include "common/report/tuning.hpp"
@@ -950,9 +951,16 @@ int run_chapter(const Options& options) {
   const std::vector<Record> tunings = load_tunings();
   const Record* const tuned = tunings.empty() ? nullptr : &tunings.front();
   const std::vector<Ranked> ranking = rank_by_ceilings(tuned);
+  std::vector<CandidateCeiling> ceilings_left;
+  for (const Ranked& r : ranking) ceilings_left.push_back({r.candidate, r.tightest.tflops});
+  std::vector<Timed> timed;
+  if (std::all_of(ranking.begin(), ranking.end(), [](auto& r) { return r.timed != nullptr; }) && tuned != nullptr)
+    timed = timed_with_costs(*tuned, chapter.costs);
+  const std::vector<Observed> left = observed(ceilings_left, timed);
 
   std::vector<Table> tables;
   if (!ranking.empty()) tables.push_back(table_of_tuning(ranking, tunings));
+  if (!chapter.costs.empty()) tables.push_back(table_of_fits(left));
   for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
   if (!kernels.empty()) {
     if (!chapter.sizes.empty()) tables.push_back(table_of_ceilings(kernels, records, size_of_profile(records)));
@@ -999,8 +1007,13 @@ int run_chapter(const Options& options) {
   facts.counted("problem", problem.M);
   add_measured_facts(facts, records.empty() ? nullptr : &records.front());
   if (!ranking.empty()) add_tuning_facts(facts, ranking, tuned);
+  if (!chapter.costs.empty()) add_explanation_facts(facts, left, timed);
   std::filesystem::create_directories(options.emit);
   if (!ranking.empty()) emit_landscape(ranking, options.emit);
+  if (!chapter.costs.empty()) {
+    auto fit_file = open_for_writing(options.emit / "fit.tsv");
+    write_predictions(fit_file, left, timed);
+  }
   auto facts_file = open_for_writing(options.emit / "facts.tsv");
   facts.write(facts_file);
   emit_lines(kernels, options.emit);

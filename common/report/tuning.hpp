@@ -33,4 +33,33 @@ const Candidate& choose(const std::vector<Candidate>& candidates, const std::vec
 /// things", 1904.)
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
+/// A configuration that was timed, and what may explain its time.
+struct Timed {
+  Costs costs;
+  double warps;      ///< resident on an SM
+  double registers;  ///< of a thread
+  double cycles;     ///< measured, in the unit of the costs: cycles of an SM for each warp-wide FMA
+  double tflops;     ///< measured
+  std::string pruned;
+};
+
+/// What a tuning timed and `costs` describe, without what spills registers: their traffic is not in the costs.
+std::vector<Timed> timed_with_costs(const Record& tuning, const std::vector<Costs>& costs);
+
+/// values = weights * terms, as nearly as least squares can.
+struct Fit {
+  std::vector<double> weights;   ///< one for each term
+  std::vector<double> left_out;  ///< what the other observations predict for each
+};
+
+/// Fits by least squares; `terms` are those of each observation. Throws std::invalid_argument unless there are more
+/// observations than terms, and for terms of which one follows from the others.
+Fit least_squares(const std::vector<std::vector<double>>& terms, const std::vector<double>& values);
+
+/// What weights predict for an observation with these terms.
+double predicted_by(const std::vector<double>& weights, const std::vector<double>& terms);
+
+/// The root of the mean square of predicted / measured - 1.
+double relative_error(const std::vector<double>& predicted, const std::vector<double>& measured);
+
 }  // namespace tile
