@@ -218,6 +218,11 @@ void launch_warp_tiled(const tile::Gemm& g) {
 
 const tile::Case counted{256, 256, 256};
 
+// Blocks that fill an H200's 132 SMs a whole number of times: three of `large` on each SM three times, or two of `unbounded`
+// four times.
+const std::vector<tile::Case> whole_waves{{33 * Large::BM, 36 * Large::BN, 4096},
+                                          {33 * Unbounded::BM, 32 * Unbounded::BN, 4096}};
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
@@ -311,7 +316,8 @@ tile::Kernel kernel(const char* name) {
 
 TILE_CHAPTER(.number = 8, .title = "Warp tiling",
              .kernels = {kernel<Large>("large"), kernel<Unbounded>("unbounded"), kernel<Tall>("tall")},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .shapes = whole_waves,
+             .compiled_for = {86})
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
