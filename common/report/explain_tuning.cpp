@@ -141,19 +141,20 @@ std::vector<Observed> observed(const std::vector<CandidateCeiling>& left, const 
 }
 
 Table table_of_fits(const std::vector<Observed>& left) {
-  Table table{"fits", "", {"time of a multiply-add = sum of", "weights", "rank correlation", "error, percent"}, {}};
-  table.caption =
-      fmt::format("Sums fitted to the times of {} configurations; each time is predicted from the others", left.size());
-  const auto joined = [](const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); };
+  Table table{"fits", "", {"terms", "their weights", "rank correlation", "error, %"}, {}};
+  table.caption = fmt::format("Sums fitted to the times of {} configurations; each time is predicted from the others",
+                              left.empty() ? "no" : std::to_string(left.size()));
   for (const Explained& e : explain(left)) {
     std::vector<std::string> weights;
-    for (const double w : e.fit.weights) weights.push_back(fmt::format("{:.2g}", w));
-    table.rows.push_back({joined(e.explanation->names), joined(weights), format_number(e.rank_correlation, 2),
+    for (const double weight : e.fit.weights) weights.push_back(fmt::format("{:.2g}", weight));
+    table.rows.push_back({fmt::format("{}", fmt::join(e.explanation->names, ", ")),
+                          fmt::format("{}", fmt::join(weights, ", ")), format_number(e.rank_correlation, 2),
                           format_number(100 * e.error, 1)});
   }
   if (left.empty())
     for (const Explanation& e : explanations)
-      table.rows.push_back({joined(e.names), "not yet measured", "not yet measured", "not yet measured"});
+      table.rows.push_back(
+          {fmt::format("{}", fmt::join(e.names, ", ")), "not yet measured", "not yet measured", "not yet measured"});
   return table;
 }
 
