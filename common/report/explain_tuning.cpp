@@ -99,20 +99,6 @@ std::vector<Explained> explain(const std::vector<Observed>& left) {
   return found;
 }
 
-/// Times a sample, each fifth configuration from `first`, and then by what the sample predicts, the fastest first: how many,
-/// until the fastest is among them.
-std::size_t timed_until_fastest(const std::vector<Timed>& left, std::size_t first) {
-  std::vector<Timed> sample;
-  for (std::size_t i = first; i < left.size(); i += 5) sample.push_back(left[i]);
-  const auto predicted = times_by(fit_by_turns(sample), left);
-  const auto cycles = cycles_of(left);
-  const auto fastest = std::size_t(std::min_element(cycles.begin(), cycles.end()) - cycles.begin());
-  std::size_t timed = sample.size();
-  if (fastest % 5 == first) return timed;
-  for (std::size_t i = 0; i < left.size(); ++i) timed += i % 5 != first && predicted[i] <= predicted[fastest];
-  return timed;
-}
-
 /// Facts of one fit by turns, and what it predicts for `timed`.
 void add_fit_facts(Facts& facts, const std::string& key, const std::vector<double>& predicted,
                    const std::vector<Timed>& timed) {
@@ -138,6 +124,18 @@ std::vector<Observed> observed(const std::vector<CandidateCeiling>& left, const 
       found.push_back({t, t.cycles * t.tflops / ceiling, double(tile.BM), double(tile.BN), double(tile.BK)});
     }
   return found;
+}
+
+std::size_t timed_until_fastest(const std::vector<Timed>& left, std::size_t first) {
+  std::vector<Timed> sample;
+  for (std::size_t i = first; i < left.size(); i += 5) sample.push_back(left[i]);
+  const auto predicted = times_by(fit_by_turns(sample), left);
+  const auto cycles = cycles_of(left);
+  const auto fastest = std::size_t(std::min_element(cycles.begin(), cycles.end()) - cycles.begin());
+  std::size_t timed = sample.size();
+  if (fastest % 5 == first) return timed;
+  for (std::size_t i = 0; i < left.size(); ++i) timed += i % 5 != first && predicted[i] <= predicted[fastest];
+  return timed;
 }
 
 Table table_of_fits(const std::vector<Observed>& left) {
