@@ -3,18 +3,22 @@
 -- Metadata (set by book/CMakeLists.txt):
 --   page      this page's id: index, preface, 02, notation, ...
 --   pages     all page ids, in reading order, separated by spaces
---   pass      "collect" writes this page's labels; "weave" resolves everything
+--   pass      "collect" writes this page's labels and claims; "weave" resolves everything
 --   work      directory with labels/, emit/NN/, figures/, search/
+--   tests     directory with the CTest entries of every test program
 --   root      the repository
 --   only      with pass "weave": resolve just "listings" (regions, figures, experiments) or "numbers" (and tables)
 --   source    the chapter's program, relative to root (chapters only)
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
--- cross-references, citations, break-it experiments.
+-- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
 
-local page, pages, pass, work, root, source, combined, only
+local expression = dofile(pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "expression.lua"}))
+
+local page, pages, pass, work, tests, root, source, combined, only
+local home             -- the page to whose chapter keys without NN/ belong
 local labels = {}      -- id -> {page, text}
 local page_info = {}   -- page id -> {href, number, title}
-local facts = {}       -- "NN" -> key -> {kind, text}
+local facts = {}       -- "NN" -> key -> {kind, text, value}; the value in full precision, if it is a number
 local bibliography = {}
 local counters = {section = {0, 0}, figure = 0, table = 0, listing = 0}
 
@@ -70,7 +74,8 @@ end
 -- Setup ---------------------------------------------------------------------------------------------------------
 local function setup(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
-  page, pass, work, root, source = get("page"), get("pass"), get("work"), get("root"), get("source")
+  page, pass, work, tests, root, source = get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
+  home = page
   combined = get("combined") ~= "" and get("combined")  -- "print" or "epub": one document instead of pages
   pages = {}
   for id in get("pages"):gmatch("%S+") do pages[#pages + 1] = id end
@@ -95,10 +100,18 @@ local function load_facts(chapter)
   local result = {}
   for _, line in ipairs(lines_of(emitted(chapter, "facts.tsv", "numbers"))) do
     local f = split(line)
-    result[f[1]] = {kind = f[2], text = f[3]}
+    result[f[1]] = {kind = f[2], text = f[3], value = tonumber(f[4])}
   end
   facts[chapter] = result
   return result
+end
+
+-- The fact that a key names, and the key in full.
+local function fact_of(key)
+  local chapter, rest = key:match("^(%d%d)/(.+)$")
+  if not chapter then chapter, rest = home, key end
+  local fact = load_facts(chapter)[rest] or fail("no number has the key " .. chapter .. "/" .. rest)
+  return fact, chapter .. "/" .. rest
 end
 
 -- Numbering: sections, figures, tables and listings, in the order of the page -------------------------------------
@@ -144,10 +157,49 @@ local function number_blocks(blocks)
   return blocks
 end
 
+-- Names the claims of a page; gives each as a Div with its identifier, its expression and its words.
+local function number_claims(doc)
+  local claims = pandoc.List({})
+  local function drop_asides(span)
+    if has(span, "aside") then return {} end
+    if has(span, "claim") then fail('claim "' .. pandoc.utils.stringify(span) .. '" is part of another') end
+  end
+  local numbered = pandoc.walk_block(pandoc.Div(doc.blocks), {Span = function(span)
+    if not has(span, "claim") then return nil end
+    span.identifier = "claim-" .. page .. "-" .. #claims + 1
+    local words = pandoc.walk_block(pandoc.Plain(span.content), {Span = drop_asides})
+    claims:insert(pandoc.Div({words}, {id = span.identifier, holds = span.attributes.holds}))
+    return span
+  end})
+  doc.blocks = numbered.content
+  return claims
+end
+
+-- The page of all claims says how many rows of each chapter have which verdict: chapter -> verdict -> rows.
+local verdicts = {"confirmed", "corrected", "open"}
+local tally, settled_chapters = {}, {}
+
+local function count_verdicts(blocks)
+  for _, block in ipairs(blocks) do
+    if block.t == "Div" and has(block, "settled") then
+      local chapter = block.attributes.of or fail('"' .. pandoc.utils.stringify(block.content[1]) .. '" is of no chapter')
+      if not tally[chapter] then
+        tally[chapter] = {}
+        settled_chapters[#settled_chapters + 1] = chapter
+      end
+      local verdict = block.attributes.verdict or fail('"' .. pandoc.utils.stringify(block.content[1]) .. '" has no verdict')
+      tally[chapter][verdict] = (tally[chapter][verdict] or 0) + 1
+    end
+  end
+end
+
 local function collect(doc)
   setup(doc.meta)
+  local claims = number_claims(doc)
   doc.blocks = number_blocks(doc.blocks)
+  count_verdicts(doc.blocks)
   if pass == "collect" then
+    write(work .. "/labels/" .. page .. ".claims.json", pandoc.write(pandoc.Pandoc(claims), "json"))
     local title = pandoc.utils.stringify(doc.meta.title or "")
     local number = page:match("^%d+$") and page or ""
     table.insert(collected, 1, "page\t" .. number .. "\t" .. title)
@@ -164,17 +216,52 @@ local kinds = {
   measured = "measured: on a GPU, recorded",
 }
 
+local unmeasured = "not yet measured"
+
+-- What an expression comes to: {pending, kind, holds, keys}, where keys says what each key is now. Its kind is that of its
+-- least certain number. A false one fails, as does one that cannot be evaluated; `text` is what the reader is told.
+local function judge(holds, text)
+  holds = holds:gsub("%s+", " ")
+  local function refuse(why) fail('claim "' .. text .. '": ' .. holds .. ": " .. why) end
+  local tree, keys = expression.parse(holds)
+  if not tree then refuse(keys) end
+  if #keys == 0 then refuse("no key, so nothing is tested") end
+  local values, found, shown, pending = {}, {}, {}, false
+  for i, key in ipairs(keys) do
+    local fact, full = fact_of(key)
+    values[key] = fact.value or fact.text
+    found[fact.kind] = true
+    pending = pending or fact.text == unmeasured
+    shown[i] = full .. " = " .. (fact.value and string.format("%.6g", fact.value) or fact.text)
+  end
+  local verdict = {pending = pending, holds = holds, keys = table.concat(shown, ", "),
+                   kind = found.measured and "measured" or found.counted and "counted" or "predicted"}
+  if pending then return verdict end
+  local result, why = expression.evaluate(tree, values)
+  if result == nil then refuse(why) end
+  if not result then refuse("does not hold, with " .. verdict.keys) end
+  return verdict
+end
+
+-- [text]{.claim holds="..."}: what the text says of numbers, tested.
+local function claim(span)
+  local text = pandoc.utils.stringify(span)
+  local verdict = judge(span.attributes.holds or fail('claim "' .. text .. '" without holds'), text)
+  local class = verdict.pending and "claim pending" or "claim"
+  local title = "claim, " .. (verdict.pending and unmeasured or verdict.kind) .. ": " .. verdict.holds .. "  (" .. verdict.keys .. ")"
+  return pandoc.Span(span.content, {id = span.identifier, class = class, title = title, ["data-kind"] = verdict.kind})
+end
+
 local function resolve_span(span)
   if pass ~= "weave" or only == "listings" then return nil end
+  if has(span, "claim") then return claim(span) end
   for kind, meaning in pairs(kinds) do
     if has(span, kind) then
       local key = span.attributes.key or fail("a " .. kind .. " number without key")
-      local chapter, rest = key:match("^(%d%d)/(.+)$")
-      if not chapter then chapter, rest = page, key end
-      local fact = load_facts(chapter)[rest] or fail("no number has the key " .. chapter .. "/" .. rest)
+      local fact, full = fact_of(key)
       if fact.kind ~= kind then fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
-      local class = fact.text == "not yet measured" and kind .. " pending" or kind
-      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. chapter .. "/" .. rest .. ")"})
+      local class = fact.text == unmeasured and kind .. " pending" or kind
+      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. full .. ")"})
     end
   end
 end
@@ -183,6 +270,9 @@ local side_note
 local function resolve_aside(span)
   if has(span, "aside") then return side_note(span.content) end
 end
+
+-- The address of an element of a page.
+local function address(id, on_page) return (combined or on_page == page) and "#" .. id or on_page .. ".html#" .. id end
 
 local function resolve_link(link)
   if pass ~= "weave" or only ~= "" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
@@ -194,8 +284,7 @@ local function resolve_link(link)
     return pandoc.Link({pandoc.Str(text)}, info.href)
   end
   local label = labels[id] or fail("no label is called " .. id)
-  local target = (combined or label.page == page) and "#" .. id or label.page .. ".html#" .. id
-  return pandoc.Link({pandoc.Str(label.text)}, target)
+  return pandoc.Link({pandoc.Str(label.text)}, address(id, label.page))
 end
 
 local function check_cite(cite)
@@ -271,6 +360,7 @@ end
 local function figure_open(div, class)
   local id = div.identifier ~= "" and ' id="' .. div.identifier .. '"' or ""
   local margin = has(div, "margin") and " margin-figure" or has(div, "full") and " full-width" or ""
+  if has(div, "wide") then margin = margin .. " wide" end
   return html("<figure" .. id .. ' class="' .. class .. margin .. '">')
 end
 
@@ -307,7 +397,7 @@ end
 
 -- Tables ------------------------------------------------------------------------------------------------------
 local function numeric(text)
-  return text == "" or text == "-" or text == "not yet measured" or text:match("^%-?%d") ~= nil
+  return text == "" or text == "-" or text == unmeasured or text:match("^%-?%d") ~= nil
 end
 
 -- A table written out in the prose: ::: {.table caption="..."} around it.
@@ -334,7 +424,7 @@ local function data_table(div)
   local out = {'<div class="scroll" tabindex="0" role="region" aria-label="' .. escape(div.attributes.label) .. '"><table><thead><tr>'}
   local function cell(tag, text, i)
     local class = right[i] and ' class="number"' or ""
-    if text == "not yet measured" then class = ' class="number pending"' end
+    if text == unmeasured then class = ' class="number pending"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. escape(text) .. "</" .. tag .. ">"
   end
   for i, text in ipairs(header) do cell("th", text, i) end
@@ -407,6 +497,121 @@ local function break_it(div)
   fail("breaks.json has no experiment " .. name)
 end
 
+-- All claims ----------------------------------------------------------------------------------------------------
+-- What others claimed, settled: ::: {.settled of=NN verdict=... at="#label ..." holds="..." tests="..." experiments="..."}
+-- The first paragraph says what was claimed. What is true instead, or what was tried, follows.
+local function require_test(name)
+  local program = name:match("^([^.]+)%.") or fail("no test is called " .. name)
+  local entries = read(tests .. "/" .. program .. ".cmake") or fail("no test program is called " .. program)
+  if not entries:find("add_test([=[" .. name .. "]=]", 1, true) then fail("no test is called " .. name) end
+end
+
+local function require_experiment(chapter, name)
+  for _, line in ipairs(lines_of(emitted(chapter, "breaks.tsv", "experiment " .. name))) do
+    if split(line)[1] == name then return end
+  end
+  fail("breaks.json of chapter " .. chapter .. " has no experiment " .. name)
+end
+
+-- What an expression is, of which kind, and what its keys are now.
+local function shown_expression(verdict)
+  return {pandoc.Str((verdict.pending and unmeasured or verdict.kind) .. ": "), pandoc.Code(verdict.holds), pandoc.Str(" with "),
+          pandoc.Code(verdict.keys)}
+end
+
+-- What settles a row: a list of inlines for each expression, test and experiment.
+local function evidence(div, chapter, text)
+  local found = pandoc.List({})
+  if div.attributes.holds then found:insert(shown_expression(judge(div.attributes.holds, text))) end
+  for name in (div.attributes.tests or ""):gmatch("%S+") do
+    require_test(name)
+    found:insert({pandoc.Str("test "), pandoc.Code(name)})
+  end
+  for name in (div.attributes.experiments or ""):gmatch("%S+") do
+    require_experiment(chapter, name)
+    found:insert({pandoc.Str("experiment "), pandoc.Link(pandoc.Str(name), address("break-" .. chapter .. "-" .. name, chapter))})
+  end
+  return found
+end
+
+local function places(div, text)
+  local found = pandoc.List({pandoc.Str("in ")})
+  for id in (div.attributes.at or fail('where is "' .. text .. '" settled?')):gmatch("#(%S+)") do
+    local label = labels[id] or fail("no label is called " .. id)
+    if #found > 1 then found:insert(pandoc.Str(", ")) end
+    found:insert(pandoc.Link(pandoc.Str(label.text), address(id, label.page)))
+  end
+  return found
+end
+
+local function settled(div)
+  local text = pandoc.utils.stringify(div.content[1])
+  local chapter, verdict = div.attributes.of, div.attributes.verdict
+  if not page_info[chapter] then fail("no page is called " .. chapter) end
+  if not pandoc.List(verdicts):includes(verdict) then
+    fail('"' .. text .. '" has no verdict ' .. table.concat(verdicts, ", ") .. ", but " .. verdict)
+  end
+  local found = evidence(div, chapter, text)
+  if verdict ~= "open" and #found == 0 then fail('nothing settles "' .. text .. '"') end
+  if verdict ~= "confirmed" and #div.content < 2 then
+    fail((verdict == "open" and "what was tried" or "what is true instead") .. ' is missing: "' .. text .. '"')
+  end
+  found:insert(1, places(div, text))
+  local lines = pandoc.List({})
+  for i, line in ipairs(found) do
+    if i > 1 then lines:insert(pandoc.LineBreak()) end
+    lines:extend(line)
+  end
+  local blocks = pandoc.List({html('<section class="settled ' .. verdict .. '"><p class="verdict">' .. verdict .. "</p><div>")})
+  blocks:extend(div.content)
+  blocks:insert(pandoc.Div({pandoc.Para(lines)}, {class = "evidence"}))
+  blocks:insert(html("</div></section>"))
+  return blocks
+end
+
+local function tally_table()
+  local out = {'<table><thead><tr><th scope="col">chapter</th>'}
+  for _, verdict in ipairs(verdicts) do out[#out + 1] = '<th scope="col" class="number">' .. verdict .. "</th>" end
+  out[#out + 1] = "</tr></thead><tbody>"
+  for _, chapter in ipairs(settled_chapters) do
+    out[#out + 1] = "<tr><td>" .. chapter .. "</td>"
+    for _, verdict in ipairs(verdicts) do out[#out + 1] = '<td class="number">' .. (tally[chapter][verdict] or 0) .. "</td>" end
+    out[#out + 1] = "</tr>"
+  end
+  return html(table.concat(out) .. "</tbody></table>")
+end
+
+-- Every .claim of a page, in the words of that page.
+local function claims_of(id)
+  home = id
+  local items = pandoc.List({})
+  for _, div in ipairs(pandoc.read(read(work .. "/labels/" .. id .. ".claims.json") or fail("no claims of page " .. id), "json").blocks) do
+    local words = pandoc.walk_block(div, {Span = resolve_span, Link = resolve_link}).content[1]
+    local verdict = judge(div.attributes.holds or "", pandoc.utils.stringify(words))
+    words.content:insert(pandoc.Space())
+    words.content:insert(pandoc.Span(shown_expression(verdict), {class = "evidence"}))
+    local link = pandoc.Link(pandoc.Str("¶"), address(div.identifier, id), "to this place", {["aria-label"] = "to this place"})
+    words.content:insert(1, pandoc.Space())
+    words.content:insert(1, link)
+    items:insert({words})
+  end
+  home = page
+  return items
+end
+
+local function all_claims()
+  local blocks = pandoc.List({})
+  for _, id in ipairs(pages) do
+    local items = claims_of(id)
+    if #items > 0 then
+      local info = page_info[id]
+      blocks:insert(pandoc.Header(2, {pandoc.Str((info.number ~= "" and info.number .. " " or "") .. info.title)}, {id = "claims-of-" .. id}))
+      blocks:insert(pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"}))
+    end
+  end
+  return blocks
+end
+
 local function resolve_div(div)
   if pass ~= "weave" then return nil end
   if only ~= "numbers" then
@@ -416,6 +621,9 @@ local function resolve_div(div)
   end
   if has(div, "table") and only ~= "listings" then return data_table(div) end
   if only ~= "" then return nil end
+  if has(div, "settled") then return settled(div) end
+  if has(div, "tally") then return tally_table() end
+  if has(div, "all-claims") then return all_claims() end
   if has(div, "contents") then
     local items = {}
     for _, id in ipairs(pages) do

@@ -11,6 +11,22 @@ function(tile_discover_tests program name run)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
 endfunction()
 
+# The target NAME-registers-ARCHITECTURE writes what cuobjdump says of the kernels' registers when they are compiled for
+# another GPU to registers/NAME-ARCHITECTURE.txt in the build directory. `tile bench` asks for it where a chapter does.
+function(tile_add_registers name source)
+  foreach(architecture 86)
+    set(object ${name}-for-${architecture})
+    add_library(${object} OBJECT EXCLUDE_FROM_ALL ${source})
+    target_compile_options(${object} PRIVATE ${TILE_GPU_FLAGS})
+    target_link_libraries(${object} PRIVATE tile_common)
+    set_target_properties(${object} PROPERTIES CUDA_ARCHITECTURES ${architecture}-real)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/registers)
+    add_custom_target(${name}-registers-${architecture}
+      COMMAND sh -c "cuobjdump -res-usage \"$0\" > \"$1\"" $<TARGET_OBJECTS:${object}> ${PROJECT_BINARY_DIR}/registers/${name}-${architecture}.txt
+      DEPENDS ${object} VERBATIM)
+  endforeach()
+endfunction()
+
 # Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, where chapterNN is for the
 # GPU), and the tests chapterNN.<case>, chapterNN.gpu.<case>, .listings, .numbers and .breaks.
 function(tile_add_chapter source)
@@ -25,6 +41,7 @@ function(tile_add_chapter source)
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${TILE_GPU_FLAGS}>)
     target_link_libraries(${name} PRIVATE tile_main tile_on_gpu)
     set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES ${TILE_CUDA_ARCHITECTURE})
+    tile_add_registers(${name} ${source})
   else()
     set(model_program ${name})
   endif()

@@ -1,6 +1,8 @@
 // Draws the book's maps from traces, and gathers the data of its plots from records.
 //
 //   figures access SAMPLES KERNEL TAG OUT.svg   which words, sectors and lines a warp's first access touched
+//   figures banks SAMPLES KERNEL TAG OUT.svg    the same access by bank: how many wavefronts it takes
+//   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
 //   figures tiles TOUCHES KERNEL SIZE OUT.svg   what one block read of A and B between barriers
 //   figures thread TRACE KERNEL ROUND BM BN BK LDC OUT.svg  what one thread copies, reads and computes in one round
 //   figures outer TRACE KERNEL ROUND BN BK LDC OUT.svg  one step of that round: the outer product in registers
@@ -15,6 +17,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -25,6 +28,7 @@
 
 #include "common/measure/gpu.hpp"
 #include "common/measure/record.hpp"
+#include "common/model/rules.hpp"
 #include "common/report/facts.hpp"
 
 namespace {
@@ -82,6 +86,8 @@ class Drawing {
   std::string body_;
 };
 
+std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
 void draw_access(const fs::path& samples, const std::string& kernel, const std::string& tag, const fs::path& out) {
   std::map<long, std::map<int, std::vector<int>>> lines;  // line -> word -> lanes
   std::string array;
@@ -117,10 +123,190 @@ void draw_access(const fs::path& samples, const std::string& kernel, const std::
     }
     y += height + gap;
   }
-  const auto plural = [](std::size_t n, const char* word) {
-    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
-  };
   d.text(left, y + 14, plural(sectors.size(), "sector") + " of " + plural(lines.size(), "line"), "start", 13);
+  d.save(out);
+}
+
+/// A warp's first access at a site, as a chapter's trace has it.
+struct SampledAccess {
+  std::string array;
+  bool shared = false, load = false;
+  simt::WarpAccess access;  ///< addresses count from the beginning of the array
+};
+
+SampledAccess read_sample(const fs::path& samples, const std::string& kernel, const std::string& tag) {
+  SampledAccess sample;
+  for (const auto& row : read_tsv(samples)) {
+    if (row.at(0) != kernel || row.at(1) != tag) continue;
+    const auto lane = std::size_t(std::stoi(row.at(5)));
+    if (sample.access.active >> lane & 1u) break;  // of an unrolled loop the trace has several
+    sample.shared = row.at(2) == "shared";
+    sample.array = row.at(3);
+    sample.access.size = std::stoi(row.at(4));
+    sample.access.address.at(lane) = 4 * std::stoull(row.at(6));
+    sample.access.active |= 1u << lane;
+    sample.load = row.at(7) == "load";
+  }
+  if (sample.access.active == 0)
+    throw std::runtime_error(fmt::format("no sample of {} {} in {}", kernel, tag, samples.string()));
+  return sample;
+}
+
+/// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", all 32 -> "all".
+std::string lane_names(const std::vector<int>& lanes) {
+  if (lanes.size() == 32) return "all";
+  if (lanes.size() > 2 && lanes.back() - lanes.front() + 1 == int(lanes.size()))
+    return fmt::format("{}–{}", lanes.front(), lanes.back());
+  return fmt::format("{}", fmt::join(lanes, ", "));
+}
+
+/// A word that lanes want from a bank.
+struct Wanted {
+  std::uint64_t word;
+  std::vector<int> lanes;
+  bool operator==(const Wanted&) const = default;
+};
+using Wavefront = std::map<int, Wanted>;  // bank -> the word that comes out of it
+
+/// The fewest wavefronts that bring all words to a group of lanes. Which word comes in which is our choice: by address.
+std::vector<Wavefront> wavefronts_of(const simt::WarpAccess& access, int first, int lanes) {
+  std::map<std::uint64_t, std::vector<int>> words;
+  for (int lane = first; lane < first + lanes; ++lane)
+    for (int i = 0; i < access.size / 4 && (access.active >> lane & 1u); ++i)
+      words[access.address[std::size_t(lane)] / 4 + std::uint64_t(i)].push_back(lane);
+  std::vector<Wavefront> result;
+  std::array<std::size_t, tile::GpuSpec::banks> in_bank{};
+  for (const auto& [word, wanting] : words) {
+    const auto bank = word % tile::GpuSpec::banks;
+    if (in_bank[bank] == result.size()) result.emplace_back();
+    result[in_bank[bank]++][int(bank)] = {word, wanting};
+  }
+  return result;
+}
+
+/// One wavefront as a row of 32 banks; neighbouring words that the same lanes want share a box.
+void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double y, double cell, double height,
+                    double font) {
+  constexpr int banks = tile::GpuSpec::banks;
+  for (int bank = 0; bank < banks; ++bank) d.rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
+  const auto belongs = [&](int bank, const Wanted& box) {
+    return wavefront.count(bank) != 0 && wavefront.at(bank) == box;
+  };
+  for (auto at = wavefront.begin(); at != wavefront.end();) {
+    const auto& [bank, wanted] = *at;
+    int words = 1;
+    while (belongs(bank + words, {wanted.word + std::uint64_t(words), wanted.lanes})) ++words;
+    std::advance(at, words);
+    const double x = left + bank * cell, width = words * cell, baseline = y + height / 2 + font * 0.34;
+    d.rect(x + 0.5, y + 0.5, width - 1, height - 1, "var(--accent)");
+    const std::string names = lane_names(wanted.lanes);
+    const double needed = double(names.size()) * font * 0.5;
+    if (needed < width + 2)
+      d.text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
+    else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell)
+      d.text(x + width + 3, baseline, names, "start", font);
+    else
+      throw std::runtime_error(fmt::format("no room to name lanes {} at bank {}", names, bank));
+  }
+}
+
+void draw_banks(const fs::path& samples, const std::string& kernel, const std::string& tag, const fs::path& out) {
+  const auto [array, shared, load, access] = read_sample(samples, kernel, tag);
+  const bool merges = shared && load;
+  const int group = simt::lanes_together(access, merges), count = simt::shared_wavefronts(access, merges);
+  constexpr int banks = tile::GpuSpec::banks;
+  const bool dense = count > 8;
+  const double left = 96, cell = 17, height = dense ? 12 : 18, font = dense ? 10 : 11, gap = 24, top = 34;
+  Drawing d(left + banks * cell + 8, top + count * height + (32 / group - 1) * gap + 30);
+  d.text(left - 8, top - 7, "bank", "end", 11, "var(--muted)");
+  for (int bank = 0; bank < banks; ++bank)
+    d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
+  double y = top;
+  int drawn = 0;
+  std::set<std::uint64_t> different;
+  for (int first = 0; first < 32; first += group) {
+    if (first != 0) y += gap;
+    if (group < 32)
+      d.text(left, first == 0 ? 12 : y - 6, fmt::format("lanes {} to {}", first, first + group - 1), "start", 12);
+    for (const Wavefront& wavefront : wavefronts_of(access, first, group)) {
+      d.text(left - 8, y + height / 2 + font * 0.34, fmt::format("wavefront {}", ++drawn), "end", font);
+      draw_wavefront(d, wavefront, left, y, cell, height, font);
+      for (const auto& [bank, wanted] : wavefront) different.insert(wanted.word);
+      y += height;
+    }
+  }
+  if (drawn != count)
+    throw std::runtime_error(fmt::format("{} {}: drew {} wavefronts, the rule says {}", kernel, tag, drawn, count));
+  d.text(left, y + 20,
+         fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
+                     plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
+         "start", 13);
+  d.save(out);
+}
+
+// The picture of the machine: its numbers are those of the arithmetic.
+void draw_sm(const fs::path& out) {
+  const tile::GpuSpec& gpu = tile::h200;
+  constexpr int quarters = tile::GpuSpec::schedulers, banks = tile::GpuSpec::banks;
+  const double left = 10, width = 620, inner = left + 12, inner_width = width - 24, gap = 8;
+  const double quarter = (inner_width - (quarters - 1) * gap) / quarters;
+  const double slot = (quarter - 20) / 8, top = 40, quarter_height = 262;
+  const auto kilobytes = [](double bytes) { return tile::format_number(bytes / 1024, 0) + " KB"; };
+  const double below = top + quarter_height + 12;
+  Drawing d(left + width + 10, below + 252);
+  d.rect(left, 8, width, below + 100 - 8, "none", "var(--ink)");
+  d.text(inner, 28, fmt::format("one SM of {}", gpu.sms), "start", 15);
+  d.text(inner + inner_width, 28,
+         fmt::format("room for {} warps ({} threads) of up to {} blocks", gpu.max_warps(),
+                     tile::format_number(gpu.max_threads), gpu.max_blocks),
+         "end", 12, "var(--muted)");
+  for (int q = 0; q < quarters; ++q) {
+    const double x = inner + q * (quarter + gap), mid = x + quarter / 2;
+    d.rect(x, top, quarter, quarter_height, "var(--rule)", "var(--rule)", 0.3);
+    d.text(mid, top + 18, fmt::format("{} resident warps", gpu.max_warps() / quarters), "middle", 12);
+    for (int w = 0; w < gpu.max_warps() / quarters; ++w)
+      d.rect(x + 10 + w % 8 * slot + 1, top + 26 + w / 8 * 16, slot - 2, 13, "var(--third)", "none", w == 5 ? 1 : 0.4);
+    d.rect(x + 10, top + 74, quarter - 20, 36, "var(--second)");
+    d.text(mid, top + 90, "scheduler", "middle", 13, "var(--paper)");
+    d.text(mid, top + 104, "1 issue slot a cycle", "middle", 11, "var(--paper)");
+    d.line(x + 10 + 5.5 * slot, top + 39, x + 10 + 5.5 * slot, top + 74);
+    d.text(mid, top + 130, fmt::format("{} registers", tile::format_number(gpu.registers / quarters)), "middle", 12);
+    for (int bank = 0; bank < 2; ++bank) {
+      const double half = (quarter - 20) / 2, at = x + 10 + bank * half;
+      d.rect(at + 1, top + 136, half - 2, 34, "var(--fourth)", "none", 0.45);
+      d.text(at + half / 2, top + 157, bank == 0 ? "even" : "odd", "middle", 12);
+    }
+    const int lanes = gpu.fma_lanes / quarters;
+    d.text(mid, top + 190, fmt::format("{} FP32 lanes", lanes), "middle", 12);
+    const double lane = (quarter - 20) / 16;
+    for (int l = 0; l < lanes; ++l)
+      d.rect(x + 10 + l % 16 * lane + 0.5, top + 197 + l / 16 * (lane + 1), lane - 1, lane - 1, "var(--accent)");
+    d.text(mid, top + 234, "load/store and", "middle", 11, "var(--muted)");
+    d.text(mid, top + 248, "other units", "middle", 11, "var(--muted)");
+    d.line(mid, top + quarter_height, mid, below + 4);
+  }
+  d.text(inner, below + 18,
+         fmt::format("L1 and shared memory, one array of {}; at most {} of it shared", kilobytes(gpu.l1_bytes),
+                     kilobytes(gpu.shared_bytes)),
+         "start", 12);
+  const double bank = inner_width / banks;
+  for (int b = 0; b < banks; ++b) {
+    d.rect(inner + b * bank + 0.5, below + 26, bank - 1, 44, "var(--accent)", "none", 0.35);
+    d.text(inner + (b + 0.5) * bank, below + 52, std::to_string(b), "middle", 10);
+  }
+  d.text(inner, below + 86,
+         fmt::format("{} banks, {} bytes each: {} bytes a wavefront", banks, tile::GpuSpec::bank_bytes,
+                     banks * tile::GpuSpec::bank_bytes),
+         "start", 12, "var(--muted)");
+  const double l2 = below + 120, dram = l2 + 62;
+  d.line(left + width / 2, below + 100, left + width / 2, l2);
+  d.rect(left, l2, width, 42, "var(--third)", "var(--rule)", 0.35);
+  d.text(left + width / 2, l2 + 26, fmt::format("L2: one for all {} SMs", gpu.sms), "middle", 14);
+  d.line(left + width / 2, l2 + 42, left + width / 2, dram);
+  d.rect(left, dram, width, 42, "var(--rule)", "var(--rule)", 0.6);
+  d.text(left + width / 2, dram + 26,
+         fmt::format("DRAM, where matrices live: {} GB/s, as specified", tile::format_number(gpu.dram_gbs)), "middle",
+         14);
   d.save(out);
 }
 
@@ -529,6 +715,13 @@ int main(int argc, char** argv) {
   access->add_option("kernel", kernel)->required();
   access->add_option("tag", tag)->required();
   access->add_option("out", out)->required();
+  auto* banks = app.add_subcommand("banks");
+  banks->add_option("samples", input)->required();
+  banks->add_option("kernel", kernel)->required();
+  banks->add_option("tag", tag)->required();
+  banks->add_option("out", out)->required();
+  auto* sm = app.add_subcommand("sm");
+  sm->add_option("out", out)->required();
   auto* tiles = app.add_subcommand("tiles");
   tiles->add_option("touches", input)->required();
   tiles->add_option("kernel", kernel)->required();
@@ -588,6 +781,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     if (*access) draw_access(input, kernel, tag, out);
+    if (*banks) draw_banks(input, kernel, tag, out);
+    if (*sm) draw_sm(out);
     if (*tiles) draw_tiles(input, kernel, size, out);
     if (*thread) draw_thread(read_thread(input, kernel, round), BM, BN, BK, ld, out);
     if (*outer) draw_outer(read_thread(input, kernel, round), BN, BK, ld, out);

@@ -17,6 +17,7 @@ namespace {
 struct Config {
   static constexpr int NUM_THREADS = 1024;
   static constexpr int CHAINS = 8;       // independent FMAs in flight per thread
+  static constexpr int SETS = 16;        // the same, where operands differ: sets of three registers
   static constexpr int TABLE = 1024;     // words in each half of a block's table in shared memory
   static constexpr int LINE_WORDS = 32;  // 4-byte words in a 128-byte line
   static constexpr int L1_STEPS = 8;     // reads of L1 in a turn of the loop, each a line further
@@ -40,6 +41,28 @@ __global__ void ffma_peak(float* out, float factor, float summand, int rounds) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 // [/snippet ffma]
+
+// [snippet operands]
+// An FFMA has three operands, and each chain has an accumulator of its own. With READS = 1 all chains share the factor and
+// the summand; with 2 each has a summand of its own, with 3 a factor, too. `in` holds 3 * SETS + blockDim.x numbers: what
+// they are the compiler cannot know, nor that lanes could share them.
+template <int READS>
+__global__ void __launch_bounds__(512) ffma_operands(const float* in, float* out, int rounds) {
+  float acc[Config::SETS], factor[Config::SETS], summand[Config::SETS];
+  for (int i = 0; i < Config::SETS; ++i) {
+    acc[i] = in[i + threadIdx.x];
+    factor[i] = in[Config::SETS + i + threadIdx.x];
+    summand[i] = in[2 * Config::SETS + i + threadIdx.x];
+  }
+#pragma unroll 16
+  for (int round = 0; round < rounds; ++round)
+#pragma unroll
+    for (int i = 0; i < Config::SETS; ++i) acc[i] = acc[i] * factor[READS > 2 ? i : 0] + summand[READS > 1 ? i : 0];
+  float sum = 0;
+  for (int i = 0; i < Config::SETS; ++i) sum += acc[i] + factor[i] + summand[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+// [/snippet operands]
 
 // [snippet copy]
 // Every byte once in, once out, sixteen at a time.
@@ -118,6 +141,9 @@ constexpr L1Pattern l1_patterns[]{
 
 const std::vector<tile::Chapter::Rate> rates{{"sm_clock_ghz", "SM clock under load, GHz"},
                                              {"ffma_tflops", "FFMA, TFLOP/s"},
+                                             {"ffma_cycles.reads1", "cycles an FFMA and scheduler: 1 register read"},
+                                             {"ffma_cycles.reads2", "cycles an FFMA and scheduler: 2 registers read"},
+                                             {"ffma_cycles.reads3", "cycles an FFMA and scheduler: 3 registers read"},
                                              {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
                                              {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
                                              {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
@@ -176,6 +202,18 @@ void measure_rates(tile::RateSink& sink) {
       cycles / tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5).median * 1e3;
   sink.rate("sm_clock_ghz", clock_hz * 1e-9);
 
+  const int operand_rounds = 1 << 14;
+  const dim3 operand_block(512);
+  const auto* numbers = reinterpret_cast<const float*>(in);
+  for (const auto& [name, kernel] :
+       {std::pair{"reads1", &ffma_operands<1>}, {"reads2", &ffma_operands<2>}, {"reads3", &ffma_operands<3>}}) {
+    const double ms = tile::time_ms([&, kernel = kernel](int) {
+                        tile::launch(kernel, resident, operand_block, 0, numbers, results, operand_rounds);
+                      }).median;
+    const double per_scheduler = double(resident.x) * operand_block.x / 32 / sms / 4 * operand_rounds * Config::SETS;
+    sink.rate(std::string("ffma_cycles.") + name, ms * 1e-3 * clock_hz / per_scheduler);
+  }
+
   const double copy_ms = tile::time_ms([&](int) {
                            tile::launch(dram_copy, dim3(sms * 16), dim3(512), 0, reinterpret_cast<const float4*>(in),
                                         reinterpret_cast<float4*>(out), copy_bytes / 16);
@@ -216,7 +254,7 @@ void measure_rates(tile::RateSink& sink) {
   }
 }
 
-// For a profiler: which kernel does cuBLAS choose, and what do the L2 slices see of l2_read?
+// For a profiler: which kernel does cuBLAS choose, what do the L2 slices see of l2_read, what do warps of ffma_operands wait for?
 void profile() {
   tile::cublas_tflops(4096, tile::CublasMode::fp32, 1);
   char* memory;
@@ -224,6 +262,10 @@ void profile() {
   tile::cuda_check(cudaMalloc(&memory, 2 * bytes), "cudaMalloc");
   tile::launch(l2_read, dim3(264), dim3(Config::NUM_THREADS), 0, reinterpret_cast<const float4*>(memory),
                reinterpret_cast<float*>(memory + bytes), int(bytes / 16), 1);
+  tile::cuda_check(cudaMemset(memory, 0, bytes), "cudaMemset");
+  for (const auto kernel : {&ffma_operands<1>, &ffma_operands<2>, &ffma_operands<3>})
+    tile::launch(kernel, dim3(264), dim3(512), 0, reinterpret_cast<const float*>(memory),
+                 reinterpret_cast<float*>(memory + bytes), 1 << 12);
   tile::cuda_check(cudaDeviceSynchronize(), "l2_read");
   cudaFree(memory);
 }
@@ -275,13 +317,58 @@ void predict(tile::Facts& facts) {
     facts.predicted(std::string("l1.") + pattern.name + ".tag_passes", passes / steps);
     facts.predicted(std::string("l1.") + pattern.name + ".cycles", cycles / steps);
   }
+  // The page before this chapter: an SM's parts, ...
+  constexpr int schedulers = tile::GpuSpec::schedulers, warp = tile::GpuSpec::warp;
+  facts.predicted("sm.sms", gpu.sms);
+  facts.predicted("sm.warp", warp);
+  facts.predicted("sm.schedulers", schedulers);
+  facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / schedulers);
+  facts.predicted("sm.lanes_per_scheduler", gpu.fma_lanes / schedulers);
+  facts.predicted("sm.threads", gpu.max_threads);
+  facts.predicted("sm.blocks", gpu.max_blocks);
+  facts.predicted("sm.registers", gpu.registers);
+  facts.predicted("sm.registers_kb", gpu.registers * 4 / 1024);
+  facts.predicted("sm.registers_per_scheduler", gpu.registers / schedulers);
+  facts.predicted("sm.registers_full", gpu.registers / gpu.max_threads);
+  facts.predicted("sm.l1_kb", gpu.l1_bytes / 1024);
+  facts.predicted("sm.shared_kb", gpu.shared_bytes / 1024);
+  facts.predicted("sm.banks", tile::GpuSpec::banks);
+  facts.predicted("sm.bank_bytes", tile::GpuSpec::bank_bytes);
+  facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
+  // ... and Little's law: in flight = latency * rate. With 128 registers a thread, blocks of 256 threads fill an SM.
+  constexpr int registers = 128, block = 256, one_in = 20;
+  const int few_threads = tile::occupancy(gpu, block, registers, 0).blocks * block;
+  const int full = gpu.max_warps() / schedulers, few = few_threads / warp / schedulers;  // warps a scheduler
+  facts.predicted("hide.registers", registers);
+  facts.predicted("hide.threads", few_threads);
+  facts.predicted("hide.occupancy_percent", 100.0 * few_threads / gpu.max_threads);
+  facts.predicted("hide.warps_per_scheduler", few);
+  facts.predicted("hide.one_in", one_in);
+  const auto in_flight = [&](const std::string& key, double latency, double rate) {
+    facts.predicted(key + ".scheduler", latency * rate);
+    facts.predicted(key + ".sm", schedulers * latency * rate);
+    facts.predicted(key + ".full", std::ceil(latency * rate / full));
+    facts.predicted(key + ".few", std::ceil(latency * rate / few));
+  };
+  for (const int latency : {4, 30, 600}) in_flight("hide." + std::to_string(latency), latency, 1);
+  in_flight("hide.600.mixed", 600, 1.0 / one_in);
+  const double bytes_per_cycle = gpu.dram_gbs / gpu.clock_ghz / gpu.sms;
+  facts.predicted("hide.dram.bytes_per_cycle", bytes_per_cycle, 1);
+  facts.predicted("hide.dram.bytes", 600 * bytes_per_cycle, 0);
+  facts.predicted("hide.dram.words_full", std::ceil(600 * bytes_per_cycle / gpu.max_threads / 4));
+  facts.predicted("hide.dram.words_few", std::ceil(600 * bytes_per_cycle / few_threads / 4));
 }
 
 }  // namespace
 
 TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
              .predict = predict, .measure_rates = measure_rates, .profile = profile,
-             .profiled = {{"cublas", "gemm"}, {"l2", "l2_read"}}, .rates = rates)
+             .profiled = {{"cublas", "gemm"},
+                          {"l2", "l2_read"},
+                          {"reads1", "ffma_operandsILi1E"},
+                          {"reads2", "ffma_operandsILi2E"},
+                          {"reads3", "ffma_operandsILi3E"}},
+             .rates = rates)
 
 namespace {
 
@@ -338,6 +425,34 @@ TEST_CASE("the FFMA chains compute what they say") {
   CHECK(out.download() == expected);
 }
 
+TEST_CASE("the FFMA with one to three operands of their own compute what they say") {
+  constexpr int SETS = Config::SETS, threads = 64;
+  const Array in(3 * SETS + threads, "in"), out(2 * threads, "out");
+  const auto expected = [&](int reads) {
+    std::vector<float> sums;
+    for (int i = 0; i < 2 * threads; ++i) {
+      const int thread = i % threads;
+      float sum = 0;
+      for (int set = 0; set < SETS; ++set) {
+        const float factor = float(SETS + (reads > 2 ? set : 0) + thread);
+        const float summand = float(2 * SETS + (reads > 1 ? set : 0) + thread);
+        float acc = float(set + thread);
+        for (int round = 0; round < 2; ++round) acc = acc * factor + summand;
+        sum += acc + float(SETS + set + thread) + float(2 * SETS + set + thread);
+      }
+      sums.push_back(sum);
+    }
+    return sums;
+  };
+  const auto run = [&](auto kernel) {
+    tile::launch(kernel, dim3(2), dim3(threads), 0, in.data, out.data, 2);
+    return out.download();
+  };
+  CHECK(run(ffma_operands<1>) == expected(1));
+  CHECK(run(ffma_operands<2>) == expected(2));
+  CHECK(run(ffma_operands<3>) == expected(3));
+}
+
 TEST_CASE("the shared-memory kernel reads its table") {
   const Array out(3 * 64, "out");
   tile::launch(shared_read, dim3(3), dim3(64), 0, out.data, 2);
@@ -374,6 +489,56 @@ TEST_CASE("ridge points") {
   CHECK(tile::rtx_5060_laptop.ridge() == doctest::Approx(25).epsilon(0.01));
   CHECK(tile::h200.peak_tflops() == doctest::Approx(66.9).epsilon(0.001));
   CHECK(tile::h100.ridge() > tile::h200.ridge());  // same arithmetic, slower memory
+}
+
+// The share of its issue slots that a scheduler fills if it has `chains` chains of instructions, in each of which an
+// instruction waits `latency` cycles for the one before it.
+double slots_filled(int chains, int latency) {
+  std::vector<long> ready(std::size_t(chains), 0);  // the cycle in which a chain can issue again
+  const long cycles = 50L * latency;
+  long issued = 0;
+  for (long now = 0; now < cycles; ++now) {
+    const auto next = std::min_element(ready.begin(), ready.end());
+    if (*next > now) continue;
+    *next = now + latency;
+    ++issued;
+  }
+  return double(issued) / double(cycles);
+}
+
+TEST_CASE("as many instructions in flight as Little's law says fill every issue slot, and one fewer does not") {
+  tile::Facts facts;
+  predict(facts);
+  for (const int latency : {4, 30, 600}) {
+    const std::string key = "hide." + std::to_string(latency);
+    const int needed = int(facts.value(key + ".scheduler"));
+    CHECK(slots_filled(needed, latency) == 1);
+    CHECK(slots_filled(needed - 1, latency) < 1);
+    CHECK(facts.value(key + ".sm") == 4 * needed);
+    for (const auto& [share, warps] : {std::pair{".full", 16}, {".few", 4}}) {
+      const int each = int(facts.value(key + share));
+      CHECK(slots_filled(warps * each, latency) == 1);
+      if (each > 1) CHECK(slots_filled(warps * (each - 1), latency) < 1);
+    }
+  }
+  CHECK(facts.value("hide.600.mixed.scheduler") == 30);
+  // More results on their way than a thread has registers for.
+  CHECK(facts.value("hide.600.full") > facts.value("sm.registers_full"));
+  CHECK(facts.value("hide.600.few") > facts.value("hide.registers"));
+}
+
+TEST_CASE("128 registers a thread leave a quarter of the threads") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("hide.threads") * facts.value("hide.registers") == 65536);
+  CHECK(facts.value("hide.occupancy_percent") == 25);
+  CHECK(facts.value("hide.warps_per_scheduler") == 4);
+  CHECK(facts.value("sm.registers_full") * 2048 == 65536);
+  CHECK(tile::h200.max_warps() == 64);
+  // 4.8 TB/s for 132 SMs at 1.98 GHz, for 600 cycles: 11 KB, 21.5 bytes for each of 512 threads.
+  CHECK(facts.value("hide.dram.bytes") == doctest::Approx(11019).epsilon(0.001));
+  CHECK(facts.value("hide.dram.words_full") == 2);
+  CHECK(facts.value("hide.dram.words_few") == 6);
 }
 
 #if TILE_ON_MODEL

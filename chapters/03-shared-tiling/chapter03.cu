@@ -30,12 +30,14 @@ struct Position {
   int row, col;
 };
 
-// Where a thread stands in the 32 x 32 tile: of C when it computes, of A and of B when it loads.
+// Where a thread's result lies in the block's tile of C. The tiles of A and B are as large, and a thread loads the
+// elements in the same place of each.
 constexpr __host__ __device__ Position position_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
 // [/snippet maps]
 
 // [snippet kernel]
-template <bool EDGES>                                           // whether a tile may hang over the edge of a matrix
+// EDGES: whether a tile may hang over the edge of a matrix.
+template <bool EDGES>
 __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
                              const float* A, int lda,           // M x K
                              const float* B, int ldb,           // K x N

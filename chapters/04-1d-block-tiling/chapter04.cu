@@ -30,7 +30,7 @@ struct Position {
   int row, col;
 };
 
-// Where a thread's TM results begin in the tile of C.
+// Where a thread's TM results begin in the block's tile.
 constexpr __host__ __device__ Position results_of(int thread) {
   return {thread / Config::BN * Config::TM, thread % Config::BN};
 }
@@ -40,13 +40,14 @@ constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / 
 // [/snippet maps]
 
 // [snippet kernel]
-template <bool EDGES,    // whether a tile may hang over the edge of a matrix
-          bool SWAPPED>  // whether the two inner loops change places
-__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_1d_block(int M, int N, int K, float alpha,  //
-                                                                      const float* A, int lda,           // M x K
-                                                                      const float* B, int ldb,           // K x N
-                                                                      float beta,                        //
-                                                                      float* C, int ldc) {               // M x N
+// EDGES: whether a tile may hang over the edge of a matrix. SWAPPED: whether the two inner loops change places.
+template <bool EDGES, bool SWAPPED>
+__global__ void __launch_bounds__(Config::NUM_THREADS)  //
+    sgemm_1d_block(int M, int N, int K, float alpha,    //
+                   const float* A, int lda,             // M x K
+                   const float* B, int ldb,             // K x N
+                   float beta,                          //
+                   float* C, int ldc) {                 // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM;
   __shared__ float As[BM * BK];  // BM x BK, row-major
   __shared__ float Bs[BK * BN];  // BK x BN, row-major

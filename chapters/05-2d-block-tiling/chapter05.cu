@@ -35,7 +35,7 @@ struct Position {
   int row, col;
 };
 
-// To compute: where a thread's TM x TN results begin in the tile of C.
+// To compute: where a thread's TM x TN results begin in the block's tile.
 constexpr __host__ __device__ Position results_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
@@ -46,13 +46,14 @@ constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / 
 // [/snippet maps]
 
 // [snippet kernel]
-template <bool EDGES,     // whether a tile may hang over the edge of a matrix
-          bool UNROLLED>  // whether the compiler is told to unroll the loop over dotIdx
-__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_2d_block(int M, int N, int K, float alpha,  //
-                                                                      const float* A, int lda,           // M x K
-                                                                      const float* B, int ldb,           // K x N
-                                                                      float beta,                        //
-                                                                      float* C, int ldc) {               // M x N
+// EDGES: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over dotIdx is unrolled.
+template <bool EDGES, bool UNROLLED>
+__global__ void __launch_bounds__(Config::NUM_THREADS)  //
+    sgemm_2d_block(int M, int N, int K, float alpha,    //
+                   const float* A, int lda,             // M x K
+                   const float* B, int ldb,             // K x N
+                   float beta,                          //
+                   float* C, int ldc) {                 // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
   __shared__ float As[BM * BK];  // BM x BK, row-major
   __shared__ float Bs[BK * BN];  // BK x BN, row-major
@@ -214,6 +215,16 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   CHECK(results == std::vector<int>(results.size(), 1));
   CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
   CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+TEST_CASE("16 bytes at a time a load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
+  simt::WarpAccess As{.active = ~0u, .size = 16}, Bs = As;
+  for (int lane = 0; lane < 32; ++lane) {
+    As.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).row * Config::BK);
+    Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).col);
+  }
+  CHECK(simt::shared_wavefronts(As, true) == 2);
+  CHECK(simt::shared_wavefronts(Bs, true) == 8);
 }
 
 #if TILE_ON_MODEL

@@ -37,6 +37,7 @@ struct Position {
   int row, col;
 };
 
+// Where a thread's TM x TN results begin in the block's tile.
 constexpr __host__ __device__ Position results_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
@@ -50,29 +51,14 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// How tiles are copied and C is written. All three have the same thread maps.
-enum class Copy {
-  guarded,   // word by word, for any shape and any address
-  words,     // word by word, whole tiles: float4's rival
-  promised,  // the same, and the compiler is told that each four words begin at a multiple of 16 bytes
-  float4s    // whole tiles, addresses divisible by 16
-};
-
-// [snippet promise]
-// The same pointer, with a promise to the compiler.
-__device__ inline const float* aligned(const float* pointer) {
-  return static_cast<const float*>(__builtin_assume_aligned(pointer, 16));
-}
-// [/snippet promise]
-
 // [snippet kernel]
-template <Copy COPY,
-          bool WIDE_READS>  // whether the source reads shared memory as float4, too
-__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_vectorised(int M, int N, int K, float alpha,  //
-                                                                        const float* A, int lda,           // M x K
-                                                                        const float* B, int ldb,           // K x N
-                                                                        float beta,                        //
-                                                                        float* C, int ldc) {               // M x N
+// Takes whole tiles only, so the grid says all about M and N, and only addresses divisible by 16.
+__global__ void __launch_bounds__(Config::NUM_THREADS)  //
+    sgemm_vectorised(int, int, int K, float alpha,      //
+                     const float* A, int lda,           // M x K
+                     const float* B, int ldb,           // K x N
+                     float beta,                        //
+                     float* C, int ldc) {               // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
@@ -87,67 +73,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_vectorised(int M, i
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
-    // [snippet load-A]
+    // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float* from = nextA + std::size_t(down) * lda;
-      if constexpr (COPY == Copy::promised) from = aligned(from);
-      float a[4] = {};
-      if constexpr (COPY == Copy::float4s) {
-        const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
-        a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
-      } else {
-        for (int i = 0; i < 4; ++i) {
-          const bool inside = COPY != Copy::guarded || (firstRow + rowA + down < M && bkIdx + colA + i < K);
-          if (inside) a[i] = from[i];  //@ load-A-words
-        }
-      }
+      const float4 four = *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);  //@ load-A
+      const float a[4] = {four.x, four.y, four.z, four.w};
       // The transpose: four neighbours of a row become four neighbours of a column.
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
-    // [/snippet load-A]
-    // [snippet load-B]
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float* from = nextB + std::size_t(down) * ldb;
-      if constexpr (COPY == Copy::promised) from = aligned(from);
-      float* to = &Bs[(rowB + down) * BN + colB];
-      if constexpr (COPY == Copy::float4s) {
-        const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-B
-        *reinterpret_cast<float4*>(to) = four;                       //@ store-Bs
-      } else {
-        for (int j = 0; j < 4; ++j) {
-          const bool inside = COPY != Copy::guarded || (bkIdx + rowB + down < K && firstCol + colB + j < N);
-          float b = 0.0f;
-          if (inside) b = from[j];  //@ load-B-words
-          to[j] = b;                //@ store-Bs-words
-        }
-      }
+      const float4 four = *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);  //@ load-B
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;                      //@ store-Bs
     }
-    // [/snippet load-B]
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
+    // [/snippet load]
     __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
 
     // [snippet multiply]
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      const float* rowOfAs = &As[dotIdx * BM + threadRow];
-      const float* rowOfBs = &Bs[dotIdx * BN + threadCol];
       float regM[TM], regN[TN];  // one row of As, one row of Bs: this thread's parts
-      if constexpr (!WIDE_READS) {
-        for (int i = 0; i < TM; ++i) regM[i] = rowOfAs[i];  //@ load-As
-        for (int j = 0; j < TN; ++j) regN[j] = rowOfBs[j];  //@ load-Bs
-      } else {
-        // [snippet wide-reads]
-        for (int i = 0; i < TM; i += 4) {
-          const float4 four = *reinterpret_cast<const float4*>(rowOfAs + i);  //@ load-As-wide
-          regM[i] = four.x, regM[i + 1] = four.y, regM[i + 2] = four.z, regM[i + 3] = four.w;
-        }
-        for (int j = 0; j < TN; j += 4) {
-          const float4 four = *reinterpret_cast<const float4*>(rowOfBs + j);  //@ load-Bs-wide
-          regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
-        }
-        // [/snippet wide-reads]
-      }
+      for (int i = 0; i < TM; ++i) regM[i] = As[dotIdx * BM + threadRow + i];  //@ load-As
+      for (int j = 0; j < TN; ++j) regN[j] = Bs[dotIdx * BN + threadCol + j];  //@ load-Bs
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
@@ -157,32 +104,179 @@ __global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_vectorised(int M, i
   // [/snippet main-loop]
 
   // [snippet epilogue]
-  for (int i = 0; i < TM; ++i) {
-    const int row = firstRow + threadRow + i, col = firstCol + threadCol;
-    if (COPY == Copy::guarded && row >= M) break;
-    float* c = &C[std::size_t(row) * ldc + col];
-    if constexpr (COPY == Copy::float4s) {
-      for (int j = 0; j < TN; j += 4) {
-        const float* sum = &acc[i][j];
-        float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
-        if (beta != 0.0f) {
-          const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
-          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
-        }
-        *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
+  for (int i = 0; i < TM; ++i)
+    for (int j = 0; j < TN; j += 4) {
+      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      float4* c = reinterpret_cast<float4*>(&C[std::size_t(row) * ldc + col]);
+      const float* sum = &acc[i][j];
+      float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
+      if (beta != 0.0f) {
+        const float4 old = *c;  //@ load-C
+        result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
       }
-    } else {
-      for (int j = 0; j < TN; ++j) {
-        if (COPY == Copy::guarded && col + j >= N) break;
-        float result = alpha * acc[i][j];
-        if (beta != 0.0f) result += beta * c[j];  //@ load-C-words
-        c[j] = result;                            //@ store-C-words
-      }
+      *c = result;  //@ store-C
     }
-  }
   // [/snippet epilogue]
 }
 // [/snippet kernel]
+
+// --- The same without float4: with guards for every other problem, without them as a rival ---------------------------
+
+// [snippet promise]
+// The same pointer, with a promise to the compiler: what it points to begins at a multiple of 16 bytes.
+__device__ inline const float* aligned(const float* pointer) {
+  return static_cast<const float*>(__builtin_assume_aligned(pointer, 16));
+}
+// [/snippet promise]
+
+// EDGES: whether a tile may hang over the edge of a matrix. PROMISED: whether the compiler is told that each four words
+// of A and B are aligned. WRITTEN_OUT: whether the four are read one by one, rather than in a loop.
+template <bool EDGES, bool PROMISED = false, bool WRITTEN_OUT = false>
+__global__ void __launch_bounds__(Config::NUM_THREADS)  //
+    sgemm_words(int M, int N, int K, float alpha,       //
+                const float* A, int lda,                // M x K
+                const float* B, int ldb,                // K x N
+                float beta,                             //
+                float* C, int ldc) {                    // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
+  alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  static_assert(!EDGES || !WRITTEN_OUT,
+                "words that are written out have no guards: they would be read beyond the edge");
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const auto [rowA, colA] = load_A_of(threadIdx.x);
+  const auto [rowB, colB] = load_B_of(threadIdx.x);
+
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[TM][TN] = {};  // TM x TN results
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load-words]
+    // Beyond the edge a tile holds zeros, which add nothing to the dot product.
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      const float* from = nextA + std::size_t(down) * lda;
+      if constexpr (PROMISED) from = aligned(from);
+      float a[4] = {};
+      if constexpr (WRITTEN_OUT) {
+        a[0] = from[0], a[1] = from[1], a[2] = from[2], a[3] = from[3];  //@ load-A-words
+      } else {
+        for (int i = 0; i < 4; ++i) {
+          const bool inside = !EDGES || (firstRow + rowA + down < M && bkIdx + colA + i < K);
+          if (inside) a[i] = from[i];  //@ load-A-words
+        }
+      }
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      const float* from = nextB + std::size_t(down) * ldb;
+      if constexpr (PROMISED) from = aligned(from);
+      float b[4] = {};
+      if constexpr (WRITTEN_OUT) {
+        b[0] = from[0], b[1] = from[1], b[2] = from[2], b[3] = from[3];  //@ load-B-words
+      } else {
+        for (int j = 0; j < 4; ++j) {
+          const bool inside = !EDGES || (bkIdx + rowB + down < K && firstCol + colB + j < N);
+          if (inside) b[j] = from[j];  //@ load-B-words
+        }
+      }
+      for (int j = 0; j < 4; ++j) Bs[(rowB + down) * BN + colB + j] = b[j];  //@ store-Bs-words
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    // [/snippet load-words]
+    __syncthreads();  // as in sgemm_vectorised, and so is all that follows, but for the write of C
+
+#pragma unroll
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[TM], regN[TN];
+      for (int i = 0; i < TM; ++i) regM[i] = As[dotIdx * BM + threadRow + i];  //@ load-As
+      for (int j = 0; j < TN; ++j) regN[j] = Bs[dotIdx * BN + threadCol + j];  //@ load-Bs
+      for (int i = 0; i < TM; ++i)
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i)
+    for (int j = 0; j < TN; ++j) {
+      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      if (EDGES && (row >= M || col >= N)) break;  // the columns to the right are outside as well
+      float* c = &C[std::size_t(row) * ldc + col];
+      float result = alpha * acc[i][j];
+      if (beta != 0.0f) result += beta * *c;  //@ load-C-words
+      *c = result;                            //@ store-C-words
+    }
+}
+
+// --- The same with more float4: a rival that reads shared memory so in the source, too -------------------------------
+
+__global__ void __launch_bounds__(Config::NUM_THREADS)  //
+    sgemm_wide_reads(int, int, int K, float alpha,      //
+                     const float* A, int lda,           // M x K
+                     const float* B, int ldb,           // K x N
+                     float beta,                        //
+                     float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
+  alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const auto [rowA, colA] = load_A_of(threadIdx.x);
+  const auto [rowB, colB] = load_B_of(threadIdx.x);
+
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[TM][TN] = {};  // TM x TN results
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      const float4 four = *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);  //@ load-A
+      const float a[4] = {four.x, four.y, four.z, four.w};
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      const float4 four = *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);  //@ load-B
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;                      //@ store-Bs
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    __syncthreads();  // as in sgemm_vectorised
+
+#pragma unroll
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[TM], regN[TN];
+      // [snippet wide-reads]
+      for (int i = 0; i < TM; i += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(&As[dotIdx * BM + threadRow + i]);  //@ load-As-wide
+        regM[i] = four.x, regM[i + 1] = four.y, regM[i + 2] = four.z, regM[i + 3] = four.w;
+      }
+      for (int j = 0; j < TN; j += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(&Bs[dotIdx * BN + threadCol + j]);  //@ load-Bs-wide
+        regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
+      }
+      // [/snippet wide-reads]
+      for (int i = 0; i < TM; ++i)
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
+    }
+    __syncthreads();  // as in sgemm_vectorised
+  }
+
+  for (int i = 0; i < TM; ++i)
+    for (int j = 0; j < TN; j += 4) {
+      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      float4* c = reinterpret_cast<float4*>(&C[std::size_t(row) * ldc + col]);
+      const float* sum = &acc[i][j];
+      float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
+      if (beta != 0.0f) {
+        const float4 old = *c;  //@ load-C
+        result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+      }
+      *c = result;  //@ store-C
+    }
+}
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
@@ -194,12 +288,13 @@ bool float4s_fit(const tile::Gemm& g) {
          divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
 }
 
-template <Copy FAST, bool WIDE_READS>
+// FAST: sgemm_vectorised or a rival.
+template <auto FAST>
 void launch_vectorised(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit(g) ? sgemm_vectorised<FAST, WIDE_READS> : sgemm_vectorised<Copy::guarded, WIDE_READS>, grid,
-               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(float4s_fit(g) ? FAST : sgemm_words<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha,
+               g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -213,6 +308,7 @@ void predict(tile::Facts& facts) {
   facts.predicted_loads("vectorised", 1 / BM + 1 / BN, (TM + TN) / (TM * TN), 4);
   facts.predicted_loads("words", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
   facts.predicted_loads("promised", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
+  facts.predicted_loads("written_out", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
   facts.predicted_loads("wide_reads", 1 / BM + 1 / BN, (TM + TN) / (TM * TN), 4, 4);
   facts.predicted("words_per_round", (BM + BN) * BK / threads);
   facts.predicted("float4s_per_round", (BM + BN) * BK / threads / 4);
@@ -239,11 +335,11 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.colB", load_B_of(197).col);
 }
 
-template <Copy COPY, bool WIDE_READS>
+template <auto FAST>
 tile::Kernel kernel(const char* name) {
   return {name,
-          launch_vectorised<COPY, WIDE_READS>,
-          reinterpret_cast<const void*>(sgemm_vectorised<COPY, WIDE_READS>),
+          launch_vectorised<FAST>,
+          reinterpret_cast<const void*>(FAST),
           Config::NUM_THREADS,
           {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
           (Config::BM + Config::BN) * Config::BK * sizeof(float)};
@@ -252,8 +348,9 @@ tile::Kernel kernel(const char* name) {
 }  // namespace
 
 TILE_CHAPTER(.number = 6, .title = "Vectorised access",
-             .kernels = {kernel<Copy::float4s, false>("vectorised"), kernel<Copy::words, false>("words"),
-                         kernel<Copy::promised, false>("promised"), kernel<Copy::float4s, true>("wide_reads")},
+             .kernels = {kernel<sgemm_vectorised>("vectorised"), kernel<sgemm_words<false>>("words"),
+                         kernel<sgemm_words<false, true>>("promised"),
+                         kernel<sgemm_words<false, true, true>>("written_out"), kernel<sgemm_wide_reads>("wide_reads")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
@@ -277,10 +374,10 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
 }
 
 #if TILE_ON_MODEL
-constexpr auto launch_default = launch_vectorised<Copy::float4s, false>;
+constexpr auto launch_default = launch_vectorised<sgemm_vectorised>;
 
 TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_suite("model")) {
-  const auto words = tile::count(launch_vectorised<Copy::words, false>, counted);
+  const auto words = tile::count(launch_vectorised<sgemm_words<false>>, counted);
   const auto four = tile::count(launch_default, counted);
   for (const char* tag : {"load-A", "load-B", "store-C"}) {
     const auto& wide = tile::site(four, tag);
@@ -295,7 +392,7 @@ TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_su
 
 TEST_CASE("reading shared memory as float4 makes a quarter of the loads" * doctest::test_suite("model")) {
   const auto narrow = tile::count(launch_default, counted);
-  const auto wide = tile::count(launch_vectorised<Copy::float4s, true>, counted);
+  const auto wide = tile::count(launch_vectorised<sgemm_wide_reads>, counted);
   for (const char* tag : {"load-As", "load-Bs"})
     CHECK(tile::site(wide, std::string(tag) + "-wide").requests * 4 == tile::site(narrow, tag).requests);
   CHECK(tile::site(wide, "load-As-wide").wavefronts == 2 * tile::site(wide, "load-As-wide").requests);

@@ -66,9 +66,11 @@ using Default = Config<128, 128, 16, 8, 8>;  // chapter 06's
 struct Position {
   int row, col;
 };
+// Where a thread's TM x TN results begin in the block's tile.
 constexpr __host__ __device__ Position results_of(int thread, int BN, int TM, int TN) {
   return {thread / (BN / TN) * TM, thread % (BN / TN) * TN};
 }
+// The first word of a thread's first float4 in the tile of A, and in the tile of B.
 constexpr __host__ __device__ Position load_A_of(int thread, int BK) {
   return {thread / (BK / 4), thread % (BK / 4) * 4};
 }
@@ -78,12 +80,14 @@ constexpr __host__ __device__ Position load_B_of(int thread, int BN) {
 // [/snippet maps]
 
 // [snippet kernel]
-template <class Config, bool FLOAT4S>  // FLOAT4S: tiles are whole and addresses divisible by 16
-__global__ void __launch_bounds__(Config::NUM_THREADS) sgemm_tuned(int M, int N, int K, float alpha,  //
-                                                                   const float* A, int lda,           // M x K
-                                                                   const float* B, int ldb,           // K x N
-                                                                   float beta,                        //
-                                                                   float* C, int ldc) {               // M x N
+// FLOAT4S: tiles are whole and addresses divisible by 16.
+template <class Config, bool FLOAT4S>
+__global__ void __launch_bounds__(Config::NUM_THREADS)  //
+    sgemm_tuned(int M, int N, int K, float alpha,       //
+                const float* A, int lda,                // M x K
+                const float* B, int ldb,                // K x N
+                float beta,                             //
+                float* C, int ldc) {                    // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major

@@ -1,6 +1,6 @@
 // Tile by Tile, chapter 08: warp tiling.
 //
-// Question: a warp executes as one, and shared memory serves it as one. Does it matter which results a warp's 32 threads own?
+// Question: a warp executes as one, and shares what it loads from shared memory. Does it matter which results its 32 threads own?
 // Idea: between the block's tile and the thread's square comes a tile of the warp. The squarer it is, the fewer different
 // words a warp reads for the same multiply-adds.
 // Previous chapters: 06, whose copies this kernel has, and 07, whose way to choose a configuration. New is the warp's tile.
@@ -76,7 +76,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 // [/snippet maps]
 
 // [snippet kernel]
-template <class Config, bool FLOAT4S>  // FLOAT4S: tiles are whole and addresses divisible by 16
+// FLOAT4S: tiles are whole and addresses divisible by 16.
+template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_warp_tiled(int M, int N, int K, float alpha,  //
                      const float* A, int lda,           // M x K
@@ -217,6 +218,11 @@ void launch_warp_tiled(const tile::Gemm& g) {
 
 const tile::Case counted{256, 256, 256};
 
+// Blocks that fill an H200's 132 SMs a whole number of times: three of `large` on each SM three times, or two of `unbounded`
+// four times.
+const std::vector<tile::Case> whole_waves{{33 * Large::BM, 36 * Large::BN, 4096},
+                                          {33 * Unbounded::BM, 32 * Unbounded::BN, 4096}};
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
@@ -241,6 +247,27 @@ void predict(tile::Facts& facts) {
   describe("large", Large{}, 8, 8);
   describe("unbounded", Unbounded{}, 8, 8);
   describe("tall", Tall{}, 4, 8);
+  // One 16-byte load of a warp, whose lanes begin at the given words of a row of As or Bs.
+  const auto one_load = [&](const std::string& name, auto first_word) {
+    simt::WarpAccess access{.active = ~0u, .size = 16};
+    std::vector<int> words;
+    for (int lane = 0; lane < 32; ++lane) {
+      access.address[std::size_t(lane)] = 4 * std::uint64_t(first_word(lane));
+      for (int i = 0; i < 4; ++i) words.push_back(first_word(lane) + i);
+    }
+    std::sort(words.begin(), words.end());
+    facts.predicted(name + ".words", double(std::unique(words.begin(), words.end()) - words.begin()));
+    facts.predicted(name + ".wavefronts", simt::shared_wavefronts(access, true));
+  };
+  const auto loads_of = [&]<class C>(const std::string& name, C) {
+    one_load(name + ".load_As", [](int lane) { return results_of<C>(lane).row; });
+    one_load(name + ".load_Bs", [](int lane) { return results_of<C>(lane).col; });
+  };
+  // Chapter 06: a warp is two rows of 16 threads, 8 x 8 results each.
+  one_load("before.load_As", [](int lane) { return lane / 16 * 8; });
+  one_load("before.load_Bs", [](int lane) { return lane % 16 * 8; });
+  loads_of("large", Large{});
+  loads_of("tall", Tall{});
   facts.predicted("before.words_per_step", 2 * 8 + 16 * 8);  // chapter 06: a warp is 2 x 16 threads of 8 x 8 results
   facts.predicted("before.wavefronts_per_step", 20);
   // The issue slots of one round of Large, for one warp: what its source asks for, before any index arithmetic.
@@ -289,7 +316,8 @@ tile::Kernel kernel(const char* name) {
 
 TILE_CHAPTER(.number = 8, .title = "Warp tiling",
              .kernels = {kernel<Large>("large"), kernel<Unbounded>("unbounded"), kernel<Tall>("tall")},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .shapes = whole_waves,
+             .compiled_for = {86})
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -373,6 +401,28 @@ TEST_CASE("165 registers allow 397 threads, 12 warps") {
   CHECK(397 / 32 == 12);
   CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).blocks * 4 == 12);
   CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction == doctest::Approx(0.1875));
+}
+
+TEST_CASE("what a 16-byte load costs does not follow from how many different words it brings") {
+  tile::Facts facts;
+  predict(facts);
+  const auto check = [&](const std::string& load, double words, double wavefronts) {
+    CAPTURE(load);
+    CHECK(facts.value(load + ".words") == words);
+    CHECK(facts.value(load + ".wavefronts") == wavefronts);
+  };
+  // Lanes of a row of threads share their words of As: quarter-warps merge.
+  check("before.load_As", 8, 2);
+  check("large.load_As", 16, 2);
+  check("tall.load_As", 32, 2);
+  // Neighbours want different words of Bs: four quarter-warps, and in chapter 06 two words in a bank.
+  check("tall.load_Bs", 16, 4);
+  check("large.load_Bs", 32, 4);
+  check("before.load_Bs", 64, 8);
+  CHECK(facts.value("large.wavefronts_As") == Large::WMITER * Large::TM / 4 * facts.value("large.load_As.wavefronts"));
+  CHECK(facts.value("large.wavefronts_Bs") == Large::WNITER * Large::TN / 4 * facts.value("large.load_Bs.wavefronts"));
+  CHECK(facts.value("tall.wavefronts_As") == Tall::WMITER * Tall::TM / 4 * facts.value("tall.load_As.wavefronts"));
+  CHECK(facts.value("tall.wavefronts_Bs") == Tall::WNITER * Tall::TN / 4 * facts.value("tall.load_Bs.wavefronts"));
 }
 
 #if TILE_ON_MODEL

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "common/check/gemm.hpp"
 #include "common/measure/record.hpp"
 
 namespace tile {
 
-/// One run for a record: checks the kernel, then times it and cuBLAS in turn, on random inputs in buffers rotated past the
-/// L2, until the medians of time and ratio have settled (run.hpp), but at most 200 times each. Throws std::runtime_error when the kernel's result is wrong.
-Record time_against_cublas(Launcher launcher, const Case& c);
+/// Runs for a record, one for each launcher: checks each kernel, then times all in turn, each together with cuBLAS, on random
+/// inputs in buffers rotated past the L2, until the medians of its time and ratio have settled (run.hpp), but at most 200 times. "clocks"
+/// is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
+std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {

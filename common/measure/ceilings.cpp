@@ -27,6 +27,24 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
   return work;
 }
 
+std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record, const Case& counted,
+                                     const Case& to) {
+  for (const char* group : {"counters", "profile", "sass_loop"})
+    if (!kernel.contains(group)) return {};
+  const Record& loop = kernel.at("sass_loop");
+  const double ffma = loop.value("FFMA", 0.0), size = record.value("profiled_size", 0);
+  if (ffma == 0 || !loop.contains("ffma_reads_even") || to.M != size || to.N != size || to.K != size) return {};
+  const auto volume = [](const Case& c) { return double(c.M) * c.N * c.K; };
+  const Record &counters = kernel.at("counters"), &profile = kernel.at("profile");
+  work.wavefronts = volume(to) / volume(counted) *
+                    (counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum").get<double>() +
+                     counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum").get<double>());
+  work.instructions = profile.at("smsp__inst_executed.sum");
+  work.bank_reads = std::max(loop.at("ffma_reads_even").get<double>(), loop.at("ffma_reads_odd").get<double>()) / ffma *
+                    profile.at("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum").get<double>() / 32;
+  return work;
+}
+
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   const double cycles_per_second = rates.sms * rates.clock_hz;
   std::vector<Ceiling> result;
@@ -34,7 +52,9 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
     if (seconds > 0) result.push_back({resource, work.flops / seconds * 1e-12});
   };
   add("FFMA issue", work.flops / 2 / 128 / cycles_per_second);
-  add("issue slots", (work.flops / 2 / 128 + work.requests / 4) / cycles_per_second);
+  const double instructions = work.instructions > 0 ? work.instructions : work.flops / 2 / 32 + work.requests;
+  add("issue slots", instructions / 4 / cycles_per_second);
+  add("register banks", work.bank_reads / 4 / cycles_per_second);
   add("L1", work.l1_cycles / cycles_per_second);
   add("shared wavefronts", work.wavefronts / cycles_per_second);
   if (rates.l2_bytes_per_second > 0) add("L2 bytes", work.l2_bytes / rates.l2_bytes_per_second);

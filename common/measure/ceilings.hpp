@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/measure/record.hpp"
 #include "common/model/model.hpp"
 
 namespace tile {
@@ -35,14 +36,24 @@ struct Work {
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
   double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
   double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
+  double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only those of the source are known
+  double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
 };
 
 /// The work of `counts` for a problem of the given extents. Sites on array "C" are scaled by M*N, all others by
 /// M*N*K, from the counted problem to `to`; exact when tiles divide both.
 Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
 
+/// The work of what nvcc made of a kernel whose source does `work` at `to`: shared wavefronts and instructions that the
+/// hardware counted, the first on the problem `counted`, the second on `to`; and the register reads of its machine code's
+/// main loop. nvcc moves and merges no global accesses, so those stay. Nothing where `kernel`, its entry in `record`,
+/// lacks the counters, was not profiled at `to`, or has no FFMA in a loop.
+std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record, const Case& counted,
+                                     const Case& to);
+
 /// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
-/// same with every memory instruction taking a slot, too; address arithmetic and branches are not counted. L1: for every
+/// same with every memory instruction taking a slot, too, or all instructions where their number is known. Register banks:
+/// one register a cycle from each of the two banks that a scheduler's FFMA read. L1: for every
 /// global request a cycle for each pass of its tags, or each wavefront of its data where those are more. Shared memory: one
 /// wavefront a cycle and SM. L2 and DRAM: bytes over the measured rate. Rates of one a cycle: measured, see chapter 00.
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);

@@ -64,7 +64,8 @@ GpuSpec gpu_of(const Record& record) {
           sm.at("shared_bytes"),
           sm.at("reserved_shared"),
           sm.at("threads"),
-          sm.at("blocks")};
+          sm.at("blocks"),
+          0};
 }
 
 void check_gpu(Findings& findings, const Record& record) {
@@ -123,16 +124,23 @@ void check_registers(Findings& findings, const Record& kernel) {
                      kernel.at(group).at("launch__registers_per_thread"));
 }
 
+// Besides counts of opcodes, a tally of machine code has these.
+bool is_tally_of_operands(const std::string& name) { return name == "reuse" || name.starts_with("ffma_reads_"); }
+
 void check_machine_code(Findings& findings, const Record& kernel) {
   if (!kernel.contains("sass")) return;
   const Record &whole = kernel.at("sass"), &loop = kernel.at("sass_loop");
   for (const char* group : {"sass", "sass_loop"}) {
     double sum = 0;
     for (const auto& [opcode, count] : kernel.at(group).items())
-      if (opcode != "all" && opcode != "reuse") sum += count.get<double>();
+      if (!is_tally_of_operands(opcode) && opcode != "all") sum += count.get<double>();
     findings.equal(fmt::format("{}.all", group), kernel.at(group).at("all"), "the opcodes add up to", sum);
     findings.within(fmt::format("{}.reuse", group), kernel.at(group).at("reuse"), 0, 3 * sum,
                     "an instruction has at most three operands to reuse");
+    const Record& tally = kernel.at(group);
+    findings.within(fmt::format("{}: the registers that FFMA read", group),
+                    tally.at("ffma_reads_even").get<double>() + tally.at("ffma_reads_odd").get<double>(), 0,
+                    3 * tally.value("FFMA", 0.0), "an FFMA has three operands");
   }
   double local = 0;
   for (const auto& [opcode, count] : whole.items())

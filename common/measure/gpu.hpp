@@ -9,6 +9,12 @@ namespace tile {
 
 /// Published figures of a GPU. Rates that matter are measured by chapter 00; these are for arithmetic on paper.
 struct GpuSpec {
+  // The same on every GPU of this book.
+  static constexpr int warp = 32;       ///< lanes
+  static constexpr int schedulers = 4;  ///< of an SM, each with a quarter of its lanes and registers
+  static constexpr int banks = 32;      ///< of shared memory and L1
+  static constexpr int bank_bytes = 4;  ///< that a bank delivers in a cycle
+
   const char* name;
   int sms;
   int fma_lanes;        ///< FP32 FMA results per SM and cycle
@@ -19,7 +25,9 @@ struct GpuSpec {
   int reserved_shared;  ///< shared memory the system takes from every block
   int max_threads;      ///< resident threads per SM
   int max_blocks;       ///< resident blocks per SM
+  int l1_bytes;         ///< L1 and shared memory of an SM together
 
+  constexpr int max_warps() const { return max_threads / warp; }  ///< resident warps per SM
   constexpr double peak_tflops() const { return 2.0 * sms * fma_lanes * clock_ghz * 1e-3; }
   /// Flops per byte of memory traffic at which arithmetic takes as long as the traffic.
   constexpr double ridge() const { return peak_tflops() * 1e3 / dram_gbs; }
@@ -28,10 +36,11 @@ struct GpuSpec {
 // Sources: NVIDIA's architecture whitepapers (GA102, GH100, Blackwell RTX) and the CUDA Programming Guide's table of
 // compute capabilities 8.6, 9.0 and 12.0. The A6000's and the laptop's peaks are quoted at 30 and 9.6 TFLOP/s by
 // the worklogs this ladder comes from; the clocks below are those that give these.
-inline constexpr GpuSpec rtx_a6000{"RTX A6000", 84, 128, 1.395, 768, 65536, 100 * 1024, 1024, 1536, 16};
-inline constexpr GpuSpec rtx_5060_laptop{"RTX 5060 laptop", 26, 128, 1.442, 384, 65536, 100 * 1024, 1024, 1536, 24};
-inline constexpr GpuSpec h100{"H100 SXM", 132, 128, 1.98, 3350, 65536, 228 * 1024, 1024, 2048, 32};
-inline constexpr GpuSpec h200{"H200", 132, 128, 1.98, 4800, 65536, 228 * 1024, 1024, 2048, 32};
+inline constexpr GpuSpec rtx_a6000{"RTX A6000", 84, 128, 1.395, 768, 65536, 100 * 1024, 1024, 1536, 16, 128 * 1024};
+inline constexpr GpuSpec rtx_5060_laptop{"RTX 5060 laptop", 26,   128,  1.442, 384,       65536,
+                                         100 * 1024,        1024, 1536, 24,    128 * 1024};
+inline constexpr GpuSpec h100{"H100 SXM", 132, 128, 1.98, 3350, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024};
+inline constexpr GpuSpec h200{"H200", 132, 128, 1.98, 4800, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024};
 
 /// How many blocks of a kernel fit on one SM, and what stops one more.
 struct Occupancy {
@@ -54,7 +63,8 @@ constexpr int registers_per_warp(int registers_per_thread) { return (registers_p
 /// of shared memory a block. Warps are dealt to the SM's four quarters, each with a quarter of the registers.
 constexpr Occupancy occupancy(const GpuSpec& gpu, int threads, int registers_per_thread, int shared_bytes) {
   const int warps = (threads + 31) / 32;
-  const int warps_by_registers = gpu.registers / 4 / registers_per_warp(std::max(registers_per_thread, 1)) * 4;
+  const int warps_by_registers =
+      gpu.registers / gpu.schedulers / registers_per_warp(std::max(registers_per_thread, 1)) * gpu.schedulers;
   Occupancy o{};
   o.by_threads = gpu.max_threads / (warps * 32);
   o.by_registers = warps_by_registers / warps;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -130,9 +131,42 @@ struct Instruction {
 };
 using Code = std::vector<Instruction>;
 
-// Instructions by opcode; besides, how many there are, and how many operands carry the flag .reuse.
+// The registers that the FFMA of some code read from the two banks of the register file, those with even numbers and those
+// with odd ones. An operand is not read when the instruction before, an FFMA too, had the same register in the same place
+// and flagged it .reuse; one that stands twice in an instruction is read once.
+std::array<int, 2> reads_of_ffma(Code::const_iterator first, Code::const_iterator last) {
+  static const std::regex operand(R"(-?\|?R(\d+)\|?(\.reuse)?)");
+  constexpr std::size_t places = 3;
+  constexpr int none = -1;
+  std::array<int, 2> reads{};
+  std::array<int, places> kept{none, none, none};
+  for (auto at = first; at != last; ++at) {
+    std::array<int, places> keep{none, none, none};
+    if (at->opcode == "FFMA") {
+      std::istringstream list(at->operands.substr(std::min(at->operands.find(',') + 1, at->operands.size())));
+      std::set<int> read;
+      std::size_t place = 0;
+      for (std::string text; place < places && std::getline(list >> std::ws, text, ','); ++place) {
+        std::smatch match;
+        if (!std::regex_match(text.cbegin(), text.cbegin() + std::ptrdiff_t(text.find_last_not_of(" \t") + 1), match,
+                              operand))
+          continue;
+        const int number = std::stoi(match[1]);
+        if (kept[place] != number) read.insert(number);
+        if (match[2].matched) keep[place] = number;
+      }
+      for (const int number : read) ++reads[std::size_t(number % 2)];
+    }
+    kept = keep;
+  }
+  return reads;
+}
+
+// Instructions by opcode; besides, how many there are, how many operands carry the flag .reuse, and how many registers
+// the FFMA read from each bank.
 Record tally_of(Code::const_iterator first, Code::const_iterator last) {
-  std::map<std::string, int> count{{"all", 0}, {"reuse", 0}};
+  const auto [even, odd] = reads_of_ffma(first, last);
+  std::map<std::string, int> count{{"all", 0}, {"reuse", 0}, {"ffma_reads_even", even}, {"ffma_reads_odd", odd}};
   for (auto at = first; at != last; ++at) {
     ++count["all"];
     ++count[at->opcode];
@@ -259,16 +293,44 @@ const Record* find_kernel(const Record& record, const std::string& kernel) {
   return nullptr;
 }
 
-const Record* find_run(const Record& record, const std::string& kernel, int size) {
+const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K) {
   if (const Record* entry = find_kernel(record, kernel))
     for (const auto& run : entry->at("runs"))
-      if (run.at("M") == size && run.at("N") == size && run.at("K") == size) return &run;
+      if (run.at("M") == M && run.at("N") == N && run.at("K") == K) return &run;
   return nullptr;
+}
+
+const Record* find_run(const Record& record, const std::string& kernel, int size) {
+  return find_run(record, kernel, size, size, size);
+}
+
+std::string without_build(const std::string& function) {
+  static const std::regex build("_GLOBAL__N__[0-9a-f]+_");
+  return std::regex_replace(function, build, "_GLOBAL__N__");
+}
+
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture) {
+  std::map<std::string, int> registers;
+  std::istringstream lines(read_text(usage));
+  const std::regex of_function(R"(Function\s+(\S+):)"), count(R"(REG:(\d+))");
+  std::string function;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, of_function)) function = without_build(match[1]);
+    if (std::regex_search(line, match, count)) registers[function] = std::stoi(match[1]);
+  }
+  for (auto& kernel : record.at("kernels")) {
+    const auto found = registers.find(without_build(kernel.at("function")));
+    if (found == registers.end())
+      throw RecordError(fmt::format("{} says nothing of {}", usage.string(), kernel.at("function").get<std::string>()));
+    kernel["registers_for"][architecture] = found->second;
+  }
 }
 
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {
   std::istringstream lines(read_text(ncu_csv));
   std::vector<std::string> names, units;
+  std::map<Record*, std::map<std::string, std::pair<double, double>>> ranges;  // over the launches of a kernel
   for (std::string line; std::getline(lines, line);) {
     if (names.empty()) {
       if (line.rfind("\"ID\"", 0) == 0) names = split_csv(line);
@@ -289,13 +351,19 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
       std::string digits = fields[i];
       digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
       try {
-        (*kernel)[group][names[i]] = std::stod(digits);
+        const double value = std::stod(digits);
+        (*kernel)[group][names[i]] = value;
+        auto& range = ranges[kernel].try_emplace(names[i], value, value).first->second;
+        range = {std::min(range.first, value), std::max(range.second, value)};
       } catch (const std::exception&) {
         throw RecordError(
             fmt::format("{}: {} of {} is not a number: {}", ncu_csv.string(), names[i], row["Kernel Name"], fields[i]));
       }
     }
   }
+  for (const auto& [kernel, by_name] : ranges)
+    for (const auto& [name, range] : by_name)
+      if (range.first < range.second) (*kernel)[group + "_range"][name] = {range.first, range.second};
   if (names.empty())
     throw RecordError(fmt::format("{} holds no counters: run ncu with --csv --page raw", ncu_csv.string()));
 }
@@ -316,7 +384,10 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
   for (std::string line; std::getline(lines, line);) {
     if (const auto at = line.find("Function : "); at != std::string::npos) {
       finish();
-      kernel = kernel_named(record, line.substr(at + 11));
+      const std::string name = line.substr(at + 11);
+      kernel = kernel_named(record, name);
+      if (kernel == nullptr && record.contains("other_kernels") && record["other_kernels"].contains(name))
+        kernel = &record["other_kernels"][name];
       continue;
     }
     std::smatch match;

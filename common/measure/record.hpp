@@ -51,16 +51,30 @@ std::vector<Record> load_records(const std::filesystem::path& chapter_directory)
 
 /// The run of `kernel` at M = N = K = size, or nullptr.
 const Record* find_run(const Record& record, const std::string& kernel, int size);
+/// The run of `kernel` at these extents, or nullptr.
+const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K);
 /// The entry of `kernel` (registers, counters, ...), or nullptr.
 const Record* find_kernel(const Record& record, const std::string& kernel);
 
 /// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel of the record, the
-/// counters of its last launch, under the key `group`; launches of other kernels go under "other_kernels". Throws RecordError.
+/// counters of its last launch, under the key `group`, and [lowest, highest] of those that differed between launches under
+/// `group` + "_range"; launches of other kernels go under "other_kernels". Throws RecordError.
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
 
-/// Counts instructions by opcode in the output of `cuobjdump -sass` for each kernel of the record: of the whole function
-/// under "sass", and of its main loop, the smallest loop that holds at least half of its FFMA, under "sass_loop". "all"
-/// counts every instruction, "reuse" the operands flagged .reuse.
+/// Reads how many registers each kernel of the record has when compiled for another architecture, from the output of
+/// `cuobjdump -res-usage` for that: under "registers_for" and the architecture's number. Kernels are told by their mangled
+/// names, but for the digits by which nvcc tells the anonymous namespaces of two compilations apart. Throws RecordError when one is missing.
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture);
+
+/// A mangled name without those digits.
+std::string without_build(const std::string& function);
+
+/// Counts instructions by opcode in the output of `cuobjdump -sass` for each kernel of the record, "other_kernels"
+/// included: of the whole function under "sass", and of its main loop, the smallest loop that holds at least half of its
+/// FFMA, under "sass_loop". "all" counts every instruction, "reuse" the operands flagged .reuse, "ffma_reads_even" and
+/// "ffma_reads_odd" the registers that FFMA read from the two banks of the register file: an operand that the FFMA right
+/// before had in the same place, flagged .reuse, is not read again. (Two banks, by the number's parity, one register a cycle
+/// each: measured, see chapter 00.)
 void add_sass(Record& record, const std::filesystem::path& sass);
 
 }  // namespace tile

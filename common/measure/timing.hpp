@@ -14,6 +14,10 @@ namespace tile {
 /// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).
 void require_plain_cublas();
 
+/// Keeps the GPU busy for about a tenth of a millisecond, so that what is queued right after it starts when it ends and not
+/// when the CPU has got it there: else the time between two events around a short kernel is the CPU's.
+void hold_gpu();
+
 /// Milliseconds of one call of `work` on the GPU, measured with events: warm-up, then `repetitions` runs.
 Spread time_ms(const std::function<void(int repetition)>& work, int repetitions = 20);
 

@@ -200,6 +200,7 @@ Spread time_ms(const std::function<void(int)>& work, int repetitions) {
   std::vector<double> samples;
   Event start, stop;
   for (int i = 0; i < repetitions; ++i) {
+    hold_gpu();
     start.record();
     work(i);
     stop.record();
@@ -222,43 +223,61 @@ Spread cublas_tflops(int size, CublasMode mode, int repetitions) {
   return {tflops(ms.median), tflops(ms.high), tflops(ms.low)};
 }
 
-Record time_against_cublas(Launcher launcher, const Case& c) {
+std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c) {
   constexpr int most = 200;
-  const double deviation = require_correct(launcher, c);
+  struct Timed {
+    Launcher launcher;
+    double deviation;
+    std::vector<double> ms{}, cublas_ms{}, ratio{};
+    bool done() const { return int(ms.size()) == most || (settled(ms) && settled(ratio)); }
+  };
+  std::vector<Timed> timed;
+  for (const Launcher launcher : launchers) timed.push_back({launcher, require_correct(launcher, c)});
+
   const Rotation rotation(c, 4);
-  // `call` counts the calls of both sides: a pair takes two copies of the problem, and no call meets what another just read.
-  const auto run = [&](int call, bool ours) {
-    const Gemm g = rotation.gemm(c, std::size_t(call) % rotation.size());
+  std::size_t calls = 0;  // of all kernels and of cuBLAS: no call meets what another just read
+  const auto run = [&](const Timed& t, bool ours) {
+    const Gemm g = rotation.gemm(c, calls++ % rotation.size());
     if (ours)
-      launcher(g);
+      t.launcher(g);
     else
       cublas().multiply(g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, CublasMode::fp32);
   };
-  for (int i = 0; i < 3; ++i) run(2 * i, true), run(2 * i + 1, false);
-  std::vector<double> ms, cublas_ms, ratio;
+  for (const Timed& t : timed)
+    for (int i = 0; i < 3; ++i) run(t, true), run(t, false);
+
   Event start, between, stop;
   ClockSampler clocks(pci_bus_id());
-  for (int i = 0; i < most && !(settled(ms) && settled(ratio)); ++i) {
-    const bool ours_first = i % 2 == 0;  // neither side always finds the other's clock and heat
-    start.record();
-    run(2 * i, ours_first);
-    between.record();
-    run(2 * i + 1, !ours_first);
-    stop.record();
-    const double first = to_nanosecond(between.ms_since(start)), second = to_nanosecond(stop.ms_since(between));
-    ms.push_back(ours_first ? first : second);
-    cublas_ms.push_back(ours_first ? second : first);
-    ratio.push_back(cublas_ms.back() / ms.back());
+  for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), [](auto& t) { return t.done(); }); ++round)
+    for (std::size_t turn = 0; turn < timed.size(); ++turn) {
+      Timed& t = timed[(turn + round) % timed.size()];  // none always follows the same one
+      if (t.done()) continue;
+      const bool ours_first = round % 2 == 0;  // neither side always finds the other's clock and heat
+      hold_gpu();
+      start.record();
+      run(t, ours_first);
+      between.record();
+      run(t, !ours_first);
+      stop.record();
+      const double first = to_nanosecond(between.ms_since(start)), second = to_nanosecond(stop.ms_since(between));
+      t.ms.push_back(ours_first ? first : second);
+      t.cublas_ms.push_back(ours_first ? second : first);
+      t.ratio.push_back(t.cublas_ms.back() / t.ms.back());
+    }
+
+  const Record sampled = clocks.stop();
+  std::vector<Record> results;
+  for (const Timed& t : timed) {
+    results.push_back({{"M", c.M},
+                       {"N", c.N},
+                       {"K", c.K},
+                       {"samples_ms", t.ms},
+                       {"cublas_samples_ms", t.cublas_ms},
+                       {"clocks", sampled},
+                       {"freivalds_deviation", t.deviation}});
+    results.back().update(summary_of(results.back()));
   }
-  Record result{{"M", c.M},
-                {"N", c.N},
-                {"K", c.K},
-                {"samples_ms", ms},
-                {"cublas_samples_ms", cublas_ms},
-                {"clocks", clocks.stop()},
-                {"freivalds_deviation", deviation}};
-  result.update(summary_of(result));
-  return result;
+  return results;
 }
 
 struct TuningBench::Buffers {

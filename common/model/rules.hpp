@@ -66,15 +66,20 @@ constexpr bool pairs_agree(const WarpAccess& access, int distance) {
 
 }  // namespace rules
 
-/// Number of passes ("wavefronts") through the 32 four-byte banks of shared memory.
-///
-/// 4-byte accesses: the maximum over banks of the number of distinct words. 8-byte accesses go as two half-warps,
-/// 16-byte accesses as four quarter-warps, summed; a load merges two neighbouring groups when for every lane
-/// addr(l) == addr(l^1), or for every lane addr(l) == addr(l^2). Measured on an NVIDIA H200 with Nsight Compute,
-/// see ctest/data/h200-shared-memory-wavefronts.csv.
+/// How many lanes shared memory serves together: all 32 for 4-byte accesses, half a warp for 8-byte and a quarter for 16-byte
+/// ones; twice as many for a load in which for every lane addr(l) == addr(l^1), or for every lane addr(l) == addr(l^2).
+/// Measured, see shared_wavefronts.
+constexpr int lanes_together(const WarpAccess& access, bool is_load) {
+  const int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
+  const bool merges = is_load && (rules::pairs_agree(access, 1) || rules::pairs_agree(access, 2));
+  return group < 32 && merges ? 2 * group : group;
+}
+
+/// Number of passes ("wavefronts") through the 32 four-byte banks of shared memory: for each group of lanes that is served
+/// together, the maximum over banks of the number of distinct words; summed over the groups. Measured on an NVIDIA H200
+/// with Nsight Compute, see ctest/data/h200-shared-memory-wavefronts.csv.
 constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
-  int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
-  if (group < 32 && is_load && (rules::pairs_agree(access, 1) || rules::pairs_agree(access, 2))) group *= 2;
+  const int group = lanes_together(access, is_load);
   int passes = 0;
   for (int first = 0; first < 32; first += group) passes += rules::bank_passes(access, first, group);
   return passes;

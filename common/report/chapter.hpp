@@ -11,6 +11,7 @@
 #include "common/check/gemm_tests.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/measure/gpu.hpp"
+#include "common/model/rules.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/check/traced.hpp"
@@ -76,6 +77,9 @@ struct Chapter {
   };
   std::vector<Profiled> profiled{};
   std::vector<int> profiled_pads{};  ///< the kernels are profiled with leading dimensions so much larger as well
+  std::vector<Case> shapes{};        ///< other problems that ./tile bench times
+  std::vector<int>
+      compiled_for{};  ///< other architectures (86 for compute capability 8.6) whose registers are recorded
   /// What measure_rates gives, so that the prose can be checked without a GPU: a name for keys, a label for tables.
   struct Rate {
     std::string name, label;

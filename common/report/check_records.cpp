@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <regex>
 #include <set>
 
 #include "common/measure/consistency.hpp"
@@ -29,12 +28,6 @@ Lines other_than_registered(const Kernel& kernel, const Record& entry) {
   return lines;
 }
 
-/// A mangled name without the digits by which nvcc tells the anonymous namespaces of two builds apart.
-std::string without_build(const std::string& function) {
-  static const std::regex build("_GLOBAL__N__[0-9a-f]+_");
-  return std::regex_replace(function, build, "_GLOBAL__N__");
-}
-
 /// What a record says of the tuned kernel that the tuning of the same GPU says of its choice, too.
 Lines other_than_tuned(const Record& entry, const std::string& gpu) {
   const std::string name = entry.at("name");
@@ -53,6 +46,10 @@ Lines other_than_tuned(const Record& entry, const std::string& gpu) {
   return lines;
 }
 
+std::string extents(int M, int N, int K) {
+  return M == N && N == K ? std::to_string(M) : fmt::format("{} x {} x {}", M, N, K);
+}
+
 /// The kernels, sizes and rates of a record are the chapter's.
 Lines other_than_chapter(const Record& record) {
   Lines lines;
@@ -66,11 +63,15 @@ Lines other_than_chapter(const Record& record) {
     }
     const bool tuned = kernel.address == nullptr;
     add(lines, tuned ? other_than_tuned(*entry, record.at("gpu")) : other_than_registered(kernel, *entry));
-    std::vector<int> timed;
-    for (const Record& run : entry->at("runs")) timed.push_back(run.at("M"));
-    if (timed != this_chapter().sizes)
+    std::vector<std::string> timed, registered_problems;
+    for (const Record& run : entry->at("runs")) timed.push_back(extents(run.at("M"), run.at("N"), run.at("K")));
+    for (const Case& c : timed_problems()) registered_problems.push_back(extents(c.M, c.N, c.K));
+    if (timed != registered_problems)
       lines.push_back(fmt::format("{}: timed at {}, the program says {}", kernel.name, fmt::join(timed, ", "),
-                                  fmt::join(this_chapter().sizes, ", ")));
+                                  fmt::join(registered_problems, ", ")));
+    for (const int architecture : this_chapter().compiled_for)
+      if (!entry->value("registers_for", Record::object()).contains(std::to_string(architecture)))
+        lines.push_back(fmt::format("{}: its registers for {} are missing", kernel.name, architecture));
   }
   for (const Record& entry : record.at("kernels"))
     if (registered.count(entry.at("name")) == 0)

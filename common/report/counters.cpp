@@ -14,17 +14,17 @@ namespace {
 // As the table shows it.
 double rounded(double ratio) { return std::round(ratio * 1e4) * 1e-4; }
 
-bool explains(const Difference& difference, double counted, double measured) {
-  const double ratio = rounded(measured / counted);
-  return difference.from - 1e-9 <= ratio && ratio <= difference.to + 1e-9;
+bool explains(const Difference& difference, double counted, const Measured& measured) {
+  return difference.from - 1e-9 <= rounded(measured.low / counted) &&
+         rounded(measured.high / counted) <= difference.to + 1e-9;
 }
 
-std::string contradiction_of(const Difference* difference, double counted, double measured) {
-  if (counted == measured) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
+std::string contradiction_of(const Difference* difference, double counted, const Measured& measured) {
+  if (measured == counted) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
   if (difference == nullptr) return "find out why, and name the row in differences.json";
   return explains(*difference, counted, measured)
              ? ""
-             : fmt::format("x {:.4f} is not from {} to {}, as differences.json has it", measured / counted,
+             : fmt::format("{} is not from {} to {}, as differences.json has it", ratio_text(measured, counted),
                            difference->from, difference->to);
 }
 
@@ -59,6 +59,24 @@ std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
   for (const simt::Site& site : counts.sites)
     if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
   return sum;
+}
+
+std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
+  if (!kernel.at("counters").contains(counter.metric)) return {};
+  const double last = kernel.at("counters").at(counter.metric);
+  const Record ranges = kernel.value("counters_range", Record::object());
+  if (!ranges.contains(counter.metric)) return Measured{last, last};
+  return Measured{ranges.at(counter.metric).at(0), ranges.at(counter.metric).at(1)};
+}
+
+std::string text_of(const Measured& measured) {
+  if (measured.low == measured.high) return format_number(measured.low);
+  return fmt::format("{} to {}", format_number(measured.low), format_number(measured.high));
+}
+
+std::string ratio_text(const Measured& measured, double counted) {
+  const std::string lowest = fmt::format("x {:.4f}", measured.low / counted);
+  return measured.low == measured.high ? lowest : fmt::format("{} to {:.4f}", lowest, measured.high / counted);
 }
 
 std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory) {
@@ -97,15 +115,15 @@ std::vector<std::string> unexplained(const simt::Counts& counts, const Record& e
   const std::string kernel = entry.at("name");
   for (const Counter& counter : counters()) {
     const double counted = double(tally(counts, counter));
-    if (!entry.at("counters").contains(counter.metric)) {
+    const auto found = measured(entry, counter);
+    if (!found) {
       lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.metric));
       continue;
     }
-    const double measured = entry.at("counters").at(counter.metric);
-    const std::string wrong = contradiction_of(find_difference(differences, kernel, counter), counted, measured);
+    const std::string wrong = contradiction_of(find_difference(differences, kernel, counter), counted, *found);
     if (!wrong.empty())
       lines.push_back(fmt::format("{}: {}: {} counted, {} measured; {}", kernel, counter.label, format_number(counted),
-                                  format_number(measured), wrong));
+                                  text_of(*found), wrong));
   }
   return lines;
 }

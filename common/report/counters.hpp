@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,20 @@ const std::vector<Counter>& counters();
 /// What the model counted.
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter);
 
+/// What Nsight Compute counted over several launches of a kernel: the same each time, or not.
+struct Measured {
+  double low, high;
+  bool operator==(double value) const { return low == value && high == value; }
+};
+/// `kernel` is an entry of a record that has counters; nothing when they lack this one.
+std::optional<Measured> measured(const Record& kernel, const Counter& counter);
+/// "20,480", or "20,724 to 21,020" when launches differed.
+std::string text_of(const Measured& measured);
+/// "x 1.0000", or "x 1.0119 to 1.0264": measured over counted.
+std::string ratio_text(const Measured& measured, double counted);
+
 /// A row in which count and counter differ, and why: one entry of a chapter's differences.json. Measured over counted lies
-/// between `from` and `to`, as it stands in the table, with four decimals.
+/// between `from` and `to` at every launch, as it stands in the table, with four decimals.
 struct Difference {
   std::string kernel, counter;
   double from, to;

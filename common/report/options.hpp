@@ -23,8 +23,10 @@ struct Options {
   bool all_tests = false;
   bool list_tests = false;
   bool profiled_pads = false;  ///< print Chapter::profiled_pads
+  bool compiled_for = false;   ///< print Chapter::compiled_for
   bool lines = false;          ///< print counts line by line
-  bool once = false;           ///< run every kernel once, for a profiler
+  bool once = false;           ///< run every kernel `repeat` times, for a profiler
+  int repeat = 1;
   bool bench = false;
   bool tune = false;         ///< time the candidates and record the choice
   bool tune_pruned = false;  ///< the pruned candidates, too
@@ -34,12 +36,18 @@ struct Options {
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
   // RECORD FILE pairs: merge what ncu (--once, --once --size N) and cuobjdump -sass printed into a record
   std::vector<std::filesystem::path> add_counters, add_profile, add_sass;
-  std::filesystem::path keep;  ///< put this finished record where the chapter keeps its GPU's
-  bool merges() const { return !add_counters.empty() || !add_profile.empty() || !add_sass.empty(); }
+  std::vector<std::string> add_registers;  ///< RECORD FILE ARCHITECTURE: merge what cuobjdump -res-usage printed
+  std::filesystem::path keep;              ///< put this finished record where the chapter keeps its GPU's
+  bool merges() const {
+    return !add_counters.empty() || !add_profile.empty() || !add_sass.empty() || !add_registers.empty();
+  }
 };
 
 /// Kernels chosen by --kernel, or all. Throws UsageError for an unknown name.
 std::vector<Kernel> chosen_kernels(const Options& options);
+
+/// The problems that ./tile bench times: the chapter's sizes, then its shapes.
+std::vector<Case> timed_problems();
 
 /// What the program does on its own machine (report_model.cpp, report_gpu.cpp).
 int run_chapter(const Options& options);

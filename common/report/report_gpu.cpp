@@ -36,16 +36,20 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     RecordedRates sink(record);
     this_chapter().measure_rates(sink);
   }
+  std::vector<Launcher> launchers;
   for (const Kernel& named : kernels) {
     const Kernel kernel = resolved(named);
     Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
     entry["name"] = kernel.name;
     entry["runs"] = Record::array();
-    for (const Case& c : problems) {
-      fmt::print(stderr, "{} at {} x {} x {} ...\n", kernel.name, c.M, c.N, c.K);
-      entry["runs"].push_back(time_against_cublas(kernel.launch, c));
-    }
     record["kernels"].push_back(entry);
+    launchers.push_back(kernel.launch);
+  }
+  for (const Case& c : problems) {
+    fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
+               c.K);
+    const std::vector<Record> runs = time_against_cublas(launchers, c);
+    for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][i]["runs"].push_back(runs[i]);
   }
   record["clocks_after"] = clocks_now();
   return record;
@@ -154,7 +158,8 @@ int run_chapter(const Options& options) {
   if (options.once) {
     if (!chapter.kernels.empty()) {
       Operands operands(options.problem.value_or(chapter.counted));
-      for (const Kernel& kernel : chapter.kernels) kernel.launch(operands.gemm());
+      for (const Kernel& kernel : chapter.kernels)
+        for (int i = 0; i < options.repeat; ++i) kernel.launch(operands.gemm());
       machine::synchronize();
     }
     if (chapter.profile != nullptr) chapter.profile();
@@ -162,9 +167,7 @@ int run_chapter(const Options& options) {
   }
   if (options.tune || options.tune_pruned) return tune(options);
   if (options.bench) {
-    std::vector<Case> problems;
-    for (const int size : chapter.sizes) problems.push_back({size, size, size});
-    save_record(options.out, measure(chosen_kernels(options), problems, true));
+    save_record(options.out, measure(chosen_kernels(options), timed_problems(), true));
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.

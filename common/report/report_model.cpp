@@ -117,19 +117,38 @@ Table table_of_sites(const CountedKernel& k) {
   return table;
 }
 
+bool same_problem(const Case& a, const Case& b) {
+  const auto all = [](const Case& c) { return std::tuple(c.M, c.N, c.K, c.alpha, c.beta, c.pad, c.offset); };
+  return all(a) == all(b);
+}
+
+// The work of what nvcc made of a kernel, by the reference GPU's record.
+std::optional<Work> as_compiled(const CountedKernel& k, const Work& written, const Case& at,
+                                const std::vector<Record>& records) {
+  const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
+  if (entry == nullptr || !same_problem(k.problem, this_chapter().counted)) return {};
+  return work_as_compiled(written, *entry, records.front(), k.problem, at);
+}
+
+// The size at which the record knows most; without a profile the largest one.
+int size_of_profile(const std::vector<Record>& records) {
+  const int largest = this_chapter().sizes.back();
+  return records.empty() ? largest : records.front().value("profiled_size", largest);
+}
+
 Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records, int size) {
   const Rates rates = reference_rates();
   Table table{"ceilings", "", {"kernel"}, {}};
   const Case at{size, size, size};
-  const std::vector<std::string> resources{"FFMA issue",        "issue slots", "L1",
+  const std::vector<std::string> resources{"FFMA issue",        "issue slots", "register banks", "L1",
                                            "shared wavefronts", "L2 bytes",    "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
   table.header.push_back("tightest");
   for (const Record& record : records)
     table.header.push_back(fmt::format("measured, {}", record["gpu"].get<std::string>()));
-  for (const CountedKernel& k : kernels) {
-    const auto found = ceilings(work_of(k.counts, k.problem, at), rates);
-    std::vector<std::string> row{k.kernel.name};
+  const auto add = [&](const CountedKernel& k, const std::string& label, const Work& work) {
+    const auto found = ceilings(work, rates);
+    std::vector<std::string> row{label};
     for (const auto& resource : resources) {
       const auto it = std::find_if(found.begin(), found.end(), [&](auto& c) { return c.resource == resource; });
       row.push_back(it == found.end() ? "-" : format_number(it->tflops));
@@ -140,10 +159,15 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
       row.push_back(run == nullptr ? "not yet measured" : format_number((*run)["tflops"].get<double>()));
     }
     table.rows.push_back(row);
+  };
+  for (const CountedKernel& k : kernels) {
+    const Work written = work_of(k.counts, k.problem, at);
+    add(k, k.kernel.name, written);
+    if (const auto compiled = as_compiled(k, written, at, records)) add(k, k.kernel.name + ", as compiled", *compiled);
   }
   table.caption = fmt::format(
       "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
-      "L2 and DRAM rates as chapter 00 measured them",
+      "L2 and DRAM rates as chapter 00 measured them; as compiled: from its counters and its machine code",
       extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
 }
@@ -219,7 +243,10 @@ const ProfileMetric profile_metrics[] = {
     {"shared and global wavefronts per cycle", "wavefronts_per_cycle",
      "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
     {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
-    {"sectors read from L2", "l2_sectors", "lts__t_sectors_op_read.sum"},
+    {"sectors that SMs asked of L2", "l2_asked", "lrc__request_sectors_op_read_coalescable.sum"},
+    {"of them shared with another SM's request", "l2_coalesced",
+     "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum"},
+    {"sectors read from L2's slices", "l2_sectors", "lts__t_sectors_op_read.sum"},
     {"bytes read from DRAM", "dram_bytes", "dram__bytes_read.sum"},
     {"warp-wide instructions", "instructions", "smsp__inst_executed.sum"},
     {"of them FFMA (thread-wide / 32)", "ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32},
@@ -257,15 +284,10 @@ const Stall stalls[] = {
 };
 constexpr double small_stall = 0.02;  // of a warp's latency: what no kernel of a table exceeds is shown as one sum
 
-bool same_problem(const Case& a, const Case& b) {
-  const auto all = [](const Case& c) { return std::tuple(c.M, c.N, c.K, c.alpha, c.beta, c.pad, c.offset); };
-  return all(a) == all(b);
-}
-
 // The last column of a row of the counters: what measured is to counted, and why.
-std::string verdict_on(const Difference* difference, double counted, double measured) {
-  if (counted == measured) return "equal";
-  return fmt::format("x {:.4f}: {}", measured / counted,
+std::string verdict_on(const Difference* difference, double counted, const Measured& measured) {
+  if (measured == counted) return "equal";
+  return fmt::format("{}: {}", ratio_text(measured, counted),
                      difference == nullptr ? "nobody has explained this" : difference->why);
 }
 
@@ -284,16 +306,14 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
     const Record* entry = records.empty() || !comparable ? nullptr : find_kernel(records.front(), k.kernel.name);
     for (const Counter& counter : counters()) {
       const double counted = double(tally(k.counts, counter));
-      const bool known =
-          entry != nullptr && entry->contains("counters") && entry->at("counters").contains(counter.metric);
-      const double measured = known ? entry->at("counters")[counter.metric].get<double>() : 0;
-      if (counted == 0 && measured == 0) continue;
+      const auto found = entry != nullptr && entry->contains("counters") ? measured(*entry, counter) : std::nullopt;
+      if (counted == 0 && found.value_or(Measured{0, 0}) == 0) continue;
       table.rows.push_back(
           {k.kernel.name, counter.label, format_number(counted),
-           known        ? format_number(measured)
+           found        ? text_of(*found)
            : comparable ? "not yet measured"
                         : "-",
-           known ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, measured) : ""});
+           found ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, *found) : ""});
     }
   }
   return table;
@@ -408,19 +428,39 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
 }
 
-void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const Rates& rates) {
+// "register banks" -> "register", as keys call it.
+std::string key_of(const Ceiling& ceiling) {
+  std::string resource = ceiling.resource.substr(0, ceiling.resource.find(' '));
+  std::transform(resource.begin(), resource.end(), resource.begin(), [](unsigned char ch) { return std::tolower(ch); });
+  return resource;
+}
+
+// Ceilings of what nvcc made of a kernel, as far as the record has what they follow from.
+void add_compiled_ceiling_facts(Facts& facts, const std::string& prefix, const std::optional<Work>& compiled,
+                                const Rates& rates) {
+  const std::string name = prefix + "compiled.";
+  for (const char* key : {"ffma", "issue", "register", "l1", "shared", "l2", "dram", "tightest"})
+    if (!compiled) facts.not_yet_measured(name + key);
+  if (!compiled) {
+    facts.not_yet_measured(name + "resource");
+    return;
+  }
+  const auto found = ceilings(*compiled, rates);
+  for (const Ceiling& c : found) facts.measured(name + key_of(c), c.tflops);
+  facts.measured(name + "tightest", found.front().tflops);
+  facts.text(name + "resource", "measured", found.front().resource);
+}
+
+void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
+                       const Rates& rates) {
   const Work work = work_of(k.counts, k.problem, {size, size, size});
   const auto found = ceilings(work, rates);
   const std::string prefix = fmt::format("{}.{}.", k.kernel.name, size), name = prefix + "ceiling.";
+  add_compiled_ceiling_facts(facts, prefix, as_compiled(k, work, {size, size, size}, records), rates);
   facts.counted(prefix + "intensity.sm", work.flops / work.requested_bytes);
   facts.counted(prefix + "intensity.l2", work.flops / work.l2_bytes);
   facts.counted(prefix + "intensity.dram", work.flops / work.dram_bytes);
-  for (const Ceiling& c : found) {
-    std::string resource = c.resource.substr(0, c.resource.find(' '));
-    std::transform(resource.begin(), resource.end(), resource.begin(),
-                   [](unsigned char ch) { return std::tolower(ch); });
-    facts.counted(name + resource, c.tflops);
-  }
+  for (const Ceiling& c : found) facts.counted(name + key_of(c), c.tflops);
   facts.counted(name + "tightest", found.front().tflops);
   facts.text(name + "resource", "counted", found.front().resource);
 }
@@ -503,6 +543,17 @@ void add_measured_facts(Facts& facts, const Record* record) {
     for (const Counter& counter : counters())
       give(fmt::format("{}.ncu.{}", kernel.name, counter.key),
            entry != nullptr && entry->contains("counters") ? &entry->at("counters") : nullptr, counter.metric, 0);
+    for (const Counter& counter : counters()) {
+      const std::string key = fmt::format("{}.ncu.{}.", kernel.name, counter.key);
+      const auto found = entry != nullptr && entry->contains("counters") ? measured(*entry, counter) : std::nullopt;
+      if (found) {
+        facts.measured(key + "low", found->low, 0);
+        facts.measured(key + "high", found->high, 0);
+      } else {
+        facts.not_yet_measured(key + "low");
+        facts.not_yet_measured(key + "high");
+      }
+    }
     const auto group = [&](const std::string& name) {
       return entry != nullptr && entry->contains(name) ? &entry->at(name) : nullptr;
     };
@@ -510,8 +561,9 @@ void add_measured_facts(Facts& facts, const Record* record) {
     for (const int pad : this_chapter().profiled_pads)
       add_profile_facts(facts, fmt::format("{}+{}", kernel.name, pad), group(profile_with_pad(pad)));
     for (const char* group : {"sass", "sass_loop"})
-      for (const char* opcode : {"all", "reuse", "FFMA", "LDS", "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128",
-                                 "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"}) {
+      for (const char* opcode :
+           {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "FFMA", "LDS", "LDS.64", "LDS.128", "LDG.E",
+            "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"}) {
         const std::string key = fmt::format("{}.{}.{}", kernel.name, group, opcode);
         if (entry == nullptr || !entry->contains(group))
           facts.not_yet_measured(key);
@@ -528,9 +580,18 @@ void add_measured_facts(Facts& facts, const Record* record) {
       facts.measured(kernel.name + ".sass_loop.ffma_per_lds", *ratio);
     else
       facts.not_yet_measured(kernel.name + ".sass_loop.ffma_per_lds");
-    for (const int size : this_chapter().sizes) {
-      const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, size);
-      const std::string name = fmt::format("{}.{}.", kernel.name, size);
+    for (const int architecture : this_chapter().compiled_for) {
+      const std::string number = std::to_string(architecture);
+      const bool known =
+          entry != nullptr && entry->contains("registers_for") && entry->at("registers_for").contains(number);
+      give(fmt::format("{}.registers_for.{}", kernel.name, number), known ? &entry->at("registers_for") : nullptr,
+           number.c_str(), 0);
+    }
+    for (const Case& c : timed_problems()) {
+      const Record* run = record == nullptr ? nullptr : find_run(*record, kernel.name, c.M, c.N, c.K);
+      const std::string problem =
+          c.M == c.N && c.N == c.K ? std::to_string(c.M) : fmt::format("{}x{}x{}", c.M, c.N, c.K);
+      const std::string name = fmt::format("{}.{}.", kernel.name, problem);
       give(name + "ms", run, "median_ms");
       give(name + "tflops", run, "tflops");
       give(name + "gflops", run, "tflops", 0, 1000);
@@ -594,7 +655,8 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
       for (int lane = 0; lane < 32; ++lane) {
         if (sample.byte_offset[lane] < 0) continue;
         samples << k.kernel.name << '\t' << tag_of(s) << '\t' << simt::name_of(s.space) << '\t' << s.array << '\t'
-                << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\n';
+                << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\t' << simt::name_of(s.op)
+                << '\n';
       }
     }
     std::set<std::string> seen;
@@ -815,6 +877,11 @@ void merge(const Options& options) {
     if (options.problem) r["profiled_size"] = options.problem->M;
   });
   into(options.add_sass, [](Record& r, const auto& file) { add_sass(r, file); });
+  if (!options.add_registers.empty()) {
+    Record record = load_record(options.add_registers[0]);
+    add_registers(record, options.add_registers[1], options.add_registers[2]);
+    save_record(options.add_registers[0], record);
+  }
 }
 
 // Puts a finished record where the chapter keeps those of its GPU.
@@ -869,7 +936,8 @@ int run_chapter(const Options& options) {
   const auto chosen = chosen_kernels(options);
   if (options.once) {
     Operands operands(problem);
-    for (const Kernel& kernel : chosen) kernel.launch(operands.gemm());
+    for (const Kernel& kernel : chosen)
+      for (int i = 0; i < options.repeat; ++i) kernel.launch(operands.gemm());
     return 0;
   }
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
@@ -901,8 +969,7 @@ int run_chapter(const Options& options) {
   if (!chapter.costs.empty()) tables.push_back(table_of_fits(left));
   for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
   if (!kernels.empty()) {
-    for (const int size : chapter.sizes)
-      if (size == chapter.sizes.back()) tables.push_back(table_of_ceilings(kernels, records, size));
+    if (!chapter.sizes.empty()) tables.push_back(table_of_ceilings(kernels, records, size_of_profile(records)));
     tables.push_back(table_of_counters(kernels, records));
     tables.push_back(table_of_profile(kernels, records));
     tables.push_back(table_of_stalls(kernels, records));
@@ -941,7 +1008,7 @@ int run_chapter(const Options& options) {
   const Rates rates = reference_rates();
   for (const CountedKernel& k : kernels) {
     add_counted_facts(facts, k);
-    for (const int size : chapter.sizes) add_ceiling_facts(facts, k, size, rates);
+    for (const int size : chapter.sizes) add_ceiling_facts(facts, k, size, records, rates);
   }
   facts.counted("problem", problem.M);
   add_measured_facts(facts, records.empty() ? nullptr : &records.front());
