@@ -697,6 +697,19 @@ std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
   return timed;
 }
 
+TEST_CASE("a sample is timed, and then what it predicts to be as fast as the fastest" * doctest::test_suite("model")) {
+  std::vector<tile::Timed> timed = timed_by_turns(40, "");
+  const double as_predicted = timed[6].cycles;
+  timed[6].cycles = 0.1;  // the fastest, which nobody could have predicted
+  std::size_t in_sample = 0, as_fast = 0;
+  for (std::size_t i = 0; i < timed.size(); ++i)
+    (i % 5 == 2 ? in_sample : as_fast) += i % 5 == 2 || timed[i].cycles < as_predicted + 1e-9;
+  CHECK(in_sample == 8);
+  CHECK(as_fast > 5);
+  CHECK(tile::timed_until_fastest(timed, 2) == in_sample + as_fast);
+  CHECK(tile::timed_until_fastest(timed, 1) == 8);
+}
+
 TEST_CASE("the report finds how costs add up, and tests that on what was pruned" * doctest::test_suite("model")) {
   const std::vector<tile::Timed> timed = timed_by_turns(40, ""), pruned = timed_by_turns(15, "bound");
   std::vector<tile::Candidate> candidates;

@@ -403,7 +403,7 @@ const std::vector<tile::Kernel> kernels{{"default",
 const tile::Case counted{256, 256, 256};
 
 // [snippet experiment]
-// The same kernel, but the stores of A find WAYS words in a bank: same instructions, same number of words, wrong results.
+// The same kernel, but the stores of A find WAYS words in a bank: as many stores, as many words, wrong results.
 template <class Chosen, int WAYS>
 struct WithConflicts : Chosen {
   static constexpr __host__ __device__ int place_in_As(int row, int col) {

@@ -99,20 +99,6 @@ std::vector<Explained> explain(const std::vector<Observed>& left) {
   return found;
 }
 
-/// Times a sample, each fifth configuration from `first`, and then by what the sample predicts, the fastest first: how many,
-/// until the fastest is among them.
-std::size_t timed_until_fastest(const std::vector<Timed>& left, std::size_t first) {
-  std::vector<Timed> sample;
-  for (std::size_t i = first; i < left.size(); i += 5) sample.push_back(left[i]);
-  const auto predicted = times_by(fit_by_turns(sample), left);
-  const auto cycles = cycles_of(left);
-  const auto fastest = std::size_t(std::min_element(cycles.begin(), cycles.end()) - cycles.begin());
-  std::size_t timed = sample.size();
-  if (fastest % 5 == first) return timed;
-  for (std::size_t i = 0; i < left.size(); ++i) timed += i % 5 != first && predicted[i] <= predicted[fastest];
-  return timed;
-}
-
 /// Facts of one fit by turns, and what it predicts for `timed`.
 void add_fit_facts(Facts& facts, const std::string& key, const std::vector<double>& predicted,
                    const std::vector<Timed>& timed) {
@@ -140,20 +126,33 @@ std::vector<Observed> observed(const std::vector<CandidateCeiling>& left, const 
   return found;
 }
 
+std::size_t timed_until_fastest(const std::vector<Timed>& left, std::size_t first) {
+  std::vector<Timed> sample;
+  for (std::size_t i = first; i < left.size(); i += 5) sample.push_back(left[i]);
+  const auto predicted = times_by(fit_by_turns(sample), left);
+  const auto cycles = cycles_of(left);
+  const auto fastest = std::size_t(std::min_element(cycles.begin(), cycles.end()) - cycles.begin());
+  std::size_t timed = sample.size();
+  if (fastest % 5 == first) return timed;
+  for (std::size_t i = 0; i < left.size(); ++i) timed += i % 5 != first && predicted[i] <= predicted[fastest];
+  return timed;
+}
+
 Table table_of_fits(const std::vector<Observed>& left) {
-  Table table{"fits", "", {"time of a multiply-add = sum of", "weights", "rank correlation", "error, percent"}, {}};
-  table.caption =
-      fmt::format("Sums fitted to the times of {} configurations; each time is predicted from the others", left.size());
-  const auto joined = [](const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); };
+  Table table{"fits", "", {"terms", "their weights", "rank correlation", "error, %"}, {}};
+  table.caption = fmt::format("Sums fitted to the times of {} configurations; each time is predicted from the others",
+                              left.empty() ? "no" : std::to_string(left.size()));
   for (const Explained& e : explain(left)) {
     std::vector<std::string> weights;
-    for (const double w : e.fit.weights) weights.push_back(fmt::format("{:.2g}", w));
-    table.rows.push_back({joined(e.explanation->names), joined(weights), format_number(e.rank_correlation, 2),
+    for (const double weight : e.fit.weights) weights.push_back(fmt::format("{:.2g}", weight));
+    table.rows.push_back({fmt::format("{}", fmt::join(e.explanation->names, ", ")),
+                          fmt::format("{}", fmt::join(weights, ", ")), format_number(e.rank_correlation, 2),
                           format_number(100 * e.error, 1)});
   }
   if (left.empty())
     for (const Explanation& e : explanations)
-      table.rows.push_back({joined(e.names), "not yet measured", "not yet measured", "not yet measured"});
+      table.rows.push_back(
+          {fmt::format("{}", fmt::join(e.names, ", ")), "not yet measured", "not yet measured", "not yet measured"});
   return table;
 }
 

@@ -28,6 +28,10 @@ std::vector<Observed> observed(const std::vector<CandidateCeiling>& left, const 
 /// Several sums of terms, fitted: weights, and how well each time is predicted from the others.
 Table table_of_fits(const std::vector<Observed>& left);
 
+/// Times a sample, each fifth configuration from `first`, and then by what "turns", fitted to the sample, predicts, the fastest
+/// first: how many are timed until the fastest is among them.
+std::size_t timed_until_fastest(const std::vector<Timed>& left, std::size_t first);
+
 /// Facts `tuning.fit.*`: the same, and of the sum multiply + copy + 1/warps, "turns", more: its weights, what it predicts of
 /// configurations that were pruned by their bound, and how many would have to be timed with its help. Not yet measured
 /// when `left` is empty. `everything` that was timed includes what was pruned, if that was timed.

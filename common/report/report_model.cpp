@@ -769,6 +769,8 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
   facts.counted("tuning.count", double(ranking.size()));
   facts.text("tuning.model_choice", "counted", ranking.front().candidate->kernel.name);
   facts.counted("tuning.model_choice.ceiling", ranking.front().tightest.tflops);
+  facts.counted("tuning.model_top10.lowest_ceiling",
+                ranking[std::min<std::size_t>(10, ranking.size()) - 1].tightest.tflops);
   const std::vector<std::string> keys{"best.tflops",
                                       "model_choice.tflops",
                                       "model_choice.rank",
@@ -780,6 +782,7 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
                                       "pruned.by_bound.best.tflops",
                                       "pruned.timed",
                                       "model_top10.best.tflops",
+                                      "model_top10.worst.tflops",
                                       "register_error",
                                       "median.tflops",
                                       "worst.tflops"};
@@ -823,9 +826,9 @@ void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking, const Re
   facts.measured("tuning.median.tflops", ordered[ordered.size() / 2].tflops(), 1);
   facts.measured("tuning.worst.tflops", ordered.back().tflops(), 1);
   facts.measured("tuning.register_error", register_error, 0);
-  double top = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(10, ranking.size()); ++i) top = std::max(top, ranking[i].tflops());
-  facts.measured("tuning.model_top10.best.tflops", top, 1);
+  const std::vector<Ranked> top(ranking.begin(), ranking.begin() + std::min<std::ptrdiff_t>(10, std::ssize(ranking)));
+  facts.measured("tuning.model_top10.best.tflops", by_measurement(top).front().tflops(), 1);
+  facts.measured("tuning.model_top10.worst.tflops", by_measurement(top).back().tflops(), 1);
   for (const Ranked& r : ranking) {
     std::string key = "tuning.at." + r.candidate->kernel.name;
     std::replace(key.begin(), key.end(), ' ', '_');

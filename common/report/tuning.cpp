@@ -62,6 +62,7 @@ Record load_tuning(const std::filesystem::path& file) {
   try {
     record.at("chosen").get<std::string>();
     for (const auto& timed : record.at("candidates")) {
+      for (const char* number : {"size", "sms", "clock_hz"}) record.at(number).get<double>();
       timed.at("name").get<std::string>();
       timed.at("pruned").get<std::string>();
       for (const char* number : {"tflops", "median_ms", "registers", "spill_bytes", "blocks_per_sm", "block_threads"})
