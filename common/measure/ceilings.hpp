@@ -46,7 +46,7 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
 
 /// The work of what nvcc made of a kernel whose source does `work` at `to`: shared wavefronts and instructions that the
 /// hardware counted, the first on the problem `counted`, the second on `to`; and the register reads of its machine code's
-/// main loop. nvcc moves and merges no global accesses, so those stay. Nothing where `kernel`, its entry in `record`,
+/// main loop. Global accesses stay as in the source. Nothing where `kernel`, its entry in `record`,
 /// lacks the counters, was not profiled at `to`, or has no FFMA in a loop.
 std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record, const Case& counted,
                                      const Case& to);
