@@ -243,8 +243,11 @@ local function judge(holds, text)
   return verdict
 end
 
--- [text]{.claim holds="..."}: what the text says of numbers, tested.
+-- [text]{.claim holds="..."}: what the text says of numbers, tested. With above=KERNEL it is the page's explanation of why
+-- that kernel was measured above a ceiling.
+local explained_above = {}
 local function claim(span)
+  if span.attributes.above then explained_above[span.attributes.above] = true end
   local text = pandoc.utils.stringify(span)
   local verdict = judge(span.attributes.holds or fail('claim "' .. text .. '" without holds'), text)
   local class = verdict.pending and "claim pending" or "claim"
@@ -263,6 +266,20 @@ local function resolve_span(span)
       local class = fact.text == unmeasured and kind .. " pending" or kind
       return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. full .. ")"})
     end
+  end
+end
+
+-- A kernel that was measured above one of its ceilings is an error, in the counts, the rates or the idea of the machine,
+-- until the page says which.
+local function check_ceilings()
+  if pass ~= "weave" or only == "listings" or not page:match("^%d+$") then return nil end
+  for _, line in ipairs(lines_of(emitted(page, "above.tsv", "kernels above their ceilings"))) do
+    local kernel, what = table.unpack(split(line))
+    if not explained_above[kernel] then fail(what .. ": explain it in a claim with above=" .. kernel) end
+    explained_above[kernel] = "needed"
+  end
+  for kernel, state in pairs(explained_above) do
+    if state ~= "needed" then fail(kernel .. " was not measured above a ceiling: the claim with above=" .. kernel .. " explains nothing") end
   end
 end
 
@@ -712,5 +729,6 @@ return {
   {Span = resolve_span, Link = resolve_link, Cite = check_cite},
   {Span = resolve_aside},
   {Div = resolve_div},
+  {Pandoc = check_ceilings},
   {Pandoc = finish},
 }

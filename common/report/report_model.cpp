@@ -677,6 +677,29 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
   }
 }
 
+// The kernels that were measured above a ceiling, of their source or of what nvcc made of it, and which.
+void emit_above(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records,
+                const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "above.tsv");
+  if (records.empty() || this_chapter().sizes.empty()) return;
+  const int size = size_of_profile(records);
+  const Case at{size, size, size};
+  const Rates rates = reference_rates();
+  for (const CountedKernel& k : kernels) {
+    const Record* run = find_run(records.front(), k.kernel.name, size);
+    if (run == nullptr) continue;
+    const double measured = run->at("tflops");
+    const auto compare = [&](const Work& work, const char* what) {
+      if (const Ceiling tightest = ceilings(work, rates).front(); measured > tightest.tflops)
+        out << fmt::format("{0}\t{0}{1} was measured at {2} TFLOP/s, above its ceiling of {3} ({4})\n", k.kernel.name,
+                           what, format_number(measured), format_number(tightest.tflops), tightest.resource);
+    };
+    const Work written = work_of(k.counts, k.problem, at);
+    compare(written, "");
+    if (const auto compiled = as_compiled(k, written, at, records)) compare(*compiled, ", as compiled,");
+  }
+}
+
 void print_lines(const std::vector<CountedKernel>& kernels) {
   const auto lines = source_lines();
   for (const CountedKernel& k : kernels) {
@@ -1024,6 +1047,7 @@ int run_chapter(const Options& options) {
   facts.write(facts_file);
   emit_lines(kernels, options.emit);
   emit_traces(kernels, options.emit);
+  emit_above(kernels, records, options.emit);
   for (const Table& table : tables) table.write(options.emit / ("table-" + table.name + ".tsv"));
   return 0;
 }
