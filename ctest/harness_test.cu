@@ -13,6 +13,7 @@
 
 #include "common/measure/ceilings.hpp"
 #include "common/measure/consistency.hpp"
+#include "common/measure/machine_code.hpp"
 #include "common/measure/record.hpp"
 #include "common/measure/run.hpp"
 #include "common/measure/whole_file.hpp"
@@ -114,8 +115,8 @@ tile::Record consistent_record() {
         "smsp__warps_active.max.per_cycle_active": 12, "smsp__warps_active.sum.per_cycle_active": 6283.2,
         "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": 2.1,
         "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": 50},
-      "sass": {"all": 100, "reuse": 20, "ffma_reads_even": 90, "ffma_reads_odd": 80, "FFMA": 72, "LDS": 28},
-      "sass_loop": {"all": 72, "reuse": 18, "ffma_reads_even": 80, "ffma_reads_odd": 70, "FFMA": 64, "LDS": 8},
+      "sass": {"all": 100, "reuse": 20, "ffma_reads_even": 90, "ffma_reads_odd": 80, "bank_cycles": 120, "FFMA": 72, "LDS": 28},
+      "sass_loop": {"all": 72, "reuse": 18, "ffma_reads_even": 80, "ffma_reads_odd": 70, "bank_cycles": 90, "FFMA": 64, "LDS": 8},
       "runs": [{"M": 1024, "N": 1024, "K": 1024, "freivalds_deviation": 0.01}]}]})");
   tile::Record& run = record["kernels"][0]["runs"][0];
   for (int i = 0; i < 20; ++i) {
@@ -192,6 +193,7 @@ const std::vector<Corruption> corruptions{
     {"/kernels/0/sass_loop/STS", 1, "sass_loop.STS is 1, not from 0 to 0"},
     {"/kernels/0/sass_loop/FFMA", 30, "sass_loop.FFMA is 30, not from 36 to 72"},
     {"/kernels/0/sass/ffma_reads_odd", 127, "sass: the registers that FFMA read is 217, not from 0 to 216"},
+    {"/kernels/0/sass/bank_cycles", 99, "sass.bank_cycles is 99, not from 100 to 300"},
     {"/kernels/0/sass_loop/reuse", 21, "sass_loop.reuse is 21, not from 0 to 20"},
     {"/kernels/0/profile/smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 1e9, "ffma_pred_on.sum is 1000000000"},
     {"/kernels/0/profile/smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 2e9, "ffma_pred_on.sum is 2000000000"},
@@ -585,6 +587,19 @@ TEST_CASE("an FFMA reads no operand again that the one before kept for it" * doc
   CHECK(reads("@!P0 FFMA R0, -R2, |R3|, -|R0|") == std::pair(2, 1));
   CHECK(reads("FFMA R0, R2, c[0x0][0x168], RZ\nFFMA R0, R2, UR4, 2") == std::pair(2, 0));  // no registers of a lane
   CHECK(reads("IMAD R0, R2, R3, R0") == std::pair(0, 0));
+}
+
+TEST_CASE("the busier bank counts in every four instructions" * doctest::test_suite("model")) {
+  const auto cycles = [](const std::vector<std::string>& operands) {
+    std::vector<tile::Instruction> code;
+    for (const std::string& list : operands) code.push_back({16 * code.size(), list.empty() ? "IADD3" : "FFMA", list});
+    return tile::tally_of(code).at("bank_cycles");
+  };
+  CHECK(cycles({"R0, R2, R4, R0"}) == 3);                    // three registers of one bank
+  CHECK(cycles({"R0, R2, R4, R0", "", ""}) == 3);            // hidden behind what reads nothing
+  CHECK(cycles({"R0, R2, R4, R0", "R1, R3, R5, R1"}) == 3);  // the banks take turns
+  CHECK(cycles({"R0, R2, R4, R0", "R6, R8, R10, R6", "", ""}) == 6);
+  CHECK(cycles({"", "", "", "R0, R2, R4, R0", "R1, R3, R5, R1"}) == 4 + 3);  // groups of four end here
 }
 
 TEST_CASE("a median is settled when its own spread is small" * doctest::test_suite("model")) {

@@ -678,6 +678,23 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
                          rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3));
 }
 
+// For every kernel of every chapter whose machine code and profile are recorded: the cycles that the busier register bank
+// needs for an instruction, and how many warps wait for dispatch when one issues.
+void gather_dispatch(const fs::path& emit, const fs::path& out) {
+  const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
+  std::map<std::string, std::map<std::string, std::string>> kernels;  // "05 unrolled" -> key -> value
+  for (const auto& chapter : fs::directory_iterator(emit))
+    for (const auto& row : read_tsv(chapter.path() / "facts.tsv"))
+      for (const std::string& key : {banks, waiting})
+        if (row.at(0).ends_with(key) && !row.at(3).empty())
+          kernels[fmt::format("{} {}", chapter.path().filename().string(),
+                              row[0].substr(0, row[0].size() - key.size()))][key] = row[3];
+  std::string text;
+  for (const auto& [name, values] : kernels)
+    if (values.size() == 2) text += fmt::format("\"{}\"\t{}\t{}\n", name, values.at(banks), values.at(waiting));
+  write_text(out, text.empty() ? "\"not yet measured\"\t1\t0\n" : text);
+}
+
 void print_results(const fs::path& chapters) {
   const auto all = measured_kernels(chapters, "99");
   if (all.empty()) {
@@ -773,6 +790,9 @@ int main(int argc, char** argv) {
   roofline->add_option("emit", emit)->required();
   roofline->add_option("last", last)->required();
   roofline->add_option("out", out)->required();
+  auto* dispatch = app.add_subcommand("dispatch");
+  dispatch->add_option("emit", input)->required();
+  dispatch->add_option("out", out)->required();
   auto* lda = app.add_subcommand("lda");
   lda->add_option("facts", input)->required();
   lda->add_option("out", out)->required();
@@ -793,6 +813,7 @@ int main(int argc, char** argv) {
     if (*ladder) gather_ladder(input, last, out);
     if (*roofline) gather_roofline(input, emit, last, out);
     if (*lda) lda_sweep(input, out);
+    if (*dispatch) gather_dispatch(input, out);
     if (*results) print_results(input);
   } catch (const std::exception& e) {
     fmt::print(stderr, "figures: {}\n", e.what());

@@ -125,7 +125,9 @@ void check_registers(Findings& findings, const Record& kernel) {
 }
 
 // Besides counts of opcodes, a tally of machine code has these.
-bool is_tally_of_operands(const std::string& name) { return name == "reuse" || name.starts_with("ffma_reads_"); }
+bool is_tally_of_operands(const std::string& name) {
+  return name == "reuse" || name == "bank_cycles" || name.starts_with("ffma_reads_");
+}
 
 void check_machine_code(Findings& findings, const Record& kernel) {
   if (!kernel.contains("sass")) return;
@@ -141,6 +143,8 @@ void check_machine_code(Findings& findings, const Record& kernel) {
     findings.within(fmt::format("{}: the registers that FFMA read", group),
                     tally.at("ffma_reads_even").get<double>() + tally.at("ffma_reads_odd").get<double>(), 0,
                     3 * tally.value("FFMA", 0.0), "an FFMA has three operands");
+    findings.within(fmt::format("{}.bank_cycles", group), tally.at("bank_cycles").get<double>(), sum, 3 * sum,
+                    "an instruction takes one to three cycles of a bank");
   }
   double local = 0;
   for (const auto& [opcode, count] : whole.items())

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "common/measure/machine_code.hpp"
 #include "common/measure/whole_file.hpp"
 
 namespace tile {
@@ -123,77 +123,6 @@ Record* kernel_named(Record& record, const std::string& mangled) {
   for (auto& kernel : record.at("kernels"))
     if (kernel.at("function") == mangled) return &kernel;
   return nullptr;
-}
-
-struct Instruction {
-  unsigned long address;
-  std::string opcode, operands;
-};
-using Code = std::vector<Instruction>;
-
-// The registers that the FFMA of some code read from the two banks of the register file, those with even numbers and those
-// with odd ones. An operand is not read when the instruction before, an FFMA too, had the same register in the same place
-// and flagged it .reuse; one that stands twice in an instruction is read once.
-std::array<int, 2> reads_of_ffma(Code::const_iterator first, Code::const_iterator last) {
-  static const std::regex operand(R"(-?\|?R(\d+)\|?(\.reuse)?)");
-  constexpr std::size_t places = 3;
-  constexpr int none = -1;
-  std::array<int, 2> reads{};
-  std::array<int, places> kept{none, none, none};
-  for (auto at = first; at != last; ++at) {
-    std::array<int, places> keep{none, none, none};
-    if (at->opcode == "FFMA") {
-      std::istringstream list(at->operands.substr(std::min(at->operands.find(',') + 1, at->operands.size())));
-      std::set<int> read;
-      std::size_t place = 0;
-      for (std::string text; place < places && std::getline(list >> std::ws, text, ','); ++place) {
-        std::smatch match;
-        if (!std::regex_match(text.cbegin(), text.cbegin() + std::ptrdiff_t(text.find_last_not_of(" \t") + 1), match,
-                              operand))
-          continue;
-        const int number = std::stoi(match[1]);
-        if (kept[place] != number) read.insert(number);
-        if (match[2].matched) keep[place] = number;
-      }
-      for (const int number : read) ++reads[std::size_t(number % 2)];
-    }
-    kept = keep;
-  }
-  return reads;
-}
-
-// Instructions by opcode; besides, how many there are, how many operands carry the flag .reuse, and how many registers
-// the FFMA read from each bank.
-Record tally_of(Code::const_iterator first, Code::const_iterator last) {
-  const auto [even, odd] = reads_of_ffma(first, last);
-  std::map<std::string, int> count{{"all", 0}, {"reuse", 0}, {"ffma_reads_even", even}, {"ffma_reads_odd", odd}};
-  for (auto at = first; at != last; ++at) {
-    ++count["all"];
-    ++count[at->opcode];
-    for (auto flag = at->operands.find(".reuse"); flag != std::string::npos;
-         flag = at->operands.find(".reuse", flag + 1))
-      ++count["reuse"];
-  }
-  return count;
-}
-
-// The smallest loop (what a backward branch encloses) with at least half of the function's FFMA; empty without one.
-std::pair<Code::const_iterator, Code::const_iterator> main_loop(const Code& code) {
-  const auto ffmas = [](auto first, auto last) {
-    return std::count_if(first, last, [](const Instruction& i) { return i.opcode == "FFMA"; });
-  };
-  auto best = std::pair{code.end(), code.end()};
-  for (auto branch = code.begin(); branch != code.end(); ++branch) {
-    if (branch->opcode != "BRA" || branch->operands.rfind("0x", 0) != 0) continue;
-    const unsigned long target = std::stoul(branch->operands, nullptr, 16);
-    if (target >= branch->address) continue;
-    const auto begin =
-        std::find_if(code.begin(), code.end(), [&](const Instruction& i) { return i.address >= target; });
-    const bool smaller = best.first == code.end() || branch + 1 - begin < best.second - best.first;
-    if (smaller && ffmas(begin, branch) > 0 && 2 * ffmas(begin, branch) >= ffmas(code.begin(), code.end()))
-      best = {begin, branch + 1};
-  }
-  return best;
 }
 
 }  // namespace
@@ -369,32 +298,14 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
 }
 
 void add_sass(Record& record, const std::filesystem::path& sass) {
-  std::istringstream lines(read_text(sass));
-  const std::regex pattern(R"(/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);)");
-  Record* kernel = nullptr;
-  std::vector<Instruction> code;
-  const auto finish = [&] {
-    if (kernel != nullptr) {
-      (*kernel)["sass"] = tally_of(code.begin(), code.end());
-      const auto [first, last] = main_loop(code);
-      (*kernel)["sass_loop"] = tally_of(first, last);
-    }
-    code.clear();
-  };
-  for (std::string line; std::getline(lines, line);) {
-    if (const auto at = line.find("Function : "); at != std::string::npos) {
-      finish();
-      const std::string name = line.substr(at + 11);
-      kernel = kernel_named(record, name);
-      if (kernel == nullptr && record.contains("other_kernels") && record["other_kernels"].contains(name))
-        kernel = &record["other_kernels"][name];
-      continue;
-    }
-    std::smatch match;
-    if (kernel != nullptr && std::regex_search(line, match, pattern))
-      code.push_back({std::stoul(match[1].str(), nullptr, 16), match[2].str(), match[3].str()});
+  for (const auto& [name, code] : functions_of(read_text(sass))) {
+    Record* kernel = kernel_named(record, name);
+    if (kernel == nullptr && record.contains("other_kernels") && record["other_kernels"].contains(name))
+      kernel = &record["other_kernels"][name];
+    if (kernel == nullptr) continue;
+    (*kernel)["sass"] = tally_of(code);
+    (*kernel)["sass_loop"] = tally_of(main_loop(code));
   }
-  finish();
 }
 
 }  // namespace tile

@@ -69,12 +69,8 @@ void add_registers(Record& record, const std::filesystem::path& usage, const std
 /// A mangled name without those digits.
 std::string without_build(const std::string& function);
 
-/// Counts instructions by opcode in the output of `cuobjdump -sass` for each kernel of the record, "other_kernels"
-/// included: of the whole function under "sass", and of its main loop, the smallest loop that holds at least half of its
-/// FFMA, under "sass_loop". "all" counts every instruction, "reuse" the operands flagged .reuse, "ffma_reads_even" and
-/// "ffma_reads_odd" the registers that FFMA read from the two banks of the register file: an operand that the FFMA right
-/// before had in the same place, flagged .reuse, is not read again. (Two banks, by the number's parity, one register a cycle
-/// each: measured, see chapter 00.)
+/// Tallies (machine_code.hpp) of the output of `cuobjdump -sass` for each kernel of the record, "other_kernels" included: of
+/// the whole function under "sass", and of its main loop under "sass_loop".
 void add_sass(Record& record, const std::filesystem::path& sass);
 
 }  // namespace tile

@@ -495,6 +495,36 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
   give("ffma_pipe_percent", known ? std::optional(100 * *issued * *ffma / 32 / *all) : std::nullopt, 1);
 }
 
+// What the machine code of a kernel, an entry of a record or null, consists of.
+void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry) {
+  for (const std::string group : {"sass", "sass_loop"}) {
+    const Record* tally = entry != nullptr && entry->contains(group) ? &entry->at(group) : nullptr;
+    const auto count = [&](const char* key) { return double(tally->value(key, 0)); };
+    const auto give = [&](const std::string& key, auto&& value, int decimals) {
+      const std::string full = fmt::format("{}.{}.{}", name, group, key);
+      const double number = tally == nullptr ? std::nan("") : value();
+      if (std::isfinite(number))
+        facts.measured(full, number, decimals);
+      else
+        facts.not_yet_measured(full);
+    };
+    for (const char* opcode :
+         {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "bank_cycles", "FFMA", "LDS", "LDS.64", "LDS.128",
+          "LDG.E", "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"})
+      give(
+          opcode, [&] { return count(opcode); }, 0);
+    give(
+        "ffma_per_lds", [&] { return count("FFMA") / (count("LDS") + count("LDS.64") + count("LDS.128")); }, -1);
+    give(
+        "reads_per_ffma", [&] { return (count("ffma_reads_even") + count("ffma_reads_odd")) / count("FFMA"); }, 2);
+    give(
+        "busier_bank_per_ffma",
+        [&] { return std::max(count("ffma_reads_even"), count("ffma_reads_odd")) / count("FFMA"); }, 3);
+    give(
+        "bank_cycles_per_instruction", [&] { return count("bank_cycles") / count("all"); }, 3);
+  }
+}
+
 void add_measured_facts(Facts& facts, const Record* record) {
   const auto give = [&](const std::string& key, const Record* entry, const char* field, int decimals = -1,
                         double factor = 1) {
@@ -527,11 +557,11 @@ void add_measured_facts(Facts& facts, const Record* record) {
           function = name;
         }
     facts.text(profiled.key + ".function", "measured", function);
-    const Record* profile = nullptr;
-    if (record != nullptr && record->contains("other_kernels") && record->at("other_kernels").contains(function) &&
-        record->at("other_kernels")[function].contains("profile"))
-      profile = &record->at("other_kernels")[function]["profile"];
+    const Record* const other_kernel = entry == nullptr ? nullptr : &record->at("other_kernels").at(function);
+    const Record* const profile =
+        other_kernel != nullptr && other_kernel->contains("profile") ? &other_kernel->at("profile") : nullptr;
     add_profile_facts(facts, profiled.key, profile);
+    add_machine_code_facts(facts, profiled.key, other_kernel);
     give(profiled.key + ".registers", entry, "launch__registers_per_thread", 0);
     give(profiled.key + ".sm_sectors", entry, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 0);
     give(profiled.key + ".l2_sectors", entry, "lts__t_sectors_op_read.sum", 0);
@@ -560,26 +590,7 @@ void add_measured_facts(Facts& facts, const Record* record) {
     add_profile_facts(facts, kernel.name, group("profile"));
     for (const int pad : this_chapter().profiled_pads)
       add_profile_facts(facts, fmt::format("{}+{}", kernel.name, pad), group(profile_with_pad(pad)));
-    for (const char* group : {"sass", "sass_loop"})
-      for (const char* opcode :
-           {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "FFMA", "LDS", "LDS.64", "LDS.128", "LDG.E",
-            "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"}) {
-        const std::string key = fmt::format("{}.{}.{}", kernel.name, group, opcode);
-        if (entry == nullptr || !entry->contains(group))
-          facts.not_yet_measured(key);
-        else
-          facts.measured(key, entry->at(group).value(opcode, 0), 0);
-      }
-    const auto per_lds = [&](const char* group) -> std::optional<double> {
-      if (entry == nullptr || !entry->contains(group)) return {};
-      const Record& count = entry->at(group);
-      const double loads = count.value("LDS", 0) + count.value("LDS.64", 0) + count.value("LDS.128", 0);
-      return loads == 0 ? std::optional<double>{} : count.value("FFMA", 0) / loads;
-    };
-    if (const auto ratio = per_lds("sass_loop"))
-      facts.measured(kernel.name + ".sass_loop.ffma_per_lds", *ratio);
-    else
-      facts.not_yet_measured(kernel.name + ".sass_loop.ffma_per_lds");
+    add_machine_code_facts(facts, kernel.name, entry);
     for (const int architecture : this_chapter().compiled_for) {
       const std::string number = std::to_string(architecture);
       const bool known =
