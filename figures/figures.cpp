@@ -686,7 +686,7 @@ void gather_dispatch(const fs::path& emit, const fs::path& out) {
   for (const auto& chapter : fs::directory_iterator(emit))
     for (const auto& row : read_tsv(chapter.path() / "facts.tsv"))
       for (const std::string& key : {banks, waiting})
-        if (row.at(0).ends_with(key) && !row.at(3).empty())
+        if (row.at(0).ends_with(key) && row.size() > 3)
           kernels[fmt::format("{} {}", chapter.path().filename().string(),
                               row[0].substr(0, row[0].size() - key.size()))][key] = row[3];
   std::string text;
