@@ -139,31 +139,50 @@ constexpr L1Pattern l1_patterns[]{
 };
 // [/snippet l1-patterns]
 
-const std::vector<tile::Chapter::Rate> rates{{"sm_clock_ghz", "SM clock under load, GHz"},
-                                             {"ffma_tflops", "FFMA, TFLOP/s"},
-                                             {"ffma_cycles.reads1", "cycles an FFMA and scheduler: 1 register read"},
-                                             {"ffma_cycles.reads2", "cycles an FFMA and scheduler: 2 registers read"},
-                                             {"ffma_cycles.reads3", "cycles an FFMA and scheduler: 3 registers read"},
-                                             {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
-                                             {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
-                                             {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
-                                             {"shared_read_gbs", "shared memory read, GB/s"},
-                                             {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
-                                             {"l1_cycles.one_line", "L1 cycles a request: 1 line, 32 banks"},
-                                             {"l1_cycles.many_banks", "L1 cycles a request: 32 lines, 32 banks"},
-                                             {"l1_cycles.one_bank", "L1 cycles a request: 32 lines, 1 bank"},
-                                             {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
-                                             {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
-                                             {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
-                                             {"cublas_fp32_8192", "cuBLAS FP32, 8192"},
-                                             {"cublas_tf32_1024", "cuBLAS TF32, 1024"},
-                                             {"cublas_tf32_2048", "cuBLAS TF32, 2048"},
-                                             {"cublas_tf32_4096", "cuBLAS TF32, 4096"},
-                                             {"cublas_tf32_8192", "cuBLAS TF32, 8192"},
-                                             {"cublas_bf16_1024", "cuBLAS BF16, 1024"},
-                                             {"cublas_bf16_2048", "cuBLAS BF16, 2048"},
-                                             {"cublas_bf16_4096", "cuBLAS BF16, 4096"},
-                                             {"cublas_bf16_8192", "cuBLAS BF16, 8192"}};
+// What l1_read asks of L1, a request on average: the steps through its table are lines apart, so only tags differ.
+struct L1Cost {
+  double tag_passes = 0, cycles = 0;
+};
+L1Cost l1_cost(const L1Pattern& pattern) {
+  constexpr int steps = Config::L1_TABLE / Config::LINE_WORDS;
+  L1Cost sum;
+  for (int step = 0; step < steps; ++step) {
+    simt::WarpAccess access{.active = ~0u};
+    for (int lane = 0; lane < 32; ++lane)
+      access.address[std::size_t(lane)] = 4 * std::uint64_t(step * Config::LINE_WORDS + lane * pattern.stride);
+    sum.tag_passes += simt::tag_passes(access);
+    sum.cycles += std::max(simt::tag_passes(access), simt::global_wavefronts(access));
+  }
+  return {sum.tag_passes / steps, sum.cycles / steps};
+}
+
+const std::vector<tile::Chapter::Rate> rates{
+    {"sm_clock_ghz", "SM clock under load, GHz"},
+    {"ffma_tflops", "FFMA, TFLOP/s"},
+    {"ffma_cycles.reads1", "cycles an FFMA and scheduler: 1 register read"},
+    {"ffma_cycles.reads2", "cycles an FFMA and scheduler: 2 registers read"},
+    {"ffma_cycles.reads3", "cycles an FFMA and scheduler: 3 registers read"},
+    {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
+    {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
+    {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
+    {"shared_read_gbs", "shared memory read, GB/s"},
+    {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
+    {"l1_cycles.one_line", "L1 cycles a request: 1 line, 32 banks"},
+    {"l1_cycles.many_banks", "L1 cycles a request: 32 lines, 32 banks"},
+    {"l1_cycles.one_bank", "L1 cycles a request: 32 lines, 1 bank"},
+    {"l1_cycles_per_pass", "L1 cycles for a pass of the tags: 32 lines, 32 banks"},
+    {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
+    {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
+    {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
+    {"cublas_fp32_8192", "cuBLAS FP32, 8192"},
+    {"cublas_tf32_1024", "cuBLAS TF32, 1024"},
+    {"cublas_tf32_2048", "cuBLAS TF32, 2048"},
+    {"cublas_tf32_4096", "cuBLAS TF32, 4096"},
+    {"cublas_tf32_8192", "cuBLAS TF32, 8192"},
+    {"cublas_bf16_1024", "cuBLAS BF16, 1024"},
+    {"cublas_bf16_2048", "cuBLAS BF16, 2048"},
+    {"cublas_bf16_4096", "cuBLAS BF16, 4096"},
+    {"cublas_bf16_8192", "cuBLAS BF16, 8192"}};
 
 #if TILE_ON_GPU
 // Keeps one warp a multiprocessor busy for a known number of the multiprocessor's own cycles.
@@ -241,8 +260,10 @@ void measure_rates(tile::RateSink& sink) {
                         tile::launch(l1_read, resident, block, 0, reinterpret_cast<const float*>(in), results,
                                      pattern.stride, l1_rounds);
                       }).median;
-    sink.rate(std::string("l1_cycles.") + pattern.name,
-              ms * 1e-3 * clock_hz / (warps / sms * l1_rounds * Config::L1_STEPS));
+    const double cycles_per_request = ms * 1e-3 * clock_hz / (warps / sms * l1_rounds * Config::L1_STEPS);
+    sink.rate(std::string("l1_cycles.") + pattern.name, cycles_per_request);
+    if (const L1Cost cost = l1_cost(pattern); cost.tag_passes == cost.cycles && cost.cycles > 1)
+      sink.rate("l1_cycles_per_pass", cycles_per_request / cost.tag_passes);
   }
   cudaFree(in);
   cudaFree(out);
@@ -303,60 +324,11 @@ void predict(tile::Facts& facts) {
   facts.predicted("h200.intensity", h200_flops / h200_bytes, 0);
   facts.predicted("h200.shared_gbs", gpu.sms * gpu.clock_ghz * 128, 0);
   facts.predicted("h200.lanes", gpu.sms * gpu.fma_lanes);
-  // What l1_read asks of L1, a request on average: the steps through its table are lines apart, so only tags differ.
   for (const L1Pattern& pattern : l1_patterns) {
-    double passes = 0, cycles = 0;
-    constexpr int steps = Config::L1_TABLE / Config::LINE_WORDS;
-    for (int step = 0; step < steps; ++step) {
-      simt::WarpAccess access{.active = ~0u};
-      for (int lane = 0; lane < 32; ++lane)
-        access.address[std::size_t(lane)] = 4 * std::uint64_t(step * Config::LINE_WORDS + lane * pattern.stride);
-      passes += simt::tag_passes(access);
-      cycles += std::max(simt::tag_passes(access), simt::global_wavefronts(access));
-    }
-    facts.predicted(std::string("l1.") + pattern.name + ".tag_passes", passes / steps);
-    facts.predicted(std::string("l1.") + pattern.name + ".cycles", cycles / steps);
+    const L1Cost cost = l1_cost(pattern);
+    facts.predicted(std::string("l1.") + pattern.name + ".tag_passes", cost.tag_passes);
+    facts.predicted(std::string("l1.") + pattern.name + ".cycles", cost.cycles);
   }
-  // The page before this chapter: an SM's parts, ...
-  constexpr int schedulers = tile::GpuSpec::schedulers, warp = tile::GpuSpec::warp;
-  facts.predicted("sm.sms", gpu.sms);
-  facts.predicted("sm.warp", warp);
-  facts.predicted("sm.schedulers", schedulers);
-  facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / schedulers);
-  facts.predicted("sm.lanes_per_scheduler", gpu.fma_lanes / schedulers);
-  facts.predicted("sm.threads", gpu.max_threads);
-  facts.predicted("sm.blocks", gpu.max_blocks);
-  facts.predicted("sm.registers", gpu.registers);
-  facts.predicted("sm.registers_kb", gpu.registers * 4 / 1024);
-  facts.predicted("sm.registers_per_scheduler", gpu.registers / schedulers);
-  facts.predicted("sm.registers_full", gpu.registers / gpu.max_threads);
-  facts.predicted("sm.l1_kb", gpu.l1_bytes / 1024);
-  facts.predicted("sm.shared_kb", gpu.shared_bytes / 1024);
-  facts.predicted("sm.banks", tile::GpuSpec::banks);
-  facts.predicted("sm.bank_bytes", tile::GpuSpec::bank_bytes);
-  facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
-  // ... and Little's law: in flight = latency * rate. With 128 registers a thread, blocks of 256 threads fill an SM.
-  constexpr int registers = 128, block = 256, one_in = 20;
-  const int few_threads = tile::occupancy(gpu, block, registers, 0).blocks * block;
-  const int full = gpu.max_warps() / schedulers, few = few_threads / warp / schedulers;  // warps a scheduler
-  facts.predicted("hide.registers", registers);
-  facts.predicted("hide.threads", few_threads);
-  facts.predicted("hide.occupancy_percent", 100.0 * few_threads / gpu.max_threads);
-  facts.predicted("hide.warps_per_scheduler", few);
-  facts.predicted("hide.one_in", one_in);
-  const auto in_flight = [&](const std::string& key, double latency, double rate) {
-    facts.predicted(key + ".scheduler", latency * rate);
-    facts.predicted(key + ".sm", schedulers * latency * rate);
-    facts.predicted(key + ".full", std::ceil(latency * rate / full));
-    facts.predicted(key + ".few", std::ceil(latency * rate / few));
-  };
-  for (const int latency : {4, 30, 600}) in_flight("hide." + std::to_string(latency), latency, 1);
-  in_flight("hide.600.mixed", 600, 1.0 / one_in);
-  const double bytes_per_cycle = gpu.dram_gbs / gpu.clock_ghz / gpu.sms;
-  facts.predicted("hide.dram.bytes_per_cycle", bytes_per_cycle, 1);
-  facts.predicted("hide.dram.bytes", 600 * bytes_per_cycle, 0);
-  facts.predicted("hide.dram.words_full", std::ceil(600 * bytes_per_cycle / gpu.max_threads / 4));
-  facts.predicted("hide.dram.words_few", std::ceil(600 * bytes_per_cycle / few_threads / 4));
 }
 
 }  // namespace

@@ -79,9 +79,13 @@ const tile::Case counted{256, 256, 256};
 struct StepCost {
   double tag_passes = 0, wavefronts = 0, cycles = 0;
 };
+// Cycles for a pass of the tags, for a wavefront, and for the one line and word of B.
+struct L1Rates {
+  double pass = 1, wavefront = 1, one_line = 1;
+};
 
 // The mean over the warps of an M x K matrix A and over its columns, of which every `sparse`-th is looked at.
-StepCost step_cost(int M, int K, int lda, int sparse = 61) {
+StepCost step_cost(int M, int K, int lda, int sparse = 61, const L1Rates& rates = {}) {
   StepCost sum;
   int steps = 0;
   for (int row = 0; row < M; row += 32)
@@ -92,7 +96,7 @@ StepCost step_cost(int M, int K, int lda, int sparse = 61) {
       const int passes = simt::tag_passes(access), wavefronts = simt::global_wavefronts(access);
       sum.tag_passes += passes + 1;  // B: one line, one word
       sum.wavefronts += wavefronts + 1;
-      sum.cycles += std::max(passes, wavefronts) + 1;
+      sum.cycles += std::max(passes * rates.pass, wavefronts * rates.wavefront) + rates.one_line;
     }
   return {sum.tag_passes / steps, sum.wavefronts / steps, sum.cycles / steps};
 }
@@ -131,6 +135,16 @@ void measure_sweep(tile::RateSink& sink) {
 constexpr void (*measure_sweep)(tile::RateSink&) = nullptr;
 #endif
 
+// As chapter 00 measured them on the reference GPU; without that, one cycle each.
+L1Rates measured_rates() {
+  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  for (const tile::Record& record : tile::load_records(chapters / "00-machine"))
+    if (const auto& rates = record["rates"];
+        record["gpu"] == tile::reference_gpu && rates.contains("l1_cycles_per_pass"))
+      return {rates["l1_cycles_per_pass"], rates["l1_cycles.one_bank"].get<double>() / 32, rates["l1_cycles.one_line"]};
+  return {};
+}
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   const double n = 4092, flops = 2 * n * n * n;
@@ -144,16 +158,20 @@ void predict(tile::Facts& facts) {
   const StepCost square = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE, 251);
   facts.predicted("ceiling.tflops", cycles_per_second * 64 / square.cycles * 1e-12, 3);
   const double steps = double(SWEPT_SIZE) * SWEPT_SIZE * SWEPT_SIZE / 32;  // warp-wide multiply-adds
+  const L1Rates rates = measured_rates();
   for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
     const StepCost cost = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251);
+    const StepCost at_rates = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251, rates);
     facts.predicted(sweep_key(pad) + ".tag_passes", cost.tag_passes);
     facts.predicted(sweep_key(pad) + ".wavefronts", cost.wavefronts);
     facts.predicted(sweep_key(pad) + ".cycles", cost.cycles);
-    facts.predicted(sweep_key(pad) + ".ms", steps * cost.cycles / cycles_per_second * 1e3);
+    facts.predicted(sweep_key(pad) + ".least_ms", steps * cost.cycles / cycles_per_second * 1e3);
+    facts.predicted(sweep_key(pad) + ".ms", steps * at_rates.cycles / cycles_per_second * 1e3);
   }
   const StepCost odd = step_cost(4092, 4092, 4092, 251);
   facts.predicted("4092.cycles", odd.cycles);
-  facts.predicted("4092.ms", 4092.0 * 4092 * 4092 / 32 * odd.cycles / cycles_per_second * 1e3);
+  facts.predicted("4092.ms",
+                  4092.0 * 4092 * 4092 / 32 * step_cost(4092, 4092, 4092, 251, rates).cycles / cycles_per_second * 1e3);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
   // Tile quantisation: threads of the last tiles that find no element of C.
   for (const int n_edge : {33, 4092}) {
@@ -238,8 +256,7 @@ TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * do
   CHECK(A.l1_cycles + B.l1_cycles == 33 * fmas);
 }
 
-TEST_CASE("the prediction over lda is within 15 percent of the record, but for one point" *
-          doctest::test_suite("model")) {
+TEST_CASE("the prediction over lda is within 15 percent of the record" * doctest::test_suite("model")) {
   tile::Facts facts;
   predict(facts);
   for (const tile::Record& record :
@@ -248,8 +265,9 @@ TEST_CASE("the prediction over lda is within 15 percent of the record, but for o
     for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
       const double measured = record["rates"].at(sweep_key(pad)).get<double>();
       CAPTURE(pad);
-      CHECK(facts.value(sweep_key(pad) + ".ms") < 1.001 * measured);
-      CHECK(facts.value(sweep_key(pad) + ".ms") > measured / (pad == 24 ? 1.17 : 1.15));
+      CHECK(facts.value(sweep_key(pad) + ".least_ms") < 1.001 * measured);
+      CHECK(facts.value(sweep_key(pad) + ".ms") > measured / 1.15);
+      CHECK(facts.value(sweep_key(pad) + ".ms") < 1.01 * measured);
     }
   }
 }
