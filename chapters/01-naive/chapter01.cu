@@ -178,6 +178,9 @@ void predict(tile::Facts& facts) {
   facts.predicted("4092.cycles", odd.cycles);
   facts.predicted("4092.ms",
                   4092.0 * 4092 * 4092 / 32 * step_cost(4092, 4092, 4092, 251, extra).cycles / cycles_per_second * 1e3);
+  // The throughput published for an RTX A6000, as cycles of one of its SMs for a warp-wide multiply-add (64 flops).
+  const double published_gflops = 309;
+  facts.predicted("a6000.cycles", tile::rtx_a6000.sms * tile::rtx_a6000.clock_ghz * 64 / published_gflops, 1);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
   // Tile quantisation: threads of the last tiles that find no element of C.
   for (const int n_edge : {33, 4092}) {
