@@ -482,8 +482,137 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  for (const Pattern& pattern : patterns)
-    facts.predicted(std::string("pattern.") + pattern.name + ".wavefronts", wavefronts_of(pattern));
+  const auto distinct = [](std::vector<int> values) {
+    std::sort(values.begin(), values.end());
+    return double(std::unique(values.begin(), values.end()) - values.begin());
+  };
+  for (const Pattern& pattern : patterns) {
+    const std::string key = std::string("pattern.") + pattern.name;
+    std::vector<int> words;
+    for (int lane = 0; lane < 32; ++lane)
+      for (int i = 0; i < pattern.bytes / 4; ++i) words.push_back(pattern.word(lane) + i);
+    facts.predicted(key + ".words", distinct(words));
+    facts.predicted(key + ".wavefronts", wavefronts_of(pattern));
+    if (!pattern.is_load) continue;
+    facts.predicted(key + ".l1_wavefronts", simt::global_wavefronts(access_of(pattern)));
+    // The tags differ from step to step of the benchmark, and so does the larger of passes and wavefronts.
+    double cycles = 0;
+    for (int turn = 0; turn < Bench::LOAD_STEPS; ++turn)
+      for (int i = 0; i < Bench::LOAD_STEPS; ++i) {
+        const auto access = access_of(pattern, (turn + i) * Bench::LOAD_STEP);
+        cycles += std::max(simt::tag_passes(access), simt::global_wavefronts(access));
+      }
+    facts.predicted(key + ".l1_cycles", cycles / (Bench::LOAD_STEPS * Bench::LOAD_STEPS));
+  }
+
+  // What an access of the first warp asks of the banks: how many lanes are served together, and of the first of these groups,
+  // how many different words it wants, in how many banks, and how many of the five bits of a bank's number vary.
+  const auto ask = [&](const std::string& key, int bytes, bool is_load, auto first_word) {
+    simt::WarpAccess access{.active = ~0u, .size = bytes};
+    for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(first_word(lane));
+    const int group = simt::lanes_together(access, is_load);
+    std::vector<int> words, banks;
+    unsigned vary = 0;
+    for (int lane = 0; lane < group; ++lane)
+      for (int i = 0; i < bytes / 4; ++i) {
+        const int word = first_word(lane) + i;
+        words.push_back(word), banks.push_back(word % 32), vary |= unsigned(word ^ first_word(0)) % 32;
+      }
+    facts.predicted(key + ".together", group);
+    facts.predicted(key + ".words", distinct(words));
+    facts.predicted(key + ".banks", distinct(banks));
+    facts.predicted(key + ".bank_bits", std::popcount(vary));
+    facts.predicted(key + ".wavefronts", simt::shared_wavefronts(access, is_load));
+  };
+  const auto asks = [&]<class C>(const std::string& name, C) {
+    const auto stored = [](int lane) { return C::place_in_As(load_A_of<C>(lane).col, load_A_of<C>(lane).row); };
+    ask(name + ".store_As", 4, false, stored);
+    ask(name + ".load_As", 16, true, [](int lane) { return C::place_in_As(1, results_of<C>(lane).row); });
+    ask(name + ".load_Bs", 16, true, [](int lane) { return C::place_in_Bs(1, results_of<C>(lane).col); });
+    const double loads_As = C::WMITER * C::TM / 4 * facts.value(name + ".load_As.wavefronts");
+    const double loads_Bs = C::WNITER * C::TN / 4 * facts.value(name + ".load_Bs.wavefronts");
+    facts.predicted(name + ".wavefronts_per_step", loads_As + loads_Bs);
+    facts.predicted(name + ".read_wavefronts_per_fma", (loads_As + loads_Bs) / C::RESULTS, 3);
+    facts.predicted(name + ".store_wavefronts_per_fma", facts.value(name + ".store_As.wavefronts") / C::BN, 4);
+    facts.predicted(name + ".shared_bytes", C::SMEM_BYTES);
+    facts.predicted(name + ".blocks_by_shared",
+                    tile::occupancy(tile::h200, C::NUM_THREADS, 168, C::SMEM_BYTES).by_shared);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
+                          4, 4);
+    for (int lane = 0; lane < 4; ++lane) {  // the worked example: lanes that store one row of A
+      const std::string key = "worked." + name + "." + std::to_string(lane);
+      facts.predicted(key + ".word", stored(lane));
+      facts.predicted(key + ".bank", stored(lane) % 32);
+    }
+  };
+  asks("large", Large{});
+  asks("padded", Padded{});
+  asks("grouped", Grouped{});
+  asks("remapped", Remapped{});
+  asks("flat", Flat{});
+  asks("flat_padded", FlatPadded{});
+
+  // Every stride from 128 words to 160, where a row is `lanes_a_row` lanes: the wavefronts of the transposed store.
+  const auto strided = [](int lanes_a_row, int stride) {
+    simt::WarpAccess access{.active = ~0u};
+    for (int lane = 0; lane < 32; ++lane)
+      access.address[std::size_t(lane)] = 4 * std::uint64_t(lane % lanes_a_row * 4 * stride + lane / lanes_a_row);
+    return simt::shared_wavefronts(access, false);
+  };
+  for (const int depth : {8, 16}) {
+    int best = 32, best_aligned = 32;
+    for (int stride = 128; stride <= 160; ++stride) {
+      const int wavefronts = strided(depth / 4, stride);
+      best = std::min(best, wavefronts);
+      if (stride % 4 == 0) best_aligned = std::min(best_aligned, wavefronts);
+      if (stride <= 136)
+        facts.predicted("stride." + std::to_string(stride) + ".depth" + std::to_string(depth), wavefronts);
+    }
+    facts.predicted("stride.best.depth" + std::to_string(depth), best);
+    facts.predicted("stride.best_aligned.depth" + std::to_string(depth), best_aligned);
+  }
+
+  // What it should bring: throughput at 4096 if each wavefront less saves what earlier records say that it costs.
+  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto record_of = [&](const char* chapter) {
+    for (const tile::Record& record : tile::load_records(chapters / chapter))
+      if (record["gpu"] == tile::reference_gpu) return record;
+    return tile::Record();
+  };
+  const tile::Record tuning = record_of("07-autotuning"), tiling = record_of("08-warp-tiling");
+  if (tuning.is_null() || tiling.is_null()) return;
+  const double at_peak = 1.0 / tile::GpuSpec::schedulers;  // cycles of an SM for a warp-wide multiply-add
+  const auto cycles_of = [&](const tile::Record& record, const std::string& kernel) {
+    for (const auto& k : record["kernels"])
+      for (const auto& run : k["runs"])
+        if (k["name"] == kernel && run["M"] == 4096 && run["N"] == 4096)
+          return at_peak * tile::h200.peak_tflops() / run["tflops"].template get<double>();
+    throw std::logic_error(kernel);
+  };
+  double least = 1e9, most = 0;
+  for (const auto& [name, value] : tuning["rates"].items())
+    if (name.rfind("stores.", 0) == 0 && name.find(".price") != std::string::npos)
+      least = std::min(least, value.get<double>()), most = std::max(most, value.get<double>());
+  const double now = cycles_of(tiling, "large");
+  facts.predicted("price.least", least);
+  facts.predicted("price.most", most);
+  facts.predicted("now.cycles", now, 4);
+  const auto expect = [&](const std::string& key, double fewer, double price) {  // wavefronts for a multiply-add
+    facts.predicted(key + ".tflops", at_peak * tile::h200.peak_tflops() / (now - fewer * price));
+    facts.predicted(key + ".percent", 100 * now / (now - fewer * price) - 100, 1);
+  };
+  for (const char* name : {"padded", "grouped"}) {
+    const double fewer =
+        facts.value("large.store_wavefronts_per_fma") - facts.value(std::string(name) + ".store_wavefronts_per_fma");
+    expect(std::string("expected.") + name + ".least", fewer, least);
+    expect(std::string("expected.") + name + ".most", fewer, most);
+  }
+  // Chapters 07 and 08 have a pair that differs in its warps: it gives a price for a wavefront of the loads.
+  const double flat_loads = facts.value("flat.read_wavefronts_per_fma"),
+               loads = facts.value("large.read_wavefronts_per_fma");
+  const double load_price = (cycles_of(tuning, "tuned") - now) / (flat_loads - loads);
+  facts.predicted("price.loads", load_price);
+  expect("expected.remapped", loads - facts.value("remapped.read_wavefronts_per_fma"), load_price);
 }
 
 template <class Config>
@@ -661,6 +790,40 @@ TEST_CASE("the microbenchmarks read and write the words that they say") {
               float(2 * Bench::STORE_STEPS * distinct));
     }
   }
+}
+
+TEST_CASE("conflicts are words over banks: how many bits of the bank's number vary decides") {
+  tile::Facts facts;
+  predict(facts);
+  const auto check = [&](const std::string& access, int groups, int words, int bank_bits) {
+    CAPTURE(access);
+    CHECK(facts.value(access + ".together") * groups == 32);
+    CHECK(facts.value(access + ".words") == words);
+    CHECK(facts.value(access + ".bank_bits") == bank_bits);
+    CHECK(facts.value(access + ".banks") == (1 << bank_bits));
+    CHECK(facts.value(access + ".wavefronts") == groups * words / (1 << bank_bits));
+  };
+  check("large.store_As", 1, 32, 3);   // of the row
+  check("padded.store_As", 1, 32, 4);  // and one of the column
+  check("grouped.store_As", 1, 32, 5);
+  check("large.load_Bs", 4, 32, 5);
+  check("remapped.load_Bs", 2, 32, 5);
+  check("flat.load_Bs", 4, 32, 4);
+  check("flat_padded.load_Bs", 4, 32, 4);  // a row's padding is the same for all lanes
+}
+
+TEST_CASE("no stride of whole float4s cures the stores of a tile 16 deep") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("stride.128.depth8") == 2);
+  CHECK(facts.value("stride.132.depth8") == 1);
+  CHECK(facts.value("stride.128.depth16") == 4);
+  CHECK(facts.value("stride.129.depth16") == 2);
+  CHECK(facts.value("stride.130.depth16") == 1);
+  CHECK(facts.value("stride.132.depth16") == 2);
+  CHECK(facts.value("stride.best.depth16") == 1);
+  CHECK(facts.value("stride.best_aligned.depth16") == 2);
+  CHECK(facts.value("stride.best_aligned.depth8") == 1);
 }
 
 #if TILE_ON_MODEL
