@@ -534,7 +534,6 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".wavefronts_per_step", loads_As + loads_Bs);
     facts.predicted(name + ".read_wavefronts_per_fma", (loads_As + loads_Bs) / C::RESULTS, 3);
     facts.predicted(name + ".store_wavefronts_per_fma", facts.value(name + ".store_As.wavefronts") / C::BN, 4);
-    facts.predicted(name + ".shared_bytes", C::SMEM_BYTES);
     facts.predicted(name + ".blocks_by_shared",
                     tile::occupancy(tile::h200, C::NUM_THREADS, 168, C::SMEM_BYTES).by_shared);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
@@ -571,6 +570,8 @@ void predict(tile::Facts& facts) {
     facts.predicted("stride.best.depth" + std::to_string(depth), best);
     facts.predicted("stride.best_aligned.depth" + std::to_string(depth), best_aligned);
   }
+
+  facts.predicted("step.ffma_cycles", double(Large::RESULTS) / tile::GpuSpec::schedulers);
 
   // What it should bring: throughput at 4096 if each wavefront less saves what earlier records say that it costs.
   const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
