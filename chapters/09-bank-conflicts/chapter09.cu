@@ -486,6 +486,7 @@ void predict(tile::Facts& facts) {
     std::sort(values.begin(), values.end());
     return double(std::unique(values.begin(), values.end()) - values.begin());
   };
+  double most_bytes = 0;  // that the lanes receive in a wavefront
   for (const Pattern& pattern : patterns) {
     const std::string key = std::string("pattern.") + pattern.name;
     std::vector<int> words;
@@ -494,6 +495,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(key + ".words", distinct(words));
     facts.predicted(key + ".wavefronts", wavefronts_of(pattern));
     if (!pattern.is_load) continue;
+    most_bytes = std::max(most_bytes, 32.0 * pattern.bytes / wavefronts_of(pattern));
     facts.predicted(key + ".l1_wavefronts", simt::global_wavefronts(access_of(pattern)));
     // The tags differ from step to step of the benchmark, and so does the larger of passes and wavefronts.
     double cycles = 0;
@@ -504,6 +506,8 @@ void predict(tile::Facts& facts) {
       }
     facts.predicted(key + ".l1_cycles", cycles / (Bench::LOAD_STEPS * Bench::LOAD_STEPS));
   }
+
+  facts.predicted("pattern.most_bytes", most_bytes);
 
   // What an access of the first warp asks of the banks: how many lanes are served together, and of the first of these groups,
   // how many different words it wants, in how many banks, and how many of the five bits of a bank's number vary.
@@ -614,6 +618,40 @@ void predict(tile::Facts& facts) {
   const double load_price = (cycles_of(tuning, "tuned") - now) / (flat_loads - loads);
   facts.predicted("price.loads", load_price);
   expect("expected.remapped", loads - facts.value("remapped.read_wavefronts_per_fma"), load_price);
+
+  // What it brought: cycles for a wavefront, from this chapter's record; and how far the clock of patterns is from the rule.
+  const tile::Record own = record_of("09-bank-conflicts");
+  const std::vector<std::string> results{"paid.padded",   "paid.remapped",          "paid.flat",
+                                         "clock.percent", "clock.unmerged.percent", "clock.l1.percent"};
+  if (own.is_null()) {
+    for (const std::string& key : results) facts.not_yet_measured(key);
+    return;
+  }
+  const auto paid = [&](const std::string& name, const std::string& slower, const std::string& faster,
+                        const char* what) {
+    const double fewer = facts.value(slower + what) - facts.value(faster + what);
+    facts.measured("paid." + name, (cycles_of(own, slower) - cycles_of(own, faster)) / fewer, 2);
+  };
+  paid("padded", "large", "padded", ".store_wavefronts_per_fma");
+  paid("remapped", "large", "remapped", ".read_wavefronts_per_fma");
+  paid("flat", "flat", "large", ".read_wavefronts_per_fma");
+  double worst = 0, worst_unmerged = 0, worst_l1 = 0;
+  for (const Pattern& pattern : patterns) {
+    const auto percent = [&](const char* rate, double rule) {
+      return 100 * std::abs(own["rates"].at(rate + std::string(pattern.name)).get<double>() / rule - 1);
+    };
+    const double error = percent("cycles.", wavefronts_of(pattern));
+    worst = std::max(worst, error);
+    const bool merges =
+        simt::lanes_together(access_of(pattern), pattern.is_load) != simt::lanes_together(access_of(pattern), false);
+    if (!merges) worst_unmerged = std::max(worst_unmerged, error);
+    if (pattern.is_load)
+      worst_l1 =
+          std::max(worst_l1, percent("l1_cycles.", facts.value(std::string("pattern.") + pattern.name + ".l1_cycles")));
+  }
+  facts.measured("clock.percent", worst, 0);
+  facts.measured("clock.unmerged.percent", worst_unmerged, 0);
+  facts.measured("clock.l1.percent", worst_l1, 0);
 }
 
 template <class Config>
@@ -827,6 +865,26 @@ TEST_CASE("no stride of whole float4s cures the stores of a tile 16 deep") {
   CHECK(facts.value("stride.best_aligned.depth8") == 1);
 }
 
+TEST_CASE("the rule gives what the profiler counted, and no wavefront hands out more than 256 bytes") {
+  const auto root = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path().parent_path();
+  std::ifstream data(root / "ctest/data/h200-shared-memory-wavefronts.csv");
+  int rows = 0;
+  for (std::string line; std::getline(data, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream row(line);
+    std::string width, op, wavefronts, conflicts, family;
+    for (std::string* field : {&width, &op, &wavefronts, &conflicts, &family}) std::getline(row, *field, ',');
+    simt::WarpAccess access{.active = ~0u, .size = std::stoi(width)};
+    for (auto& address : access.address) row >> address, address *= 4;
+    CAPTURE(line);
+    REQUIRE(row);
+    CHECK(simt::shared_wavefronts(access, op == "ld") == std::stoi(wavefronts));
+    CHECK(32 * access.size <= 256 * std::stoi(wavefronts));
+    ++rows;
+  }
+  CHECK(rows == 150);
+}
+
 #if TILE_ON_MODEL
 TEST_CASE("the microbenchmarks take the wavefronts that the rule says" * doctest::test_suite("model")) {
   for (const Pattern& pattern : patterns) {
@@ -842,6 +900,28 @@ TEST_CASE("the microbenchmarks take the wavefronts that the rule says" * doctest
     CHECK(site.width == pattern.bytes);
     CHECK(site.wavefronts == site.requests * unsigned(wavefronts_of(pattern)));
   }
+}
+
+TEST_CASE("the clock shows the wavefronts of the rule, pattern by pattern" * doctest::test_suite("model")) {
+  tile::Facts facts;
+  predict(facts);
+  for (const tile::Record& record :
+       tile::load_records(std::filesystem::path(tile::this_chapter_file()).parent_path())) {
+    if (record["gpu"] != tile::reference_gpu) continue;
+    for (const Pattern& pattern : patterns) {
+      CAPTURE(pattern.name);
+      const double measured = record["rates"].at(std::string("cycles.") + pattern.name).get<double>();
+      CHECK(std::lround(measured) == wavefronts_of(pattern));
+      CHECK(measured > 0.99 * wavefronts_of(pattern));
+      CHECK(measured < 1.15 * wavefronts_of(pattern));
+      if (!pattern.is_load) continue;
+      const double from_l1 = record["rates"].at(std::string("l1_cycles.") + pattern.name).get<double>();
+      const double rule = facts.value(std::string("pattern.") + pattern.name + ".l1_cycles");
+      CHECK(from_l1 > 0.99 * rule);
+      CHECK(from_l1 < 1.12 * rule);
+    }
+  }
+  CHECK(std::size(patterns) == 33);
 }
 
 // Wavefronts of a request, on average.
