@@ -865,26 +865,6 @@ TEST_CASE("no stride of whole float4s cures the stores of a tile 16 deep") {
   CHECK(facts.value("stride.best_aligned.depth8") == 1);
 }
 
-TEST_CASE("the rule gives what the profiler counted, and no wavefront hands out more than 256 bytes") {
-  const auto root = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path().parent_path();
-  std::ifstream data(root / "ctest/data/h200-shared-memory-wavefronts.csv");
-  int rows = 0;
-  for (std::string line; std::getline(data, line);) {
-    if (line.empty() || line.front() == '#') continue;
-    std::istringstream row(line);
-    std::string width, op, wavefronts, conflicts, family;
-    for (std::string* field : {&width, &op, &wavefronts, &conflicts, &family}) std::getline(row, *field, ',');
-    simt::WarpAccess access{.active = ~0u, .size = std::stoi(width)};
-    for (auto& address : access.address) row >> address, address *= 4;
-    CAPTURE(line);
-    REQUIRE(row);
-    CHECK(simt::shared_wavefronts(access, op == "ld") == std::stoi(wavefronts));
-    CHECK(32 * access.size <= 256 * std::stoi(wavefronts));
-    ++rows;
-  }
-  CHECK(rows == 150);
-}
-
 #if TILE_ON_MODEL
 TEST_CASE("the microbenchmarks take the wavefronts that the rule says" * doctest::test_suite("model")) {
   for (const Pattern& pattern : patterns) {
