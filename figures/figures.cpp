@@ -540,19 +540,24 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
 
 /// For the plot over the leading dimension: lda, predicted and measured milliseconds (0: not yet), from a chapter's facts.
 void lda_sweep(const fs::path& facts, const fs::path& out) {
-  std::map<int, std::pair<double, double>> times;
+  struct Times {
+    double rule = 0, in_turns = 0, measured = 0;
+  };
+  std::map<int, Times> times;
   for (const auto& row : read_tsv(facts)) {
     int lda = 0, used = 0;
     const std::string& key = row.at(0);
     if (std::sscanf(key.c_str(), "lda.%d.ms%n", &lda, &used) == 1 && used == int(key.size()))
-      times[lda].first = std::stod(row.at(3));
+      times[lda].rule = std::stod(row.at(3));
+    else if (std::sscanf(key.c_str(), "lda.%d.in_turns.ms%n", &lda, &used) == 1 && used == int(key.size()))
+      times[lda].in_turns = std::stod(row.at(3));
     else if (std::sscanf(key.c_str(), "rates.lda.%d%n", &lda, &used) == 1 && used == int(key.size()) &&
              !row.at(3).empty())
-      times[lda].second = std::stod(row.at(3));
+      times[lda].measured = std::stod(row.at(3));
   }
   if (times.empty()) throw std::runtime_error(fmt::format("{} has no times over lda", facts.string()));
   std::string text;
-  for (const auto& [lda, ms] : times) text += fmt::format("{}\t{}\t{}\n", lda, ms.first, ms.second);
+  for (const auto& [lda, ms] : times) text += fmt::format("{}\t{}\t{}\t{}\n", lda, ms.rule, ms.in_turns, ms.measured);
   write_text(out, text);
 }
 
