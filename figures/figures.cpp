@@ -811,10 +811,11 @@ void print_results(const fs::path& chapters) {
   const auto repetitions = [](const Measured& m) { return m.run["repetitions"].get<int>(); };
   const auto [fewest, most] = std::minmax_element(
       all.begin(), all.end(), [&](const Measured& a, const Measured& b) { return repetitions(a) < repetitions(b); });
-  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} to {} interleaved repetitions.\n",
-             ladder_size, record["gpu"].get<std::string>(), record["date"].get<std::string>(),
-             record["driver"].get<std::string>(), record["cuda"].get<std::string>(), repetitions(*fewest),
-             repetitions(*most));
+  const int few = repetitions(*fewest), many = repetitions(*most);
+  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
+             record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
+             record["cuda"].get<std::string>(),
+             few == many ? fmt::format("{}", few) : fmt::format("{} to {}", few, many));
 }
 
 }  // namespace
