@@ -16,12 +16,13 @@ namespace {
 // [snippet config]
 struct Config {
   static constexpr int NUM_THREADS = 1024;
-  static constexpr int CHAINS = 8;       // independent FMAs in flight per thread
-  static constexpr int SETS = 16;        // the same, where operands differ: sets of three registers
-  static constexpr int TABLE = 1024;     // words in each half of a block's table in shared memory
-  static constexpr int LINE_WORDS = 32;  // 4-byte words in a 128-byte line
-  static constexpr int L1_STEPS = 8;     // reads of L1 in a turn of the loop, each a line further
-  static constexpr int L1_TABLE = 2048;  // words after which they start again
+  static constexpr int CHAINS = 8;         // independent FMAs in flight per thread
+  static constexpr int SETS = 16;          // the same, where operands differ: sets of three registers
+  static constexpr int TABLE = 1024;       // words in each half of a block's table in shared memory
+  static constexpr int LINE_WORDS = 32;    // 4-byte words in a 128-byte line
+  static constexpr int L1_STEPS = 8;       // reads of L1 in a turn of the loop, each a line further
+  static constexpr int L1_TABLE = 2048;    // words after which they start again
+  static constexpr int L1_SINGLES = 8192;  // words from the table to where single words are read
   static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
   static_assert(TABLE % 32 == 0, "a warp reads 32 neighbouring words at a time");
 };
@@ -112,14 +113,20 @@ __global__ void shared_read(float* out, int rounds) {
 
 // [snippet l1]
 // Lane l reads word l * stride of a table that stays in L1, so that the stride decides how many lines and how many banks a
-// request touches. All warps read the same table, each step a line further and round again.
+// request touches. All warps read the same table, each step a line further and round again. PAIRED: after each request follows
+// one for a single word, the same for all lanes.
+template <bool PAIRED>
 __global__ void l1_read(const float* in, float* out, int stride, int rounds) {
   const float* word = in + threadIdx.x % 32 * stride;
+  const float* single = in + Config::L1_SINGLES;
   float sum = 0;
   int at = 0;
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-    for (int i = 0; i < Config::L1_STEPS; ++i) sum += word[at + i * Config::LINE_WORDS];  //@ load-l1
+    for (int i = 0; i < Config::L1_STEPS; ++i) {
+      sum += word[at + i * Config::LINE_WORDS];                          //@ load-l1
+      if constexpr (PAIRED) sum += single[at + i * Config::LINE_WORDS];  //@ load-single
+    }
     at = (at + Config::L1_STEPS * Config::LINE_WORDS) % Config::L1_TABLE;
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
@@ -134,7 +141,11 @@ struct L1Pattern {
 };
 constexpr L1Pattern l1_patterns[]{
     {"one_line", 1},     // 32 neighbours: 1 line, each word in a bank of its own
-    {"many_banks", 33},  // 32 lines, each word in a bank of its own
+    {"many_banks", 33},  // as many lines as lanes, or a few more; each word in a bank of its own
+    {"words2", 34},      // ... two words in each of 16 banks
+    {"words4", 36},      // ... four in each of 8
+    {"words8", 40},      // ... eight in each of 4
+    {"words16", 48},     // ... sixteen in each of 2
     {"one_bank", 32},    // 32 lines, all words in one bank
 };
 // [/snippet l1-patterns]
@@ -169,8 +180,18 @@ const std::vector<tile::Chapter::Rate> rates{
     {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"},
     {"l1_cycles.one_line", "L1 cycles a request: 1 line, 32 banks"},
     {"l1_cycles.many_banks", "L1 cycles a request: 32 lines, 32 banks"},
+    {"l1_cycles.words2", "L1 cycles a request: 32 lines, 16 banks"},
+    {"l1_cycles.words4", "L1 cycles a request: 32 lines, 8 banks"},
+    {"l1_cycles.words8", "L1 cycles a request: 32 lines, 4 banks"},
+    {"l1_cycles.words16", "L1 cycles a request: 32 lines, 2 banks"},
     {"l1_cycles.one_bank", "L1 cycles a request: 32 lines, 1 bank"},
-    {"l1_cycles_per_pass", "L1 cycles for a pass of the tags: 32 lines, 32 banks"},
+    {"l1_pair_extra.one_line", "with a one-word request after each, beyond the rule: 1 line"},
+    {"l1_pair_extra.many_banks", "the same: 32 lines, 32 banks"},
+    {"l1_pair_extra.words2", "the same: 32 lines, 16 banks"},
+    {"l1_pair_extra.words4", "the same: 32 lines, 8 banks"},
+    {"l1_pair_extra.words8", "the same: 32 lines, 4 banks"},
+    {"l1_pair_extra.words16", "the same: 32 lines, 2 banks"},
+    {"l1_pair_extra.one_bank", "the same: 32 lines, 1 bank"},
     {"cublas_fp32_1024", "cuBLAS FP32, 1024, TFLOP/s"},
     {"cublas_fp32_2048", "cuBLAS FP32, 2048"},
     {"cublas_fp32_4096", "cuBLAS FP32, 4096"},
@@ -256,14 +277,14 @@ void measure_rates(tile::RateSink& sink) {
 
   const int l1_rounds = 1 << 9;
   for (const L1Pattern& pattern : l1_patterns) {
-    const double ms = tile::time_ms([&](int) {
-                        tile::launch(l1_read, resident, block, 0, reinterpret_cast<const float*>(in), results,
-                                     pattern.stride, l1_rounds);
-                      }).median;
-    const double cycles_per_request = ms * 1e-3 * clock_hz / (warps / sms * l1_rounds * Config::L1_STEPS);
-    sink.rate(std::string("l1_cycles.") + pattern.name, cycles_per_request);
-    if (const L1Cost cost = l1_cost(pattern); cost.tag_passes == cost.cycles && cost.cycles > 1)
-      sink.rate("l1_cycles_per_pass", cycles_per_request / cost.tag_passes);
+    const auto cycles = [&](auto kernel) {
+      const auto run = [&](int) {
+        tile::launch(kernel, resident, block, 0, numbers, results, pattern.stride, l1_rounds);
+      };
+      return tile::time_ms(run).median * 1e-3 * clock_hz / (warps / sms * l1_rounds * Config::L1_STEPS);
+    };
+    sink.rate(std::string("l1_cycles.") + pattern.name, cycles(l1_read<false>));
+    sink.rate(std::string("l1_pair_extra.") + pattern.name, cycles(l1_read<true>) - l1_cost(pattern).cycles - 1);
   }
   cudaFree(in);
   cudaFree(out);
@@ -329,6 +350,46 @@ void predict(tile::Facts& facts) {
     facts.predicted(std::string("l1.") + pattern.name + ".tag_passes", cost.tag_passes);
     facts.predicted(std::string("l1.") + pattern.name + ".cycles", cost.cycles);
   }
+  // The page before this chapter: an SM's parts, ...
+  constexpr int schedulers = tile::GpuSpec::schedulers, warp = tile::GpuSpec::warp;
+  facts.predicted("sm.sms", gpu.sms);
+  facts.predicted("sm.warp", warp);
+  facts.predicted("sm.schedulers", schedulers);
+  facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / schedulers);
+  facts.predicted("sm.lanes_per_scheduler", gpu.fma_lanes / schedulers);
+  facts.predicted("sm.threads", gpu.max_threads);
+  facts.predicted("sm.blocks", gpu.max_blocks);
+  facts.predicted("sm.registers", gpu.registers);
+  facts.predicted("sm.registers_kb", gpu.registers * 4 / 1024);
+  facts.predicted("sm.registers_per_scheduler", gpu.registers / schedulers);
+  facts.predicted("sm.registers_full", gpu.registers / gpu.max_threads);
+  facts.predicted("sm.l1_kb", gpu.l1_bytes / 1024);
+  facts.predicted("sm.shared_kb", gpu.shared_bytes / 1024);
+  facts.predicted("sm.banks", tile::GpuSpec::banks);
+  facts.predicted("sm.bank_bytes", tile::GpuSpec::bank_bytes);
+  facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
+  // ... and Little's law: in flight = latency * rate. With 128 registers a thread, blocks of 256 threads fill an SM.
+  constexpr int registers = 128, block = 256, one_in = 20;
+  const int few_threads = tile::occupancy(gpu, block, registers, 0).blocks * block;
+  const int full = gpu.max_warps() / schedulers, few = few_threads / warp / schedulers;  // warps a scheduler
+  facts.predicted("hide.registers", registers);
+  facts.predicted("hide.threads", few_threads);
+  facts.predicted("hide.occupancy_percent", 100.0 * few_threads / gpu.max_threads);
+  facts.predicted("hide.warps_per_scheduler", few);
+  facts.predicted("hide.one_in", one_in);
+  const auto in_flight = [&](const std::string& key, double latency, double rate) {
+    facts.predicted(key + ".scheduler", latency * rate);
+    facts.predicted(key + ".sm", schedulers * latency * rate);
+    facts.predicted(key + ".full", std::ceil(latency * rate / full));
+    facts.predicted(key + ".few", std::ceil(latency * rate / few));
+  };
+  for (const int latency : {4, 30, 600}) in_flight("hide." + std::to_string(latency), latency, 1);
+  in_flight("hide.600.mixed", 600, 1.0 / one_in);
+  const double bytes_per_cycle = gpu.dram_gbs / gpu.clock_ghz / gpu.sms;
+  facts.predicted("hide.dram.bytes_per_cycle", bytes_per_cycle, 1);
+  facts.predicted("hide.dram.bytes", 600 * bytes_per_cycle, 0);
+  facts.predicted("hide.dram.words_full", std::ceil(600 * bytes_per_cycle / gpu.max_threads / 4));
+  facts.predicted("hide.dram.words_few", std::ceil(600 * bytes_per_cycle / few_threads / 4));
 }
 
 }  // namespace
@@ -436,13 +497,21 @@ TEST_CASE("the shared-memory kernel reads its table") {
 
 TEST_CASE("the L1 kernel reads its table line by line, and round again") {
   const int stride = 3, rounds = 10;
-  const Array in(std::size_t(Config::L1_TABLE + 31 * stride), "in"), out(3 * 64, "out");
-  tile::launch(l1_read, dim3(3), dim3(64), 0, in.data, out.data, stride, rounds);
-  std::vector<float> expected(3 * 64);
-  for (int i = 0; i < 3 * 64; ++i)
-    for (int step = 0; step < rounds * Config::L1_STEPS; ++step)
-      expected[std::size_t(i)] += float(i % 32 * stride + step * Config::LINE_WORDS % Config::L1_TABLE);
-  CHECK(out.download() == expected);
+  const Array in(std::size_t(Config::L1_SINGLES + Config::L1_TABLE), "in"), out(3 * 64, "out");
+  const auto expected = [&](bool paired) {
+    std::vector<float> sums(3 * 64);
+    for (int i = 0; i < 3 * 64; ++i)
+      for (int step = 0; step < rounds * Config::L1_STEPS; ++step) {
+        const int at = step * Config::LINE_WORDS % Config::L1_TABLE;
+        sums[std::size_t(i)] += float(i % 32 * stride + at);
+        if (paired) sums[std::size_t(i)] += float(Config::L1_SINGLES + at);
+      }
+    return sums;
+  };
+  tile::launch(l1_read<false>, dim3(3), dim3(64), 0, in.data, out.data, stride, rounds);
+  CHECK(out.download() == expected(false));
+  tile::launch(l1_read<true>, dim3(3), dim3(64), 0, in.data, out.data, stride, rounds);
+  CHECK(out.download() == expected(true));
 }
 
 TEST_CASE("a 4092 GEMM costs 137 GFLOP and is compute-bound on paper") {
@@ -522,7 +591,8 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
     int stride = 0;
     for (const auto& [name, words] : l1_patterns)
       if (name == pattern) stride = words;
-    const auto counts = counts_of([&] { tile::launch(l1_read, dim3(1), dim3(1024), 0, in.data, out.data, stride, 4); });
+    const auto counts =
+        counts_of([&] { tile::launch(l1_read<false>, dim3(1), dim3(1024), 0, in.data, out.data, stride, 4); });
     const simt::Site& site = tile::site(counts, "load-l1");
     CHECK(site.requests == 32u * 4 * Config::L1_STEPS);
     return site;

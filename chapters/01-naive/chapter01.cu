@@ -6,6 +6,8 @@
 // Previous chapter: 00, the machine and the measure.
 //
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
+#include <map>
+
 #include "common/measure/record.hpp"
 #include "common/model/rules.hpp"
 #include "common/report/chapter.hpp"
@@ -79,13 +81,11 @@ const tile::Case counted{256, 256, 256};
 struct StepCost {
   double tag_passes = 0, wavefronts = 0, cycles = 0;
 };
-// Cycles for a pass of the tags, for a wavefront, and for the one line and word of B.
-struct L1Rates {
-  double pass = 1, wavefront = 1, one_line = 1;
-};
+// Cycles beyond the rule when requests for 32 lines and for one word take turns, by the most words of the former in a bank.
+using Extra = std::map<int, double>;
 
 // The mean over the warps of an M x K matrix A and over its columns, of which every `sparse`-th is looked at.
-StepCost step_cost(int M, int K, int lda, int sparse = 61, const L1Rates& rates = {}) {
+StepCost step_cost(int M, int K, int lda, int sparse = 61, const Extra& extra = {}) {
   StepCost sum;
   int steps = 0;
   for (int row = 0; row < M; row += 32)
@@ -96,7 +96,7 @@ StepCost step_cost(int M, int K, int lda, int sparse = 61, const L1Rates& rates 
       const int passes = simt::tag_passes(access), wavefronts = simt::global_wavefronts(access);
       sum.tag_passes += passes + 1;  // B: one line, one word
       sum.wavefronts += wavefronts + 1;
-      sum.cycles += std::max(passes * rates.pass, wavefronts * rates.wavefront) + rates.one_line;
+      sum.cycles += std::max(passes, wavefronts) + 1 + (extra.empty() ? 0 : extra.at(wavefronts));
     }
   return {sum.tag_passes / steps, sum.wavefronts / steps, sum.cycles / steps};
 }
@@ -135,14 +135,20 @@ void measure_sweep(tile::RateSink& sink) {
 constexpr void (*measure_sweep)(tile::RateSink&) = nullptr;
 #endif
 
-// As chapter 00 measured them on the reference GPU; without that, one cycle each.
-L1Rates measured_rates() {
+// As chapter 00 measured it on the reference GPU; nothing without its record.
+Extra measured_extra() {
+  Extra extra;
   const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
-  for (const tile::Record& record : tile::load_records(chapters / "00-machine"))
-    if (const auto& rates = record["rates"];
-        record["gpu"] == tile::reference_gpu && rates.contains("l1_cycles_per_pass"))
-      return {rates["l1_cycles_per_pass"], rates["l1_cycles.one_bank"].get<double>() / 32, rates["l1_cycles.one_line"]};
-  return {};
+  for (const tile::Record& record : tile::load_records(chapters / "00-machine")) {
+    if (record["gpu"] != tile::reference_gpu) continue;
+    int words = 1;
+    for (const char* pattern : {"many_banks", "words2", "words4", "words8", "words16", "one_bank"}) {
+      if (const std::string rate = std::string("l1_pair_extra.") + pattern; record["rates"].contains(rate))
+        extra[words] = record["rates"][rate];
+      words *= 2;
+    }
+  }
+  return extra;
 }
 
 // The arithmetic of the prose.
@@ -158,20 +164,22 @@ void predict(tile::Facts& facts) {
   const StepCost square = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE, 251);
   facts.predicted("ceiling.tflops", cycles_per_second * 64 / square.cycles * 1e-12, 3);
   const double steps = double(SWEPT_SIZE) * SWEPT_SIZE * SWEPT_SIZE / 32;  // warp-wide multiply-adds
-  const L1Rates rates = measured_rates();
+  const Extra extra = measured_extra();
   for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
     const StepCost cost = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251);
-    const StepCost at_rates = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251, rates);
+    const StepCost in_turns = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251, extra);
     facts.predicted(sweep_key(pad) + ".tag_passes", cost.tag_passes);
     facts.predicted(sweep_key(pad) + ".wavefronts", cost.wavefronts);
     facts.predicted(sweep_key(pad) + ".cycles", cost.cycles);
-    facts.predicted(sweep_key(pad) + ".least_ms", steps * cost.cycles / cycles_per_second * 1e3);
-    facts.predicted(sweep_key(pad) + ".ms", steps * at_rates.cycles / cycles_per_second * 1e3);
+    facts.predicted(sweep_key(pad) + ".ms", steps * cost.cycles / cycles_per_second * 1e3);
+    facts.predicted(sweep_key(pad) + ".in_turns.ms", steps * in_turns.cycles / cycles_per_second * 1e3);
   }
   const StepCost odd = step_cost(4092, 4092, 4092, 251);
   facts.predicted("4092.cycles", odd.cycles);
-  facts.predicted("4092.ms",
-                  4092.0 * 4092 * 4092 / 32 * step_cost(4092, 4092, 4092, 251, rates).cycles / cycles_per_second * 1e3);
+  facts.predicted("4092.ms", 4092.0 * 4092 * 4092 / 32 * odd.cycles / cycles_per_second * 1e3);
+  // The throughput published for an RTX A6000, as cycles of one of its SMs for a warp-wide multiply-add (64 flops).
+  const double published_gflops = 309;
+  facts.predicted("a6000.cycles", tile::rtx_a6000.sms * tile::rtx_a6000.clock_ghz * 64 / published_gflops, 1);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
   // Tile quantisation: threads of the last tiles that find no element of C.
   for (const int n_edge : {33, 4092}) {
@@ -196,7 +204,7 @@ TILE_CHAPTER(.number = 1, .title = "The naive kernel",
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Takes::all}}},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict, .measure_rates = measure_sweep,
-             .profiled_pads = {1}, .rates = sweep_rates())
+             .profiled_pads = {1, 8, 16}, .rates = sweep_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -211,15 +219,18 @@ TEST_CASE("threads (0,0) and (0,1) share a row of A") {
 }
 
 #if TILE_ON_MODEL
+// A few rows of the counted problem: what a request costs does not depend on how many there are.
+const tile::Case strip{64, 256, 256};
+
 TEST_CASE("a warp's load of A touches 32 sectors, of B one" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_naive, counted);
+  const auto counts = tile::count(launch_naive, strip);
   const auto& A = tile::site(counts, "load-A");
   CHECK(A.sectors == 32 * A.requests);
   CHECK(A.lines == 32 * A.requests);
   const auto& B = tile::site(counts, "load-B");
   CHECK(B.sectors == B.requests);
   CHECK(B.lines == B.requests);
-  CHECK(A.requests == 256u * 256 * 256 / 32);
+  CHECK(A.requests == 64u * 256 * 256 / 32);
   CHECK(B.requests == A.requests);
 }
 
@@ -245,10 +256,10 @@ TEST_CASE("C is read only where beta asks for it" * doctest::test_suite("model")
 }
 
 TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_naive, counted);
+  const auto counts = tile::count(launch_naive, strip);
   const auto& A = tile::site(counts, "load-A");
   const auto& B = tile::site(counts, "load-B");
-  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  const std::uint64_t fmas = 64u * 256 * 256 / 32;  // warp-wide
   CHECK(A.lines + B.lines == 33 * fmas);
   CHECK(A.l1_wavefronts == 32 * fmas);
   CHECK(B.l1_wavefronts == fmas);
@@ -256,7 +267,7 @@ TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * do
   CHECK(A.l1_cycles + B.l1_cycles == 33 * fmas);
 }
 
-TEST_CASE("the prediction over lda is within 15 percent of the record" * doctest::test_suite("model")) {
+TEST_CASE("the prediction over lda is within 10 percent of the record" * doctest::test_suite("model")) {
   tile::Facts facts;
   predict(facts);
   for (const tile::Record& record :
@@ -265,9 +276,10 @@ TEST_CASE("the prediction over lda is within 15 percent of the record" * doctest
     for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
       const double measured = record["rates"].at(sweep_key(pad)).get<double>();
       CAPTURE(pad);
-      CHECK(facts.value(sweep_key(pad) + ".least_ms") < 1.001 * measured);
-      CHECK(facts.value(sweep_key(pad) + ".ms") > measured / 1.15);
-      CHECK(facts.value(sweep_key(pad) + ".ms") < 1.01 * measured);
+      CHECK(facts.value(sweep_key(pad) + ".ms") < 1.001 * measured);
+      CHECK(facts.value(sweep_key(pad) + ".ms") > measured / 1.17);
+      CHECK(facts.value(sweep_key(pad) + ".in_turns.ms") > measured / 1.1);
+      CHECK(facts.value(sweep_key(pad) + ".in_turns.ms") < 1.1 * measured);
     }
   }
 }

@@ -291,6 +291,37 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers165.blocks", ladder.blocks);
   facts.predicted("registers165.h200_percent", 100 * tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction, 1);
   facts.predicted("registers165.a6000_percent", 100 * ladder.fraction, 1);
+  // The most registers a thread may have if an SM is to hold that many blocks.
+  const auto most_registers = [](const tile::GpuSpec& gpu, int blocks) {
+    int registers = 255;
+    while (tile::occupancy(gpu, Large::NUM_THREADS, registers, 0).blocks < blocks) --registers;
+    return registers;
+  };
+  facts.predicted("three_blocks.registers", most_registers(tile::h200, 3));
+  facts.predicted("three_blocks.a6000.registers", most_registers(tile::rtx_a6000, 3));
+  facts.predicted("two_blocks.a6000.registers", most_registers(tile::rtx_a6000, 2));
+  // How evenly the blocks of a problem fall on the SMs.
+  const auto shares = [&](const std::string& name, const tile::GpuSpec& gpu, double blocks) {
+    facts.predicted("shares." + name + ".blocks", blocks);
+    facts.predicted("shares." + name + ".mean", blocks / gpu.sms, 2);
+    facts.predicted("shares." + name + ".fullest", std::ceil(blocks / gpu.sms));
+    facts.predicted("shares." + name + ".percent", 100 * blocks / gpu.sms / std::ceil(blocks / gpu.sms), 1);
+  };
+  for (const int size : {4096, 8192}) {
+    const std::string name = std::to_string(size);
+    shares(name, tile::h200, tile::ceil_div(size, Large::BM) * tile::ceil_div(size, Large::BN));
+    shares("tall." + name, tile::h200, tile::ceil_div(size, Tall::BM) * tile::ceil_div(size, Tall::BN));
+    shares("a6000." + name, tile::rtx_a6000, tile::ceil_div(size, Large::BM) * tile::ceil_div(size, Large::BN));
+    shares("cublas." + name, tile::h200, tile::ceil_div(size, 256) * tile::ceil_div(size, 128));
+  }
+  for (const tile::Case& c : whole_waves) {
+    const std::string name = std::to_string(c.M) + "x" + std::to_string(c.N);
+    shares(name, tile::h200, tile::ceil_div(c.M, Large::BM) * tile::ceil_div(c.N, Large::BN));
+    shares("tall." + name, tile::h200, tile::ceil_div(c.M, Tall::BM) * tile::ceil_div(c.N, Tall::BN));
+    // Tiles of 256 x 128, whichever way they lie.
+    shares("cublas." + name + ".down", tile::h200, tile::ceil_div(c.M, 256) * tile::ceil_div(c.N, 128));
+    shares("cublas." + name + ".across", tile::h200, tile::ceil_div(c.M, 128) * tile::ceil_div(c.N, 256));
+  }
   // The same round where the FFMA pipe takes a warp in two cycles, as 64 lanes an SM do: slots left for everything else.
   facts.predicted("issue.64_lanes.slots", 2 * ffma);
   facts.predicted("issue.64_lanes.free", 2 * ffma - all);
@@ -401,6 +432,30 @@ TEST_CASE("165 registers allow 397 threads, 12 warps") {
   CHECK(397 / 32 == 12);
   CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).blocks * 4 == 12);
   CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction == doctest::Approx(0.1875));
+}
+
+TEST_CASE("three blocks of 128 threads fit with up to 168 registers, on an H200 and on an RTX A6000") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("three_blocks.registers") == 168);
+  CHECK(facts.value("three_blocks.a6000.registers") == 168);
+  for (const tile::GpuSpec& gpu : {tile::h200, tile::rtx_a6000}) {
+    CHECK(tile::occupancy(gpu, 128, 168, 0).blocks == 3);
+    CHECK(tile::occupancy(gpu, 128, 169, 0).blocks == 2);
+  }
+}
+
+TEST_CASE("blocks fall unevenly on 132 SMs at 4096, and evenly at the two problems of whole waves") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("shares.4096.blocks") == 1024);
+  CHECK(facts.value("shares.4096.fullest") == 8);
+  CHECK(facts.value("shares.4096.percent") == doctest::Approx(100.0 * 1024 / (8 * 132)));
+  CHECK(facts.value("shares.4224x4608.mean") == 9);
+  CHECK(facts.value("shares.4224x4096.mean") == 8);
+  CHECK(facts.value("shares.tall.4224x4608.mean") == 18);
+  CHECK(facts.value("shares.cublas.4224x4096.across.mean") == 4);
+  CHECK(facts.value("shares.cublas.4224x4096.down.fullest") == 5);
 }
 
 TEST_CASE("what a 16-byte load costs does not follow from how many different words it brings") {

@@ -121,8 +121,8 @@ constexpr int tag_passes(const WarpAccess& access) {
 }
 
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
-/// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: a store that touches more
-/// than about 18 lines has been seen to take more, and by which rule is not known. Measured, see tag_bank.
+/// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: stores that touch 30
+/// lines or more have been seen to take more, and by which rule is not known. Measured, see tag_bank.
 constexpr int global_wavefronts(const WarpAccess& access) { return shared_wavefronts(access, false); }
 
 }  // namespace simt

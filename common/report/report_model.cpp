@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "common/measure/ceilings.hpp"
+#include "common/measure/ranks.hpp"
 #include "common/measure/record.hpp"
 #include "common/report/check_records.hpp"
 #include "common/report/counters.hpp"
@@ -244,7 +245,7 @@ const ProfileMetric profile_metrics[] = {
      "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
     {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
     {"sectors that SMs asked of L2", "l2_asked", "lrc__request_sectors_op_read_coalescable.sum"},
-    {"of them shared with another SM's request", "l2_coalesced",
+    {"of them merged with another request", "l2_coalesced",
      "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum"},
     {"sectors read from L2's slices", "l2_sectors", "lts__t_sectors_op_read.sum"},
     {"bytes read from DRAM", "dram_bytes", "dram__bytes_read.sum"},
@@ -270,7 +271,7 @@ const Stall stalls[] = {
     {"place in the queue of global memory", "lg_throttle"},
     {"place in the queue of shared memory", "mio_throttle"},
     {"barrier", "barrier"},
-    {"dispatch (operands, register banks)", "dispatch_stall"},
+    {"dispatch", "dispatch_stall"},
     {"arithmetic pipe", "math_pipe_throttle"},
     {"instruction cache", "no_instruction"},
     {"constant cache", "imc_miss"},
