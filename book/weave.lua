@@ -436,7 +436,8 @@ local function data_table(div)
   local name = div.attributes.name or fail("a table without name or caption")
   local rows = lines_of(emitted(chapter_of(div), "table-" .. name .. ".tsv", "table " .. name))
   local header = split(rows[2])
-  local right = {}
+  local right, short_names = {}, true  -- names of rows that are short do not wrap
+  for r = 3, #rows do short_names = short_names and #split(rows[r])[1] <= 30 end
   for i = 1, #header do
     right[i] = true
     for r = 3, #rows do right[i] = right[i] and numeric(split(rows[r])[i]) end
@@ -445,6 +446,7 @@ local function data_table(div)
   local function cell(tag, text, i)
     local class = right[i] and ' class="number"' or ""
     if text == unmeasured then class = ' class="number pending"' end
+    if i == 1 and class == "" and short_names then class = ' class="row-name"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. escape(text) .. "</" .. tag .. ">"
   end
   for i, text in ipairs(header) do cell("th", text, i) end
