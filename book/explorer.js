@@ -71,12 +71,18 @@
     return "";
   }
 
-  /// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", all 32 -> "all".
-  function laneNames(lanes) {
-    if (lanes.length === TileBanks.warp) return "all";
-    const first = lanes[0], last = lanes[lanes.length - 1];
-    return lanes.length > 2 && last - first + 1 === lanes.length ? `${first}–${last}` : lanes.join(", ");
+  /// {0, 1, 2, 3, 16} -> "0–3, 16".
+  function ranges(numbers) {
+    const runs = [];
+    for (const n of numbers) {
+      const run = runs[runs.length - 1];
+      if (run && run.last + 1 === n) run.last = n;
+      else runs.push({ first: n, last: n });
+    }
+    const between = (run) => (run.last - run.first > 1 ? "–" : ", ");
+    return runs.map((run) => (run.first === run.last ? run.first : run.first + between(run) + run.last)).join(", ");
   }
+  const laneNames = (lanes) => (lanes.length === TileBanks.warp ? "all" : ranges(lanes));
   const named = (lanes) =>
     lanes.length === TileBanks.warp ? "all lanes" : `lane${lanes.length === 1 ? "" : "s"} ${laneNames(lanes)}`;
 
@@ -168,7 +174,8 @@
     const shown = words.slice(0, 4).map(({ word, lanes }) => `word ${word} by ${named(lanes)}`).join("; ");
     const others = words.length > 4 ? `; and ${words.length - 4} more` : "";
     const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
-    const rest = worst.length === 1 ? "" : ` So ${worst.length === 2 ? "is bank" : "are banks"} ${laneNames(worst.slice(1))}.`;
+    const rest = worst.length === 1 ? ""
+      : worst.length === 2 ? ` Bank ${worst[1]} is as crowded.` : ` Banks ${ranges(worst.slice(1))} are as crowded.`;
     return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 
@@ -176,7 +183,7 @@
   function verdict(access, groups) {
     const count = TileBanks.sharedWavefronts(access);
     const fewest = groups.filter((group) => group.wavefronts.length > 0).length;
-    const account = count > fewest ? `${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
+    const account = count > fewest ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
                                    : `No conflict. ${serving(access, groups)}`;
     return { count, account };
   }
@@ -203,7 +210,7 @@
     };
     const labels = {
       map: "lane map", op: "access", bytes: "width", row: "row length, words", pad: "padding, words", swizzle: "swizzle",
-      a: "a", b: "b",
+      a: "shift a", b: "shift b",
     };
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const axis of ["row", "col"])
