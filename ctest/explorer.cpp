@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -129,7 +130,32 @@ void compare_rule(Browser& browser, const std::vector<Pattern>& patterns, Report
   }
 }
 
+/// A word knows its place: both ways through every layout give back what went in.
+const char* const layouts_script = R"js((() => {
+  const lost = [];
+  for (const pad of [0, 1, 4])
+    for (const swizzle of [null, { down: 0, up: 0 }, { down: 0, up: 1 }, { down: 2, up: 3 }])
+      for (let row = 0; row < 16; ++row)
+        for (let col = 0; col < 128; ++col) {
+          const layout = { row: 128, pad, swizzle };
+          const place = TileBanks.placeOf(layout, TileBanks.wordOf(layout, { row, col }));
+          if (place.row !== row || place.col !== col) lost.push({ layout, row, col, place });
+        }
+  return lost;
+})())js";
+
+void check_layouts(Browser& browser, Report& report) {
+  const json lost = browser.evaluate(layouts_script);
+  report.expect(lost.empty(), fmt::format("{} places are lost: {:.200}", lost.size(), lost.dump()));
+}
+
 // The figures -----------------------------------------------------------------------------------------------------------
+/// For the scripts below: an explorer's controls by what they are called.
+const char* const names_script = R"js(window.namedControls = (live) =>
+  Object.fromEntries([...live.querySelectorAll("input, select")].map((control) =>
+    [control.getAttribute("aria-label") || control.closest("label").querySelector("span").textContent, control]));
+)js";
+
 /// What a figure shows as it opens: the wavefronts of the picture, of the drawing and in words, and controls without a name or
 /// out of the keyboard's reach.
 const char* const opened_script = R"js([...document.querySelectorAll("figure.explorer")].map((figure) => {
@@ -145,29 +171,40 @@ const char* const opened_script = R"js([...document.querySelectorAll("figure.exp
   };
 }))js";
 
-/// Chooses each trace of each figure: {trace, said, kept}, where kept says whether the trace survives being taken apart into
-/// rows and columns.
+/// Chooses each trace of each figure: {trace, said, kept, set}, where kept says whether the trace survives being taken apart into
+/// rows and columns, and set whether the controls show it.
 const char* const traces_script = R"js([...document.querySelectorAll("figure.explorer")].flatMap((figure) =>
   JSON.parse(figure.querySelector("script").textContent).map((trace, i) => {
-    const map = figure.querySelector(".live select");
-    map.value = `trace-${i}`;
-    map.dispatchEvent(new Event("input", { bubbles: true }));
+    const controls = namedControls(figure.querySelector(".live"));
+    controls.access.value = trace.op === "load" ? "store" : "load";
+    controls["padding, words"].value = 7;
+    controls["lane map"].value = `trace-${i}`;
+    controls["lane map"].dispatchEvent(new Event("input", { bubbles: true }));
     return {
       trace,
       said: figure.querySelector(".live [role=status]").textContent,
       kept: trace.words.every((w) => w === null || TileBanks.wordOf(trace, TileBanks.placeOf(trace, w)) === w),
+      set: controls.access.value === trace.op && Number(controls.width.value) === trace.bytes &&
+           controls["row length, words"].valueAsNumber === trace.row && controls["padding, words"].valueAsNumber === trace.pad &&
+           (controls.swizzle.value === "none") === (trace.swizzle === null),
     };
   })))js";
 
-/// Gives controls of the first figure new values, by what they are called, and says what becomes of it.
+/// Gives controls of the first figure new values, by what they are called, and says what becomes of it: what is said, how many
+/// wavefronts are drawn, and the words in their boxes.
 const char* const set_script = R"js((values) => {
-  const live = document.querySelector("figure.explorer .live");
-  const names = new Map([...live.querySelectorAll("input, select")].map((c) =>
-    [c.getAttribute("aria-label") || c.closest("label").querySelector("span").textContent, c]));
-  for (const [name, value] of Object.entries(values)) names.get(name).value = value;
-  names.get("padding, words").dispatchEvent(new Event("input", { bubbles: true }));
+  const live = document.querySelector("figure.explorer .live"), controls = namedControls(live);
+  for (const [name, value] of Object.entries(values)) controls[name].value = value;
+  controls["padding, words"].dispatchEvent(new Event("input", { bubbles: true }));
   const labels = [...live.querySelectorAll("svg text")].map((t) => t.textContent);
-  return [live.querySelector("[role=status]").textContent, labels.filter((t) => /^wavefront \d+$/.test(t)).length];
+  const boxes = [...live.querySelectorAll("svg title")].map((t) => t.textContent.match(/^words? (\d+)(?: to (\d+))?: /));
+  const words = boxes.filter((box) => box).flatMap(([, first, last]) =>
+    Array.from({ length: (last || first) - first + 1 }, (_, i) => Number(first) + i));
+  return {
+    said: live.querySelector("[role=status]").textContent,
+    drawn: labels.filter((t) => /^wavefront \d+$/.test(t)).length,
+    words: [...new Set(words)].sort((a, b) => a - b),
+  };
 })js";
 
 /// How the figure begins to say what an access costs.
@@ -247,7 +284,16 @@ std::vector<Setting> random_settings(int count) {
       s.cols[bit] = words * one_of(0, 0, 1, 2, 4, 8, 16);
     }
   }
+  // Behind two words of padding the swizzled words begin where 16 bytes may, and yet are not in one piece.
+  settings.push_back({.bytes = 16, .pad = 2, .up = 1, .swizzled = true, .rows = {1}});
   return settings;
+}
+
+std::set<std::uint64_t> words_of(const simt::WarpAccess& access) {
+  std::set<std::uint64_t> words;
+  for (const std::uint64_t address : access.address)
+    for (int i = 0; i < access.size / 4; ++i) words.insert(address / 4 + std::uint64_t(i));
+  return words;
 }
 
 void compare_settings(Browser& browser, const std::vector<Setting>& settings, Report& report) {
@@ -258,9 +304,10 @@ void compare_settings(Browser& browser, const std::vector<Setting>& settings, Re
     const int count = access ? simt::shared_wavefronts(*access, setting.load) : 0;
     possible += access.has_value();
     const std::string says = access ? said_of(count) : "Not possible. ";
-    report.expect(found[0].get<std::string>().starts_with(says) && found[1] == count,
-                  fmt::format("expected '{}', the figure draws {} rows and says '{}', with {}", says, found[1].dump(),
-                              found[0].get<std::string>(), setting.values().dump()));
+    report.expect(found["said"].get<std::string>().starts_with(says) && found["drawn"] == count,
+                  fmt::format("expected '{}', not {}, with {}", says, found.dump(), setting.values().dump()));
+    const json words = access ? json(words_of(*access)) : json::array();
+    report.expect(found["words"] == words, fmt::format("expected words {}, not {}", words.dump(), found.dump()));
   }
   report.expect(possible > int(settings.size()) / 4 && possible < int(settings.size()),
                 fmt::format("{} of {} settings are possible, which tests little", possible, settings.size()));
@@ -282,6 +329,7 @@ void compare_traces(Browser& browser, Report& report) {
     const std::string said = chosen["said"];
     report.expect(said.starts_with(says),
                   fmt::format("expected '{}', the figure says '{}' of {}", says, said, trace.dump()));
+    report.expect(chosen["set"] == true, "the controls do not show the trace that was chosen: " + trace.dump());
     report.expect(chosen["kept"] == true, "not what the model wrote, once taken apart: " + trace.dump());
   }
 }
@@ -302,8 +350,8 @@ void check_manners(Browser& browser, Report& report) {
   for (const char* bad : {"", "1.5", "65"}) {
     const json found =
         browser.evaluate(fmt::format("({})({{'lane map': 'rows', 'padding, words': '{}'}})", set_script, bad));
-    report.expect(found[0] == "Which number? padding, words: a whole number from 0 to 64.",
-                  fmt::format("padding '{}': {}", bad, found[0].dump()));
+    report.expect(found["said"] == "Which number? padding, words: a whole number from 0 to 64.",
+                  fmt::format("padding '{}': {}", bad, found["said"].dump()));
   }
   const std::string first = browser.evaluate(opened_script)[0]["said"];
   browser.evaluate("document.querySelector('figure.explorer button').click()");
@@ -374,8 +422,10 @@ int main(int argc, char** argv) {
     browser.open(file_url(pages.front()));
     compare_rule(browser, measured_patterns(argv[3]), report);
     compare_rule(browser, random_patterns(3000), report);
+    check_layouts(browser, report);
     for (const fs::path& page : pages) {
       browser.open(file_url(page));
+      browser.evaluate(names_script);
       check_opened(browser, report);
       compare_traces(browser, report);
       compare_settings(browser, random_settings(300), report);
