@@ -509,20 +509,25 @@ local function lanes_of(chapter, kernel, site)
 end
 
 local function traced_access(description)
-  local name, row, pad, down, up = description:match("^([^:]+):(%d+)%+?(%d*)%^?(%d*),?(%d*)$")
+  local name, row, behind = description:match("^([^:]+):([1-9]%d*)(.*)$")
   local chapter, kernel, site = (name or ""):match("^(%d*)/?([^/]+)/([^/]+)$")
-  if not site then fail("an explorer's trace is KERNEL/SITE:ROW[+PAD][^DOWN,UP], not " .. description) end
+  local pad, swizzle = (behind or ""):match("^%+(%d+)(.*)$")
+  if not pad then pad, swizzle = "0", behind end
+  local down, up = (swizzle or ""):match("^%^(%d+),(%d+)$")
+  if not site or swizzle ~= "" and not up then
+    fail("an explorer's trace is KERNEL/SITE:ROW[+PAD][^DOWN,UP], not " .. description)
+  end
   chapter = chapter ~= "" and chapter or page
   local words, bytes, op = lanes_of(chapter, kernel, site)
   local listed = {}
   for lane = 0, 31 do
     listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null"
-    local column = (words[lane] or 0) % (row + (tonumber(pad) or 0))
-    if column >= tonumber(row) then fail(description .. ": lane " .. lane .. " is in the padding, so the row is another") end
+    if (words[lane] or 0) % (row + pad) >= tonumber(row) then
+      fail(description .. ": lane " .. lane .. " is in the padding, so the row is another")
+    end
   end
   return string.format('{"title": "chapter %s, %s: %s", "bytes": %s, "op": "%s", "row": %s, "pad": %s, "swizzle": %s, "words": [%s]}',
-    chapter, kernel, site, bytes, op, row, pad ~= "" and pad or 0,
-    up ~= "" and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null", table.concat(listed, ", "))
+    chapter, kernel, site, bytes, op, row, pad, up and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null", table.concat(listed, ", "))
 end
 
 local explored = false
