@@ -302,7 +302,7 @@
     const axisRow = (axis, title) =>
       element("tr", {}, element("th", { scope: "row" }, title), ...steps[axis].map((input) => element("td", {}, input)));
     const byBits = element("details", {}, element("summary", {}, "Lane map, bit by bit"),
-      element("p", {}, "A lane is where lane 0 is, and as much further as each bit that is 1 in its number says."),
+      element("p", {}, "Where lane 0 begins, and by how much each bit that is set in a lane's number moves it on."),
       element("div", { class: "scroll" }, element("table", {},
         element("thead", {}, element("tr", {}, heading(""), heading("lane 0"), ...bits.map((bit) => heading(`bit ${bit}`)))),
         element("tbody", {}, axisRow("row", "row"), axisRow("col", "column")))));
