@@ -481,8 +481,8 @@ constexpr Access load_of_As() {
   return access_by([](int lane) { return Position{0, results_of<C>(lane).row}; }, 4, true);
 }
 
-// The arithmetic of the prose.
-void predict(tile::Facts& facts) { facts.predicted("worked.row", load_A_of<Swizzled>(101).row); }
+// The arithmetic of the prose, below: it asks the solver about the problems that the tests ask it about.
+void predict(tile::Facts& facts);
 
 template <class Config>
 tile::Kernel kernel(const char* name) {
@@ -545,6 +545,12 @@ std::string conflict_of(const simt::WarpAccess& access, bool is_load) {
   return message;
 }
 
+// Throws what conflict_of says of an access, if anything.
+void require_no_conflict(const std::string& what, const simt::WarpAccess& access, bool is_load) {
+  if (const std::string conflict = conflict_of(access, is_load); !conflict.empty())
+    throw std::runtime_error(what + ": " + conflict);
+}
+
 // The stores of As of a block, one warp's after another's: calls `visit` with what it is, for messages, and the access.
 template <class C, class Visit>
 void for_each_store(Visit visit) {
@@ -577,9 +583,9 @@ TEST_CASE("no two lanes of a store or load of As want different words of one ban
   const auto check = [&](bool is_load) {
     return [&accesses, is_load](const std::string& what, const simt::WarpAccess& access) {
       ++accesses;
-      const std::string conflict = conflict_of(access, is_load);
-      CHECK_MESSAGE(conflict.empty(), what, ": ", conflict);
-      CHECK(conflict.empty() == (simt::shared_wavefronts(access, is_load) == (access.size == 16 ? 2 : 1)));
+      CHECK_NOTHROW(require_no_conflict(what, access, is_load));
+      CHECK(conflict_of(access, is_load).empty() ==
+            (simt::shared_wavefronts(access, is_load) == (access.size == 16 ? 2 : 1)));
     };
   };
   for_each_store<Swizzled>(check(false));
@@ -587,6 +593,55 @@ TEST_CASE("no two lanes of a store or load of As want different words of one ban
   for_each_store<XorTwice>(check(false));
   for_each_load<XorTwice>(1, check(true));
   CHECK(accesses == 64 + 256 + 64 + 1024);
+}
+
+TEST_CASE("a conflict is reported with lanes, words and bank") {
+  const auto rows_apart = [](int lane) { return lane % 4 * 512 + lane / 4; };  // as chapter 08 stores
+  CHECK(conflict_of(access_of(4, rows_apart), false) ==
+        "bank 0 has 4 words to serve at once: word 0 for lane 0, word 512 for lane 1, word 1024 for lane 2, word 1536 "
+        "for "
+        "lane 3");
+  CHECK(conflict_of(access_of(4, [](int lane) { return lane / 16 * 32 + 5; }), false)
+            .find("bank 5 has 2 words to serve at once: word 5 for lane 0 and 1 and 2") == 0);
+  CHECK(conflict_of(access_of(4, [](int lane) { return lane; }), false).empty());
+  CHECK(conflict_of(access_of(4, [](int) { return 7; }), true).empty());
+  CHECK(conflict_of(access_of(16, [](int lane) { return 4 * lane; }), true).empty());
+  CHECK_FALSE(conflict_of(access_of(16, [](int lane) { return 8 * lane; }), true).empty());
+}
+
+template <class C>
+void check_store_wavefronts(int each) {
+  for_each_store<C>([&](const std::string& what, const simt::WarpAccess& access) {
+    CAPTURE(what);
+    CHECK(simt::shared_wavefronts(access, false) == each);
+  });
+}
+
+TEST_CASE("col ^ row leaves two words in a bank, col ^ (row << 1) one") {
+  check_store_wavefronts<XorRow>(2);
+  check_store_wavefronts<XorTwice>(1);
+  check_store_wavefronts<Swizzled>(1);
+}
+
+TEST_CASE("each row is permuted, and only the chapter's swizzle leaves a float4 in one piece and in order") {
+  const auto check = [&]<class C>(C, bool in_order) {
+    bool whole = true, ordered = true;
+    for (int row = 0; row < C::BK; ++row) {
+      std::vector<int> used(C::BM);
+      for (int col = 0; col < C::BM; ++col) ++used.at(std::size_t(swizzle<C>(row, col)));
+      CHECK(used == std::vector<int>(C::BM, 1));
+      for (int col = 0; col < C::BM; col += 4)
+        for (int j = 0; j < 4; ++j) {
+          whole = whole && swizzle<C>(row, col + j) / 4 == swizzle<C>(row, col) / 4;
+          ordered = ordered && swizzle<C>(row, col + j) == swizzle<C>(row, col) / 4 * 4 + j;
+        }
+    }
+    CHECK(whole);  // no XOR takes an aligned group of 2^n apart
+    CHECK(ordered == in_order);
+  };
+  check(Swizzled{}, true);
+  check(XorRow{}, false);
+  check(XorTwice{}, false);
 }
 
 // ---- The solver ----
@@ -677,6 +732,136 @@ void for_each_problem(Visit visit) {
       }
 }
 
+namespace {
+
+void predict(tile::Facts& facts) {
+  const Layout As = layout_of_As<Swizzled>();
+  const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
+  const auto bits_of = [](unsigned mask) {
+    std::string bits;
+    for (int b = 0; mask >> b != 0; ++b)
+      if (mask >> b & 1u) bits += (bits.empty() ? "" : ", ") + std::to_string(b);
+    return bits;
+  };
+  // Which bits of an address differ among the lanes that shared memory serves together.
+  const auto varying = [&](const std::string& name, const Access& access) {
+    unsigned mask = 0;
+    for (int b = 0; b < bits_together(As, access); ++b)
+      mask |= unsigned(byte_of(As, Swizzle{}, access.bit[std::size_t(b)])) / sizeof(float);
+    facts.text(name + ".varying", "predicted", bits_of(mask));
+    facts.text(name + ".varying_banks", "predicted", bits_of(mask % 32));
+  };
+  varying("store_As", store);
+  varying("load_As", load);
+  const auto describe = [&](const std::string& name, const Swizzle& swizzle) {
+    const Ranks ranks = ranks_of(As, store, swizzle);
+    facts.predicted(name + ".store_As.address_rank", ranks.address);
+    facts.predicted(name + ".store_As.bank_rank", ranks.bank);
+    facts.predicted(name + ".store_As.wavefronts", wavefronts_by_rank(As, store, swizzle));
+    std::string banks;
+    for (int lane = 1; lane < 32; lane *= 2)
+      banks += (lane == 1 ? "" : ", ") +
+               bits_of(unsigned(byte_of(As, swizzle, position_of(store, lane))) / sizeof(float) % 32);
+    facts.text(name + ".store_As.banks", "predicted", banks);
+  };
+  describe("plain", Swizzle{});
+  describe("xor_row", swizzle_by({4, 0, 0}));
+  describe("xor_twice", swizzle_by({4, 0, 1}));
+  describe("swizzled", swizzle_by({2, 2, 3}));
+  const auto kernel_facts = [&]<class C>(const std::string& name, C, int words_per_load) {
+    const double a = double(C::WMITER * C::TM) / words_per_load, b = double(C::WNITER * C::TN) / 4;
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
+                          4, 4);
+    facts.predicted(name + ".lds_per_step", a + b);
+    facts.predicted(name + ".ffma_per_lds", C::RESULTS / (a + b));
+  };
+  kernel_facts("swizzled", Swizzled{}, 4);
+  kernel_facts("xor_row", XorRow{}, 4);
+  kernel_facts("xor_twice", XorTwice{}, 1);
+  kernel_facts("words", Words{}, 1);
+  kernel_facts("renamed", Renamed{}, 4);
+  // Wavefronts of the stores of A in a round, of all warps of a block, and what is saved of them for each warp-wide FMA.
+  const double stores = Swizzled::BM * Swizzled::BK / 32.0;
+  const double fmas = double(Swizzled::BM) * Swizzled::BN * Swizzled::BK / 32;
+  facts.predicted("round.stores", stores);
+  facts.predicted("round.fmas", fmas);
+  facts.predicted("round.before", stores * wavefronts_by_rank(As, store, Swizzle{}));
+  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by({2, 2, 3})));
+  const double saved = facts.value("round.before") - facts.value("round.after");
+  facts.predicted("saved_per_fma", saved / fmas, 4);
+  facts.predicted("saved_per_fma.xor_row", stores * 2 / fmas, 4);
+  // TFLOP/s where an SM takes so many cycles for a warp-wide FMA, and back.
+  facts.predicted("tflops_times_cycles", tile::h200.sms * tile::h200.clock_ghz * 64 * 1e-3, 3);
+  // Thread 101, which copies what follows from its number, and where its third word goes.
+  const auto [rowA, colA] = load_A_of<Swizzled>(101);
+  const int row = colA + 2, place = swizzle<Swizzled>(row, rowA);
+  facts.predicted("worked.rowA", rowA);
+  facts.predicted("worked.colA", colA);
+  facts.predicted("worked.row", row);
+  facts.predicted("worked.flips", swizzle<Swizzled>(row, 0));
+  facts.predicted("worked.place", place);
+  facts.predicted("worked.word", row * As.columns + place);
+  facts.predicted("worked.bank", (row * As.columns + place) % 32);
+  // What the solver says of the problems that the tests check, and of a few in particular.
+  int problems = 0, by_shift = 0, by_bits = 0, none = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    ++problems;
+    const bool shift = solve_by_shift(layout, accesses).has_value();
+    by_shift += shift;
+    by_bits += !shift && solve(layout, accesses);
+    none += !shift && !solve(layout, accesses);
+  });
+  facts.predicted("grid.problems", problems);
+  facts.predicted("grid.by_shift", by_shift);
+  facts.predicted("grid.by_bits", by_bits);
+  facts.predicted("grid.none", none);
+  const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
+      const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
+      facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
+    }
+    const auto shift = solve_by_shift(layout, accesses);
+    if (!shift) {
+      facts.text("solver." + name + ".formula", "predicted", solve(layout, accesses) ? "by bits" : "none exists");
+      facts.text("solver." + name + ".cutlass", "predicted", "-");
+      return;
+    }
+    const Cutlass c = cutlass_name(layout, *shift);
+    std::string bits = "row";
+    if (shift->down > 0) bits = "(row >> " + std::to_string(shift->down) + ")";
+    if (1 << (shift->down + shift->bits) != layout.rows)
+      bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
+    if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
+    facts.text("solver." + name + ".formula", "predicted", "col ^ " + bits);
+    facts.text("solver." + name + ".cutlass", "predicted",
+               "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">");
+  };
+  // The tile of A, transposed, `deep` along K: deep / 4 lanes copy a row of it.
+  for (const int deep : {8, 16, 32}) {
+    const Access copy = access_by(
+        [&](int lane) {
+          return Position{lane % (deep / 4) * 4, lane / (deep / 4)};
+        },
+        1, false);
+    solved("As" + std::to_string(deep), {4, deep, 128}, {copy, load});
+  }
+  const auto along = [](int lane) { return Position{0, lane}; };
+  const auto down = [](int lane) { return Position{lane, 0}; };
+  solved("square", {4, 32, 32}, {access_by(along, 1, false), access_by(down, 1, true)});
+  const auto quads = [](int lane) { return Position{lane / 8, lane % 8 * 4}; };
+  solved("square4", {4, 32, 32}, {access_by(quads, 4, false), access_by(down, 1, true)});
+  // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of 2-byte elements.
+  for (const int columns : {64, 32, 16})
+    solved("halves" + std::to_string(columns), {2, 64, columns},
+           {access_by(
+               [](int lane) {
+                 return Position{lane % 32, 0};
+               },
+               8, true)});
+}
+
+}  // namespace
+
 TEST_CASE("each answer of the solver has no conflicts, and where it has none no swizzle does") {
   int solved = 0, by_shift = 0, none = 0;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
@@ -696,8 +881,243 @@ TEST_CASE("each answer of the solver has no conflicts, and where it has none no 
     CHECK(free_of_conflicts(layout, accesses, *answer));
     for (const int flips : answer->flips) CHECK(flips % widest_vector(accesses) == 0);
   });
-  MESSAGE(solved, " ", by_shift, " ", none);
   CHECK(solved > 100);
   CHECK(by_shift < solved);
   CHECK(none > 50);
 }
+
+TEST_CASE("the rank says how many wavefronts an access takes, with every shift, wherever it begins") {
+  int compared = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    const int last = layout.columns - widest_vector(accesses);
+    for (const Shift shift : {Shift{0, 0, 0}, Shift{1, 2, 3}, Shift{2, 0, 1}, Shift{2, 2, 2}, Shift{3, 0, 2}}) {
+      const Swizzle swizzle = swizzle_by(shift);
+      const int flips = ((1 << shift.bits) - 1) << shift.up;
+      if (flips >= layout.columns || flips % widest_vector(accesses) != 0) continue;
+      for (const Access& access : accesses)
+        for (const Position first : {Position{0, 0}, Position{5, 0}, Position{layout.rows - 1, last}}) {
+          const Cost cost = cost_of(layout, access, swizzle, first);
+          CHECK(wavefronts_by_rank(layout, access, swizzle) == cost.wavefronts);
+          CHECK(conflicts(layout, access, swizzle, layout.rows) == (cost.wavefronts > cost.least));
+          ++compared;
+        }
+    }
+  });
+  CHECK(compared > 1000);
+}
+
+TEST_CASE("the rank of vectors of bits") {
+  CHECK(rank({}, 5) == 0);
+  CHECK(rank({1, 2, 4, 8, 16}, 5) == 5);
+  CHECK(rank({1, 2, 4, 8, 16}, 3) == 3);
+  CHECK(rank({3, 5, 6}, 3) == 2);         // 3 ^ 5 = 6
+  CHECK(rank({7, 7, 0, 8, 15}, 5) == 2);  // 7 ^ 8 = 15
+  CHECK(rank({6, 5, 12, 10, 9}, 5) == 3);
+}
+
+TEST_CASE("lanes as they copy A and take it from As: the bits that vary, and what their ranks are") {
+  const Layout As = layout_of_As<Swizzled>();
+  const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
+  CHECK(bits_together(As, store) == 5);
+  CHECK(bits_together(As, load) == 4);  // neighbours want the same
+  CHECK(ranks_of(As, store, Swizzle{}).bank == 3);
+  CHECK(ranks_of(As, store, swizzle_by({4, 0, 0})).bank == 4);
+  CHECK(ranks_of(As, store, swizzle_by({4, 0, 1})).bank == 5);
+  CHECK(ranks_of(As, store, swizzle_by({2, 2, 3})).bank == 5);
+  CHECK(ranks_of(As, store, swizzle_by({2, 2, 3})).address == 5);
+  CHECK(ranks_of(As, load, swizzle_by({2, 2, 3})).bank == 1);
+  CHECK(ranks_of(As, load, swizzle_by({2, 2, 3})).address == 1);
+}
+
+TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest bits") {
+  const std::vector<Access> accesses{store_of_As<Swizzled>(), load_of_As<Swizzled>()};
+  const auto shift = solve_by_shift(layout_of_As<Swizzled>(), accesses);
+  REQUIRE(shift.has_value());
+  CHECK(shift->bits == 2);
+  CHECK(shift->down == Swizzled::DOWN);
+  CHECK(shift->up == Swizzled::UP);
+  for (int row = 0; row < Swizzled::BK; ++row)
+    for (int col = 0; col < Swizzled::BM; ++col)
+      CHECK(swizzle_by(*shift).column(row, col) == swizzle<Swizzled>(row, col));
+}
+
+TEST_CASE("where no shift will do, bits chosen one by one may; where float4s must stay whole, nothing may") {
+  // Bits 0 and 2 of the row vary, and banks 1 and 4 are free: no shift moves bits two apart to places three apart.
+  const Layout tile{4, 32, 32};
+  const Access scattered{{{{0, 1}, {0, 4}, {0, 8}, {1, 0}, {4, 0}}}, 1, false};
+  CHECK_FALSE(solve_by_shift(tile, {scattered}).has_value());
+  const auto answer = solve(tile, {scattered});
+  REQUIRE(answer.has_value());
+  CHECK(free_of_conflicts(tile, {scattered}, *answer));
+  // A column of 32 words has 8 places for float4s.
+  const Access column = lanes_in_rows(1, 1, 1, true), quads = lanes_in_rows(8, 4, 1, false);
+  CHECK(solve_by_shift(tile, {column}).has_value());
+  CHECK_FALSE(solve(tile, {column, quads}).has_value());
+}
+
+TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift that stays in its row") {
+  int compared = 0;
+  for (const Layout layout : {Layout{4, 16, 128}, Layout{2, 8, 32}, Layout{16, 32, 8}})
+    for (int bits = 0; bits <= 4; ++bits)
+      for (int down = 0; 1 << (down + bits) <= layout.rows; ++down)
+        for (int up = 0; 1 << (up + bits) <= layout.columns; ++up) {
+          const Shift shift{bits, down, up};
+          const Cutlass named = cutlass_name(layout, shift);
+          bool same = true;
+          for (int row = 0; row < layout.rows; ++row)
+            for (int col = 0; col < layout.columns; ++col)
+              same = same && named(row * layout.columns + col) * layout.element ==
+                                 byte_of(layout, swizzle_by(shift), {row, col});
+          CHECK(same);
+          CHECK(named.S >= named.B);  // as CUTLASS asks for
+          ++compared;
+        }
+  CHECK(compared > 50);
+}
+
+TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzles of the tensor memory accelerator") {
+  // As the PTX ISA has them: 16-byte pieces of rows of 128, 64 and 32 bytes change places by the address bits from 7 on.
+  for (const int row_bytes : {128, 64, 32}) {
+    CAPTURE(row_bytes);
+    const Layout halves{2, 64, row_bytes / 2};
+    const Access rows = access_by([](int lane) { return Position{lane, 0}; }, 8, true);
+    const auto shift = solve_by_shift(halves, {rows});
+    REQUIRE(shift.has_value());
+    const int pieces = row_bytes / 16, rows_in_128 = 128 / row_bytes;
+    for (int row = 0; row < 64; ++row)
+      for (int col = 0; col < halves.columns; ++col) {
+        const int piece = col / 8 ^ row / rows_in_128 % pieces;
+        CHECK(swizzle_by(*shift).column(row, col) == piece * 8 + col % 8);
+      }
+    // Of bytes: Swizzle<3, 4, 3>, <2, 4, 3> and <1, 4, 3>.
+    const Cutlass bytes = cutlass_name({1, 64, row_bytes}, {shift->bits, shift->down, shift->up + 1});
+    CHECK(bytes.B == log2_of(pieces));
+    CHECK(bytes.M == 4);
+    CHECK(bytes.S == 3);
+  }
+}
+
+TEST_CASE("the solver refuses what its algebra is not about") {
+  const Access store = store_of_As<Swizzled>();
+  CHECK_THROWS_WITH(solve({4, 16, 132}, {store}), "element, rows and columns must be powers of two, not 132");
+  CHECK_THROWS_WITH(solve({4, 0, 128}, {store}), "element, rows and columns must be powers of two, not 0");
+  CHECK_THROWS_WITH(solve({4, 1 << 17, 128}, {store}), "at most 65,536 rows");
+  CHECK_THROWS_WITH(solve({2, 16, 128}, {store}), "a lane accesses 4, 8 or 16 bytes, not 2");
+  CHECK_THROWS_WITH(solve({4, 8, 128}, {store}),
+                    "a lane's vector must lie in the tile and begin at a multiple of its length");
+  CHECK_THROWS_WITH(access_by(
+                        [](int lane) {
+                          return Position{0, 3 * lane};
+                        },
+                        1, false),
+                    "this lane map is no XOR of what the bits of the lane contribute: no solver for it");
+}
+
+TEST_CASE("the prose's arithmetic") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("round.before") == 256);
+  CHECK(facts.value("round.after") == 64);
+  CHECK(facts.value("saved_per_fma") == 3.0 / 128);
+  CHECK(facts.value("saved_per_fma.xor_row") == 2.0 / 128);
+  CHECK(facts.value("worked.word") == 6 * 128 + (25 ^ 8));
+  CHECK(facts.value("xor_row.store_As.wavefronts") == 2);
+  const auto text = [&](const std::string& key) {
+    for (const auto& fact : facts.all())
+      if (fact.key == key) return fact.text;
+    return std::string("no such fact");
+  };
+  CHECK(text("store_As.varying") == "0, 1, 2, 9, 10");
+  CHECK(text("store_As.varying_banks") == "0, 1, 2");
+  CHECK(text("solver.As16.formula") == "col ^ ((row >> 2) << 3)");
+  CHECK(text("solver.As8.formula") == "col ^ ((row >> 2) << 4)");
+  CHECK(text("solver.As32.formula") == "col ^ ((row >> 2) << 2)");
+  CHECK(text("solver.square.formula") == "col ^ row");
+  CHECK(text("solver.square4.formula") == "none exists");
+  CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
+  CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
+}
+
+// One thread a result, k ascending: the order of additions of every chapter since the first.
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
+                               int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || col >= N) return;
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  C[std::size_t(row) * ldc + col] = acc;
+}
+
+void launch_in_order(const tile::Gemm& g) {
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
+               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+}
+
+// The bits of what a launcher makes of random inputs.
+std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
+  tile::Operands operands(c);
+  launcher(operands.gemm());
+  tile::machine::synchronize();
+  return operands.download_C();
+}
+
+TEST_CASE("the result equals the one of chapter 08's order of additions bit for bit") {
+  for (const tile::Case& c : {tile::Case{128, 256, 208}, tile::Case{70, 90, 301}}) {
+    const std::vector<float> expected = result_of(launch_in_order, c);
+    for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+      CAPTURE(kernel.name);
+      const std::vector<float> result = result_of(kernel.launch, c);
+      REQUIRE(result.size() == expected.size());
+      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+template <class C>
+void check_maps(C) {
+  std::vector<int> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
+  for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
+    const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+    const auto [row, col] = results_of<C>(thread);
+    for (int wm = 0; wm < C::WMITER; ++wm)
+      for (int wn = 0; wn < C::WNITER; ++wn)
+        for (int i = 0; i < C::TM; ++i)
+          for (int j = 0; j < C::TN; ++j)
+            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+    for (int i = 0; i < 4; ++i) {
+      for (int down = 0; down < C::BM; down += C::ROWS_A)
+        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM +
+                                 swizzle<C>(load_A_of<C>(thread).col + i, load_A_of<C>(thread).row) + down));
+      for (int down = 0; down < C::BK; down += C::ROWS_B)
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+    }
+  }
+  CHECK(results == std::vector<int>(results.size(), 1));
+  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
+  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every place of As and Bs") {
+  check_maps(Swizzled{});
+  check_maps(XorRow{});
+  check_maps(XorTwice{});
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the model counts what the ranks say" * doctest::test_suite("model")) {
+  const std::uint64_t stores =
+      256 * 256 / 32 * (256 / Swizzled::BN);  // each row of blocks stores A once for each tile of C
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    CAPTURE(kernel.name);
+    const auto counts = tile::count(kernel.launch, counted);
+    const std::uint64_t each = kernel.name == "xor_row" ? 2 : 1;
+    CHECK(tile::site(counts, "store-As").requests == stores);
+    CHECK(tile::site(counts, "store-As").wavefronts == each * stores);
+    CHECK(tile::site(counts, "store-Bs").wavefronts == 4 * tile::site(counts, "store-Bs").requests);
+    const bool words = kernel.name == "xor_twice" || kernel.name == "words";
+    const auto& load = tile::site(counts, words ? "load-As-words" : "load-As");
+    CHECK(load.wavefronts == (words ? 1 : 2) * load.requests);
+    CHECK(load.requests == (words ? 4u : 1u) * 16384);
+  }
+}
+#endif
