@@ -758,11 +758,16 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".store_As.address_rank", ranks.address);
     facts.predicted(name + ".store_As.bank_rank", ranks.bank);
     facts.predicted(name + ".store_As.wavefronts", wavefronts_by_rank(As, store, swizzle));
-    std::string banks;
-    for (int lane = 1; lane < 32; lane *= 2)
-      banks += (lane == 1 ? "" : ", ") +
-               bits_of(unsigned(byte_of(As, swizzle, position_of(store, lane))) / sizeof(float) % 32);
-    facts.text(name + ".store_As.banks", "predicted", banks);
+    // The bits of the bank that bits `from` to `to` of the lane flip.
+    const auto flipped = [&](const std::string& key, int from, int to) {
+      unsigned mask = 0;
+      for (int b = from; b <= to; ++b)
+        mask |= unsigned(byte_of(As, swizzle, store.bit[std::size_t(b)])) / sizeof(float) % 32;
+      facts.text(name + ".store_As." + key, "predicted", mask == 0 ? "none" : bits_of(mask));
+    };
+    flipped("lane_bit0", 0, 0);
+    flipped("lane_bit1", 1, 1);
+    flipped("lane_bits2to4", 2, 4);
   };
   describe("plain", Swizzle{});
   describe("xor_row", swizzle_by({4, 0, 0}));
