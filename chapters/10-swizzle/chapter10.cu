@@ -701,6 +701,17 @@ Access lanes_in_columns(int down, int vector, int step, bool load) {
   return access_by([&](int lane) { return Position{lane % down * step, lane / down * vector}; }, vector, load);
 }
 
+// Eight rows and two columns; lanes whose numbers differ in bit `same` alone want the same.
+Access lanes_that_share(std::size_t same, int vector, bool load) {
+  Access access{{}, vector, load};
+  std::size_t b = 0;
+  for (const Position p : {Position{1, 0}, Position{2, 0}, Position{4, 0}, Position{0, vector}}) {
+    if (b == same) ++b;
+    access.bit[b++] = p;
+  }
+  return access;
+}
+
 // A grid of layouts and what a warp does with them: one access, or the store of a tile and a load from the same. Those for
 // which there are more swizzles than a test can try are left out.
 template <class Visit>
@@ -723,6 +734,9 @@ void for_each_problem(Visit visit) {
             if ((lanes - 1) * step < ROWS && 32 / lanes * vector <= columns)
               stores.push_back(lanes_in_columns(lanes, vector, step, false));
           }
+        for (const std::size_t same : {0, 1, 2})
+          if (2 * vector <= columns)
+            for (const bool load : {false, true}) visit_small(layout, {lanes_that_share(same, vector, load)});
         for (const Access& store : stores) {
           visit_small(layout, {store});
           for (const int wide : {2, 4, 8})
