@@ -450,14 +450,15 @@ void predict(tile::Facts& facts) {
   describe("flat_split", FlatSplit{});
   facts.predicted("flat_split.apart", column_of<FlatSplit>(0, 1));
   facts.predicted("split.apart", column_of<Split>(0, 1));
-  for (const int size : {4096, 8192}) {
+  for (const int size : {2816, 4096, 8192}) {
     const std::string name = "sectors." + std::to_string(size);
     const double stored = sectors_stored<Adjacent>(size, size), needed = sectors_stored<Split>(size, size);
     const double all = sectors_loaded<Adjacent>(size, size, size) + stored;
     facts.predicted(name + ".needed", needed);
+    facts.predicted(name + ".needed_mb", needed * 32e-6);
     facts.predicted(name + ".stored", stored);
     facts.predicted(name + ".excess", stored - needed);
-    facts.predicted(name + ".excess_megabytes", (stored - needed) * 32e-6);
+    facts.predicted(name + ".excess_mb", (stored - needed) * 32e-6);
     facts.predicted(name + ".all", all);
     facts.predicted(name + ".excess_percent", 100 * (stored - needed) / all, 1);
   }
