@@ -291,17 +291,20 @@ end
 -- The address of an element of a page.
 local function address(id, on_page) return (combined or on_page == page) and "#" .. id or on_page .. ".html#" .. id end
 
+-- A link to a label or a page of the book: its own words, or without any the label's.
 local function resolve_link(link)
-  if pass ~= "weave" or only ~= "" or #link.content > 0 or link.target:sub(1, 1) ~= "#" then return nil end
+  if pass ~= "weave" or only ~= "" or link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
+  local function link_to(text, target)
+    return pandoc.Link(#link.content > 0 and link.content or {pandoc.Str(text)}, target)
+  end
   local chapter = id:match("^ch:(.+)$")
   if chapter then
     local info = page_info[chapter] or fail("no page is called " .. chapter)
-    local text = info.number ~= "" and "chapter " .. info.number or info.title
-    return pandoc.Link({pandoc.Str(text)}, info.href)
+    return link_to(info.number ~= "" and "chapter " .. info.number or info.title, info.href)
   end
   local label = labels[id] or fail("no label is called " .. id)
-  return pandoc.Link({pandoc.Str(label.text)}, address(id, label.page))
+  return link_to(label.text, address(id, label.page))
 end
 
 local function check_cite(cite)
@@ -433,7 +436,8 @@ local function data_table(div)
   local name = div.attributes.name or fail("a table without name or caption")
   local rows = lines_of(emitted(chapter_of(div), "table-" .. name .. ".tsv", "table " .. name))
   local header = split(rows[2])
-  local right = {}
+  local right, short_names = {}, true  -- names of rows that are short do not wrap
+  for r = 3, #rows do short_names = short_names and #split(rows[r])[1] <= 30 end
   for i = 1, #header do
     right[i] = true
     for r = 3, #rows do right[i] = right[i] and numeric(split(rows[r])[i]) end
@@ -442,6 +446,7 @@ local function data_table(div)
   local function cell(tag, text, i)
     local class = right[i] and ' class="number"' or ""
     if text == unmeasured then class = ' class="number pending"' end
+    if i == 1 and class == "" and short_names then class = ' class="row-name"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. escape(text) .. "</" .. tag .. ">"
   end
   for i, text in ipairs(header) do cell("th", text, i) end

@@ -14,6 +14,7 @@
 #include "common/measure/ceilings.hpp"
 #include "common/measure/consistency.hpp"
 #include "common/measure/machine_code.hpp"
+#include "common/measure/ranks.hpp"
 #include "common/measure/record.hpp"
 #include "common/measure/run.hpp"
 #include "common/measure/whole_file.hpp"

@@ -160,8 +160,10 @@ TEST_CASE("all measured accesses that hit L1 cost what the hardware counted" * d
                                                    : global_access<float4>(row.fields[1], row.words);
     CHECK(site.lines == nearest(row.fields[2]));
     CHECK(site.tag_passes == nearest(row.fields[3]));
-    if (row.fields[1] == "ld") CHECK(site.l1_wavefronts == nearest(row.fields[4]));  // stores: a lower bound
-    if (row.fields[1] == "st") CHECK(site.l1_wavefronts <= nearest(row.fields[4]));
+    // A lower bound for stores that touch many lines.
+    const bool exact = row.fields[1] == "ld" || site.lines <= 28;
+    if (exact) CHECK(site.l1_wavefronts == nearest(row.fields[4]));
+    if (!exact) CHECK(site.l1_wavefronts <= nearest(row.fields[4]));
   }
 }
 

@@ -12,6 +12,8 @@
 //   figures occupancy OUT.svg                   what stops one more block of chapter 03's kernel on an RTX A6000
 //   figures ladder CHAPTERS LAST OUT.tsv        TFLOP/s of every kernel up to chapter LAST, for gnuplot
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels; roofs in OUT.tsv.rates
+//   figures dispatch EMIT OUT.tsv               who waits for dispatch over what its register banks need, with places for
+//                                               labels; the plot's frame in OUT.tsv.frame
 //   figures results CHAPTERS                    the results table of the README, on standard output
 #include <fmt/format.h>
 
@@ -27,6 +29,7 @@
 #include <vector>
 
 #include "common/measure/gpu.hpp"
+#include "common/measure/ranks.hpp"
 #include "common/measure/record.hpp"
 #include "common/model/rules.hpp"
 #include "common/report/facts.hpp"
@@ -540,19 +543,24 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
 
 /// For the plot over the leading dimension: lda, predicted and measured milliseconds (0: not yet), from a chapter's facts.
 void lda_sweep(const fs::path& facts, const fs::path& out) {
-  std::map<int, std::pair<double, double>> times;
+  struct Times {
+    double rule = 0, in_turns = 0, measured = 0;
+  };
+  std::map<int, Times> times;
   for (const auto& row : read_tsv(facts)) {
     int lda = 0, used = 0;
     const std::string& key = row.at(0);
     if (std::sscanf(key.c_str(), "lda.%d.ms%n", &lda, &used) == 1 && used == int(key.size()))
-      times[lda].first = std::stod(row.at(3));
+      times[lda].rule = std::stod(row.at(3));
+    else if (std::sscanf(key.c_str(), "lda.%d.in_turns.ms%n", &lda, &used) == 1 && used == int(key.size()))
+      times[lda].in_turns = std::stod(row.at(3));
     else if (std::sscanf(key.c_str(), "rates.lda.%d%n", &lda, &used) == 1 && used == int(key.size()) &&
              !row.at(3).empty())
-      times[lda].second = std::stod(row.at(3));
+      times[lda].measured = std::stod(row.at(3));
   }
   if (times.empty()) throw std::runtime_error(fmt::format("{} has no times over lda", facts.string()));
   std::string text;
-  for (const auto& [lda, ms] : times) text += fmt::format("{}\t{}\t{}\n", lda, ms.first, ms.second);
+  for (const auto& [lda, ms] : times) text += fmt::format("{}\t{}\t{}\t{}\n", lda, ms.rule, ms.in_turns, ms.measured);
   write_text(out, text);
 }
 
@@ -678,21 +686,115 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
                          rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3));
 }
 
-// For every kernel of every chapter whose machine code and profile are recorded: the cycles that the busier register bank
-// needs for an instruction, and how many warps wait for dispatch when one issues.
+// --- Dispatch stalls over register banks ----------------------------------------------------------------------
+/// A rectangle of the picture, in pixels from its upper left corner.
+struct Box {
+  double left, top, right, bottom;
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+/// A point of a plot and where its label stands: the end of the text that is next to the point, in pixels.
+struct Labelled {
+  std::string text;
+  double x, y;
+  bool right = true;  ///< the label stands to the right of the point
+  double label_x = 0, label_y = 0;
+
+  Labelled placed(bool to_the_right, double down) const {
+    const double gap = 8;
+    return {text, x, y, to_the_right, to_the_right ? x + gap : x - gap, y + down};
+  }
+  /// What the label covers. Its width is guessed: only the page knows the font.
+  Box label() const {
+    const double width = 6.6 * double(text.size());
+    return {right ? label_x : label_x - width, label_y - half_height, right ? label_x + width : label_x,
+            label_y + half_height};
+  }
+  static constexpr double half_height = 7;
+};
+
+/// Puts each label beside its point, or as near as it can without covering a point or another label or leaving the room. The
+/// points come from left to right; the rightmost chooses first, so that of two close ones each has its own side.
+void place_labels(std::vector<Labelled>& points, const Box& room) {
+  const double dot = 4, step = Labelled::half_height;
+  std::vector<Box> taken;
+  for (const Labelled& p : points) taken.push_back({p.x - dot, p.y - dot, p.x + dot, p.y + dot});
+  const auto free = [&](const Box& box) {
+    return box.left > room.left && box.top > room.top && box.right < room.right && box.bottom < room.bottom &&
+           std::none_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); });
+  };
+  const auto place = [&](const Labelled& point) {
+    for (const double down : {0.0, -step, step, -1.8 * step, 1.8 * step})
+      for (const bool right : {true, false})
+        if (const Labelled candidate = point.placed(right, down); free(candidate.label())) return candidate;
+    return point.placed(true, 0);
+  };
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    *point = place(*point);
+    taken.push_back(point->label());
+  }
+}
+
+/// "06 vectorised, wide_reads; 07 default" of "06 vectorised", "06 wide_reads" and "07 default".
+std::string joined(const std::vector<std::string>& kernels) {
+  std::string text, chapter;
+  for (const std::string& kernel : kernels) {
+    const std::string number = kernel.substr(0, 2);
+    text += number == chapter ? "," + kernel.substr(2) : (text.empty() ? "" : "; ") + kernel;
+    chapter = number;
+  }
+  return text;
+}
+
+// The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
+// for every kernel whose machine code and profile are recorded. Not for the microbenchmarks of chapter 00, which issue
+// hardly anything but FFMA, from more warps. Kernels that agree in both share a point.
 void gather_dispatch(const fs::path& emit, const fs::path& out) {
   const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
-  std::map<std::string, std::map<std::string, std::string>> kernels;  // "05 unrolled" -> key -> value
-  for (const auto& chapter : fs::directory_iterator(emit))
+  std::map<std::string, std::map<std::string, double>> kernels;  // "05 unrolled" -> key -> value
+  for (const auto& chapter : fs::directory_iterator(emit)) {
+    const std::string number = chapter.path().filename().string();
+    if (number == "00") continue;
     for (const auto& row : read_tsv(chapter.path() / "facts.tsv"))
       for (const std::string& key : {banks, waiting})
         if (row.at(0).ends_with(key) && row.size() > 3)
-          kernels[fmt::format("{} {}", chapter.path().filename().string(),
-                              row[0].substr(0, row[0].size() - key.size()))][key] = row[3];
-  std::string text;
+          kernels[fmt::format("{} {}", number, row[0].substr(0, row[0].size() - key.size()))][key] = std::stod(row[3]);
+  }
+  std::map<std::pair<double, double>, std::vector<std::string>> at;
   for (const auto& [name, values] : kernels)
-    if (values.size() == 2) text += fmt::format("\"{}\"\t{}\t{}\n", name, values.at(banks), values.at(waiting));
-  write_text(out, text.empty() ? "\"not yet measured\"\t1\t0\n" : text);
+    if (values.size() == 2) at[{values.at(banks), values.at(waiting)}].push_back(name);
+  if (at.empty()) at[{1, 0}] = {"not yet measured"};
+
+  const double width = 720, height = 460;
+  const Box plot{74, 16, width - 12, height - 58};
+  const double x_low = 0.98, x_high = std::max(1.1, 0.06 + at.rbegin()->first.first);
+  double y_high = 0.1;
+  std::vector<double> x, y;
+  for (const auto& [point, names] : at) {
+    x.push_back(point.first);
+    y.push_back(point.second);
+    y_high = std::max(y_high, 1.1 * point.second);
+  }
+  const double per_x = (plot.right - plot.left) / (x_high - x_low), per_y = (plot.bottom - plot.top) / y_high;
+  std::vector<Labelled> points;
+  for (const auto& [point, names] : at)
+    points.push_back({joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - point.second * per_y});
+  place_labels(points, {plot.left, plot.top, width, plot.bottom});
+  std::string text;
+  for (const Labelled& p : points)
+    text += fmt::format("\"{}\"\t{:.4f}\t{:.4f}\t{}\t{:.4f}\t{:.4f}\n", p.text, x_low + (p.x - plot.left) / per_x,
+                        (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
+                        x_low + (p.label_x - plot.left) / per_x, (plot.bottom - p.label_y) / per_y);
+  write_text(out, text);
+  const std::string correlation =
+      x.size() > 2 ? fmt::format("rank correlation {:.2f}", tile::rank_correlation(x, y)) : "";
+  write_text(out.string() + ".frame",
+             fmt::format("width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_high={}\n"
+                         "correlation=\"{}\"\n",
+                         width, height, plot.left / width, plot.right / width, 1 - plot.top / height,
+                         1 - plot.bottom / height, x_low, x_high, y_high, correlation));
 }
 
 void print_results(const fs::path& chapters) {
@@ -714,10 +816,11 @@ void print_results(const fs::path& chapters) {
   const auto repetitions = [](const Measured& m) { return m.run["repetitions"].get<int>(); };
   const auto [fewest, most] = std::minmax_element(
       all.begin(), all.end(), [&](const Measured& a, const Measured& b) { return repetitions(a) < repetitions(b); });
-  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} to {} interleaved repetitions.\n",
-             ladder_size, record["gpu"].get<std::string>(), record["date"].get<std::string>(),
-             record["driver"].get<std::string>(), record["cuda"].get<std::string>(), repetitions(*fewest),
-             repetitions(*most));
+  const int few = repetitions(*fewest), many = repetitions(*most);
+  fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
+             record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
+             record["cuda"].get<std::string>(),
+             few == many ? fmt::format("{}", few) : fmt::format("{} to {}", few, many));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-# Time of the naive kernel over the leading dimension of A: predicted (line) and measured (points). Arguments: data, out.
+# Time of the naive kernel over the leading dimension of A: predicted by the rule (line), with what requests in turn cost
+# (dashed), and measured (points). Arguments: data, out.
 data = ARG1
 out = ARG2
 set terminal svg size 720,300 dynamic font "inherit,13" noenhanced
@@ -13,4 +14,6 @@ set ylabel "ms at 4096" textcolor rgb "#010101" offset 1,0
 set key off
 set label 1 "predicted" at 4096.6,200 textcolor rgb "#030303"
 set label 2 "measured" at 4104.4,125 textcolor rgb "#040404"
-plot data using 1:2 with lines lw 2 lc rgb "#030303", data using 1:($3 > 0 ? $3 : 1/0) with points pt 7 ps 0.6 lc rgb "#040404"
+plot data using 1:2 with lines lw 2 lc rgb "#030303", \
+     data using 1:3 with lines lw 1.5 dt (6,4) lc rgb "#030303", \
+     data using 1:($4 > 0 ? $4 : 1/0) with points pt 7 ps 0.6 lc rgb "#040404"

@@ -157,4 +157,28 @@ TEST_CASE("the order of the lanes within the line does not matter" * doctest::te
   tile::machine::release(in);
   tile::machine::release(out);
 }
+
+// Lane l loads a pair of words: the l-th, or one half of the warp the even pairs and the other half the odd ones.
+__global__ void load_pairs(const float2* in, float2* out, bool even_first) {
+  const int lane = threadIdx.x;
+  out[lane] = in[even_first ? lane % 16 * 2 + lane / 16 : lane];  //@ load-pairs
+}
+
+TEST_CASE("with 8 bytes a lane the order can cost wavefronts, though not sectors" * doctest::test_suite("model")) {
+  auto* in = static_cast<float2*>(tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "in"));
+  auto* out = static_cast<float2*>(tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "out"));
+  const auto load = [&](bool even_first) {
+    return simt::trace([&] { tile::launch(load_pairs, dim3(1), dim3(32), 0, in, out, even_first); })
+        .front()
+        .sites.front();
+  };
+  const auto in_order = load(false), even_first = load(true);
+  CHECK(in_order.array == "in");
+  CHECK(even_first.sectors == in_order.sectors);
+  CHECK(even_first.lines == in_order.lines);
+  CHECK(in_order.l1_wavefronts == 2);
+  CHECK(even_first.l1_wavefronts == 4);
+  tile::machine::release(in);
+  tile::machine::release(out);
+}
 #endif

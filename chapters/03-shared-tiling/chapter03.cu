@@ -107,6 +107,7 @@ const tile::Case counted{256, 256, 256};
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
   const double cycles = gpu.sms * gpu.clock_ghz * 1e9;
+  constexpr int static_limit = 48 * 1024;  // bytes of static shared memory that a block may have
   facts.predicted("reuse", Config::BM);
   facts.predicted("global_loads_per_result.4096", 2 * 4096.0 / Config::BK);
   facts.predicted("global_loads_per_result.4096.before", 2 * 4096.0);
@@ -116,8 +117,17 @@ void predict(tile::Facts& facts) {
   facts.predicted("ceiling.tflops", cycles * 64 / 2 * 1e-12, 2);
   facts.predicted("smem_bytes", Config::SMEM_BYTES);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
-  facts.predicted("compiled.wavefronts_per_fma", 1.5, 1);
-  facts.predicted("compiled.ceiling.tflops", cycles * 64 / 1.5 * 1e-12, 2);
+
+  // As compiled: four multiply-adds take one 16-byte load of As, in two wavefronts, and four loads of Bs.
+  const double compiled_requests = (1 + 4) / 4.0, compiled_wavefronts = (2 + 4) / 4.0;
+  facts.predicted("compiled.wavefronts_per_wide_load", 2);
+  facts.predicted("compiled.requests_per_fma", compiled_requests, 2);
+  facts.predicted("compiled.wavefronts_per_fma", compiled_wavefronts, 1);
+  facts.predicted("compiled.ceiling.tflops", cycles * 64 / compiled_wavefronts * 1e-12, 2);
+  facts.predicted("compiled.requests.ceiling.tflops", cycles * 64 / compiled_requests * 1e-12, 2);
+  // In pairs: two multiply-adds take one 8-byte load of As, in one wavefront, and two loads of Bs.
+  facts.predicted("pairs.requests_per_fma", (1 + 2) / 2.0, 1);
+  facts.predicted("pairs.wavefronts_per_fma", (1 + 2) / 2.0, 1);
 
   const auto a6000 = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
   facts.predicted("a6000.by_shared", a6000.by_shared);
@@ -127,6 +137,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("a6000.percent", 100 * a6000.fraction, 0);
   facts.predicted("registers_per_warp.37", tile::registers_per_warp(37));
   facts.predicted("registers_per_warp.37.exact", 37 * 32);
+  facts.predicted("a6000.registers_per_block", Config::NUM_THREADS / 32 * tile::registers_per_warp(37));
+  facts.predicted("a6000.registers", tile::rtx_a6000.registers);
+  facts.predicted("a6000.by_shared.48kb", tile::occupancy(tile::rtx_a6000, 128, 32, static_limit).by_shared);
+  facts.predicted("h200.by_shared.48kb", tile::occupancy(tile::h200, 128, 32, static_limit).by_shared);
   const auto own = tile::occupancy(tile::h200, Config::NUM_THREADS, 32, Config::SMEM_BYTES);
   facts.predicted("h200.by_shared", own.by_shared);
   facts.predicted("h200.by_threads", own.by_threads);
@@ -173,39 +187,80 @@ TEST_CASE("one register more than 32 halves the occupancy of an H200") {
 }
 
 #if TILE_ON_MODEL
+float word_of(const float4& words, int i) { return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w; }
+float word_of(const float2& words, int i) { return i == 0 ? words.x : words.y; }
+
 // [snippet as-compiled]
-// The multiply loop as nvcc compiles it: four neighbouring elements of As come with one 16-byte load.
-__global__ void multiply_as_compiled(float* out) {
-  constexpr int BK = Config::BK, BN = Config::BN;
+// The multiply loop with neighbouring elements of As in one load: with float4, as nvcc compiles it.
+template <typename Words>
+__global__ void multiply_in_groups(float* out) {
+  constexpr int BK = Config::BK, BN = Config::BN, WIDTH = sizeof(Words) / sizeof(float);
   __shared__ float As[Config::BM * BK];
   __shared__ float Bs[BK * BN];
   const auto [threadRow, threadCol] = position_of(threadIdx.x);
   As[threadRow * BK + threadCol] = Bs[threadRow * BN + threadCol] = 1.0f;
   __syncthreads();  // as in sgemm_shared
   float acc = 0.0f;
-  for (int dotIdx = 0; dotIdx < BK; dotIdx += 4) {
-    const float4 regM = reinterpret_cast<const float4*>(&As[threadRow * BK + dotIdx])[0];  //@ load-As-128
-    for (int i = 0; i < 4; ++i) {
+  for (int dotIdx = 0; dotIdx < BK; dotIdx += WIDTH) {
+    const Words regM = *reinterpret_cast<const Words*>(&As[threadRow * BK + dotIdx]);  //@ load-As-wide
+    for (int i = 0; i < WIDTH; ++i) {
       const float regN = Bs[(dotIdx + i) * BN + threadCol];  //@ load-Bs-32
-      acc += (i == 0 ? regM.x : i == 1 ? regM.y : i == 2 ? regM.z : regM.w) * regN;
+      acc += word_of(regM, i) * regN;
     }
   }
   out[threadIdx.x] = acc;
 }
 // [/snippet as-compiled]
 
-TEST_CASE("with 16-byte loads of As a multiply-add costs one and a half wavefronts" * doctest::test_suite("model")) {
+/// What one block of multiply_in_groups costs.
+template <typename Words>
+simt::Counts count_in_groups() {
   auto* out = static_cast<float*>(tile::machine::allocate(Config::NUM_THREADS * sizeof(float), sizeof(float), "out"));
   const auto counts =
-      simt::trace([&] { tile::launch(multiply_as_compiled, dim3(1), dim3(Config::NUM_THREADS), 0, out); }).front();
-  const std::uint64_t fmas = std::uint64_t(Config::NUM_THREADS) / 32 * Config::BK;  // warp-wide
-  const auto& As = tile::site(counts, "load-As-128");
+      simt::trace([&] { tile::launch(multiply_in_groups<Words>, dim3(1), dim3(Config::NUM_THREADS), 0, out); }).front();
+  for (int thread = 0; thread < Config::NUM_THREADS; ++thread) CHECK(out[thread] == float(Config::BK));
+  tile::machine::release(out);
+  return counts;
+}
+constexpr std::uint64_t fmas_of_a_tile = std::uint64_t(Config::NUM_THREADS) / 32 * Config::BK;  // warp-wide
+
+TEST_CASE("with 16-byte loads of As a multiply-add costs one and a half wavefronts" * doctest::test_suite("model")) {
+  const auto counts = count_in_groups<float4>();
+  const auto& As = tile::site(counts, "load-As-wide");
   const auto& Bs = tile::site(counts, "load-Bs-32");
   CHECK(As.width == 16);
-  CHECK(As.requests + Bs.requests == fmas * 5 / 4);
+  CHECK(As.requests + Bs.requests == fmas_of_a_tile * 5 / 4);
   CHECK(As.wavefronts == 2 * As.requests);  // four quarter-warps want the same 16 bytes, merged two by two
-  CHECK(As.wavefronts + Bs.wavefronts == fmas * 3 / 2);
+  CHECK(As.wavefronts + Bs.wavefronts == fmas_of_a_tile * 3 / 2);
+}
+
+TEST_CASE("with 8-byte loads of As it costs as many wavefronts but more requests" * doctest::test_suite("model")) {
+  const auto counts = count_in_groups<float2>();
+  const auto& As = tile::site(counts, "load-As-wide");
+  const auto& Bs = tile::site(counts, "load-Bs-32");
+  CHECK(As.width == 8);
+  CHECK(As.requests + Bs.requests == fmas_of_a_tile * 3 / 2);
+  CHECK(As.wavefronts == As.requests);  // two half-warps want the same 8 bytes, merged
+  CHECK(As.wavefronts + Bs.wavefronts == fmas_of_a_tile * 3 / 2);
+}
+
+template <int WORDS>
+__global__ void fill_shared(float* out) {
+  __shared__ float words[WORDS];
+  words[threadIdx.x] = 1.0f;
+  out[threadIdx.x] = words[threadIdx.x];
+}
+
+TEST_CASE("48 KB of static shared memory is the limit of a block, not of an SM" * doctest::test_suite("model")) {
+  constexpr int static_limit = 48 * 1024, words = static_limit / int(sizeof(float));
+  auto* out = static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "out"));
+  const auto counts = simt::trace([&] { tile::launch(fill_shared<words>, dim3(1), dim3(32), 0, out); }).front();
+  CHECK(counts.static_shared_bytes == static_limit);
+  CHECK_THROWS_WITH(tile::launch(fill_shared<words + 1>, dim3(1), dim3(32), 0, out),
+                    doctest::Contains("48 KB is the limit of a block"));
   tile::machine::release(out);
+  CHECK(tile::occupancy(tile::rtx_a6000, 128, 32, static_limit).blocks == 2);
+  CHECK(tile::occupancy(tile::h200, 128, 32, static_limit).blocks == 4);
 }
 
 TEST_CASE("two shared loads a multiply-add, one wavefront each" * doctest::test_suite("model")) {

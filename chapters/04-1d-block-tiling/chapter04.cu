@@ -143,6 +143,9 @@ void predict(tile::Facts& facts) {
   // As compiled: 16-byte loads along dotIdx bring four values of As in two wavefronts.
   facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + 1) / TM, 3);
   facts.predicted("compiled.ceiling.tflops", cycles * 64 / ((TM / 4 * 2 + 1) / TM) * 1e-12);
+  for (const int registers : {40, 48})
+    facts.predicted("registers." + std::to_string(registers) + ".blocks",
+                    tile::occupancy(tile::h200, Config::NUM_THREADS, registers, int((BM + BN) * BK * 4)).blocks);
   facts.predicted("worked.row", results_of(197).row);
   facts.predicted("worked.col", results_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);

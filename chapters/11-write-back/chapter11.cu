@@ -436,15 +436,18 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".wavefronts_per_step", per_step);
     facts.predicted(name + ".reads.tflops", cycles * 64 * C::RESULTS / per_step * 1e-12);
     facts.predicted(name + ".lanes", C::LANES);
+  };
+  const auto describe_ours = [&]<class C>(const std::string& name, C config) {
+    describe(name, config);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + 4 * C::GROUPS) / C::RESULTS, 4,
                           4);
   };
-  describe("adjacent", Adjacent{});
-  describe("exchanged", Exchanged{});
-  describe("crossed", Crossed{});
-  describe("split", Split{});
-  describe("tall", Tall{});
-  describe("tall_split", TallSplit{});
+  describe_ours("adjacent", Adjacent{});
+  describe_ours("exchanged", Exchanged{});
+  describe_ours("crossed", Crossed{});
+  describe_ours("split", Split{});
+  describe_ours("tall", Tall{});
+  describe_ours("tall_split", TallSplit{});
   describe("large", Large{});
   describe("flat", Flat{});
   describe("flat_split", FlatSplit{});

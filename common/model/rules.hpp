@@ -17,7 +17,24 @@ struct WarpAccess {
 
 /// Number of distinct aligned blocks of 2^shift bytes that the access touches: 32-byte sectors with shift 5,
 /// 128-byte cache lines with shift 7.
-int distinct_blocks(const WarpAccess& access, int shift);
+constexpr int distinct_blocks(const WarpAccess& access, int shift) {
+  std::array<std::uint64_t, 64> block{};  // a lane's bytes span at most two blocks
+  int count = 0;
+  bool sorted = true;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    const std::uint64_t first = access.address[lane] >> shift;
+    const std::uint64_t last = (access.address[lane] + access.size - 1) >> shift;
+    for (std::uint64_t b = first; b <= last; ++b) {
+      if (count > 0 && b == block[count - 1]) continue;
+      sorted = sorted && (count == 0 || b > block[count - 1]);
+      block[count++] = b;
+    }
+  }
+  if (sorted) return count;
+  std::sort(block.begin(), block.begin() + count);
+  return int(std::unique(block.begin(), block.begin() + count) - block.begin());
+}
 
 namespace rules {
 
@@ -121,8 +138,8 @@ constexpr int tag_passes(const WarpAccess& access) {
 }
 
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
-/// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: a store that touches more
-/// than about 18 lines has been seen to take more, and by which rule is not known. Measured, see tag_bank.
+/// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: stores that touch 30
+/// lines or more have been seen to take more, and by which rule is not known. Measured, see tag_bank.
 constexpr int global_wavefronts(const WarpAccess& access) { return shared_wavefronts(access, false); }
 
 }  // namespace simt

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "common/measure/ranks.hpp"
+
 namespace tile {
 namespace {
 

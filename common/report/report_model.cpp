@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "common/measure/ceilings.hpp"
+#include "common/measure/ranks.hpp"
 #include "common/measure/record.hpp"
 #include "common/report/check_records.hpp"
 #include "common/report/counters.hpp"

@@ -28,11 +28,6 @@ const Record* find_timed(const Record& tuning, const std::string& name);
 const Candidate& choose(const std::vector<Candidate>& candidates, const std::vector<Record>& tunings,
                         const Record& fingerprint, std::vector<std::string>& passed_over);
 
-/// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
-/// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
-/// things", 1904.)
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
-
 /// A configuration that was timed, and what may explain its time.
 struct Timed {
   Costs costs;
