@@ -601,7 +601,7 @@ bool whole_lines(C) {
   return true;
 }
 
-TEST_CASE("four columns apart, or exchanged, fill sectors in one request; eight side by side do not") {
+TEST_CASE("four columns apart, or exchanged, fill sectors in one request, and eight side by side do not") {
   CHECK_FALSE(whole_sectors(Adjacent{}));
   CHECK_FALSE(whole_sectors(Crossed{}));
   CHECK_FALSE(whole_sectors(Tall{}));
