@@ -664,7 +664,7 @@ void draw_occupancy(const fs::path& out) {
   }
   d.text(left, y + 2,
          fmt::format("resident: {} block, {} of {} threads ({:.0f}%)", o.blocks, o.blocks * threads, gpu.max_threads,
-                     100 * o.fraction - 0.5),
+                     100 * o.fraction),
          "start", 12);
   d.save(out);
 }
