@@ -41,7 +41,7 @@ constexpr Pattern patterns[]{
     {"load8.apart4", 8, true, [](int lane) { return lane * 4; }},
     {"load16.neighbours", 16, true, [](int lane) { return lane * 4; }},
     {"load16.one_word", 16, true, [](int) { return 0; }},
-    {"load16.rows_of_16", 16, true, [](int lane) { return lane / 16 * 8; }},  // As in chapter 06 and in `flat`
+    {"load16.rows_of_16", 16, true, [](int lane) { return lane / 16 * 8; }},  // As in chapter 06
     {"load16.rows_of_8", 16, true, [](int lane) { return lane / 8 * 8; }},    // As in `large`
     {"load16.rows_of_4", 16, true, [](int lane) { return lane / 4 * 8; }},    // As in chapter 08's `tall`
     {"load16.columns", 16, true, [](int lane) { return lane % 8 * 4; }},      // Bs in `large`
@@ -849,6 +849,27 @@ TEST_CASE("conflicts are words over banks: how many bits of the bank's number va
   check("remapped.load_Bs", 2, 32, 5);
   check("flat.load_Bs", 4, 32, 4);
   check("flat_padded.load_Bs", 4, 32, 4);  // a row's padding is the same for all lanes
+}
+
+TEST_CASE("patterns that stand for an access of a kernel are that access") {
+  const auto check = [](const std::string& name, auto word) {
+    CAPTURE(name);
+    const auto pattern =
+        std::find_if(std::begin(patterns), std::end(patterns), [&](auto& p) { return name == p.name; });
+    REQUIRE(pattern != std::end(patterns));
+    for (int lane = 0; lane < 32; ++lane) CHECK(pattern->word(lane) == word(lane));
+  };
+  const auto stored = [&]<class C>(const std::string& name, C) {
+    check(name, [](int lane) { return C::place_in_As(load_A_of<C>(lane).col, load_A_of<C>(lane).row); });
+  };
+  stored("store4.two_a_row", Config<128, 128, 8, 64, 64, 2, 8, 4, 3>{});
+  stored("store4.two_a_row_padded", Config<128, 128, 8, 64, 64, 2, 8, 4, 3, Layout{.pad_A = 4}>{});
+  stored("store4.four_a_row", Large{});
+  stored("store4.four_a_row_padded", Padded{});
+  check("load16.rows_of_8", [](int lane) { return results_of<Large>(lane).row; });
+  check("load16.columns", [](int lane) { return results_of<Large>(lane).col; });
+  check("load16.paired", [](int lane) { return results_of<Remapped>(lane).col; });
+  check("load16.flat", [](int lane) { return results_of<Flat>(lane).col; });
 }
 
 TEST_CASE("no stride of whole float4s cures the stores of a tile 16 deep") {

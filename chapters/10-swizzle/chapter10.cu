@@ -960,7 +960,7 @@ TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest
       CHECK(swizzle_by(*shift).column(row, col) == swizzle<Swizzled>(row, col));
 }
 
-TEST_CASE("where no shift will do, bits chosen one by one may; where float4s must stay whole, nothing may") {
+TEST_CASE("where no shift will do, bits chosen one by one may, and where float4s must stay whole nothing may") {
   // Bits 0 and 2 of the row vary, and banks 1 and 4 are free: no shift moves bits two apart to places three apart.
   const Layout tile{4, 32, 32};
   const Access scattered{{{{0, 1}, {0, 4}, {0, 8}, {1, 0}, {4, 0}}}, 1, false};
