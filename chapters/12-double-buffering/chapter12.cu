@@ -1,0 +1,312 @@
+// Tile by Tile, chapter 12: double buffering.
+//
+// Question: while a block waits for a tile, it does not multiply, and while it multiplies, no tile is on its way. Must it be so?
+// Idea: fetch the next tile into registers before this one is multiplied, and store it into a second buffer of shared
+// memory. Loads then take their time behind the multiply-adds, and one barrier does for two.
+// Previous chapters: 08, whose kernel `large` this is but for the order of its loop; the map of lanes to results is one of
+// chapter 09, the swizzle of As is chapter 10's.
+//
+// Build, run, verify:   ./tile run 12      ctest --preset model -R chapter12
+#include <cstring>
+
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+// In which order a block fetches tiles, stores them and multiplies.
+enum class Schedule {
+  in_turn,     // one after another, as in chapter 08
+  ahead,       // the next tile is fetched before this one is multiplied, and stored over it afterwards
+  two_buffers  // the same, but it is stored into another buffer
+};
+
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+          int WM_, int WN_,           // rows and columns of C per warp
+          int WNITER_,                // pieces of the warp's tile, side by side
+          int TM_, int TN_,           // rows and columns of results per thread and piece
+          int BLOCKS_,                // blocks that an SM must be able to hold: a limit on registers
+          Schedule SCHEDULE_>
+struct Config {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
+                       BLOCKS = BLOCKS_;
+  static constexpr Schedule SCHEDULE = SCHEDULE_;
+  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;        // results per thread
+  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  static constexpr int FLOAT4S_A = BM / ROWS_A;        // float4s of a tile of A that each thread copies
+  static constexpr int FLOAT4S_B = BK / ROWS_B;        // float4s of a tile of B
+  static constexpr int BUFFERS = SCHEDULE == Schedule::two_buffers ? 2 : 1;
+  static constexpr int SMEM_BYTES = BUFFERS * (BM + BN) * BK * 4;
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
+                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(WSUBM / TM == 4 && WSUBN / TN == 8, "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
+  static_assert(128 % BK == 0 && 128 / BK % TM == 0, "the swizzle must move the rows of a thread together");
+  static_assert((BK / 4 - 1) * (128 / BK) < WSUBM,
+                "the swizzle must stay within a piece: else two elements share a place");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
+                "an SM holds at most 2048 threads: a bound beyond says nothing");
+  static_assert(SMEM_BYTES <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+};
+
+using Buffered = Config<128, 128, 8, 64, 64, 2, 8, 4, 2, Schedule::two_buffers>;  // the chapter's kernel
+using Single = Config<128, 128, 8, 64, 64, 2, 8, 4, 2, Schedule::in_turn>;        // chapter 08's order
+using Ahead = Config<128, 128, 8, 64, 64, 2, 8, 4, 2, Schedule::ahead>;           // between the two
+using Deep = Config<128, 128, 16, 64, 64, 2, 8, 4, 2, Schedule::two_buffers>;     // half as many rounds
+using ThreeBlocks = Config<128, 128, 8, 64, 64, 2, 8, 4, 3, Schedule::two_buffers>;
+using Wide = Config<256, 128, 8, 64, 64, 2, 8, 4, 1, Schedule::two_buffers>;  // one block of twice as many threads
+using Thin =
+    Config<128, 128, 8, 32, 64, 2, 8, 4, 2, Schedule::two_buffers>;  // two blocks of 256, half the results each
+using ThinAlone =
+    Config<128, 128, 8, 32, 64, 2, 8, 4, 1, Schedule::two_buffers>;  // the same without a limit on registers
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's TM x TN results begin in a piece of the warp's tile. Lanes 2n and 2n + 1 lie one below the other.
+template <class C>
+constexpr __host__ __device__ Position results_of(int thread) {
+  const int laneId = thread % 32;
+  return {(laneId / 16 * 2 + laneId % 2) * C::TM, laneId / 2 % 8 * C::TN};
+}
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+template <class C>
+constexpr __host__ __device__ Position load_A_of(int thread) {
+  return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
+}
+template <class C>
+constexpr __host__ __device__ Position load_B_of(int thread) {
+  return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
+}
+// Where in its row of As an element of the transposed tile lies. A warp stores 128 / BK neighbouring words in each of
+// BK / 4 rows; this gives each of the rows other banks.
+template <class C>
+constexpr __host__ __device__ int swizzle(int row, int col) {
+  return col ^ row / 4 * (128 / C::BK);
+}
+// [/snippet maps]
+
+// [snippet kernel]
+// FLOAT4S: tiles are whole and addresses divisible by 16.
+template <class Config, bool FLOAT4S>
+__global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
+    sgemm_buffered(int M, int N, int K, float alpha,  //
+                   const float* A, int lda,           // M x K
+                   const float* B, int ldb,           // K x N
+                   float beta,                        //
+                   float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
+  constexpr int BUFFERS = Config::BUFFERS;
+  alignas(16) __shared__ float As[BUFFERS][BK * BM];  // each BK x BM: a tile of A, transposed, each row swizzled
+  alignas(16) __shared__ float Bs[BUFFERS][BK * BN];  // each BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
+  const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
+  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
+
+  // [snippet load]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float4 fetchedA[Config::FLOAT4S_A], fetchedB[Config::FLOAT4S_B];  // this thread's part of a tile on its way
+
+  // From global memory into registers: the tile that begins bkIdx deep. Nothing waits for it yet.
+  const auto fetch = [&](int bkIdx) {
+#pragma unroll
+    for (int n = 0; n < Config::FLOAT4S_A; ++n) {
+      const float* from = nextA + std::size_t(n * Config::ROWS_A) * lda;
+      if constexpr (FLOAT4S) {
+        fetchedA[n] = *reinterpret_cast<const float4*>(from);  //@ load-A
+      } else {
+        float a[4] = {};
+        for (int i = 0; i < 4; ++i)
+          if (firstRow + rowA + n * Config::ROWS_A < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+        fetchedA[n] = {a[0], a[1], a[2], a[3]};
+      }
+    }
+#pragma unroll
+    for (int n = 0; n < Config::FLOAT4S_B; ++n) {
+      const float* from = nextB + std::size_t(n * Config::ROWS_B) * ldb;
+      if constexpr (FLOAT4S) {
+        fetchedB[n] = *reinterpret_cast<const float4*>(from);  //@ load-B
+      } else {
+        float b[4] = {};
+        for (int j = 0; j < 4; ++j)
+          if (bkIdx + rowB + n * Config::ROWS_B < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+        fetchedB[n] = {b[0], b[1], b[2], b[3]};
+      }
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+  };
+  // From registers into a buffer of shared memory. Here a thread waits for what it fetched.
+  const auto store = [&](int buffer) {
+#pragma unroll
+    for (int n = 0; n < Config::FLOAT4S_A; ++n) {
+      const float a[4] = {fetchedA[n].x, fetchedA[n].y, fetchedA[n].z, fetchedA[n].w};
+      for (int i = 0; i < 4; ++i)
+        As[buffer][(colA + i) * BM + swizzle<Config>(colA + i, rowA) + n * Config::ROWS_A] = a[i];  //@ store-As
+    }
+#pragma unroll
+    for (int n = 0; n < Config::FLOAT4S_B; ++n)
+      *reinterpret_cast<float4*>(&Bs[buffer][(rowB + n * Config::ROWS_B) * BN + colB]) = fetchedB[n];  //@ store-Bs
+  };
+  // [/snippet load]
+
+  // [snippet multiply]
+  const auto multiply = [&](int buffer) {
+#pragma unroll
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int i = 0; i < TM; i += 4) {
+          const int col = warpRow + wm * WSUBM + swizzle<Config>(dotIdx, threadRow) + i;
+          const float4 four = *reinterpret_cast<const float4*>(&As[buffer][dotIdx * BM + col]);  //@ load-As
+          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z, regM[wm][i + 3] = four.w;
+        }
+      for (int wn = 0; wn < WNITER; ++wn)
+        for (int j = 0; j < TN; j += 4) {
+          const int col = warpCol + wn * WSUBN + threadCol + j;
+          const float4 four = *reinterpret_cast<const float4*>(&Bs[buffer][dotIdx * BN + col]);  //@ load-Bs
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+        }
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int wn = 0; wn < WNITER; ++wn)
+          for (int i = 0; i < TM; ++i)
+            for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
+    }
+  };
+  // [/snippet multiply]
+
+  // [snippet main-loop]
+  if constexpr (Config::SCHEDULE == Schedule::in_turn) {
+    for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+      fetch(bkIdx);
+      store(0);
+      __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+      multiply(0);
+      __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    }
+  } else {
+    int buffer = 0;
+    fetch(0);
+    store(buffer);
+    __syncthreads();  // as above
+    for (int bkIdx = BK; bkIdx < K; bkIdx += BK) {
+      fetch(bkIdx);
+      multiply(buffer);
+      if constexpr (BUFFERS == 1) __syncthreads();  // the only buffer: nobody may store while another still reads
+      buffer = (buffer + 1) % BUFFERS;
+      store(buffer);
+      __syncthreads();  // all have stored this buffer, and all have read the other, which the next round overwrites
+    }
+    multiply(buffer);
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+#pragma unroll
+  for (int wm = 0; wm < WMITER; ++wm) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int wn = 0; wn < WNITER; ++wn) {
+        const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
+        const int col = firstCol + warpCol + wn * WSUBN + threadCol;
+        const float* sum = acc[wm][i][wn];
+        float* c = &C[std::size_t(row) * ldc + col];
+        if constexpr (FLOAT4S) {
+#pragma unroll
+          for (int j = 0; j < TN; j += 4) {
+            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2], alpha * sum[j + 3]};
+            if (beta != 0.0f) {
+              const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
+              result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
+                        result.w + beta * old.w};
+            }
+            *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
+          }
+        } else {
+#pragma unroll
+          for (int j = 0; j < TN; ++j) {
+            if (row >= M || col + j >= N) continue;
+            float result = alpha * sum[j];
+            if (beta != 0.0f) result += beta * c[j];  //@ load-C-words
+            c[j] = result;                            //@ store-C-words
+          }
+        }
+      }
+    }
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+template <class Config>
+bool float4s_fit(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
+         g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
+         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+}
+
+template <class Config>
+void launch_buffered(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(float4s_fit<Config>(g) ? sgemm_buffered<Config, true> : sgemm_buffered<Config, false>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) { (void)facts; }
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_buffered<Config>,
+          reinterpret_cast<const void*>(sgemm_buffered<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          Config::SMEM_BYTES};
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 12, .title = "Double buffering",
+             .kernels = {kernel<Buffered>("buffered"), kernel<Single>("single"), kernel<Ahead>("ahead"),
+                         kernel<Deep>("deep"), kernel<ThreeBlocks>("three_blocks"), kernel<Wide>("wide"),
+                         kernel<Thin>("thin"), kernel<ThinAlone>("thin_alone")},
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
