@@ -289,7 +289,61 @@ void launch_buffered(const tile::Gemm& g) {
 const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
-void predict(tile::Facts& facts) { (void)facts; }
+void predict(tile::Facts& facts) {
+  const auto describe = [&]<class C>(const std::string& name, C) {
+    const double ffma = C::BK * C::RESULTS;
+    const double lds = C::BK * (C::WMITER * C::TM + C::WNITER * C::TN) / 4.0;
+    const double ldg = C::FLOAT4S_A + C::FLOAT4S_B, sts = 4 * C::FLOAT4S_A + C::FLOAT4S_B;
+    const double barriers = C::SCHEDULE == Schedule::two_buffers ? 1 : 2;
+    const double all = ffma + lds + ldg + sts + barriers;
+    facts.predicted(name + ".threads", C::NUM_THREADS);
+    facts.predicted(name + ".results", C::RESULTS);
+    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0);
+    facts.predicted(name + ".in_flight", 4 * (C::FLOAT4S_A + C::FLOAT4S_B));
+    facts.predicted(name + ".round.ffma", ffma);
+    facts.predicted(name + ".round.lds", lds);
+    facts.predicted(name + ".round.sts", sts);
+    facts.predicted(name + ".round.ldg", ldg);
+    facts.predicted(name + ".round.barriers", barriers);
+    facts.predicted(name + ".round.ffma_percent", 100 * ffma / all, 1);
+    facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / all);
+    facts.predicted(name + ".rounds_at_4096", 4096.0 / C::BK);
+    // Elements of A and B that one multiply-add loads from global memory.
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
+                          4, 4);
+  };
+  describe("buffered", Buffered{});
+  describe("single", Single{});
+  describe("ahead", Ahead{});
+  describe("deep", Deep{});
+  describe("three_blocks", ThreeBlocks{});
+  describe("wide", Wide{});
+  describe("thin", Thin{});
+  describe("thin_alone", ThinAlone{});
+  // Barriers of one block, by the order of its loop, for so many tiles.
+  const double tiles = 1.0 * counted.K / Buffered::BK;
+  facts.predicted("tiles", tiles);
+  facts.predicted("barriers.in_turn", 2 * tiles);
+  facts.predicted("barriers.ahead", 2 * tiles - 1);
+  facts.predicted("barriers.two_buffers", tiles);
+  // What registers leave of an SM of an H200.
+  const auto occupancy = [&](int threads, int registers, int smem_bytes) {
+    const std::string name = "budget." + std::to_string(threads) + "x" + std::to_string(registers);
+    const auto found = tile::occupancy(tile::h200, threads, registers, std::size_t(smem_bytes));
+    facts.predicted(name + ".blocks", found.blocks);
+    facts.predicted(name + ".warps", found.blocks * threads / 32.0);
+    facts.predicted(name + ".warp_registers", tile::registers_per_warp(registers));
+  };
+  for (const int registers : {128, 129, 168, 169, 255}) {
+    occupancy(128, registers, Buffered::SMEM_BYTES);
+    occupancy(256, registers, Thin::SMEM_BYTES);
+  }
+  facts.predicted("worked.row", results_of<Buffered>(5).row);
+  facts.predicted("worked.col", results_of<Buffered>(5).col);
+  facts.predicted("worked.store.row", load_A_of<Buffered>(5).row);
+  facts.predicted("worked.store.k", load_A_of<Buffered>(5).col);
+  facts.predicted("worked.store.place", swizzle<Buffered>(load_A_of<Buffered>(5).col, load_A_of<Buffered>(5).row));
+}
 
 template <class Config>
 tile::Kernel kernel(const char* name) {
