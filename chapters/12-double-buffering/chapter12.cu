@@ -364,3 +364,213 @@ TILE_CHAPTER(.number = 12, .title = "Double buffering",
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged") {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    for (const int tiles : {1, 2, 3, 4, 5})
+      for (const int more : {-1, 0, 1}) {
+        const int K = tiles * kernel.tile.BK + more;
+        const tile::Case whole{kernel.tile.BM, kernel.tile.BN, K, 1, 0, 0, tile::Fill::integers};
+        INFO(kernel.name, ", K = ", K);
+        CHECK(tile::first_failure(kernel.launch, {whole, {70, 31, K, 1, 2, 1, tile::Fill::integers}}) == "");
+      }
+}
+
+const std::vector<tile::Launcher> launchers{
+    launch_buffered<Buffered>,    launch_buffered<Single>, launch_buffered<Ahead>, launch_buffered<Deep>,
+    launch_buffered<ThreeBlocks>, launch_buffered<Wide>,   launch_buffered<Thin>,  launch_buffered<ThinAlone>};
+
+// One thread a result, k ascending: the order of additions of every chapter since the first.
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
+                               int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || col >= N) return;
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  C[std::size_t(row) * ldc + col] = acc;
+}
+
+void launch_in_order(const tile::Gemm& g) {
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
+               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+}
+
+// The bits of what a launcher makes of random inputs.
+std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
+  tile::Operands operands(c);
+  launcher(operands.gemm());
+  tile::machine::synchronize();
+  return operands.download_C();
+}
+
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+  for (const tile::Case& c : {tile::Case{256, 256, 208}, tile::Case{70, 90, 301}}) {
+    const std::vector<float> expected = result_of(launch_in_order, c);
+    for (const tile::Launcher launcher : launchers) {
+      const std::vector<float> result = result_of(launcher, c);
+      REQUIRE(result.size() == expected.size());
+      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+template <class C>
+void check_maps(C) {
+  std::vector<int> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
+  for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
+    const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+    const auto [row, col] = results_of<C>(thread);
+    for (int wm = 0; wm < C::WMITER; ++wm)
+      for (int wn = 0; wn < C::WNITER; ++wn)
+        for (int i = 0; i < C::TM; ++i)
+          for (int j = 0; j < C::TN; ++j)
+            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+    for (int i = 0; i < 4; ++i) {
+      for (int down = 0; down < C::BM; down += C::ROWS_A)
+        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM + load_A_of<C>(thread).row + down));
+      for (int down = 0; down < C::BK; down += C::ROWS_B)
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+    }
+  }
+  CHECK(results == std::vector<int>(results.size(), 1));
+  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
+  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+template <class F>
+void for_each_config(F&& f) {
+  f(Buffered{});
+  f(Single{});
+  f(Ahead{});
+  f(Deep{});
+  f(ThreeBlocks{});
+  f(Wide{});
+  f(Thin{});
+  f(ThinAlone{});
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
+  for_each_config([](auto config) { check_maps(config); });
+}
+
+TEST_CASE("the swizzle permutes a row of As, keeps four neighbours together, and adds to where a piece begins") {
+  for_each_config([]<class C>(C) {
+    for (int row = 0; row < C::BK; ++row) {
+      std::vector<int> places(C::BM);
+      for (int col = 0; col < C::BM; ++col) {
+        ++places.at(std::size_t(swizzle<C>(row, col)));
+        REQUIRE(swizzle<C>(row, col) == swizzle<C>(row, col / 4 * 4) + col % 4);
+        REQUIRE(swizzle<C>(row, col) == col / C::WSUBM * C::WSUBM + swizzle<C>(row, col % C::WSUBM));
+        REQUIRE(swizzle<C>(row, col) == col / C::ROWS_A * C::ROWS_A + swizzle<C>(row, col % C::ROWS_A));
+      }
+      CHECK(places == std::vector<int>(places.size(), 1));
+    }
+  });
+}
+
+TEST_CASE("128 registers leave two blocks of 256 threads, 129 one; blocks of 128 are not at that edge") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("budget.256x128.blocks") == 2);
+  CHECK(facts.value("budget.256x129.blocks") == 1);
+  CHECK(facts.value("budget.256x129.warp_registers") == 136 * 32);  // given out eight a thread
+  CHECK(facts.value("budget.256x255.blocks") == 1);
+  CHECK(facts.value("budget.128x128.blocks") == 4);
+  CHECK(facts.value("budget.128x129.blocks") == 3);
+  CHECK(facts.value("budget.128x168.blocks") == 3);
+  CHECK(facts.value("budget.128x169.blocks") == 2);
+  CHECK(facts.value("budget.128x255.blocks") == 2);
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("two buffers need one barrier a tile" * doctest::test_suite("model")) {
+  const auto barriers = [](tile::Launcher launcher, int K) {
+    return tile::traced_run(launcher, {128, 128, K, 1, 0, 0, tile::Fill::integers}).barriers;
+  };
+  for (const int tiles : {1, 2, 7}) {
+    const std::uint64_t T = std::uint64_t(tiles);
+    CHECK(barriers(launch_buffered<Buffered>, tiles * Buffered::BK) == T);
+    CHECK(barriers(launch_buffered<Deep>, tiles * Deep::BK) == T);
+    CHECK(barriers(launch_buffered<Ahead>, tiles * Ahead::BK) == 2 * T - 1);
+    CHECK(barriers(launch_buffered<Single>, tiles * Single::BK) == 2 * T);
+  }
+}
+
+// What one block does between two barriers: elements of A that it fetches; places of As, 16 bytes each, that it writes and
+// reads. In order, each once.
+struct Interval {
+  std::vector<std::int64_t> fetched, stored, read;
+};
+
+void keep_each_once(std::vector<std::int64_t>& places) {
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+}
+
+std::vector<Interval> intervals_of(tile::Launcher launcher, int K) {
+  simt::Trace options;
+  options.keep_touches = true;
+  const simt::Counts run = tile::traced_run(launcher, {128, 128, K, 1, 0, 0, tile::Fill::integers}, options);
+  std::vector<Interval> intervals(run.barriers + 1);
+  for (const simt::Touch& t : run.touches) {
+    Interval& interval = intervals.at(std::size_t(t.interval));
+    if (t.array == "A") interval.fetched.push_back(t.byte_offset);
+    if (t.array == "As") (t.op == simt::Op::store ? interval.stored : interval.read).push_back(t.byte_offset / 16);
+  }
+  for (Interval& interval : intervals) {
+    keep_each_once(interval.fetched);
+    keep_each_once(interval.stored);
+    keep_each_once(interval.read);
+  }
+  return intervals;
+}
+
+TEST_CASE("between two barriers a tile is fetched, another multiplied, and no place both read and written" *
+          doctest::test_suite("model")) {
+  const int tiles = 5;
+  const auto intervals = intervals_of(launch_buffered<Buffered>, tiles * Buffered::BK);
+  REQUIRE(intervals.size() == tiles + 1);
+  for (int i = 0; i <= tiles; ++i) {
+    CAPTURE(i);
+    const Interval& interval = intervals[std::size_t(i)];
+    CHECK(interval.fetched.empty() == (i == tiles));  // the epilogue multiplies only
+    CHECK(interval.stored.empty() == (i == tiles));
+    CHECK(interval.read.empty() == (i == 0));  // the prologue multiplies nothing
+    for (const std::int64_t place : interval.stored)
+      CHECK(!std::binary_search(interval.read.begin(), interval.read.end(), place));
+    if (i > 0) CHECK(interval.read == intervals[std::size_t(i - 1)].stored);
+  }
+  CHECK(intervals[1].stored != intervals[0].stored);
+  CHECK(intervals[2].stored == intervals[0].stored);
+}
+
+TEST_CASE("with one buffer, a tile is stored in one interval and multiplied in the next" *
+          doctest::test_suite("model")) {
+  for (const auto& [launcher, ahead] :
+       {std::pair<tile::Launcher, bool>{launch_buffered<Single>, false}, {launch_buffered<Ahead>, true}}) {
+    const auto intervals = intervals_of(launcher, 3 * Single::BK);
+    REQUIRE(intervals.size() == (ahead ? 6u : 7u));
+    for (std::size_t i = 0; i < 6; ++i) {
+      CAPTURE(i);
+      const bool multiplies = i % 2 == 1;
+      CHECK(intervals[i].read.empty() == !multiplies);
+      CHECK(intervals[i].stored.empty() == multiplies);
+      // Ahead, a tile is fetched while the one before it is multiplied.
+      CHECK(intervals[i].fetched.empty() == (ahead ? i != 0 && i != 1 && i != 3 : multiplies));
+    }
+  }
+}
+
+TEST_CASE("no access to As meets a bank conflict" * doctest::test_suite("model")) {
+  for (const tile::Launcher launcher : launchers) {
+    const auto run = tile::count(launcher, counted);
+    const auto per_request = [&](const char* tag) {
+      return double(tile::site(run, tag).wavefronts) / double(tile::site(run, tag).requests);
+    };
+    CHECK(per_request("store-As") == 1);  // a word of each lane: 32 words, one a bank
+    CHECK(per_request("store-Bs") == 4);  // 128 different words: four wavefronts could not be fewer
+    CHECK(per_request("load-As") == 2);
+    CHECK(per_request("load-Bs") == 2);
+  }
+}
+#endif
