@@ -337,6 +337,10 @@ TEST_CASE("the fingerprint ignores comments, spacing, predictions and the tests"
         print("int f();\nvoid predict(Facts& f) {\n  f.a(2);\n}\nint g();"));
   CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") !=
         print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint h();"));
+  CHECK(print("int f();  // why\nvoid predict(Facts& f) { f.a(1); }\nint g() {\n}\n") ==
+        print("int f();  // why\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g() {\n}\n"));
+  CHECK(print("int f();\nvoid predict(Facts& f) { f.a(1); }\nint g() {\n}\n") !=
+        print("int f();\nvoid predict(Facts& f) { f.a(1); }\nint h() {\n}\n"));
   CHECK(print("char s[] = \"a // b\";") != print("char s[] = \"a // c\";"));
 }
 
