@@ -468,7 +468,7 @@ TEST_CASE("the swizzle permutes a row of As, keeps four neighbours together, and
   });
 }
 
-TEST_CASE("128 registers leave two blocks of 256 threads, 129 one; blocks of 128 are not at that edge") {
+TEST_CASE("128 registers leave two blocks of 256 threads, 129 one") {
   tile::Facts facts;
   predict(facts);
   CHECK(facts.value("budget.256x128.blocks") == 2);
