@@ -67,7 +67,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.closest("input, [tabindex]");
+    const typing = event.target.closest("input, select, [tabindex]");
     if (event.key === "Escape") {
       results.hidden = true;
       input.blur();

@@ -4,7 +4,7 @@
 --   word        a run of letters, digits and . _ + - /  (so put spaces around the operators + - /)
 --   number      a word of digits, possibly with a sign, a fraction and an exponent; 2% is 0.02
 --   key         any other word: the key of a fact, NN/key for one of chapter NN
---   'text'      for keys whose value is a text: shared.4096.ceiling.resource = 'shared wavefronts'
+--   'text'      for keys whose value is a text: shared.4096.ceiling.resource = 'banks'
 --   arithmetic  + - * / ( ) abs(x) min(x, ...) max(x, ...)
 --   comparison  < <= > >= =, in chains as well: a > b > c
 --               = means equal to nine digits, since the values were computed in floating point; <= and >= include that

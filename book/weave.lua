@@ -144,7 +144,7 @@ local function number_blocks(blocks)
       end
     elseif block.t == "Div" then
       for _, kind in ipairs({"figure", "table", "listing"}) do
-        if has(block, kind) then
+        if has(block, kind) or kind == "figure" and has(block, "explorer") then
           counters[kind] = counters[kind] + 1
           local name = kind:sub(1, 1):upper() .. kind:sub(2) .. " " .. number_prefix() .. counters[kind]
           block.attributes.label = name
@@ -436,7 +436,8 @@ local function data_table(div)
   local name = div.attributes.name or fail("a table without name or caption")
   local rows = lines_of(emitted(chapter_of(div), "table-" .. name .. ".tsv", "table " .. name))
   local header = split(rows[2])
-  local right = {}
+  local right, short_names = {}, true  -- names of rows that are short do not wrap
+  for r = 3, #rows do short_names = short_names and #split(rows[r])[1] <= 30 end
   for i = 1, #header do
     right[i] = true
     for r = 3, #rows do right[i] = right[i] and numeric(split(rows[r])[i]) end
@@ -445,6 +446,7 @@ local function data_table(div)
   local function cell(tag, text, i)
     local class = right[i] and ' class="number"' or ""
     if text == unmeasured then class = ' class="number pending"' end
+    if i == 1 and class == "" and short_names then class = ' class="row-name"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. escape(text) .. "</" .. tag .. ">"
   end
   for i, text in ipairs(header) do cell("th", text, i) end
@@ -478,7 +480,7 @@ local function themed(svg)
 end
 
 local figure_count = 0
-local function figure(div)
+local function figure(div, class)
   local src = div.attributes.src or fail("a figure without src")
   local alt = div.attributes.alt or fail("figure " .. src .. " has no text alternative")
   local svg = read(work .. "/figures/" .. src) or fail("no figure " .. src)
@@ -489,8 +491,62 @@ local function figure(div)
   svg = svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'")
   svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
   svg = svg:gsub("<svg", '<svg role="img" aria-label="' .. escape(alt) .. '"', 1)
-  return {figure_open(div, "drawing"), html('<div class="scroll" tabindex="0" role="region" aria-label="' ..
+  return {figure_open(div, class or "drawing"), html('<div class="scroll" tabindex="0" role="region" aria-label="' ..
           escape(div.attributes.label) .. '">' .. svg .. "</div><figcaption>"), caption_of(div), html("</figcaption></figure>")}
+end
+
+-- The bank explorer: ::: {.explorer src=... alt=... traces="KERNEL/SITE:ROW[+PAD][^DOWN,UP] ..."} is the figure src, an access that the
+-- reader may change. With it come the first accesses of a warp at these sites, as the chapters' traces have them (NN/ in front names
+-- another chapter), and the layout of the tile: words in a row, words of padding behind it, and the swizzle col ^ ((row >> DOWN) << UP).
+local function lanes_of(chapter, kernel, site)
+  local words, bytes, op = {}, nil, nil
+  for _, line in ipairs(lines_of(emitted(chapter, "samples.tsv", "accesses"))) do
+    local f = split(line)
+    if f[1] == kernel and f[2] == site then
+      if f[3] ~= "shared" then fail(site .. " of " .. kernel .. " is not in shared memory") end
+      local lane = tonumber(f[6])
+      if words[lane] then break end  -- of an unrolled loop the trace has several
+      words[lane], bytes, op = tonumber(f[7]), f[5], f[8]
+    end
+  end
+  if not bytes then fail("chapter " .. chapter .. " has no trace of " .. kernel .. " " .. site) end
+  return words, bytes, op
+end
+
+local function traced_access(description)
+  local name, row, behind = description:match("^([^:]+):([1-9]%d*)(.*)$")
+  local chapter, kernel, site = (name or ""):match("^(%d*)/?([^/]+)/([^/]+)$")
+  local pad, swizzle = (behind or ""):match("^%+(%d+)(.*)$")
+  if not pad then pad, swizzle = "0", behind end
+  local down, up = (swizzle or ""):match("^%^(%d+),(%d+)$")
+  if not site or swizzle ~= "" and not up then
+    fail("an explorer's trace is KERNEL/SITE:ROW[+PAD][^DOWN,UP], not " .. description)
+  end
+  chapter = chapter ~= "" and chapter or page
+  local words, bytes, op = lanes_of(chapter, kernel, site)
+  local listed = {}
+  for lane = 0, 31 do
+    listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null"
+    if (words[lane] or 0) % (row + pad) >= tonumber(row) then
+      fail(description .. ": lane " .. lane .. " is in the padding, so the row is another")
+    end
+  end
+  return string.format('{"title": "chapter %s, %s: %s", "bytes": %s, "op": "%s", "row": %s, "pad": %s, "swizzle": %s, "words": [%s]}',
+    chapter, kernel, site, bytes, op, row, pad, up and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null", table.concat(listed, ", "))
+end
+
+local explored = false
+local function explorer(div)
+  local traces = {}
+  for description in (div.attributes.traces or fail("an explorer without traces")):gmatch("%S+") do
+    traces[#traces + 1] = traced_access(description)
+  end
+  local blocks = pandoc.List(figure(div, "drawing explorer"))
+  if not combined then
+    explored = true
+    blocks:insert(2, html('<script type="application/json">[' .. table.concat(traces, ",\n") .. "]</script>"))
+  end
+  return blocks
 end
 
 -- Break-it experiments ------------------------------------------------------------------------------------------
@@ -637,6 +693,7 @@ local function resolve_div(div)
   if only ~= "numbers" then
     if has(div, "listing") then return listing(div) end
     if has(div, "figure") then return figure(div) end
+    if has(div, "explorer") then return explorer(div) end
     if has(div, "break") then return break_it(div) end
   end
   if has(div, "table") and only ~= "listings" then return data_table(div) end
@@ -696,6 +753,7 @@ local function finish(doc)
     return pandoc.MetaMap({href = pandoc.MetaString(info.href),
       title = pandoc.MetaString((info.number ~= "" and info.number .. " · " or "") .. info.title)})
   end
+  doc.meta.explorer = explored
   doc.meta.previous = neighbour(-1)
   doc.meta.next = neighbour(1)
   local items = pandoc.List({})

@@ -44,4 +44,18 @@ if "$1" banks "$scratch/samples.tsv" k nothing "$scratch/nothing.svg" 2>"$scratc
   exit 1
 fi
 grep -q 'no sample of k nothing' "$scratch/error" && [ ! -e "$scratch/nothing.svg" ]
-echo "rows are wavefronts"
+# A swizzled tile is drawn as the trace has it, or not at all: lane l copies 4 words from row l / 4 of A, whose rows have 16, and
+# stores the first of them.
+for lane in $(seq 0 31); do
+  row=$((lane % 4 * 4)) col=$((lane / 4))
+  printf 's\tload-A\tglobal\tA\t16\t%s\t%s\tload\n' "$lane" $((col * 16 + row))
+  printf 's\tstore-As\tshared\tAs\t4\t%s\t%s\tstore\n' "$lane" $((row * 128 + (col ^ (row >> 2 << 3))))
+done | sort -t "$(printf '\t')" -k2,2 -k6,6n >"$scratch/tile.tsv"
+"$1" swizzle "$scratch/tile.tsv" s 128 16 16 2 3 "$scratch/tile.svg"
+[ "$(grep -c "fill:var(--accent)" "$scratch/tile.svg")" = 32 ]
+if "$1" swizzle "$scratch/tile.tsv" s 128 16 16 2 2 "$scratch/wrong.svg" 2>"$scratch/error"; then
+  echo "a tile was drawn that the trace does not have"
+  exit 1
+fi
+grep -q 's: lane 1 stores row 4, column 0 at word 520, not as this swizzle says' "$scratch/error" && [ ! -e "$scratch/wrong.svg" ]
+echo "rows are wavefronts, and tiles are as traced"

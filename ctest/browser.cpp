@@ -1,12 +1,9 @@
 // Opens every page of the woven book in headless Chromium, from disk, wide and narrow, light and dark. Fails on a console
 // message of level error, an exception, a resource that does not load, a request that is not file:, a broken link, text
 // that runs out of the page, or a search that finds nothing.
-//
-// Speaks the DevTools protocol over --remote-debugging-pipe: JSON messages, each ended by a NUL byte, on file
-// descriptors 3 and 4. Usage: browser CHROMIUM BOOK-DIRECTORY [--screenshots DIRECTORY]
+// Usage: browser CHROMIUM BOOK-DIRECTORY [--screenshots DIRECTORY]
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "ctest/chromium.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,128 +27,11 @@ using nlohmann::json;
 
 constexpr unsigned parallel_browsers = 2;  // as many cores as the test reserves (CMakeLists.txt)
 
-class Browser {
- public:
-  explicit Browser(const std::string& program) {
-    std::string profile = (fs::temp_directory_path() / "tile-browser-XXXXXX").string();
-    if (mkdtemp(profile.data()) == nullptr) throw std::runtime_error("cannot make a directory " + profile);
-    profile_ = profile;
-    int to_child[2], from_child[2];
-    if (pipe(to_child) != 0 || pipe(from_child) != 0) throw std::runtime_error("pipe failed");
-    child_ = fork();
-    if (child_ == 0) {
-      dup2(to_child[0], 63);  // out of the way of 3 and 4 first
-      dup2(from_child[1], 62);
-      dup2(63, 3);
-      dup2(62, 4);
-      for (int fd = 5; fd < 64; ++fd) close(fd);
-      if (freopen("/dev/null", "w", stderr) == nullptr) _exit(127);  // it chatters about desktops it does not find
-      const std::string directory = "--user-data-dir=" + profile_.string();
-      execl(program.c_str(), program.c_str(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--remote-debugging-pipe", directory.c_str(), static_cast<char*>(nullptr));
-      _exit(127);
-    }
-    close(to_child[0]);
-    close(from_child[1]);
-    write_ = to_child[1];
-    read_ = from_child[0];
-  }
-  ~Browser() {
-    kill(child_, SIGTERM);
-    waitpid(child_, nullptr, 0);
-    std::error_code ignored;
-    fs::remove_all(profile_, ignored);
-  }
-  Browser(const Browser&) = delete;
-
-  json call(const std::string& method, const json& params = json::object()) {
-    const int id = ++last_id_;
-    json message{{"id", id}, {"method", method}, {"params", params}};
-    if (!session_.empty()) message["sessionId"] = session_;
-    const std::string text = message.dump() + '\0';
-    if (write(write_, text.data(), text.size()) != ssize_t(text.size()))
-      throw std::runtime_error("the browser is gone");
-    for (;;) {
-      const json reply = receive();
-      if (reply.value("id", 0) != id) continue;
-      if (reply.contains("error")) throw std::runtime_error(method + ": " + reply["error"].dump());
-      return reply["result"];
-    }
-  }
-  void attach() {
-    const std::string target = call("Target.createTarget", {{"url", "about:blank"}})["targetId"];
-    session_ = call("Target.attachToTarget", {{"targetId", target}, {"flatten", true}})["sessionId"];
-    for (const char* domain : {"Page.enable", "Runtime.enable", "Log.enable", "Network.enable"}) call(domain);
-  }
-  void open(const std::string& url) {
-    loaded_ = false;
-    call("Page.navigate", {{"url", url}});
-    while (!loaded_) receive();
-  }
-  json evaluate(const std::string& expression) {
-    const json result =
-        call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}});
-    if (result.contains("exceptionDetails"))
-      throw std::runtime_error("in the page: " + result["exceptionDetails"].dump());
-    return result["result"].value("value", json());
-  }
-  std::vector<std::string> take_complaints() { return std::exchange(complaints_, {}); }
-
- private:
-  json receive() {
-    for (;;) {
-      if (const auto end = buffer_.find('\0'); end != std::string::npos) {
-        const json message = json::parse(buffer_.substr(0, end));
-        buffer_.erase(0, end + 1);
-        note(message);
-        return message;
-      }
-      char chunk[65536];
-      const ssize_t got = read(read_, chunk, sizeof chunk);
-      if (got <= 0) throw std::runtime_error("the browser ended");
-      buffer_.append(chunk, std::size_t(got));
-    }
-  }
-  void note(const json& message) {
-    const std::string method = message.value("method", "");
-    if (method.empty()) return;
-    const json& p = message["params"];
-    if (method == "Page.loadEventFired") loaded_ = true;
-    if (method == "Runtime.exceptionThrown") complaints_.push_back("exception: " + p["exceptionDetails"].dump());
-    if (method == "Runtime.consoleAPICalled" && p["type"] == "error")
-      complaints_.push_back("console: " + p["args"].dump());
-    if (method == "Log.entryAdded" && p["entry"]["level"] == "error")
-      complaints_.push_back("log: " + p["entry"]["text"].dump());
-    if (method == "Network.loadingFailed") complaints_.push_back("not loaded: " + p.value("errorText", "?"));
-    if (method == "Network.requestWillBeSent") {
-      const std::string url = p["request"]["url"];
-      if (!url.starts_with("file:") && !url.starts_with("data:") && url != "about:blank")
-        complaints_.push_back("network request: " + url);
-    }
-  }
-
-  pid_t child_ = -1;
-  int read_ = -1, write_ = -1, last_id_ = 0;
-  std::string session_, buffer_;
-  bool loaded_ = false;
-  fs::path profile_;
-  std::vector<std::string> complaints_;
-};
-
 void save_screenshot(Browser& browser, const fs::path& file) {
   const std::string base64 = browser.call("Page.captureScreenshot", {{"captureBeyondViewport", true}})["data"];
   std::ofstream(file.string() + ".base64") << base64;
   if (std::system(fmt::format("base64 -d '{0}.base64' > '{0}' && rm '{0}.base64'", file.string()).c_str()) != 0)
     throw std::runtime_error("cannot write " + file.string());
-}
-
-// The URL of a file, for a browser that takes '#', '?' and '%' in one as its own.
-std::string file_url(const fs::path& file) {
-  std::string url = "file://";
-  for (const char c : file.string())
-    url += c == '#' || c == '?' || c == '%' ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
-  return url;
 }
 
 // Elements whose text ends outside the page without a scroller around them.
@@ -185,25 +67,15 @@ struct Page {
   std::vector<std::string> links, complaints;
 };
 
-void set_width(Browser& browser, int width) {
-  browser.call("Emulation.setDeviceMetricsOverride",
-               {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
-}
-
-void set_scheme(Browser& browser, const char* scheme) {
-  browser.call("Emulation.setEmulatedMedia",
-               {{"features", json::array({{{"name", "prefers-color-scheme"}, {"value", scheme}}})}});
-}
-
 /// Loads a page at each width, because its script looks at the width as it starts; the scheme changes nothing but style.
 void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, Page& page) {
   const bool is_text = page.file.find("source/") == std::string::npos;
   const auto complain = [&](const std::string& what) { page.complaints.push_back(what); };
   for (const int width : {400, 1000, 1400}) {
-    set_width(browser, width);
+    browser.set_width(width);
     browser.open(file_url(book / page.file));
     for (const char* scheme : {"light", "dark"}) {
-      set_scheme(browser, scheme);
+      browser.set_media(scheme);
       for (const auto& family : browser.evaluate(fonts_script)) complain("font not loaded: " + family.dump());
       if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
         complain(fmt::format("{} px, {}: {}", width, scheme, overflow));

@@ -622,20 +622,67 @@ TEST_CASE("a median is settled when its own spread is small" * doctest::test_sui
   CHECK(tile::settled(outlier));
 }
 
+namespace {
+
+// The ceiling of that resource; 0 when there is none.
+double ceiling_of(const std::vector<tile::Ceiling>& ceilings, const std::string& resource) {
+  for (const tile::Ceiling& c : ceilings)
+    if (c.resource == resource) return c.tflops;
+  return 0;
+}
+
+}  // namespace
+
 TEST_CASE("ceilings follow from the counts" * doctest::test_suite("model")) {
   tile::Work work;
   work.flops = 64e9;  // a billion warp-wide FMAs
   work.l1_cycles = 33e9;
   work.wavefronts = 2e9;
+  work.l1_wavefronts = 3e9;
   work.requests = 3e9;
-  const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 0, 0});
-  REQUIRE(found.size() == 4);
+  work.l2_bytes = 10e9;
+  work.dram_bytes = 4e9;
+  const auto found = tile::ceilings(work, {"test", 132, 1.98e9, 5e12, 2e12});
+  REQUIRE(found.size() == 6);
   CHECK(found[0].resource == "L1");
   CHECK(found[0].tflops == doctest::Approx(132 * 1.98e9 * 64 / 33 * 1e-12));
-  CHECK(found[1].resource == "shared wavefronts");
-  CHECK(found[2].resource == "issue slots");
-  CHECK(found[2].tflops == doctest::Approx(tile::h200.peak_tflops() / 4));
-  CHECK(found[3].tflops == doctest::Approx(tile::h200.peak_tflops()));
+  CHECK(ceiling_of(found, "banks") == doctest::Approx(132 * 1.98e9 * 64 / 5 * 1e-12));  // shared memory's and L1's
+  CHECK(ceiling_of(found, "issue slots") == doctest::Approx(tile::h200.peak_tflops() / 4));
+  CHECK(ceiling_of(found, "FFMA issue") == doctest::Approx(tile::h200.peak_tflops()));
+  CHECK(ceiling_of(found, "L2 bytes") == doctest::Approx(64e9 * 5e12 / 10e9 * 1e-12));
+  CHECK(ceiling_of(found, "DRAM bytes") == doctest::Approx(64e9 * 2e12 / 4e9 * 1e-12));
+}
+
+TEST_CASE("ceilings as compiled follow from counters and machine code" * doctest::test_suite("model")) {
+  const tile::Case counted{256, 256, 256}, to{512, 512, 512};
+  tile::Record record{{"profiled_size", 512}};
+  tile::Record kernel{
+      {"counters",
+       {{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", 300},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", 20},
+        {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 64}}},
+      {"profile",
+       {{"smsp__inst_executed.sum", 9000}, {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32 * 4096}}},
+      {"sass_loop", {{"FFMA", 100}, {"ffma_reads_even", 120}, {"ffma_reads_odd", 130}}}};
+  tile::Work written;
+  written.wavefronts = 1e6;
+  written.l1_wavefronts = 7;
+  written.l1_cycles = 8;
+  const auto compiled = tile::work_as_compiled(written, kernel, record, 64, counted, to);
+  REQUIRE(compiled.has_value());
+  CHECK(compiled->wavefronts == 8 * 320);  // eight times the volume
+  CHECK(compiled->instructions == 9000);
+  CHECK(compiled->bank_reads == doctest::Approx(1.3 * 4096));
+  CHECK(compiled->l1_wavefronts == 7);
+  CHECK(compiled->l1_cycles == 8);
+
+  const auto merged = tile::work_as_compiled(written, kernel, record, 256, counted, to);  // a quarter of the loads
+  REQUIRE(merged.has_value());
+  CHECK(merged->l1_wavefronts + merged->l1_cycles == 0);
+
+  CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, {1024, 1024, 1024}).has_value());
+  kernel.erase("sass_loop");
+  CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, to).has_value());
 }
 
 TEST_CASE("rank correlation" * doctest::test_suite("model")) {

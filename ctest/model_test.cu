@@ -149,6 +149,14 @@ TEST_CASE("all measured shared-memory patterns cost what the hardware counted" *
   }
 }
 
+TEST_CASE("in no measured shared-memory pattern lanes receive more than 256 bytes a wavefront" *
+          doctest::test_suite("model")) {
+  for (const MeasuredRow& row : measured_rows("h200-shared-memory-wavefronts.csv", 6)) {
+    CAPTURE(row.line);
+    CHECK(32 * std::stoi(row.fields[0]) <= 256 * std::stoi(row.fields[2]));
+  }
+}
+
 TEST_CASE("all measured accesses that hit L1 cost what the hardware counted" * doctest::test_suite("model")) {
   const auto rows = measured_rows("h200-l1-global-accesses.csv", 8);
   CHECK(rows.size() == 230);

@@ -1,4 +1,4 @@
-# Warps that wait for dispatch over the cycles that the register banks need for an instruction. Arguments: data, out.
+# Cycles an instruction that a warp waits for dispatch, over the cycles that the register banks need for an instruction. Arguments: data, out.
 # data has, for each point: label, x, y, and where its label stands: side, x, y. data.frame gives the plot's frame.
 data = ARG1
 out = ARG2
@@ -14,7 +14,7 @@ set tics textcolor rgb "#010101" nomirror
 set xrange [x_low:x_high]
 set yrange [0:y_high]
 set xlabel "cycles of the busier register bank for an instruction, in groups of four" textcolor rgb "#010101"
-set ylabel "warps waiting for dispatch" textcolor rgb "#010101"
+set ylabel "waiting for dispatch, cycles an instruction" textcolor rgb "#010101"
 set key off
 set label 1 correlation at graph 0.03,0.96 left textcolor rgb "#010101"
 plot data using 2:3 with points pt 7 ps 0.7 lc rgb "#030303", \

@@ -2,6 +2,7 @@
 //
 //   figures access SAMPLES KERNEL TAG OUT.svg   which words, sectors and lines a warp's first access touched
 //   figures banks SAMPLES KERNEL TAG OUT.svg    the same access by bank: how many wavefronts it takes
+//   figures swizzle SAMPLES KERNEL BM BK LDA DOWN UP OUT.svg  in which bank each element of a swizzled As lies
 //   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
 //   figures tiles TOUCHES KERNEL SIZE OUT.svg   what one block read of A and B between barriers
 //   figures thread TRACE KERNEL ROUND BM BN BK LDC OUT.svg  what one thread copies, reads and computes in one round
@@ -246,6 +247,44 @@ void draw_banks(const fs::path& samples, const std::string& kernel, const std::s
          fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
+  d.save(out);
+}
+
+// The first 32 columns of As, transposed and swizzled by col ^ ((row >> down) << up): which column lies in which bank, and what
+// a warp's first store brings. Where the trace says otherwise, nothing is drawn.
+void draw_swizzle(const fs::path& samples, const std::string& kernel, int BM, int BK, long lda, int down, int up,
+                  const fs::path& out) {
+  constexpr int banks = tile::GpuSpec::banks;
+  const auto load = read_sample(samples, kernel, "load-A"), store = read_sample(samples, kernel, "store-As");
+  const auto place = [&](int row, int col) { return col ^ (row >> down << up); };
+  std::map<std::pair<int, int>, int> stored;  // row of As and bank -> lane
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto from = long(load.access.address[std::size_t(lane)] / 4),
+               to = long(store.access.address[std::size_t(lane)] / 4);
+    const int row = int(from % lda % BK), col = int(from / lda % BM);
+    if (to != row * BM + place(row, col))
+      throw std::runtime_error(fmt::format("{}: lane {} stores row {}, column {} at word {}, not as this swizzle says",
+                                           kernel, lane, row, col, to));
+    stored[{row, int(to % banks)}] = lane;
+  }
+  const double left = 52, top = 34, cell = 19, height = 17;
+  Drawing d(left + banks * cell + 8, top + BK * height + 28);
+  d.text(left - 8, top - 7, "bank", "end", 11, "var(--muted)");
+  for (int bank = 0; bank < banks; ++bank)
+    d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
+  for (int row = 0; row < BK; ++row) {
+    const double y = top + row * height;
+    d.text(left - 8, y + 12, fmt::format("row {}", row), "end", 11);
+    for (int col = 0; col < banks; ++col) {
+      const int bank = place(row, col);
+      const bool now = stored.count({row, bank}) != 0;
+      d.rect(left + bank * cell + 0.5, y + 0.5, cell - 1, height - 1, now ? "var(--accent)" : "var(--rule)", "none",
+             now ? 1 : 0.3);
+      d.text(left + (bank + 0.5) * cell, y + 12, std::to_string(col), "middle", 10,
+             now ? "var(--paper)" : "var(--ink)");
+    }
+  }
+  d.text(left, top + BK * height + 20, "numbers: columns; filled: what the first store of a warp brings", "start", 13);
   d.save(out);
 }
 
@@ -689,7 +728,7 @@ void draw_occupancy(const fs::path& out) {
   }
   d.text(left, y + 2,
          fmt::format("resident: {} block, {} of {} threads ({:.0f}%)", o.blocks, o.blocks * threads, gpu.max_threads,
-                     100 * o.fraction - 0.5),
+                     100 * o.fraction),
          "start", 12);
   d.save(out);
 }
@@ -913,6 +952,16 @@ int main(int argc, char** argv) {
   tiles->add_option("out", out)->required();
   int round = 0, BM = 0, BN = 0, BK = 0;
   long ld = 0;
+  int down = 0, up = 0;
+  auto* swizzle = app.add_subcommand("swizzle");
+  swizzle->add_option("samples", input)->required();
+  swizzle->add_option("kernel", kernel)->required();
+  swizzle->add_option("BM", BM)->required();
+  swizzle->add_option("BK", BK)->required();
+  swizzle->add_option("LDA", ld)->required();
+  swizzle->add_option("down", down)->required();
+  swizzle->add_option("up", up)->required();
+  swizzle->add_option("out", out)->required();
   auto* thread = app.add_subcommand("thread");
   thread->add_option("touches", input)->required();
   thread->add_option("kernel", kernel)->required();
@@ -978,6 +1027,7 @@ int main(int argc, char** argv) {
   try {
     if (*access) draw_access(input, kernel, tag, out);
     if (*banks) draw_banks(input, kernel, tag, out);
+    if (*swizzle) draw_swizzle(input, kernel, BM, BK, ld, down, up, out);
     if (*sm) draw_sm(out);
     if (*tiles) draw_tiles(input, kernel, size, out);
     if (*thread) draw_thread(read_thread(input, kernel, round), BM, BN, BK, ld, out);

@@ -173,6 +173,9 @@ const std::vector<tile::Chapter::Rate> rates{
     {"ffma_cycles.reads1", "cycles an FFMA and scheduler: 1 register read"},
     {"ffma_cycles.reads2", "cycles an FFMA and scheduler: 2 registers read"},
     {"ffma_cycles.reads3", "cycles an FFMA and scheduler: 3 registers read"},
+    {"ffma_cycles_alone.reads1", "the same with one warp a scheduler: 1 register read"},
+    {"ffma_cycles_alone.reads2", "one warp a scheduler: 2 registers read"},
+    {"ffma_cycles_alone.reads3", "one warp a scheduler: 3 registers read"},
     {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
     {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
     {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
@@ -185,6 +188,13 @@ const std::vector<tile::Chapter::Rate> rates{
     {"l1_cycles.words8", "L1 cycles a request: 32 lines, 4 banks"},
     {"l1_cycles.words16", "L1 cycles a request: 32 lines, 2 banks"},
     {"l1_cycles.one_bank", "L1 cycles a request: 32 lines, 1 bank"},
+    {"l1_cycles_16_warps.one_line", "L1 cycles a request with 16 warps an SM: 1 line"},
+    {"l1_cycles_16_warps.many_banks", "16 warps an SM: 32 lines, 32 banks"},
+    {"l1_cycles_16_warps.words2", "16 warps an SM: 32 lines, 16 banks"},
+    {"l1_cycles_16_warps.words4", "16 warps an SM: 32 lines, 8 banks"},
+    {"l1_cycles_16_warps.words8", "16 warps an SM: 32 lines, 4 banks"},
+    {"l1_cycles_16_warps.words16", "16 warps an SM: 32 lines, 2 banks"},
+    {"l1_cycles_16_warps.one_bank", "16 warps an SM: 32 lines, 1 bank"},
     {"l1_pair_extra.one_line", "with a one-word request after each, beyond the rule: 1 line"},
     {"l1_pair_extra.many_banks", "the same: 32 lines, 32 banks"},
     {"l1_pair_extra.words2", "the same: 32 lines, 16 banks"},
@@ -243,15 +253,17 @@ void measure_rates(tile::RateSink& sink) {
   sink.rate("sm_clock_ghz", clock_hz * 1e-9);
 
   const int operand_rounds = 1 << 14;
-  const dim3 operand_block(512);
   const auto* numbers = reinterpret_cast<const float*>(in);
   for (const auto& [name, kernel] :
        {std::pair{"reads1", &ffma_operands<1>}, {"reads2", &ffma_operands<2>}, {"reads3", &ffma_operands<3>}}) {
-    const double ms = tile::time_ms([&, kernel = kernel](int) {
-                        tile::launch(kernel, resident, operand_block, 0, numbers, results, operand_rounds);
-                      }).median;
-    const double per_scheduler = double(resident.x) * operand_block.x / 32 / sms / 4 * operand_rounds * Config::SETS;
-    sink.rate(std::string("ffma_cycles.") + name, ms * 1e-3 * clock_hz / per_scheduler);
+    // With one warp a scheduler nobody else's instructions come between two of a warp's.
+    for (const auto& [key, blocks, threads] : {std::tuple{"ffma_cycles.", 2, 512}, {"ffma_cycles_alone.", 1, 128}}) {
+      const double ms = tile::time_ms([&, kernel = kernel, blocks = blocks, threads = threads](int) {
+                          tile::launch(kernel, dim3(sms * blocks), dim3(threads), 0, numbers, results, operand_rounds);
+                        }).median;
+      const double per_scheduler = double(blocks) * threads / 32 / 4 * operand_rounds * Config::SETS;
+      sink.rate(std::string(key) + name, ms * 1e-3 * clock_hz / per_scheduler);
+    }
   }
 
   const double copy_ms = tile::time_ms([&](int) {
@@ -277,14 +289,16 @@ void measure_rates(tile::RateSink& sink) {
 
   const int l1_rounds = 1 << 9;
   for (const L1Pattern& pattern : l1_patterns) {
-    const auto cycles = [&](auto kernel) {
+    const auto cycles = [&](auto kernel, int threads) {  // two blocks of so many threads on each SM
       const auto run = [&](int) {
-        tile::launch(kernel, resident, block, 0, numbers, results, pattern.stride, l1_rounds);
+        tile::launch(kernel, resident, dim3(threads), 0, numbers, results, pattern.stride, l1_rounds);
       };
-      return tile::time_ms(run).median * 1e-3 * clock_hz / (warps / sms * l1_rounds * Config::L1_STEPS);
+      return tile::time_ms(run).median * 1e-3 * clock_hz / (2.0 * threads / 32 * l1_rounds * Config::L1_STEPS);
     };
-    sink.rate(std::string("l1_cycles.") + pattern.name, cycles(l1_read<false>));
-    sink.rate(std::string("l1_pair_extra.") + pattern.name, cycles(l1_read<true>) - l1_cost(pattern).cycles - 1);
+    sink.rate(std::string("l1_cycles.") + pattern.name, cycles(l1_read<false>, Config::NUM_THREADS));
+    sink.rate(std::string("l1_cycles_16_warps.") + pattern.name, cycles(l1_read<false>, 256));
+    sink.rate(std::string("l1_pair_extra.") + pattern.name,
+              cycles(l1_read<true>, Config::NUM_THREADS) - l1_cost(pattern).cycles - 1);
   }
   cudaFree(in);
   cudaFree(out);

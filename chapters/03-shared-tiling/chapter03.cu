@@ -68,7 +68,7 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    __syncthreads();  // a thread reads what 63 others wrote: nobody may start before all have stored
+    __syncthreads();  // a thread reads what 62 others wrote: nobody may start before all have stored
 
     // [snippet multiply]
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {

@@ -17,6 +17,7 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
     work.lines += scale * double(site.lines);
     work.l1_cycles += scale * double(site.l1_cycles);
     work.wavefronts += scale * double(site.wavefronts);
+    work.l1_wavefronts += scale * double(site.l1_wavefronts);
     work.requested_bytes += scale * double(site.bytes());
     if (site.array == "C" && site.op == simt::Op::load) c_load_sectors += double(site.sectors);
   }
@@ -27,8 +28,8 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
   return work;
 }
 
-std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record, const Case& counted,
-                                     const Case& to) {
+std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record,
+                                     double counted_load_requests, const Case& counted, const Case& to) {
   for (const char* group : {"counters", "profile", "sass_loop"})
     if (!kernel.contains(group)) return {};
   const Record& loop = kernel.at("sass_loop");
@@ -39,6 +40,8 @@ std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Reco
   work.wavefronts = volume(to) / volume(counted) *
                     (counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum").get<double>() +
                      counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum").get<double>());
+  if (counters.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") != counted_load_requests)
+    work.l1_cycles = work.l1_wavefronts = 0;
   work.instructions = profile.at("smsp__inst_executed.sum");
   work.bank_reads = std::max(loop.at("ffma_reads_even").get<double>(), loop.at("ffma_reads_odd").get<double>()) / ffma *
                     profile.at("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum").get<double>() / 32;
@@ -56,7 +59,7 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   add("issue slots", instructions / 4 / cycles_per_second);
   add("register banks", work.bank_reads / 4 / cycles_per_second);
   add("L1", work.l1_cycles / cycles_per_second);
-  add("shared wavefronts", work.wavefronts / cycles_per_second);
+  add("banks", (work.wavefronts + work.l1_wavefronts) / cycles_per_second);
   if (rates.l2_bytes_per_second > 0) add("L2 bytes", work.l2_bytes / rates.l2_bytes_per_second);
   if (rates.dram_bytes_per_second > 0) add("DRAM bytes", work.dram_bytes / rates.dram_bytes_per_second);
   std::stable_sort(result.begin(), result.end(), [](auto& a, auto& b) { return a.tflops < b.tflops; });

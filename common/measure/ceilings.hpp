@@ -33,6 +33,7 @@ struct Work {
   double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
   double l1_cycles = 0;        ///< for each global request the larger of tag passes and wavefronts
   double wavefronts = 0;       ///< passes through shared memory
+  double l1_wavefronts = 0;    ///< passes of global accesses' data through the same banks; of stores at least so many
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
   double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
   double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
@@ -46,16 +47,17 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
 
 /// The work of what nvcc made of a kernel whose source does `work` at `to`: shared wavefronts and instructions that the
 /// hardware counted, the first on the problem `counted`, the second on `to`; and the register reads of its machine code's
-/// main loop. Global accesses stay as in the source. Nothing where `kernel`, its entry in `record`,
+/// main loop. Global accesses stay as in the source if the hardware counted as many requests of loads, and are left out
+/// otherwise, where nvcc has merged some; `counted_load_requests` is the model's count on `counted`. Nothing where `kernel`, its entry in `record`,
 /// lacks the counters, was not profiled at `to`, or has no FFMA in a loop.
-std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record, const Case& counted,
-                                     const Case& to);
+std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record,
+                                     double counted_load_requests, const Case& counted, const Case& to);
 
 /// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
 /// same with every memory instruction taking a slot, too, or all instructions where their number is known. Register banks:
 /// one register a cycle from each of the two banks that a scheduler's FFMA read. L1: for every
-/// global request a cycle for each pass of its tags, or each wavefront of its data where those are more. Shared memory: one
-/// wavefront a cycle and SM. L2 and DRAM: bytes over the measured rate. Rates of one a cycle: measured, see chapter 00.
+/// global request a cycle for each pass of its tags, or each wavefront of its data where those are more. Banks: one
+/// wavefront a cycle and SM, of shared memory and of L1's data together. L2 and DRAM: bytes over the measured rate. Rates of one a cycle: measured, see chapter 00.
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);
 
 }  // namespace tile

@@ -17,7 +17,24 @@ struct WarpAccess {
 
 /// Number of distinct aligned blocks of 2^shift bytes that the access touches: 32-byte sectors with shift 5,
 /// 128-byte cache lines with shift 7.
-int distinct_blocks(const WarpAccess& access, int shift);
+constexpr int distinct_blocks(const WarpAccess& access, int shift) {
+  std::array<std::uint64_t, 64> block{};  // a lane's bytes span at most two blocks
+  int count = 0;
+  bool sorted = true;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    const std::uint64_t first = access.address[lane] >> shift;
+    const std::uint64_t last = (access.address[lane] + access.size - 1) >> shift;
+    for (std::uint64_t b = first; b <= last; ++b) {
+      if (count > 0 && b == block[count - 1]) continue;
+      sorted = sorted && (count == 0 || b > block[count - 1]);
+      block[count++] = b;
+    }
+  }
+  if (sorted) return count;
+  std::sort(block.begin(), block.begin() + count);
+  return int(std::unique(block.begin(), block.begin() + count) - block.begin());
+}
 
 namespace rules {
 

@@ -129,7 +129,7 @@ std::optional<Work> as_compiled(const CountedKernel& k, const Work& written, con
                                 const std::vector<Record>& records) {
   const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
   if (entry == nullptr || !same_problem(k.problem, this_chapter().counted)) return {};
-  return work_as_compiled(written, *entry, records.front(), k.problem, at);
+  return work_as_compiled(written, *entry, records.front(), double(tally(k.counts, counters()[0])), k.problem, at);
 }
 
 // The size at which the record knows most; without a profile the largest one.
@@ -142,8 +142,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const Rates rates = reference_rates();
   Table table{"ceilings", "", {"kernel"}, {}};
   const Case at{size, size, size};
-  const std::vector<std::string> resources{"FFMA issue",        "issue slots", "register banks", "L1",
-                                           "shared wavefronts", "L2 bytes",    "DRAM bytes"};
+  const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
+                                           "banks",      "L2 bytes",    "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
   table.header.push_back("tightest");
   for (const Record& record : records)
@@ -169,7 +169,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   }
   table.caption = fmt::format(
       "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
-      "L2 and DRAM rates as chapter 00 measured them; as compiled: from its counters and its machine code",
+      "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its counters "
+      "and its machine code, the rest as in the source",
       extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
 }
@@ -441,7 +442,7 @@ std::string key_of(const Ceiling& ceiling) {
 void add_compiled_ceiling_facts(Facts& facts, const std::string& prefix, const std::optional<Work>& compiled,
                                 const Rates& rates) {
   const std::string name = prefix + "compiled.";
-  for (const char* key : {"ffma", "issue", "register", "l1", "shared", "l2", "dram", "tightest"})
+  for (const char* key : {"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest"})
     if (!compiled) facts.not_yet_measured(name + key);
   if (!compiled) {
     facts.not_yet_measured(name + "resource");

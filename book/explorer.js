@@ -1,0 +1,328 @@
+// The bank explorer: a figure of class "explorer" whose access to shared memory the reader can change. It starts from an
+// access that a kernel's trace has (the page carries it as data, see book/weave.lua) and counts by the rule in banks.js.
+// Without this script the figure is a picture of that access, and so it is on paper.
+"use strict";
+
+(() => {
+  /// An element with attributes (functions are listeners) and children.
+  function element(name, attributes = {}, ...children) {
+    const result = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (typeof value === "function") result.addEventListener(key, value);
+      else result.setAttribute(key, value);
+    }
+    result.append(...children);
+    return result;
+  }
+
+  const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+  // Lane maps that come from no trace: where lane l begins, if each lane takes `words` words and a row has `row`.
+  const plainMaps = {
+    rows: { title: "lane after lane, along the rows",
+      place: (lane, words, row) => ({ row: Math.floor((lane * words) / row), col: (lane * words) % row }) },
+    column: { title: "one column, a row each", place: (lane) => ({ row: lane, col: 0 }) },
+    same: { title: "the same place for all", place: () => ({ row: 0, col: 0 }) },
+  };
+
+  const swizzles = {
+    none: { title: "none" },
+    row: { title: "col ^ row" },
+    up: { title: "col ^ (row << b)", b: true },
+    both: { title: "col ^ ((row >> a) << b)", a: true, b: true },
+  };
+
+  // Lane maps bit by bit: where lane 0 is, and by how much each bit of the lane moves on.
+  const bits = [0, 1, 2, 3, 4];
+  const zero = { row: 0, col: 0 };
+  const minus = (a, b) => ({ row: a.row - b.row, col: a.col - b.col });
+  const plus = (a, b) => ({ row: a.row + b.row, col: a.col + b.col });
+
+  /// The place of each lane by {base, steps}.
+  const placesByBits = ({ base, steps }) =>
+    Array.from({ length: TileBanks.warp }, (_, lane) =>
+      bits.reduce((place, bit) => ((lane >> bit) & 1 ? plus(place, steps[bit]) : place), base));
+
+  /// {base, steps} of places, or null if they are no sum over the bits of the lane.
+  function bitsOf(places) {
+    if (places.includes(null)) return null;
+    const map = { base: places[0], steps: bits.map((bit) => minus(places[1 << bit], places[0])) };
+    const isSum = placesByBits(map).every((p, lane) => p.row === places[lane].row && p.col === places[lane].col);
+    return isSum ? map : null;
+  }
+
+  /// Why an access is impossible, in words, or "" if it is not.
+  function obstacle(layout, places, words) {
+    for (const [lane, place] of places.entries()) {
+      if (place === null) continue;
+      const cols = Array.from({ length: words }, (_, i) => place.col + i);
+      if (place.row < 0 || place.col < 0 || cols[words - 1] >= layout.row)
+        return `Lane ${lane} leaves the tile: row ${place.row}, column ${cols[words - 1]} of a row of ${layout.row} words.`;
+      const stored = cols.map((col) => TileBanks.swizzled(layout.swizzle, place.row, col));
+      if (Math.max(...stored) >= layout.row)
+        return `The swizzle sends lane ${lane} out of its row: to column ${Math.max(...stored)} of ${layout.row}.`;
+      if (stored.some((col, i) => col !== stored[0] + i))
+        return `The ${words} words of lane ${lane} no longer lie in one piece: the swizzle puts them in columns ` +
+               `${stored.join(", ")}.`;
+      const word = TileBanks.wordOf(layout, place);
+      if (word % words !== 0)
+        return `Lane ${lane} begins at word ${word}: a ${4 * words}-byte access must begin at a multiple of ${words} words.`;
+    }
+    return "";
+  }
+
+  /// {0, 1, 2, 3, 16} -> "0–3, 16".
+  function ranges(numbers) {
+    const runs = [];
+    for (const n of numbers) {
+      const run = runs[runs.length - 1];
+      if (run && run.last + 1 === n) run.last = n;
+      else runs.push({ first: n, last: n });
+    }
+    const between = (run) => (run.last - run.first > 1 ? "–" : ", ");
+    return runs.map((run) => (run.first === run.last ? run.first : run.first + between(run) + run.last)).join(", ");
+  }
+  const laneNames = (lanes) => (lanes.length === TileBanks.warp ? "all" : ranges(lanes));
+  const named = (lanes) =>
+    lanes.length === TileBanks.warp ? "all lanes" : `lane${lanes.length === 1 ? "" : "s"} ${laneNames(lanes)}`;
+
+  // The drawing -----------------------------------------------------------------------------------------------------
+  // As `figures banks` draws it, so that the picture stays in place; conflicts have another colour.
+  const left = 96, cell = 17, gap = 24, top = 34;
+
+  const rect = (x, y, width, height, fill, stroke, title = "") =>
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}">` +
+    `<title>${title}</title></rect>`;
+  const text = (x, y, words, anchor, size, fill = "var(--ink)") =>
+    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="${size}" style="fill:${fill};pointer-events:none">${words}</text>`;
+
+  /// The boxes of a wavefront: neighbouring words that the same lanes want share one. {bank, words, lanes, word, crowded}
+  function boxesOf(wavefront, crowded) {
+    const boxes = [];
+    for (const [bank, wanted] of wavefront.entries()) {
+      if (wanted === null) continue;
+      const before = boxes[boxes.length - 1];
+      if (before && before.bank + before.words === bank && before.word + before.words === wanted.word &&
+          before.lanes.join() === wanted.lanes.join() && before.crowded === crowded[bank])
+        ++before.words;
+      else boxes.push({ bank, words: 1, word: wanted.word, lanes: wanted.lanes, crowded: crowded[bank] });
+    }
+    return boxes;
+  }
+
+  function drawnWavefront(wavefront, crowded, y, height, font) {
+    let out = "";
+    for (let bank = 0; bank < TileBanks.banks; ++bank) out += rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
+    const boxes = boxesOf(wavefront, crowded), baseline = y + height / 2 + font * 0.34;
+    for (const [i, box] of boxes.entries()) {
+      const x = left + box.bank * cell, width = box.words * cell, end = x + width;
+      const words = box.words === 1 ? `word ${box.word}` : `words ${box.word} to ${box.word + box.words - 1}`;
+      out += rect(x + 0.5, y + 0.5, width - 1, height - 1, box.crowded ? "var(--second)" : "var(--accent)", "none",
+                  `${words}: ${named(box.lanes)}`);
+      const names = laneNames(box.lanes), room = (boxes[i + 1] ? boxes[i + 1].bank : TileBanks.banks) * cell + left - end;
+      const needed = names.length * font * 0.5;
+      if (needed < width + 2) out += text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
+      else if (needed < room) out += text(end + 3, baseline, names, "start", font);
+      else out += text(x + width / 2, baseline, `${box.lanes[0]}…`, "middle", font, "var(--paper)");
+    }
+    return out;
+  }
+
+  /// The banks that give a group of lanes two different words or more.
+  const crowdedBanks = (group) =>
+    Array.from({ length: TileBanks.banks }, (_, bank) => group.wavefronts.length > 1 && group.wavefronts[1][bank] !== null);
+
+  function drawn(groups) {
+    const count = groups.reduce((sum, group) => sum + group.wavefronts.length, 0);
+    const dense = count > 8, height = dense ? 12 : 18, font = dense ? 10 : 11;
+    let out = text(left - 8, top - 7, "bank", "end", 11, "var(--muted)");
+    for (let bank = 0; bank < TileBanks.banks; ++bank)
+      out += text(left + (bank + 0.5) * cell, top - 7, bank, "middle", 10, "var(--muted)");
+    let y = top, row = 0;
+    for (const [i, group] of groups.entries()) {
+      if (i > 0) y += gap;
+      if (groups.length > 1)
+        out += text(left, i === 0 ? 12 : y - 6, `lanes ${group.first} to ${group.first + group.lanes - 1}`, "start", 12);
+      const crowded = crowdedBanks(group);
+      for (const wavefront of group.wavefronts) {
+        out += text(left - 8, y + height / 2 + font * 0.34, `wavefront ${++row}`, "end", font) +
+               drawnWavefront(wavefront, crowded, y, height, font);
+        y += height;
+      }
+    }
+    const width = left + TileBanks.banks * cell + 8;
+    return `<svg viewBox="0 0 ${width} ${y + 8}" width="${width}" height="${y + 8}" role="img" ` +
+           `aria-label="Which lanes' words come out of which bank in each wavefront; the text above says where they conflict.">${out}</svg>`;
+  }
+
+  // The account in words ----------------------------------------------------------------------------------------------
+  /// How many lanes are served together, and why.
+  function serving(access, groups) {
+    if (groups.length === 1 && access.wordsPerLane === 1) return "All 32 lanes are served together.";
+    const distance = TileBanks.mergingDistance(access);
+    return `${groups[0].lanes} lanes are served together` +
+           (distance ? `, because every lane l wants the same as lane l ^ ${distance}.` : ".");
+  }
+
+  /// The most crowded bank: which lanes want which of its words, and which other banks are as crowded.
+  function conflict(groups) {
+    const depth = Math.max(...groups.map((group) => group.wavefronts.length));
+    const group = groups.find((g) => g.wavefronts.length === depth);
+    const last = group.wavefronts[depth - 1];
+    const worst = [...last.keys()].filter((bank) => last[bank] !== null);
+    const words = group.wavefronts.map((wavefront) => wavefront[worst[0]]);
+    const shown = words.slice(0, 4).map(({ word, lanes }) => `word ${word} by ${named(lanes)}`).join("; ");
+    const others = words.length > 4 ? `; and ${words.length - 4} more` : "";
+    const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
+    const rest = worst.length === 1 ? ""
+      : worst.length === 2 ? ` Bank ${worst[1]} is as crowded.` : ` Banks ${ranges(worst.slice(1))} are as crowded.`;
+    return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
+  }
+
+  /// What an access costs: {count, account}.
+  function verdict(access, groups) {
+    const count = TileBanks.sharedWavefronts(access);
+    const fewest = groups.filter((group) => group.wavefronts.length > 0).length;
+    const account = count > fewest ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
+                                   : `No conflict. ${serving(access, groups)}`;
+    return { count, account };
+  }
+
+  // The figure --------------------------------------------------------------------------------------------------------
+  const option = (value, title) => element("option", { value }, title);
+  const number = (min, max) => element("input", { type: "number", min, max, step: 1, required: "" });
+  const labelled = (title, control) => element("label", {}, element("span", {}, title), control);
+
+  function start(figure) {
+    const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+
+    const controls = {
+      map: element("select", {},
+        ...traces.map((trace, i) => option(`trace-${i}`, trace.title)),
+        ...Object.entries(plainMaps).map(([name, map]) => option(name, map.title)), option("own", "your own, bit by bit")),
+      bytes: element("select", {}, ...[4, 8, 16].map((bytes) => option(bytes, `${bytes} bytes a lane`))),
+      op: element("select", {}, option("load", "load"), option("store", "store")),
+      row: number(1, 1024),
+      pad: number(0, 64),
+      swizzle: element("select", {}, ...Object.entries(swizzles).map(([name, { title }]) => option(name, title))),
+      a: number(0, 5),
+      b: number(0, 8),
+    };
+    const labels = {
+      map: "lane map", op: "access", bytes: "width", row: "row length, words", pad: "padding, words", swizzle: "swizzle",
+      a: "shift a", b: "shift b",
+    };
+    const steps = { row: [], col: [] };  // of lane 0, then of each bit
+    for (const axis of ["row", "col"])
+      for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
+        const input = number(of === "lane 0" ? 0 : -1024, 1024);
+        input.setAttribute("aria-label", `${axis === "row" ? "row" : "column"}, ${of}`);
+        steps[axis].push(input);
+      }
+
+    const count = element("strong"), account = element("span");
+    const said = element("p", { role: "status" }, count, " ", account);
+    const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "banks" });
+
+    // Reading the controls ----------------------------------------------------------------------------------------------
+    const value = (control) => control.valueAsNumber;
+    const chosenTrace = () => traces[Number((controls.map.value.match(/^trace-(\d+)$/) || [])[1])];
+
+    function layout() {
+      const shifts = swizzles[controls.swizzle.value];
+      const swizzle = controls.swizzle.value === "none" ? null
+        : { down: shifts.a ? value(controls.a) : 0, up: shifts.b ? value(controls.b) : 0 };
+      return { row: value(controls.row), pad: value(controls.pad), swizzle };
+    }
+
+    /// Where each lane begins, null for one that takes no part.
+    function places(words) {
+      const trace = chosenTrace();
+      if (trace) return trace.words.map((word) => (word === null ? null : TileBanks.placeOf(trace, word)));
+      if (controls.map.value === "own") {
+        const at = (i) => ({ row: value(steps.row[i]), col: value(steps.col[i]) });
+        return placesByBits({ base: at(0), steps: bits.map((bit) => at(bit + 1)) });
+      }
+      const { place } = plainMaps[controls.map.value];
+      return Array.from({ length: TileBanks.warp }, (_, lane) => place(lane, words, value(controls.row)));
+    }
+
+    // Writing them ------------------------------------------------------------------------------------------------------
+    function showBits(lanes) {
+      const map = bitsOf(lanes);
+      for (const axis of ["row", "col"])
+        for (const [i, input] of steps[axis].entries()) {
+          input.disabled = map === null;
+          if (map !== null) input.value = (i === 0 ? map.base : map.steps[i - 1])[axis];
+        }
+    }
+
+    /// All controls as the chosen trace has them.
+    function asTraced() {
+      const trace = chosenTrace();
+      controls.bytes.value = trace.bytes;
+      controls.op.value = trace.op;
+      controls.row.value = trace.row;
+      controls.pad.value = trace.pad;
+      controls.swizzle.value = trace.swizzle ? "both" : "none";
+      controls.a.value = trace.swizzle ? trace.swizzle.down : 0;
+      controls.b.value = trace.swizzle ? trace.swizzle.up : 0;
+    }
+
+    function refuse(title, why) {
+      count.textContent = title;
+      account.textContent = why;
+      picture.innerHTML = drawn([]);
+    }
+
+    function show() {
+      const shifts = swizzles[controls.swizzle.value];
+      controls.a.closest("label").hidden = !shifts.a;
+      controls.b.closest("label").hidden = !shifts.b;
+      const read = [...Object.values(controls), ...(controls.map.value === "own" ? [...steps.row, ...steps.col] : [])];
+      const wrong = read.find((control) => !control.checkValidity() && !control.closest("[hidden]"));
+      if (wrong) {
+        const name = wrong.getAttribute("aria-label") || wrong.closest("label").textContent;
+        return refuse("Which number?", `${name}: a whole number from ${wrong.min} to ${wrong.max}.`);
+      }
+      const words = controls.bytes.value / 4, lanes = places(words);
+      if (controls.map.value !== "own") showBits(lanes);
+      const why = obstacle(layout(), lanes, words);
+      if (why) return refuse("Not possible.", why);
+      const access = { words: lanes.map((place) => (place === null ? null : TileBanks.wordOf(layout(), place))),
+                       wordsPerLane: words, load: controls.op.value === "load" };
+      const groups = TileBanks.groupsOf(access), cost = verdict(access, groups);
+      count.textContent = `${plural(cost.count, "wavefront")}.`;
+      account.textContent = cost.account;
+      picture.innerHTML = drawn(groups);
+    }
+
+    // Putting it together -----------------------------------------------------------------------------------------------
+    const heading = (words) => element("th", { scope: "col" }, words);
+    const axisRow = (axis, title) =>
+      element("tr", {}, element("th", { scope: "row" }, title), ...steps[axis].map((input) => element("td", {}, input)));
+    const byBits = element("details", {}, element("summary", {}, "Lane map, bit by bit"),
+      element("p", {}, "Where lane 0 begins, and by how much each bit that is set in a lane's number moves it on."),
+      element("div", { class: "scroll" }, element("table", {},
+        element("thead", {}, element("tr", {}, heading(""), heading("lane 0"), ...bits.map((bit) => heading(`bit ${bit}`)))),
+        element("tbody", {}, axisRow("row", "row"), axisRow("col", "column")))));
+    const again = element("button", { type: "button", click: () => {
+      if (!chosenTrace()) controls.map.value = "trace-0";
+      asTraced();
+      show();
+    } }, "As traced");
+    const form = element("form", { submit: (event) => event.preventDefault() },
+      element("div", { class: "controls" }, ...Object.entries(labels).map(([name, title]) => labelled(title, controls[name])), again),
+      byBits);
+    controls.map.addEventListener("input", () => chosenTrace() && asTraced());
+    for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));
+    form.addEventListener("input", show);
+
+    figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));
+    figure.classList.add("interactive");
+    asTraced();
+    show();
+  }
+
+  document.querySelectorAll("figure.explorer").forEach(start);
+})();

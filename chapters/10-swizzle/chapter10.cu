@@ -1,0 +1,1142 @@
+// Tile by Tile, chapter 10: transpose and swizzle.
+//
+// Question: can the transposed store of A do without bank conflicts, and without a single word of padding?
+// Idea: permute the words within each row of As by XOR with the row's number, shifted to where the address bits of a warp
+// leave banks unused. Bits are vectors over GF(2), an XOR swizzle is a linear map, and whether it helps is a rank.
+// Previous chapter: 09, bank conflicts and padding. The kernel is chapter 08's `large`, but for where a word of As lies.
+//
+// Build, run, verify:   ./tile run 10      ctest --preset model -R chapter10
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+// How a thread takes four neighbours in a row of the tile from As.
+enum class Reads {
+  float4s,      // as one float4: the swizzle must leave four neighbours in order
+  renamed,      // as one float4, in the order in which they lie; the row, known when compiled, says which word is which
+  words,        // one by one in the source; what the machine code makes of it is the compiler's choice
+  single_words  // one by one in the machine code, too
+};
+
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+          int WM_, int WN_,           // rows and columns of C per warp
+          int WNITER_,                // pieces of the warp's tile, side by side
+          int TM_, int TN_,           // rows and columns of results per thread and piece
+          int BLOCKS_,                // blocks that an SM must be able to hold: a limit on registers
+          int DOWN_, int UP_,         // the swizzle: col ^ ((row >> DOWN) << UP)
+          Reads READS_>
+struct Config {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
+                       BLOCKS = BLOCKS_, DOWN = DOWN_, UP = UP_;
+  static constexpr Reads READS = READS_;
+  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;        // results per thread
+  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
+                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
+                "an SM holds at most 2048 threads: a bound beyond says nothing");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+  static constexpr int FLIPS = (BK - 1) >> DOWN << UP;  // the bits of a column that the swizzle may flip
+  static_assert(
+      std::has_single_bit(unsigned(ROWS_A)) && std::has_single_bit(unsigned(WSUBM)) &&
+          std::has_single_bit(unsigned(TM)) && FLIPS < ROWS_A && FLIPS < WSUBM,
+      "what the kernel adds to a swizzled column must not meet a bit that the swizzle flips: else two elements "
+      "share a place, or one is read where it was not stored");
+  static_assert(READS != Reads::float4s || FLIPS % 4 == 0,
+                "a float4 needs its four words in order: the swizzle must leave the two lowest bits of a column alone");
+};
+
+template <int DOWN, int UP, Reads READS>
+using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, DOWN, UP, READS>;  // chapter 08's
+
+using Swizzled = Large<2, 3, Reads::float4s>;       // col ^ ((row >> 2) << 3): the chapter's kernel
+using XorRow = Large<0, 0, Reads::renamed>;         // col ^ row
+using XorTwice = Large<0, 1, Reads::single_words>;  // col ^ (row << 1)
+using Words = Large<0, 1, Reads::words>;            // the same, if the compiler may join words
+using Renamed = Large<0, 1, Reads::renamed>;        // the same, joined in the source
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's TM x TN results begin in a piece of the warp's tile.
+template <class C>
+constexpr __host__ __device__ Position results_of(int thread) {
+  const int laneId = thread % 32;
+  return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
+}
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+template <class C>
+constexpr __host__ __device__ Position load_A_of(int thread) {
+  return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
+}
+template <class C>
+constexpr __host__ __device__ Position load_B_of(int thread) {
+  return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
+}
+// Where in its row of As an element of the transposed tile lies.
+template <class C>
+constexpr __host__ __device__ int swizzle(int row, int col) {
+  return col ^ (row >> C::DOWN << C::UP);
+}
+// [/snippet maps]
+
+// [snippet kernel]
+// FLOAT4S: tiles are whole and addresses divisible by 16.
+template <class Config, bool FLOAT4S>
+__global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
+    sgemm_swizzled(int M, int N, int K, float alpha,  //
+                   const float* A, int lda,           // M x K
+                   const float* B, int ldb,           // K x N
+                   float beta,                        //
+                   float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
+  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed, each row swizzled
+  alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
+  const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
+
+  // [snippet main-loop]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load]
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      const float* from = nextA + std::size_t(down) * lda;
+      float a[4] = {};
+      if constexpr (FLOAT4S) {
+        const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
+        a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
+      } else {
+        for (int i = 0; i < 4; ++i)
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+      }
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + swizzle<Config>(colA + i, rowA) + down] = a[i];  //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      const float* from = nextB + std::size_t(down) * ldb;
+      float4 four{};
+      if constexpr (FLOAT4S) {
+        four = *reinterpret_cast<const float4*>(from);  //@ load-B
+      } else {
+        float b[4] = {};
+        for (int j = 0; j < 4; ++j)
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+        four = {b[0], b[1], b[2], b[3]};
+      }
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    // [/snippet load]
+    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+#pragma unroll
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
+      // The loop is unrolled, so that these bits are a constant. Those above TM move a thread's columns together.
+      const int flips = swizzle<Config>(dotIdx, 0);
+      const float* rowOfAs = &As[dotIdx * BM + warpRow + (threadRow ^ flips / TM * TM)];
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int i = 0; i < TM; i += 4) {
+          if constexpr (Config::READS == Reads::words || Config::READS == Reads::single_words) {
+            // No access to what is volatile may be joined with another.
+            using Word = std::conditional_t<Config::READS == Reads::words, const float, const volatile float>;
+            Word* from = rowOfAs + wm * WSUBM;
+            for (int j = 0; j < 4; ++j) regM[wm][i + j] = from[(i + j) ^ flips % TM];  //@ load-As-words
+          } else {
+            const float* from = rowOfAs + wm * WSUBM + (i ^ flips % TM / 4 * 4);
+            const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
+            const float words[4] = {four.x, four.y, four.z, four.w};
+            for (int j = 0; j < 4; ++j) regM[wm][i + j] = words[j ^ flips % 4];
+          }
+        }
+      for (int wn = 0; wn < WNITER; ++wn)
+        for (int j = 0; j < TN; j += 4) {
+          const float* from = &Bs[dotIdx * BN + warpCol + wn * WSUBN + threadCol + j];
+          const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-Bs
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+        }
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int wn = 0; wn < WNITER; ++wn)
+          for (int i = 0; i < TM; ++i)
+            for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+#pragma unroll
+  for (int wm = 0; wm < WMITER; ++wm) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int wn = 0; wn < WNITER; ++wn) {
+        const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
+        const int col = firstCol + warpCol + wn * WSUBN + threadCol;
+        const float* sum = acc[wm][i][wn];
+        float* c = &C[std::size_t(row) * ldc + col];
+        if constexpr (FLOAT4S) {
+#pragma unroll
+          for (int j = 0; j < TN; j += 4) {
+            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2], alpha * sum[j + 3]};
+            if (beta != 0.0f) {
+              const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
+              result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
+                        result.w + beta * old.w};
+            }
+            *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
+          }
+        } else {
+#pragma unroll
+          for (int j = 0; j < TN; ++j) {
+            if (row >= M || col + j >= N) continue;
+            float result = alpha * sum[j];
+            if (beta != 0.0f) result += beta * c[j];  //@ load-C-words
+            c[j] = result;                            //@ store-C-words
+          }
+        }
+      }
+    }
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+template <class Config>
+bool float4s_fit(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
+         g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
+         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+}
+
+template <class Config>
+void launch_swizzled(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(float4s_fit<Config>(g) ? sgemm_swizzled<Config, true> : sgemm_swizzled<Config, false>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// ---- Which swizzle? Everything from here on runs on the host, on either machine ----
+
+// [snippet accesses]
+// Rows of shared memory, without padding. Sizes are powers of two.
+struct Layout {
+  int element;        // bytes
+  int rows, columns;  // elements
+};
+
+// A warp-wide access: `vector` neighbours in a row for each lane. Where lane l begins is the XOR of what the bits of l
+// contribute, and so is most of what kernels do: bits of the lane's number become bits of a row and of a column.
+struct Access {
+  std::array<Position, 5> bit;  // lanes 1, 2, 4, 8, 16
+  int vector;
+  bool load;
+};
+
+constexpr Position position_of(const Access& access, int lane) {
+  Position p{};
+  for (int b = 0; b < 5; ++b)
+    if (lane >> b & 1) p.row ^= access.bit[std::size_t(b)].row, p.col ^= access.bit[std::size_t(b)].col;
+  return p;
+}
+
+// The access whose lanes begin where `map(lane)` says, but for a common offset, which moves all lanes to other banks alike.
+template <class Map>
+constexpr Access access_by(Map map, int vector, bool load) {
+  const Position first = map(0);
+  Access access{{}, vector, load};
+  for (int b = 0; b < 5; ++b) {
+    const Position p = map(1 << b);
+    access.bit[std::size_t(b)] = {p.row ^ first.row, p.col ^ first.col};
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    const Position p = map(lane), made = position_of(access, lane);
+    if ((p.row ^ first.row) != made.row || (p.col ^ first.col) != made.col)
+      throw std::invalid_argument("this lane map is no XOR of what the bits of the lane contribute: no solver for it");
+  }
+  return access;
+}
+
+// An XOR swizzle in general: each bit of the row's number flips bits of the column.
+struct Swizzle {
+  std::array<int, 16> flips{};  // by bit 0, 1, ... of the row
+
+  constexpr int column(int row, int col) const {
+    for (int b = 0; row >> b; ++b)
+      if (row >> b & 1) col ^= flips[std::size_t(b)];
+    return col;
+  }
+};
+
+constexpr int byte_of(const Layout& layout, const Swizzle& swizzle, Position p) {
+  return (p.row * layout.columns + swizzle.column(p.row, p.col)) * layout.element;
+}
+// [/snippet accesses]
+
+// [snippet rank]
+// How many bits of a lane's number run through the lanes that shared memory serves together.
+constexpr int bits_together(const Layout& layout, const Access& access) {
+  const int bytes = layout.element * access.vector, bits = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
+  const auto ignored = [&](std::size_t b) { return access.bit[b].row == 0 && access.bit[b].col == 0; };
+  return bits < 5 && access.load && (ignored(0) || ignored(1)) ? bits + 1 : bits;
+}
+
+// The rank over GF(2) of the first `count` of these vectors of bits.
+constexpr int rank(std::array<unsigned, 5> vectors, int count) {
+  int rank = 0;
+  for (int next = 0; next < count; ++next) {
+    unsigned left = vectors[std::size_t(next)];
+    for (int i = 0; i < rank; ++i) left = std::min(left, left ^ vectors[std::size_t(i)]);
+    if (left != 0) vectors[std::size_t(rank++)] = left;
+  }
+  return rank;
+}
+
+// Of the lanes served together: in how many dimensions their addresses vary, and in how many their banks do.
+struct Ranks {
+  int address, bank;
+};
+
+constexpr Ranks ranks_of(const Layout& layout, const Access& access, const Swizzle& swizzle) {
+  const unsigned bytes = unsigned(layout.element * access.vector);
+  std::array<unsigned, 5> addresses{}, banks{};
+  for (std::size_t b = 0; b < 5; ++b) {
+    addresses[b] = unsigned(byte_of(layout, swizzle, access.bit[b])) / bytes;
+    banks[b] = addresses[b] % (128 / bytes);  // 32 banks of 4 bytes; a wider access takes several at once
+  }
+  const int together = bits_together(layout, access);
+  return {rank(addresses, together), rank(banks, together)};
+}
+
+// Each dimension that the banks lack doubles the words that meet in a bank.
+constexpr int wavefronts_by_rank(const Layout& layout, const Access& access, const Swizzle& swizzle) {
+  const Ranks ranks = ranks_of(layout, access, swizzle);
+  return (32 >> bits_together(layout, access)) << (ranks.address - ranks.bank);
+}
+// [/snippet rank]
+
+// [snippet solver]
+// col ^ ((row >> down) % 2^bits << up): the swizzles that a line of code computes.
+struct Shift {
+  int bits, down, up;
+};
+
+constexpr Swizzle swizzle_by(Shift shift) {
+  Swizzle swizzle;
+  for (int b = 0; b < shift.bits; ++b) swizzle.flips[std::size_t(shift.down + b)] = 1 << (shift.up + b);
+  return swizzle;
+}
+
+constexpr int log2_of(int power_of_two) { return std::countr_zero(unsigned(power_of_two)); }
+
+void require_solvable(const Layout& layout, const std::vector<Access>& accesses) {
+  for (const int size : {layout.element, layout.rows, layout.columns})
+    if (size <= 0 || !std::has_single_bit(unsigned(size)))
+      throw std::invalid_argument("element, rows and columns must be powers of two, not " + std::to_string(size));
+  if (layout.rows > 1 << 16) throw std::invalid_argument("at most 65,536 rows");
+  for (const Access& access : accesses) {
+    const int bytes = layout.element * access.vector;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+      throw std::invalid_argument("a lane accesses 4, 8 or 16 bytes, not " + std::to_string(bytes));
+    for (const Position p : access.bit)
+      if (p.row < 0 || p.row >= layout.rows || p.col < 0 || p.col >= layout.columns || p.col % access.vector != 0)
+        throw std::invalid_argument("a lane's vector must lie in the tile and begin at a multiple of its length");
+  }
+}
+
+// Whether, of the lanes with rows below `rows`, two that are served together want different words of one bank. Then so do
+// lane 0 and another, their XOR: addresses and banks are linear in the lane.
+constexpr bool conflicts(const Layout& layout, const Access& access, const Swizzle& swizzle, int rows) {
+  const int bytes = layout.element * access.vector;
+  for (int lane = 1; lane < 1 << bits_together(layout, access); ++lane) {
+    const Position p = position_of(access, lane);
+    const int address = byte_of(layout, swizzle, p) / bytes;
+    if (p.row < rows && address != 0 && address % (128 / bytes) == 0) return true;
+  }
+  return false;
+}
+
+bool any_conflicts(const Layout& layout, const std::vector<Access>& accesses, const Swizzle& swizzle, int rows) {
+  return std::any_of(accesses.begin(), accesses.end(),
+                     [&](const Access& access) { return conflicts(layout, access, swizzle, rows); });
+}
+
+// A swizzle flips columns by multiples of this, so that every vector stays whole, in order and aligned.
+int widest_vector(const std::vector<Access>& accesses) {
+  int widest = 1;
+  for (const Access& access : accesses) widest = std::max(widest, access.vector);
+  return widest;
+}
+
+// Chooses what bit `b` of the row flips, and then the bits above. What only rows below 2^b conflict about is settled by then.
+bool choose_flips(const Layout& layout, const std::vector<Access>& accesses, Swizzle& swizzle, int b) {
+  if (any_conflicts(layout, accesses, swizzle, 1 << b)) return false;
+  if (1 << b == layout.rows) return true;
+  int rows = 0;  // bits of the row that differ among the lanes of an access
+  for (const Access& access : accesses)
+    for (const Position p : access.bit) rows |= p.row;
+  const int in_banks = std::min(layout.columns, 128 / layout.element);  // flipping bits above changes no bank
+  for (int flips = 0; flips < (rows >> b & 1 ? in_banks : 1); flips += widest_vector(accesses)) {
+    swizzle.flips[std::size_t(b)] = flips;
+    if (choose_flips(layout, accesses, swizzle, b + 1)) return true;
+  }
+  swizzle.flips[std::size_t(b)] = 0;
+  return false;
+}
+
+// The shift of fewest bits with which none of the accesses has a conflict.
+std::optional<Shift> solve_by_shift(const Layout& layout, const std::vector<Access>& accesses) {
+  require_solvable(layout, accesses);
+  const int row_bits = log2_of(layout.rows), column_bits = log2_of(layout.columns);
+  const int lowest = log2_of(widest_vector(accesses));
+  for (int bits = 0; bits <= std::min(row_bits, column_bits - lowest); ++bits)
+    for (int down = 0; down + bits <= row_bits; ++down)
+      for (int up = lowest; up + bits <= column_bits; ++up)
+        if (const Shift shift{bits, down, up}; !any_conflicts(layout, accesses, swizzle_by(shift), layout.rows))
+          return shift;
+  return std::nullopt;
+}
+
+// A swizzle with which none of the accesses has a conflict: a shift where there is one, else any; none if there is none.
+std::optional<Swizzle> solve(const Layout& layout, const std::vector<Access>& accesses) {
+  if (const auto shift = solve_by_shift(layout, accesses)) return swizzle_by(*shift);
+  Swizzle swizzle;
+  return choose_flips(layout, accesses, swizzle, 0) ? std::optional(swizzle) : std::nullopt;
+}
+// [/snippet solver]
+
+// [snippet cutlass]
+// CUTLASS's Swizzle<B, M, S>, of an offset in elements: bits M+S to M+S+B-1 are XORed into bits M to M+B-1.
+struct Cutlass {
+  int B, M, S;
+  constexpr int operator()(int offset) const { return offset ^ ((offset >> S) & (((1 << B) - 1) << M)); }
+};
+
+// A shift moves bits of the row, which in an offset begin where those of the column end.
+constexpr Cutlass cutlass_name(const Layout& layout, Shift shift) {
+  return {shift.bits, shift.up, log2_of(layout.columns) + shift.down - shift.up};
+}
+// [/snippet cutlass]
+
+// As, and what a warp does with it: a word of each lane stored, a float4 of each loaded.
+template <class C>
+constexpr Layout layout_of_As() {
+  return {sizeof(float), C::BK, C::BM};
+}
+template <class C>
+constexpr Access store_of_As() {
+  return access_by([](int lane) { return Position{load_A_of<C>(lane).col, load_A_of<C>(lane).row}; }, 1, false);
+}
+template <class C>
+constexpr Access load_of_As() {
+  return access_by([](int lane) { return Position{0, results_of<C>(lane).row}; }, 4, true);
+}
+
+// The arithmetic of the prose, below: it asks the solver about the problems that the tests ask it about.
+void predict(tile::Facts& facts);
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_swizzled<Config>,
+          reinterpret_cast<const void*>(sgemm_swizzled<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          (Config::BM + Config::BN) * Config::BK * sizeof(float)};
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 10, .title = "Transpose and swizzle",
+             .kernels = {kernel<Swizzled>("swizzled"), kernel<XorRow>("xor_row"), kernel<XorTwice>("xor_twice"),
+                         kernel<Words>("words"), kernel<Renamed>("renamed")},
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+TEST_CASE("CUTLASS calls the chapter's swizzle Swizzle<2, 3, 6>, and it moves every offset of the tile alike") {
+  const Layout layout = layout_of_As<Swizzled>();
+  const Cutlass named = cutlass_name(layout, {2, 2, 3});
+  CHECK(named.B == 2);
+  CHECK(named.M == 3);
+  CHECK(named.S == 6);
+  for (int row = 0; row < layout.rows; ++row)
+    for (int col = 0; col < layout.columns; ++col)
+      CHECK(named(row * layout.columns + col) == row * layout.columns + swizzle<Swizzled>(row, col));
+}
+
+// Where the 32 lanes of a warp begin, in words, and how many bytes each accesses.
+template <class Word>
+simt::WarpAccess access_of(int bytes, Word word) {
+  simt::WarpAccess access{.active = ~0u, .size = bytes};
+  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
+  return access;
+}
+
+// Which lanes want different words of one bank at once; "" if none do. Of the banks with most words, the lowest.
+std::string conflict_of(const simt::WarpAccess& access, bool is_load) {
+  const int together = simt::lanes_together(access, is_load);
+  std::map<std::uint64_t, std::string> worst;  // the lanes that want it, by word
+  for (int first = 0; first < 32; first += together) {
+    std::array<std::map<std::uint64_t, std::string>, 32> banks;
+    for (int lane = first; lane < first + together; ++lane)
+      for (int i = 0; i < access.size / 4; ++i) {
+        const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
+        std::string& lanes = banks[word % 32][word];
+        lanes += (lanes.empty() ? "lane " : " and ") + std::to_string(lane);
+      }
+    for (const auto& bank : banks)
+      if (bank.size() > std::max<std::size_t>(1, worst.size())) worst = bank;
+  }
+  if (worst.empty()) return "";
+  std::string message = "bank " + std::to_string(worst.begin()->first % 32) + " has " + std::to_string(worst.size()) +
+                        " words to serve at once: ";
+  for (const auto& [word, lanes] : worst)
+    message += (word == worst.begin()->first ? "word " : ", word ") + std::to_string(word) + " for " + lanes;
+  return message;
+}
+
+// Throws what conflict_of says of an access, if anything.
+void require_no_conflict(const std::string& what, const simt::WarpAccess& access, bool is_load) {
+  if (const std::string conflict = conflict_of(access, is_load); !conflict.empty())
+    throw std::runtime_error(what + ": " + conflict);
+}
+
+// The stores of As of a block, one warp's after another's: calls `visit` with what it is, for messages, and the access.
+template <class C, class Visit>
+void for_each_store(Visit visit) {
+  for (int warp = 0; warp < C::NUM_THREADS / 32; ++warp)
+    for (int down = 0; down < C::BM; down += C::ROWS_A)
+      for (int i = 0; i < 4; ++i)
+        visit("word " + std::to_string(i) + " stored by warp " + std::to_string(warp), access_of(4, [&](int lane) {
+                const auto [rowA, colA] = load_A_of<C>(32 * warp + lane);
+                return (colA + i) * C::BM + swizzle<C>(colA + i, rowA + down);
+              }));
+}
+
+// The loads of As of a block as the kernel makes them, `width` words wide.
+template <class C, class Visit>
+void for_each_load(int width, Visit visit) {
+  for (int warp = 0; warp < C::NUM_THREADS / 32; ++warp)
+    for (int dotIdx = 0; dotIdx < C::BK; ++dotIdx)
+      for (int wm = 0; wm < C::WMITER; ++wm)
+        for (int i = 0; i < C::TM; i += width)
+          visit("row " + std::to_string(dotIdx) + " loaded by warp " + std::to_string(warp),
+                access_of(4 * width, [&](int lane) {
+                  const int thread = 32 * warp + lane;
+                  const int col = warp_tile_of<C>(thread).row + wm * C::WSUBM + results_of<C>(thread).row + i;
+                  return dotIdx * C::BM + swizzle<C>(dotIdx, col) / width * width;
+                }));
+}
+
+TEST_CASE("no two lanes of a store or load of As want different words of one bank") {
+  int accesses = 0;
+  const auto check = [&](bool is_load) {
+    return [&accesses, is_load](const std::string& what, const simt::WarpAccess& access) {
+      ++accesses;
+      CHECK_NOTHROW(require_no_conflict(what, access, is_load));
+      CHECK(conflict_of(access, is_load).empty() ==
+            (simt::shared_wavefronts(access, is_load) == (access.size == 16 ? 2 : 1)));
+    };
+  };
+  for_each_store<Swizzled>(check(false));
+  for_each_load<Swizzled>(4, check(true));
+  for_each_store<XorTwice>(check(false));
+  for_each_load<XorTwice>(1, check(true));
+  CHECK(accesses == 64 + 256 + 64 + 1024);
+}
+
+TEST_CASE("a conflict is reported with lanes, words and bank") {
+  const auto rows_apart = [](int lane) { return lane % 4 * 512 + lane / 4; };  // as chapter 08 stores
+  CHECK(conflict_of(access_of(4, rows_apart), false) ==
+        "bank 0 has 4 words to serve at once: word 0 for lane 0, word 512 for lane 1, word 1024 for lane 2, word 1536 "
+        "for "
+        "lane 3");
+  CHECK(conflict_of(access_of(4, [](int lane) { return lane / 16 * 32 + 5; }), false)
+            .find("bank 5 has 2 words to serve at once: word 5 for lane 0 and 1 and 2") == 0);
+  CHECK(conflict_of(access_of(4, [](int lane) { return lane; }), false).empty());
+  CHECK(conflict_of(access_of(4, [](int) { return 7; }), true).empty());
+  CHECK(conflict_of(access_of(16, [](int lane) { return 4 * lane; }), true).empty());
+  CHECK_FALSE(conflict_of(access_of(16, [](int lane) { return 8 * lane; }), true).empty());
+}
+
+template <class C>
+void check_store_wavefronts(int each) {
+  for_each_store<C>([&](const std::string& what, const simt::WarpAccess& access) {
+    CAPTURE(what);
+    CHECK(simt::shared_wavefronts(access, false) == each);
+  });
+}
+
+TEST_CASE("col ^ row leaves two words in a bank, col ^ (row << 1) one") {
+  check_store_wavefronts<XorRow>(2);
+  check_store_wavefronts<XorTwice>(1);
+  check_store_wavefronts<Swizzled>(1);
+}
+
+TEST_CASE("each row is permuted, and only the chapter's swizzle leaves a float4 in one piece and in order") {
+  const auto check = [&]<class C>(C, bool in_order) {
+    bool whole = true, ordered = true;
+    for (int row = 0; row < C::BK; ++row) {
+      std::vector<int> used(C::BM);
+      for (int col = 0; col < C::BM; ++col) ++used.at(std::size_t(swizzle<C>(row, col)));
+      CHECK(used == std::vector<int>(C::BM, 1));
+      for (int col = 0; col < C::BM; col += 4)
+        for (int j = 0; j < 4; ++j) {
+          whole = whole && swizzle<C>(row, col + j) / 4 == swizzle<C>(row, col) / 4;
+          ordered = ordered && swizzle<C>(row, col + j) == swizzle<C>(row, col) / 4 * 4 + j;
+        }
+    }
+    CHECK(whole);  // no XOR takes an aligned group of 2^n apart
+    CHECK(ordered == in_order);
+  };
+  check(Swizzled{}, true);
+  check(XorRow{}, false);
+  check(XorTwice{}, false);
+}
+
+// ---- The solver ----
+
+// What one access takes by the rules of the hardware, and the least it could: one wavefront for all lanes served together.
+struct Cost {
+  int wavefronts, least;
+};
+
+Cost cost_of(const Layout& layout, const Access& access, const Swizzle& swizzle, Position first) {
+  simt::WarpAccess all{.active = ~0u, .size = layout.element * access.vector};
+  for (int lane = 0; lane < 32; ++lane) {
+    const Position p = position_of(access, lane);
+    all.address[std::size_t(lane)] = std::uint64_t(byte_of(layout, swizzle, {p.row ^ first.row, p.col ^ first.col}));
+  }
+  return {simt::shared_wavefronts(all, access.load), 32 / simt::lanes_together(all, access.load)};
+}
+
+bool free_of_conflicts(const Layout& layout, const std::vector<Access>& accesses, const Swizzle& swizzle) {
+  return std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    const Cost cost = cost_of(layout, access, swizzle, {0, 0});
+    return cost.wavefronts == cost.least;
+  });
+}
+
+// Calls `visit` with every swizzle that keeps vectors whole, until it returns true; says whether it did. Bits of the row that
+// are the same for all lanes of each access flip nothing, for they would move all lanes to other banks alike.
+template <class Visit>
+bool any_swizzle(const Layout& layout, const std::vector<Access>& accesses, Visit visit, Swizzle swizzle = {},
+                 int b = 0) {
+  if (1 << b == layout.rows) return visit(swizzle);
+  int rows = 0;
+  for (const Access& access : accesses)
+    for (const Position p : access.bit) rows |= p.row;
+  for (int flips = 0; flips < (rows >> b & 1 ? layout.columns : 1); flips += widest_vector(accesses)) {
+    swizzle.flips[std::size_t(b)] = flips;
+    if (any_swizzle(layout, accesses, visit, swizzle, b + 1)) return true;
+  }
+  return false;
+}
+
+// How many swizzles any_swizzle would try.
+double family_size(const Layout& layout, const std::vector<Access>& accesses) {
+  int rows = 0;
+  for (const Access& access : accesses)
+    for (const Position p : access.bit) rows |= p.row;
+  return std::pow(layout.columns / widest_vector(accesses), std::popcount(unsigned(rows)));
+}
+
+// `across` lanes side by side in a row, `vector` elements each, and the others in rows `step` apart.
+Access lanes_in_rows(int across, int vector, int step, bool load) {
+  return access_by([&](int lane) { return Position{lane / across * step, lane % across * vector}; }, vector, load);
+}
+
+// `down` lanes in rows `step` apart, and then the next column.
+Access lanes_in_columns(int down, int vector, int step, bool load) {
+  return access_by([&](int lane) { return Position{lane % down * step, lane / down * vector}; }, vector, load);
+}
+
+// Eight rows and two columns; lanes whose numbers differ in bit `same` alone want the same.
+Access lanes_that_share(std::size_t same, int vector, bool load) {
+  Access access{{}, vector, load};
+  std::size_t b = 0;
+  for (const Position p : {Position{1, 0}, Position{2, 0}, Position{4, 0}, Position{0, vector}}) {
+    if (b == same) ++b;
+    access.bit[b++] = p;
+  }
+  return access;
+}
+
+// A grid of layouts and what a warp does with them: one access, or the store of a tile and a load from the same. Those for
+// which there are more swizzles than a test can try are left out.
+template <class Visit>
+void for_each_problem(Visit visit) {
+  constexpr int ROWS = 32;
+  const auto visit_small = [&](const Layout& layout, const std::vector<Access>& accesses) {
+    if (family_size(layout, accesses) <= 1 << 14) visit(layout, accesses);
+  };
+  for (const int element : {2, 4, 8})
+    for (const int columns : {8, 16, 32, 64, 128})
+      for (const int vector : {1, 2, 4, 8}) {
+        const int bytes = element * vector;
+        if (bytes < 4 || bytes > 16) continue;
+        const Layout layout{element, ROWS, columns};
+        std::vector<Access> stores;
+        for (const int lanes : {1, 2, 4, 8, 16, 32})
+          for (const int step : {1, 2, 4}) {
+            if (lanes * vector <= columns && (32 / lanes - 1) * step < ROWS)
+              stores.push_back(lanes_in_rows(lanes, vector, step, false));
+            if ((lanes - 1) * step < ROWS && 32 / lanes * vector <= columns)
+              stores.push_back(lanes_in_columns(lanes, vector, step, false));
+          }
+        for (const std::size_t same : {0, 1, 2})
+          if (2 * vector <= columns)
+            for (const bool load : {false, true}) visit_small(layout, {lanes_that_share(same, vector, load)});
+        for (const Access& store : stores) {
+          visit_small(layout, {store});
+          for (const int wide : {2, 4, 8})
+            if (wide > vector && element * wide <= 16 && 4 * wide <= columns)
+              visit_small(layout, {store, lanes_in_columns(8, wide, 1, true)});
+        }
+      }
+}
+
+namespace {
+
+void predict(tile::Facts& facts) {
+  const Layout As = layout_of_As<Swizzled>();
+  const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
+  const auto bits_of = [](unsigned mask) {
+    std::string bits;
+    for (int b = 0; mask >> b != 0; ++b)
+      if (mask >> b & 1u) bits += (bits.empty() ? "" : ", ") + std::to_string(b);
+    return bits;
+  };
+  // Which bits of an address differ among the lanes that shared memory serves together.
+  const auto varying = [&](const std::string& name, const Access& access) {
+    unsigned mask = 0;
+    for (int b = 0; b < bits_together(As, access); ++b)
+      mask |= unsigned(byte_of(As, Swizzle{}, access.bit[std::size_t(b)])) / sizeof(float);
+    facts.text(name + ".varying", "predicted", bits_of(mask));
+    facts.text(name + ".varying_banks", "predicted", bits_of(mask % 32));
+  };
+  varying("store_As", store);
+  varying("load_As", load);
+  const auto describe = [&](const std::string& name, const Swizzle& swizzle) {
+    const Ranks ranks = ranks_of(As, store, swizzle);
+    facts.predicted(name + ".store_As.address_rank", ranks.address);
+    facts.predicted(name + ".store_As.bank_rank", ranks.bank);
+    facts.predicted(name + ".store_As.wavefronts", wavefronts_by_rank(As, store, swizzle));
+    // The bits of the bank that bits `from` to `to` of the lane flip.
+    const auto flipped = [&](const std::string& key, int from, int to) {
+      unsigned mask = 0;
+      for (int b = from; b <= to; ++b)
+        mask |= unsigned(byte_of(As, swizzle, store.bit[std::size_t(b)])) / sizeof(float) % 32;
+      facts.text(name + ".store_As." + key, "predicted", mask == 0 ? "none" : bits_of(mask));
+    };
+    flipped("lane_bit0", 0, 0);
+    flipped("lane_bit1", 1, 1);
+    flipped("lane_bits2to4", 2, 4);
+  };
+  describe("plain", Swizzle{});
+  describe("xor_row", swizzle_by({4, 0, 0}));
+  describe("xor_twice", swizzle_by({4, 0, 1}));
+  describe("swizzled", swizzle_by({2, 2, 3}));
+  const auto kernel_facts = [&]<class C>(const std::string& name, C, int words_per_load) {
+    const double a = double(C::WMITER * C::TM) / words_per_load, b = double(C::WNITER * C::TN) / 4;
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
+                          4, 4);
+    facts.predicted(name + ".lds_per_step", a + b);
+    facts.predicted(name + ".ffma_per_lds", C::RESULTS / (a + b));
+  };
+  kernel_facts("swizzled", Swizzled{}, 4);
+  kernel_facts("xor_row", XorRow{}, 4);
+  kernel_facts("xor_twice", XorTwice{}, 1);
+  kernel_facts("words", Words{}, 1);
+  kernel_facts("renamed", Renamed{}, 4);
+  // Wavefronts of the stores of A in a round, of all warps of a block, and what is saved of them for each warp-wide FMA.
+  const double stores = Swizzled::BM * Swizzled::BK / 32.0;
+  const double fmas = double(Swizzled::BM) * Swizzled::BN * Swizzled::BK / 32;
+  facts.predicted("round.stores", stores);
+  facts.predicted("round.fmas", fmas);
+  facts.predicted("round.before", stores * wavefronts_by_rank(As, store, Swizzle{}));
+  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by({2, 2, 3})));
+  const double saved = facts.value("round.before") - facts.value("round.after");
+  facts.predicted("saved_per_fma", saved / fmas, 4);
+  facts.predicted("saved_per_fma.xor_row", stores * 2 / fmas, 4);
+  // TFLOP/s where an SM takes so many cycles for a warp-wide FMA, and back.
+  facts.predicted("tflops_times_cycles", tile::h200.sms * tile::h200.clock_ghz * 64 * 1e-3, 3);
+  // Thread 101, which copies what follows from its number, and where its third word goes.
+  const auto [rowA, colA] = load_A_of<Swizzled>(101);
+  const int row = colA + 2, place = swizzle<Swizzled>(row, rowA);
+  facts.predicted("worked.rowA", rowA);
+  facts.predicted("worked.colA", colA);
+  facts.predicted("worked.row", row);
+  facts.predicted("worked.flips", swizzle<Swizzled>(row, 0));
+  facts.predicted("worked.place", place);
+  facts.predicted("worked.word", row * As.columns + place);
+  facts.predicted("worked.bank", (row * As.columns + place) % 32);
+  // What the solver says of the problems that the tests check, and of a few in particular.
+  int problems = 0, by_shift = 0, by_bits = 0, none = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    ++problems;
+    const bool shift = solve_by_shift(layout, accesses).has_value();
+    by_shift += shift;
+    by_bits += !shift && solve(layout, accesses);
+    none += !shift && !solve(layout, accesses);
+  });
+  facts.predicted("grid.problems", problems);
+  facts.predicted("grid.by_shift", by_shift);
+  facts.predicted("grid.by_bits", by_bits);
+  facts.predicted("grid.none", none);
+  const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
+      const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
+      facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
+    }
+    const auto shift = solve_by_shift(layout, accesses);
+    if (!shift) {
+      facts.text("solver." + name + ".formula", "predicted", solve(layout, accesses) ? "by bits" : "none exists");
+      facts.text("solver." + name + ".cutlass", "predicted", "-");
+      return;
+    }
+    const Cutlass c = cutlass_name(layout, *shift);
+    std::string bits = "row";
+    if (shift->down > 0) bits = "(row >> " + std::to_string(shift->down) + ")";
+    if (1 << (shift->down + shift->bits) != layout.rows)
+      bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
+    if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
+    facts.text("solver." + name + ".formula", "predicted", "col ^ " + bits);
+    facts.text("solver." + name + ".cutlass", "predicted",
+               "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">");
+  };
+  // The tile of A, transposed, `deep` along K: deep / 4 lanes copy a row of it.
+  for (const int deep : {8, 16, 32}) {
+    const Access copy = access_by(
+        [&](int lane) {
+          return Position{lane % (deep / 4) * 4, lane / (deep / 4)};
+        },
+        1, false);
+    solved("As" + std::to_string(deep), {4, deep, 128}, {copy, load});
+  }
+  const auto along = [](int lane) { return Position{0, lane}; };
+  const auto down = [](int lane) { return Position{lane, 0}; };
+  solved("square", {4, 32, 32}, {access_by(along, 1, false), access_by(down, 1, true)});
+  const auto quads = [](int lane) { return Position{lane / 8, lane % 8 * 4}; };
+  solved("square4", {4, 32, 32}, {access_by(quads, 4, false), access_by(down, 1, true)});
+  // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of 2-byte elements.
+  for (const int columns : {64, 32, 16})
+    solved("halves" + std::to_string(columns), {2, 64, columns},
+           {access_by(
+               [](int lane) {
+                 return Position{lane % 32, 0};
+               },
+               8, true)});
+}
+
+}  // namespace
+
+TEST_CASE("each answer of the solver has no conflicts, and where it has none no swizzle does") {
+  int solved = 0, by_shift = 0, none = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    CAPTURE(layout.element);
+    CAPTURE(layout.columns);
+    CAPTURE(accesses.size());
+    CAPTURE(accesses[0].vector);
+    const auto answer = solve(layout, accesses);
+    if (!answer) {
+      ++none;
+      CHECK_FALSE(any_swizzle(layout, accesses,
+                              [&](const Swizzle& swizzle) { return free_of_conflicts(layout, accesses, swizzle); }));
+      return;
+    }
+    ++solved;
+    by_shift += solve_by_shift(layout, accesses).has_value();
+    CHECK(free_of_conflicts(layout, accesses, *answer));
+    for (const int flips : answer->flips) CHECK(flips % widest_vector(accesses) == 0);
+  });
+  CHECK(solved > 100);
+  CHECK(by_shift < solved);
+  CHECK(none > 50);
+}
+
+TEST_CASE("the rank says how many wavefronts an access takes, with every shift, wherever it begins") {
+  int compared = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    const int last = layout.columns - widest_vector(accesses);
+    for (const Shift shift : {Shift{0, 0, 0}, Shift{1, 2, 3}, Shift{2, 0, 1}, Shift{2, 2, 2}, Shift{3, 0, 2}}) {
+      const Swizzle swizzle = swizzle_by(shift);
+      const int flips = ((1 << shift.bits) - 1) << shift.up;
+      if (flips >= layout.columns || flips % widest_vector(accesses) != 0) continue;
+      for (const Access& access : accesses)
+        for (const Position first : {Position{0, 0}, Position{5, 0}, Position{layout.rows - 1, last}}) {
+          const Cost cost = cost_of(layout, access, swizzle, first);
+          CHECK(wavefronts_by_rank(layout, access, swizzle) == cost.wavefronts);
+          CHECK(conflicts(layout, access, swizzle, layout.rows) == (cost.wavefronts > cost.least));
+          ++compared;
+        }
+    }
+  });
+  CHECK(compared > 1000);
+}
+
+TEST_CASE("the rank of vectors of bits") {
+  CHECK(rank({}, 5) == 0);
+  CHECK(rank({1, 2, 4, 8, 16}, 5) == 5);
+  CHECK(rank({1, 2, 4, 8, 16}, 3) == 3);
+  CHECK(rank({3, 5, 6}, 3) == 2);         // 3 ^ 5 = 6
+  CHECK(rank({7, 7, 0, 8, 15}, 5) == 2);  // 7 ^ 8 = 15
+  CHECK(rank({6, 5, 12, 10, 9}, 5) == 3);
+}
+
+TEST_CASE("lanes as they copy A and take it from As: the bits that vary, and what their ranks are") {
+  const Layout As = layout_of_As<Swizzled>();
+  const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
+  CHECK(bits_together(As, store) == 5);
+  CHECK(bits_together(As, load) == 4);  // neighbours want the same
+  CHECK(ranks_of(As, store, Swizzle{}).bank == 3);
+  CHECK(ranks_of(As, store, swizzle_by({4, 0, 0})).bank == 4);
+  CHECK(ranks_of(As, store, swizzle_by({4, 0, 1})).bank == 5);
+  CHECK(ranks_of(As, store, swizzle_by({2, 2, 3})).bank == 5);
+  CHECK(ranks_of(As, store, swizzle_by({2, 2, 3})).address == 5);
+  CHECK(ranks_of(As, load, swizzle_by({2, 2, 3})).bank == 1);
+  CHECK(ranks_of(As, load, swizzle_by({2, 2, 3})).address == 1);
+}
+
+TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest bits") {
+  const std::vector<Access> accesses{store_of_As<Swizzled>(), load_of_As<Swizzled>()};
+  const auto shift = solve_by_shift(layout_of_As<Swizzled>(), accesses);
+  REQUIRE(shift.has_value());
+  CHECK(shift->bits == 2);
+  CHECK(shift->down == Swizzled::DOWN);
+  CHECK(shift->up == Swizzled::UP);
+  for (int row = 0; row < Swizzled::BK; ++row)
+    for (int col = 0; col < Swizzled::BM; ++col)
+      CHECK(swizzle_by(*shift).column(row, col) == swizzle<Swizzled>(row, col));
+}
+
+TEST_CASE("where no shift will do, bits chosen one by one may; where float4s must stay whole, nothing may") {
+  // Bits 0 and 2 of the row vary, and banks 1 and 4 are free: no shift moves bits two apart to places three apart.
+  const Layout tile{4, 32, 32};
+  const Access scattered{{{{0, 1}, {0, 4}, {0, 8}, {1, 0}, {4, 0}}}, 1, false};
+  CHECK_FALSE(solve_by_shift(tile, {scattered}).has_value());
+  const auto answer = solve(tile, {scattered});
+  REQUIRE(answer.has_value());
+  CHECK(free_of_conflicts(tile, {scattered}, *answer));
+  // A column of 32 words has 8 places for float4s.
+  const Access column = lanes_in_rows(1, 1, 1, true), quads = lanes_in_rows(8, 4, 1, false);
+  CHECK(solve_by_shift(tile, {column}).has_value());
+  CHECK_FALSE(solve(tile, {column, quads}).has_value());
+}
+
+TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift that stays in its row") {
+  int compared = 0;
+  for (const Layout layout : {Layout{4, 16, 128}, Layout{2, 8, 32}, Layout{16, 32, 8}})
+    for (int bits = 0; bits <= 4; ++bits)
+      for (int down = 0; 1 << (down + bits) <= layout.rows; ++down)
+        for (int up = 0; 1 << (up + bits) <= layout.columns; ++up) {
+          const Shift shift{bits, down, up};
+          const Cutlass named = cutlass_name(layout, shift);
+          bool same = true;
+          for (int row = 0; row < layout.rows; ++row)
+            for (int col = 0; col < layout.columns; ++col)
+              same = same && named(row * layout.columns + col) * layout.element ==
+                                 byte_of(layout, swizzle_by(shift), {row, col});
+          CHECK(same);
+          CHECK(named.S >= named.B);  // as CUTLASS asks for
+          ++compared;
+        }
+  CHECK(compared > 50);
+}
+
+TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzles of the tensor memory accelerator") {
+  // As the PTX ISA has them: 16-byte pieces of rows of 128, 64 and 32 bytes change places by the address bits from 7 on.
+  for (const int row_bytes : {128, 64, 32}) {
+    CAPTURE(row_bytes);
+    const Layout halves{2, 64, row_bytes / 2};
+    const Access rows = access_by([](int lane) { return Position{lane, 0}; }, 8, true);
+    const auto shift = solve_by_shift(halves, {rows});
+    REQUIRE(shift.has_value());
+    const int pieces = row_bytes / 16, rows_in_128 = 128 / row_bytes;
+    for (int row = 0; row < 64; ++row)
+      for (int col = 0; col < halves.columns; ++col) {
+        const int piece = col / 8 ^ row / rows_in_128 % pieces;
+        CHECK(swizzle_by(*shift).column(row, col) == piece * 8 + col % 8);
+      }
+    // Of bytes: Swizzle<3, 4, 3>, <2, 4, 3> and <1, 4, 3>.
+    const Cutlass bytes = cutlass_name({1, 64, row_bytes}, {shift->bits, shift->down, shift->up + 1});
+    CHECK(bytes.B == log2_of(pieces));
+    CHECK(bytes.M == 4);
+    CHECK(bytes.S == 3);
+  }
+}
+
+TEST_CASE("the solver refuses what its algebra is not about") {
+  const Access store = store_of_As<Swizzled>();
+  CHECK_THROWS_WITH(solve({4, 16, 132}, {store}), "element, rows and columns must be powers of two, not 132");
+  CHECK_THROWS_WITH(solve({4, 0, 128}, {store}), "element, rows and columns must be powers of two, not 0");
+  CHECK_THROWS_WITH(solve({4, 1 << 17, 128}, {store}), "at most 65,536 rows");
+  CHECK_THROWS_WITH(solve({2, 16, 128}, {store}), "a lane accesses 4, 8 or 16 bytes, not 2");
+  CHECK_THROWS_WITH(solve({4, 8, 128}, {store}),
+                    "a lane's vector must lie in the tile and begin at a multiple of its length");
+  CHECK_THROWS_WITH(access_by(
+                        [](int lane) {
+                          return Position{0, 3 * lane};
+                        },
+                        1, false),
+                    "this lane map is no XOR of what the bits of the lane contribute: no solver for it");
+}
+
+TEST_CASE("the prose's arithmetic") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("round.before") == 256);
+  CHECK(facts.value("round.after") == 64);
+  CHECK(facts.value("saved_per_fma") == 3.0 / 128);
+  CHECK(facts.value("saved_per_fma.xor_row") == 2.0 / 128);
+  CHECK(facts.value("worked.word") == 6 * 128 + (25 ^ 8));
+  CHECK(facts.value("xor_row.store_As.wavefronts") == 2);
+  const auto text = [&](const std::string& key) {
+    for (const auto& fact : facts.all())
+      if (fact.key == key) return fact.text;
+    return std::string("no such fact");
+  };
+  CHECK(text("store_As.varying") == "0, 1, 2, 9, 10");
+  CHECK(text("store_As.varying_banks") == "0, 1, 2");
+  CHECK(text("solver.As16.formula") == "col ^ ((row >> 2) << 3)");
+  CHECK(text("solver.As8.formula") == "col ^ ((row >> 2) << 4)");
+  CHECK(text("solver.As32.formula") == "col ^ ((row >> 2) << 2)");
+  CHECK(text("solver.square.formula") == "col ^ row");
+  CHECK(text("solver.square4.formula") == "none exists");
+  CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
+  CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
+}
+
+// One thread a result, k ascending: the order of additions of every chapter since the first.
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
+                               int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || col >= N) return;
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  C[std::size_t(row) * ldc + col] = acc;
+}
+
+void launch_in_order(const tile::Gemm& g) {
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
+               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+}
+
+// The bits of what a launcher makes of random inputs.
+std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
+  tile::Operands operands(c);
+  launcher(operands.gemm());
+  tile::machine::synchronize();
+  return operands.download_C();
+}
+
+TEST_CASE("the result equals the one of chapter 08's order of additions bit for bit") {
+  for (const tile::Case& c : {tile::Case{128, 256, 208}, tile::Case{70, 90, 301}}) {
+    const std::vector<float> expected = result_of(launch_in_order, c);
+    for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+      CAPTURE(kernel.name);
+      const std::vector<float> result = result_of(kernel.launch, c);
+      REQUIRE(result.size() == expected.size());
+      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+template <class C>
+void check_maps(C) {
+  std::vector<int> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
+  for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
+    const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+    const auto [row, col] = results_of<C>(thread);
+    for (int wm = 0; wm < C::WMITER; ++wm)
+      for (int wn = 0; wn < C::WNITER; ++wn)
+        for (int i = 0; i < C::TM; ++i)
+          for (int j = 0; j < C::TN; ++j)
+            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+    for (int i = 0; i < 4; ++i) {
+      for (int down = 0; down < C::BM; down += C::ROWS_A)
+        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM +
+                                 swizzle<C>(load_A_of<C>(thread).col + i, load_A_of<C>(thread).row) + down));
+      for (int down = 0; down < C::BK; down += C::ROWS_B)
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+    }
+  }
+  CHECK(results == std::vector<int>(results.size(), 1));
+  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
+  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every place of As and Bs") {
+  check_maps(Swizzled{});
+  check_maps(XorRow{});
+  check_maps(XorTwice{});
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the model counts what the ranks say" * doctest::test_suite("model")) {
+  const std::uint64_t stores =
+      256 * 256 / 32 * (256 / Swizzled::BN);  // each row of blocks stores A once for each tile of C
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    CAPTURE(kernel.name);
+    const auto counts = tile::count(kernel.launch, counted);
+    const std::uint64_t each = kernel.name == "xor_row" ? 2 : 1;
+    CHECK(tile::site(counts, "store-As").requests == stores);
+    CHECK(tile::site(counts, "store-As").wavefronts == each * stores);
+    CHECK(tile::site(counts, "store-Bs").wavefronts == 4 * tile::site(counts, "store-Bs").requests);
+    const bool words = kernel.name == "xor_twice" || kernel.name == "words";
+    const auto& load = tile::site(counts, words ? "load-As-words" : "load-As");
+    CHECK(load.wavefronts == (words ? 1 : 2) * load.requests);
+    CHECK(load.requests == (words ? 4u : 1u) * 16384);
+  }
+}
+#endif

@@ -1,0 +1,663 @@
+// Tile by Tile, chapter 11: coalesced write-back.
+//
+// Question: a thread owns eight columns of C side by side and stores them as two float4s. What does a store of the warp write?
+// Idea: half of each of 32 sectors. Give the thread two groups of four columns, half the warp's columns apart, and each
+// store of the warp writes whole lines. That moves the loads of Bs as well, so the two effects need kernels that tell
+// them apart.
+// Previous chapter: 08, whose kernel this is with another epilogue. What a thread owns was always a matter of its
+// configuration; new is which lane writes what.
+//
+// Build, run, verify:   ./tile run 11      ctest --preset model -R chapter11
+#include <cstring>
+
+#include "common/report/chapter.hpp"
+#if TILE_ON_GPU
+#include "common/measure/timing.hpp"
+#endif
+
+namespace {
+
+// [snippet order]
+// Which lane writes which results in a request of the epilogue.
+enum class Order {
+  as_computed,  // each lane its own, from left to right
+  exchanged,    // each lane one float4 of its own and one of a partner's: from results side by side, whole lines
+  crossed       // odd lanes from right to left: from results apart, half sectors
+};
+// [/snippet order]
+
+// [snippet config]
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+          int WM_, int WN_,           // rows and columns of C per warp
+          int WNITER_,                // pieces of the warp's tile, side by side
+          int TM_, int TN_,           // rows and columns of results per thread and piece
+          int BLOCKS_,                // blocks that an SM must be able to hold: a limit on registers
+          Order ORDER_ = Order::as_computed>
+struct Config {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
+                       BLOCKS = BLOCKS_;
+  static constexpr Order ORDER = ORDER_;
+  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;        // results per thread
+  static constexpr int LANES = WSUBN / TN;            // lanes of a warp beside each other
+  static constexpr int GROUPS = WNITER * TN / 4;  // float4s in a row of a thread's results, and requests to write them
+  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
+                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
+                "an SM holds at most 2048 threads: a bound beyond says nothing");
+  static_assert(ORDER != Order::exchanged || (WNITER == 1 && TN == 8 && LANES % 2 == 0),
+                "lanes exchange one of two float4s side by side with a lane half a row of lanes away");
+  static_assert(ORDER != Order::crossed || (WNITER == 2 && TN == 4), "a lane has two float4s apart to write in turn");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+};
+
+using Adjacent = Config<128, 128, 16, 32, 64, 1, 8, 8, 2>;  // eight columns side by side
+using Split = Config<128, 128, 16, 32, 64, 2, 8, 4, 2>;     // four, and four more 32 columns on: the chapter's kernel
+using Exchanged = Config<128, 128, 16, 32, 64, 1, 8, 8, 2, Order::exchanged>;  // reads as Adjacent, writes as Split
+using Crossed = Config<128, 128, 16, 32, 64, 2, 8, 4, 2, Order::crossed>;      // reads as Split, writes as Adjacent
+using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;                          // chapter 08's
+using TallSplit = Config<64, 128, 16, 64, 32, 2, 8, 4, 4>;
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's TM x TN results begin in a piece of the warp's tile.
+template <class C>
+constexpr __host__ __device__ Position results_of(int thread) {
+  const int laneId = thread % 32;
+  return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
+}
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+template <class C>
+constexpr __host__ __device__ Position load_A_of(int thread) {
+  return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
+}
+template <class C>
+constexpr __host__ __device__ Position load_B_of(int thread) {
+  return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
+}
+// [/snippet maps]
+
+// [snippet write-maps]
+// The first column, in the warp's tile, of a lane's group-th float4 of a row of its results.
+template <class C>
+constexpr __host__ __device__ int column_of(int lane, int group) {
+  return group / (C::TN / 4) * C::WSUBN + results_of<C>(lane).col + group % (C::TN / 4) * 4;
+}
+
+struct Part {
+  int lane, group;
+};
+// Whose float4 a lane writes in a request, and which of them.
+template <class C>
+constexpr __host__ __device__ Part written_by(int lane, int request) {
+  if (C::ORDER == Order::crossed) return {lane, request ^ (lane % 2)};
+  if (C::ORDER == Order::as_computed) return {lane, request};
+  // The left half of the lanes writes left parts, the right half right parts; together, a half of the row of results.
+  constexpr int half = C::LANES / 2;
+  const int inRow = lane % C::LANES;
+  return {lane - inRow + inRow % half + request * half, inRow / half};
+}
+// [/snippet write-maps]
+
+// [snippet reorder]
+// Turns a lane's float4s of a row, from left to right, into those that it writes, request by request.
+template <class C>
+__device__ void put_in_order(float (&parts)[C::GROUPS][4], int laneId) {
+  if constexpr (C::ORDER == Order::crossed) {
+    const bool odd = laneId % 2 == 1;
+    for (int j = 0; j < 4; ++j) {
+      const float left = parts[0][j], right = parts[1][j];
+      parts[0][j] = odd ? right : left, parts[1][j] = odd ? left : right;
+    }
+  }
+  if constexpr (C::ORDER == Order::exchanged) {
+    constexpr int half = C::LANES / 2;
+    const bool writesRight = laneId % C::LANES >= half;
+    for (int j = 0; j < 4; ++j) {
+      const float kept = writesRight ? parts[1][j] : parts[0][j];
+      const float given = writesRight ? parts[0][j] : parts[1][j];
+      const float taken = __shfl_xor_sync(0xffffffffu, given, half);
+      parts[0][j] = writesRight ? taken : kept, parts[1][j] = writesRight ? kept : taken;
+    }
+  }
+}
+// [/snippet reorder]
+
+// [snippet kernel]
+// FLOAT4S: tiles are whole and addresses divisible by 16.
+template <class Config, bool FLOAT4S>
+__global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
+    sgemm_written_back(int M, int N, int K, float alpha,  //
+                       const float* A, int lda,           // M x K
+                       const float* B, int ldb,           // K x N
+                       float beta,                        //
+                       float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
+  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
+  alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
+  const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
+
+  // [snippet main-loop]
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
+  for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
+    // [snippet load]
+    for (int down = 0; down < BM; down += Config::ROWS_A) {
+      const float* from = nextA + std::size_t(down) * lda;
+      float a[4] = {};
+      if constexpr (FLOAT4S) {
+        const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
+        a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
+      } else {
+        for (int i = 0; i < 4; ++i)
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+      }
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
+    }
+    for (int down = 0; down < BK; down += Config::ROWS_B) {
+      const float* from = nextB + std::size_t(down) * ldb;
+      float4 four{};
+      if constexpr (FLOAT4S) {
+        four = *reinterpret_cast<const float4*>(from);  //@ load-B
+      } else {
+        float b[4] = {};
+        for (int j = 0; j < 4; ++j)
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+        four = {b[0], b[1], b[2], b[3]};
+      }
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
+    }
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+    // [/snippet load]
+    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+
+    // [snippet multiply]
+#pragma unroll
+    for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
+      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int i = 0; i < TM; i += 4) {
+          const float* from = &As[dotIdx * BM + warpRow + wm * WSUBM + threadRow + i];
+          const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
+          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z, regM[wm][i + 3] = four.w;
+        }
+      for (int wn = 0; wn < WNITER; ++wn)
+        for (int j = 0; j < TN; j += 4) {
+          const float* from = &Bs[dotIdx * BN + warpCol + wn * WSUBN + threadCol + j];
+          const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-Bs
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+        }
+      for (int wm = 0; wm < WMITER; ++wm)
+        for (int wn = 0; wn < WNITER; ++wn)
+          for (int i = 0; i < TM; ++i)
+            for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
+    }
+    // [/snippet multiply]
+    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+  const int laneId = threadIdx.x % 32;
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+#pragma unroll
+  for (int wm = 0; wm < WMITER; ++wm) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+      const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
+      float parts[Config::GROUPS][4];
+#pragma unroll
+      for (int group = 0; group < Config::GROUPS; ++group)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) parts[group][j] = alpha * acc[wm][i][group / (TN / 4)][group % (TN / 4) * 4 + j];
+      put_in_order<Config>(parts, laneId);
+#pragma unroll
+      for (int request = 0; request < Config::GROUPS; ++request) {
+        const Part part = written_by<Config>(laneId, request);
+        const int col = firstCol + warpCol + column_of<Config>(part.lane, part.group);
+        const float* result = parts[request];
+        float* c = &C[std::size_t(row) * ldc + col];
+        if constexpr (FLOAT4S) {
+          float4 four{result[0], result[1], result[2], result[3]};
+          if (beta != 0.0f) {
+            const float4 old = *reinterpret_cast<const float4*>(c);  //@ load-C
+            four = {four.x + beta * old.x, four.y + beta * old.y, four.z + beta * old.z, four.w + beta * old.w};
+          }
+          *reinterpret_cast<float4*>(c) = four;  //@ store-C
+        } else {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) {
+            if (row >= M || col + j >= N) continue;
+            float word = result[j];
+            if (beta != 0.0f) word += beta * c[j];  //@ load-C-words
+            c[j] = word;                            //@ store-C-words
+          }
+        }
+      }
+    }
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+template <class Config>
+bool float4s_fit(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
+         g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
+         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+}
+
+template <class Config>
+void start(const tile::Gemm& g) {
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(float4s_fit<Config>(g) ? sgemm_written_back<Config, true> : sgemm_written_back<Config, false>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+
+template <class Config>
+void launch_written_back(const tile::Gemm& g) {
+  tile::require_valid(g);
+  start<Config>(g);
+}
+// [/snippet launch]
+
+const tile::Case counted{256, 256, 256};
+
+// Problems in which what is done once for each result weighs: little depth.
+const std::vector<tile::Case> shallow{{8192, 8192, 64}, {8192, 8192, 256}};
+
+// [snippet experiment]
+// A kernel under the name that tables give it. `start` takes K = 0 too, which launchers refuse.
+struct Variant {
+  std::string name;
+  tile::Launcher start;
+};
+const std::vector<Variant> variants{{"adjacent", start<Adjacent>}, {"exchanged", start<Exchanged>},
+                                    {"crossed", start<Crossed>},   {"split", start<Split>},
+                                    {"tall", start<Tall>},         {"tall_split", start<TallSplit>}};
+
+// A problem of `size` x `size` results; with K = 0 the epilogue is all there is. `launches` in a row are timed as one: a
+// single one that takes microseconds would drown in its launch.
+struct Problem {
+  std::string key, label;
+  int size, K, launches;
+};
+const std::vector<Problem> problems{{"l2", "2816 x 2816 x 0, C stays in L2", 2816, 0, 20},
+                                    {"dram", "8192 x 8192 x 0", 8192, 0, 1},
+                                    {"k64", "8192 x 8192 x 64", 8192, 64, 1},
+                                    {"k256", "8192 x 8192 x 256", 8192, 256, 1},
+                                    {"k4096", "4096 x 4096 x 4096", 4096, 4096, 1}};
+
+std::string rate_name(const Problem& problem, int beta, const Variant& variant) {
+  return problem.key + ".beta" + std::to_string(beta) + "." + variant.name;
+}
+
+// Of each problem, with beta 0 and 1, microseconds of a launch of each variant.
+std::vector<tile::Chapter::Rate> experiment_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const Problem& p : problems)
+    for (const int beta : {0, 1})
+      for (const Variant& v : variants)
+        rates.push_back(
+            {rate_name(p, beta, v), "microseconds of " + v.name + ", " + p.label + ", beta " + std::to_string(beta)});
+  return rates;
+}
+// [/snippet experiment]
+
+#if TILE_ON_GPU
+// Device memory for the experiments, filled with random values.
+class Values {
+ public:
+  explicit Values(std::size_t count) {
+    tile::cuda_check(cudaMalloc(&device_, count * sizeof(float)), "cudaMalloc");
+    const std::vector<float> values = tile::make_values(count, tile::Fill::random, 11);
+    tile::cuda_check(cudaMemcpy(device_, values.data(), count * sizeof(float), cudaMemcpyHostToDevice), "fill");
+  }
+  ~Values() { cudaFree(device_); }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  float* get() const { return device_; }
+
+ private:
+  float* device_ = nullptr;
+};
+
+void measure_experiments(tile::RateSink& sink) {
+  for (const Problem& p : problems) {
+    const std::size_t size = std::size_t(p.size);
+    const Values inputs(size * std::size_t(std::max(p.K, 1))), results(size * size);
+    for (const int beta : {0, 1}) {
+      // beta * C + A * B would grow from launch to launch; alpha = 0 keeps it, and the work is the same.
+      const tile::Gemm g{p.size, p.size,      p.K,           0,     inputs.get(), p.K, inputs.get(),
+                         p.size, float(beta), results.get(), p.size};
+      for (const Variant& v : variants) {
+        const auto launches = [&](int) {
+          for (int i = 0; i < p.launches; ++i) v.start(g);
+        };
+        sink.rate(rate_name(p, beta, v), 1e3 * tile::time_ms(launches, 40).median / p.launches);
+      }
+    }
+  }
+}
+#else
+constexpr void (*measure_experiments)(tile::RateSink&) = nullptr;
+#endif
+
+// Kernels of other chapters, for comparison by arithmetic.
+using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3>;       // chapter 08's
+using Flat = Config<128, 128, 16, 16, 128, 1, 8, 8, 2>;       // chapter 06's: a warp is two rows of 16 lanes
+using FlatSplit = Config<128, 128, 16, 16, 128, 2, 8, 4, 2>;  // the same with four columns twice
+
+// One 16-byte access of a warp: `word(lane)` is the first word of a lane, in a matrix whose rows are a multiple of 32 long.
+template <class Word>
+simt::WarpAccess access_of(Word word) {
+  simt::WarpAccess access{.active = ~0u, .size = 16};
+  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
+  return access;
+}
+
+constexpr int LDC = 4096;  // any multiple of 32
+
+// A request of warp 0 that writes, or reads, C.
+template <class C>
+simt::WarpAccess access_to_C(int request) {
+  return access_of([&](int lane) {
+    const Part part = written_by<C>(lane, request);
+    return results_of<C>(lane).row * LDC + column_of<C>(part.lane, part.group);
+  });
+}
+// A load of one of its groups of a row of Bs.
+template <class C>
+simt::WarpAccess load_of_Bs(int group) {
+  return access_of([&](int lane) { return column_of<C>(lane, group); });
+}
+// A load of four rows of its part of a column of As.
+template <class C>
+simt::WarpAccess load_of_As() {
+  return access_of([](int lane) { return results_of<C>(lane).row; });
+}
+
+// Sectors that a kernel moves between its SMs and L2 for M x N x K: its tiles of A and B, and C once.
+template <class C>
+double sectors_loaded(double M, double N, double K) {
+  return M * N * K * (1.0 / C::BM + 1.0 / C::BN) / 8;
+}
+template <class C>
+double sectors_stored(double M, double N) {
+  return M * N / 128 * simt::distinct_blocks(access_to_C<C>(0), 5);
+}
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
+  const auto describe = [&]<class C>(const std::string& name, C) {
+    const int sectors = simt::distinct_blocks(access_to_C<C>(0), 5);
+    facts.predicted(name + ".request.sectors", sectors);
+    facts.predicted(name + ".request.lines", simt::distinct_blocks(access_to_C<C>(0), 7));
+    facts.predicted(name + ".request.used_percent", 100 * 512.0 / (32 * sectors));
+    facts.predicted(name + ".load_Bs.wavefronts", simt::shared_wavefronts(load_of_Bs<C>(0), true));
+    facts.predicted(name + ".load_As.wavefronts", simt::shared_wavefronts(load_of_As<C>(), true));
+    const int per_step = C::WMITER * C::TM / 4 * simt::shared_wavefronts(load_of_As<C>(), true) +
+                         C::GROUPS * simt::shared_wavefronts(load_of_Bs<C>(0), true);
+    facts.predicted(name + ".wavefronts_per_step", per_step);
+    facts.predicted(name + ".reads.tflops", cycles * 64 * C::RESULTS / per_step * 1e-12);
+    facts.predicted(name + ".lanes", C::LANES);
+  };
+  const auto describe_ours = [&]<class C>(const std::string& name, C config) {
+    describe(name, config);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + 4 * C::GROUPS) / C::RESULTS, 4,
+                          4);
+  };
+  describe_ours("adjacent", Adjacent{});
+  describe_ours("exchanged", Exchanged{});
+  describe_ours("crossed", Crossed{});
+  describe_ours("split", Split{});
+  describe_ours("tall", Tall{});
+  describe_ours("tall_split", TallSplit{});
+  describe("large", Large{});
+  describe("flat", Flat{});
+  describe("flat_split", FlatSplit{});
+  facts.predicted("flat_split.apart", column_of<FlatSplit>(0, 1));
+  facts.predicted("split.apart", column_of<Split>(0, 1));
+  for (const int size : {2816, 4096, 8192}) {
+    const std::string name = "sectors." + std::to_string(size);
+    const double stored = sectors_stored<Adjacent>(size, size), needed = sectors_stored<Split>(size, size);
+    const double all = sectors_loaded<Adjacent>(size, size, size) + stored;
+    facts.predicted(name + ".needed", needed);
+    facts.predicted(name + ".needed_mb", needed * 32e-6);
+    facts.predicted(name + ".stored", stored);
+    facts.predicted(name + ".excess", stored - needed);
+    facts.predicted(name + ".excess_mb", (stored - needed) * 32e-6);
+    facts.predicted(name + ".all", all);
+    facts.predicted(name + ".excess_percent", 100 * (stored - needed) / all, 1);
+  }
+  // Microseconds that the FFMAs of the experiments' problems take at least.
+  for (const Problem& p : problems)
+    if (p.K > 0) facts.predicted(p.key + ".ffma_us", 2.0 * p.size * p.size * p.K / tile::h200.peak_tflops() * 1e-6);
+  // Thread 101 of two kernels, its second row of results.
+  const auto worked = [&]<class C>(const std::string& name, C) {
+    const int thread = 101, lane = thread % 32;
+    facts.predicted(name + ".row", warp_tile_of<C>(thread).row + results_of<C>(lane).row);
+    for (int request = 0; request < C::GROUPS; ++request) {
+      const Part part = written_by<C>(lane, request);
+      const int col = warp_tile_of<C>(thread).col + column_of<C>(part.lane, part.group);
+      facts.predicted(name + ".col" + std::to_string(request), col);
+      facts.predicted(name + ".sector" + std::to_string(request), col / 8);
+      facts.predicted(name + ".from" + std::to_string(request), part.lane);
+    }
+  };
+  facts.predicted("worked.warp", 101 / 32);
+  facts.predicted("worked.lane", 101 % 32);
+  worked("worked.adjacent", Adjacent{});
+  worked("worked.split", Split{});
+  worked("worked.exchanged", Exchanged{});
+}
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_written_back<Config>,
+          reinterpret_cast<const void*>(sgemm_written_back<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          (Config::BM + Config::BN) * Config::BK * sizeof(float)};
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 11, .title = "Coalesced write-back",
+             .kernels = {kernel<Adjacent>("adjacent"), kernel<Exchanged>("exchanged"), kernel<Crossed>("crossed"),
+                         kernel<Split>("split"), kernel<Tall>("tall"), kernel<TallSplit>("tall_split")},
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
+             .measure_rates = measure_experiments, .shapes = shallow, .rates = experiment_rates())
+
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+const std::vector<tile::Launcher> launchers{launch_written_back<Adjacent>, launch_written_back<Exchanged>,
+                                            launch_written_back<Crossed>,  launch_written_back<Split>,
+                                            launch_written_back<Tall>,     launch_written_back<TallSplit>};
+
+// One thread a result, k ascending: the order of additions of every chapter since the first.
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
+                               int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || col >= N) return;
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  C[std::size_t(row) * ldc + col] = acc;
+}
+
+void launch_in_order(const tile::Gemm& g) {
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
+               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+}
+
+// The bits of what a launcher makes of random inputs.
+std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
+  tile::Operands operands(c);
+  launcher(operands.gemm());
+  tile::machine::synchronize();
+  return operands.download_C();
+}
+
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+  for (const tile::Case& c : {tile::Case{128, 256, 208}, tile::Case{70, 90, 301}}) {
+    const std::vector<float> expected = result_of(launch_in_order, c);
+    for (const tile::Launcher launcher : launchers) {
+      const std::vector<float> result = result_of(launcher, c);
+      REQUIRE(result.size() == expected.size());
+      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+// Every result of a block's tile belongs to one thread, and is written by one.
+template <class C>
+void check_maps(C) {
+  std::vector<int> computed(C::BM * C::BN), written(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
+  for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
+    const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+    const int lane = thread % 32, row = results_of<C>(lane).row;
+    for (int wm = 0; wm < C::WMITER; ++wm)
+      for (int i = 0; i < C::TM; ++i)
+        for (int group = 0; group < C::GROUPS; ++group) {
+          const Part part = written_by<C>(lane, group);
+          const int first = (warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol;
+          for (int j = 0; j < 4; ++j) {
+            ++computed.at(std::size_t(first + column_of<C>(lane, group) + j));
+            ++written.at(std::size_t(first + column_of<C>(part.lane, part.group) + j));
+          }
+        }
+    for (int i = 0; i < 4; ++i) {
+      for (int down = 0; down < C::BM; down += C::ROWS_A)
+        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM + load_A_of<C>(thread).row + down));
+      for (int down = 0; down < C::BK; down += C::ROWS_B)
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+    }
+  }
+  CHECK(computed == std::vector<int>(computed.size(), 1));
+  CHECK(written == std::vector<int>(written.size(), 1));
+  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
+  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+}
+
+TEST_CASE("every result of a tile is computed by one thread and written by one") {
+  check_maps(Adjacent{});
+  check_maps(Exchanged{});
+  check_maps(Crossed{});
+  check_maps(Split{});
+  check_maps(Tall{});
+  check_maps(TallSplit{});
+  check_maps(Large{});
+  check_maps(Flat{});
+  check_maps(FlatSplit{});
+}
+
+// Whether a request leaves no sector, or no line, half written: it writes 512 bytes.
+template <class C>
+bool whole_sectors(C) {
+  for (int request = 0; request < C::GROUPS; ++request)
+    if (simt::distinct_blocks(access_to_C<C>(request), 5) != 16) return false;
+  return true;
+}
+template <class C>
+bool whole_lines(C) {
+  for (int request = 0; request < C::GROUPS; ++request)
+    if (simt::distinct_blocks(access_to_C<C>(request), 7) != 4) return false;
+  return true;
+}
+
+TEST_CASE("four columns apart, or exchanged, fill sectors in one request, and eight side by side do not") {
+  CHECK_FALSE(whole_sectors(Adjacent{}));
+  CHECK_FALSE(whole_sectors(Crossed{}));
+  CHECK_FALSE(whole_sectors(Tall{}));
+  CHECK(whole_sectors(TallSplit{}));
+  CHECK_FALSE(whole_lines(TallSplit{}));  // four lanes of 16 bytes: half a line
+  CHECK(whole_lines(Split{}));
+  CHECK(whole_lines(Exchanged{}));
+  CHECK(whole_lines(Large{}));
+  CHECK_FALSE(whole_sectors(Flat{}));
+  CHECK(whole_lines(FlatSplit{}));
+}
+
+TEST_CASE("4096 x 4096 results in half sectors make 2,097,152 excess sectors of 138 million") {
+  CHECK(sectors_stored<Adjacent>(4096, 4096) - sectors_stored<Split>(4096, 4096) == 2097152);
+  CHECK(sectors_loaded<Adjacent>(4096, 4096, 4096) + sectors_stored<Adjacent>(4096, 4096) == 138412032);
+}
+
+TEST_CASE(
+    "the split moves the loads of Bs to fewer wavefronts where eight lanes are beside each other, not where four are") {
+  CHECK(simt::shared_wavefronts(load_of_Bs<Adjacent>(0), true) == 8);
+  CHECK(simt::shared_wavefronts(load_of_Bs<Exchanged>(0), true) == 8);
+  CHECK(simt::shared_wavefronts(load_of_Bs<Crossed>(0), true) == 4);
+  CHECK(simt::shared_wavefronts(load_of_Bs<Split>(0), true) == 4);
+  CHECK(simt::shared_wavefronts(load_of_Bs<Tall>(0), true) == 4);
+  CHECK(simt::shared_wavefronts(load_of_Bs<TallSplit>(0), true) == 4);
+}
+
+TEST_CASE("whole tiles are right for every alpha and beta") {
+  for (const tile::Launcher launcher : launchers)
+    CHECK(tile::first_failure(launcher, tile::scaled_cases({128, 256, 32, 1, 0, 4, tile::Fill::integers})) == "");
+}
+
+#if TILE_ON_MODEL
+// Sectors a request, or none where no access has the tag.
+double sectors_per_request(const simt::Counts& counts, std::string_view tag) {
+  for (const simt::Site& site : counts.sites)
+    if (tile::has_tag(site, tag)) return double(site.sectors) / double(site.requests);
+  return 0;
+}
+
+TEST_CASE("each kernel has the loads of one and the stores of another" * doctest::test_suite("model")) {
+  const auto check = [](tile::Launcher launcher, double sectors, double wavefronts) {
+    const auto unread = tile::count(launcher, {128, 256, 32});
+    CHECK(sectors_per_request(unread, "store-C") == sectors);
+    CHECK(sectors_per_request(unread, "load-C") == 0);
+    const simt::Site& load = tile::site(unread, "load-Bs");
+    CHECK(double(load.wavefronts) == wavefronts * double(load.requests));
+    const auto read = tile::count(launcher, {128, 256, 32, 1, 1});
+    CHECK(sectors_per_request(read, "store-C") == sectors);
+    CHECK(sectors_per_request(read, "load-C") == sectors);
+  };
+  check(launch_written_back<Adjacent>, 32, 8);
+  check(launch_written_back<Exchanged>, 16, 8);
+  check(launch_written_back<Crossed>, 32, 4);
+  check(launch_written_back<Split>, 16, 4);
+  check(launch_written_back<Tall>, 32, 4);
+  check(launch_written_back<TallSplit>, 16, 4);
+}
+#endif
