@@ -9,6 +9,8 @@
 //   figures outer TRACE KERNEL ROUND BN BK LDC OUT.svg  one step of that round: the outer product in registers
 //   figures transposed TRACE KERNEL BM BK LDA OUT.svg  where one thread's first float4 of A goes in As
 //   figures warps OWNERS KERNEL THREAD OUT.svg  how warps, and the lanes of one of them, share a tile of C
+//   figures rounds INTERVALS BK LDA BUFFER OUT.svg KERNEL...  which tile is fetched, stored and multiplied between which
+//                                               barriers; BUFFER: words of a buffer of As
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
 //   figures occupancy OUT.svg                   what stops one more block of chapter 03's kernel on an RTX A6000
 //   figures ladder CHAPTERS LAST OUT.tsv        TFLOP/s of every kernel up to chapter LAST, for gnuplot
@@ -536,6 +538,68 @@ std::vector<Rectangle> rectangles(std::set<std::pair<long, long>> elements) {
   return result;
 }
 
+/// Which tile of A a block fetches, stores and multiplies between two barriers (-1: none), and in which buffer it lies.
+struct Round {
+  int fetched = -1, stored = -1, multiplied = -1;
+  long stored_in = 0, read_from = 0;
+};
+
+// What is stored was fetched last, and what is multiplied is what was last stored in the buffer that is read.
+std::vector<Round> read_rounds(const fs::path& intervals, const std::string& kernel, int BK, long lda, long buffer) {
+  std::map<int, Round> rounds;
+  for (const auto& row : read_tsv(intervals)) {
+    if (row.at(0) != kernel) continue;
+    Round& round = rounds[std::stoi(row.at(1))];
+    const bool load = row.at(2) == "load";
+    const long first = std::stol(row.at(5));
+    if (row.at(3) == "A") round.fetched = int(first % lda / BK);
+    if (row.at(3) == "As" && !load) round.stored = 0, round.stored_in = first / buffer;
+    if (row.at(3) == "As" && load) round.multiplied = 0, round.read_from = first / buffer;
+  }
+  if (rounds.empty()) throw std::runtime_error(fmt::format("no intervals of {} in {}", kernel, intervals.string()));
+  std::vector<Round> in_order;
+  std::map<long, int> held;  // buffer -> tile
+  int fetched = -1;
+  for (auto& [interval, round] : rounds) {
+    if (round.multiplied == 0) round.multiplied = held.at(round.read_from);
+    if (round.fetched >= 0) fetched = round.fetched;
+    if (round.stored == 0) held[round.stored_in] = round.stored = fetched;
+    in_order.push_back(round);
+  }
+  return in_order;
+}
+
+void draw_rounds(const fs::path& intervals, int BK, long lda, long buffer, const std::vector<std::string>& kernels,
+                 const fs::path& out) {
+  constexpr std::size_t shown = 7;
+  const double left = 74, wide = 78, high = 19, panel = 3 * high + 46;
+  Drawing d(left + shown * wide + 30, double(kernels.size()) * panel + 14);
+  double top = 24;
+  for (const std::string& kernel : kernels) {
+    d.text(4, top - 8, kernel, "start", 13);
+    const char* const rows[] = {"fetch", "store", "multiply"};
+    for (int r = 0; r < 3; ++r) d.text(left - 8, top + (r + 0.7) * high, rows[r], "end", 12);
+    const auto rounds = read_rounds(intervals, kernel, BK, lda, buffer);
+    for (std::size_t i = 0; i < std::min(shown, rounds.size()); ++i) {
+      const double x = left + double(i) * wide;
+      const auto box = [&](int row, int tile, const char* fill) {
+        if (tile < 0) return;
+        d.rect(x + 3, top + row * high + 1.5, wide - 6, high - 3, fill, "none", 0.55);
+        d.text(x + wide / 2, top + (row + 0.7) * high, fmt::format("tile {}", tile), "middle", 12);
+      };
+      const auto colour = [](long of) { return of == 0 ? "var(--second)" : "var(--third)"; };
+      box(0, rounds[i].fetched, "var(--rule)");
+      box(1, rounds[i].stored, colour(rounds[i].stored_in));
+      box(2, rounds[i].multiplied, colour(rounds[i].read_from));
+      d.line(x + wide, top - 4, x + wide, top + 3 * high + 4);
+    }
+    d.text(left + shown * wide + 6, top + 1.7 * high, "…", "start", 14);
+    d.text(left + wide, top + 3 * high + 17, "barrier", "middle", 11, "var(--muted)");
+    top += panel;
+  }
+  d.save(out);
+}
+
 void draw_warps(const fs::path& owners, const std::string& kernel, int thread, const fs::path& out) {
   std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
   long top_row = 1 << 30, left_col = 1 << 30, bottom = 0, right = 0;
@@ -927,6 +991,15 @@ int main(int argc, char** argv) {
   warps->add_option("kernel", kernel)->required();
   warps->add_option("thread", size)->required();
   warps->add_option("out", out)->required();
+  long buffer = 0;
+  std::vector<std::string> kernels;
+  auto* rounds = app.add_subcommand("rounds");
+  rounds->add_option("intervals", input)->required();
+  rounds->add_option("BK", BK)->required();
+  rounds->add_option("LDA", ld)->required();
+  rounds->add_option("BUFFER", buffer)->required();
+  rounds->add_option("out", out)->required();
+  rounds->add_option("kernels", kernels)->required();
   auto* loads = app.add_subcommand("loads");
   loads->add_option("emit", emit)->required();
   loads->add_option("last", last)->required();
@@ -961,6 +1034,7 @@ int main(int argc, char** argv) {
     if (*outer) draw_outer(read_thread(input, kernel, round), BN, BK, ld, out);
     if (*transposed) draw_transposed(read_thread(input, kernel, 0), BM, BK, ld, out);
     if (*warps) draw_warps(input, kernel, size, out);
+    if (*rounds) draw_rounds(input, BK, ld, buffer, kernels, out);
     if (*loads) gather_loads(emit, last, out);
     if (*occupancy) draw_occupancy(out);
     if (*ladder) gather_ladder(input, last, out);

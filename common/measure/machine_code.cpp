@@ -81,7 +81,7 @@ Code main_loop(Code code) {
     const auto first = std::size_t(begin - code.begin());
     const Code loop = code.subspan(first, branch + 1 - first);
     const bool smaller = smallest.empty() || loop.size() < smallest.size();
-    if (smaller && ffmas(loop) > 0 && 2 * ffmas(loop) >= ffmas(code)) smallest = loop;
+    if (smaller && ffmas(loop) > 0 && 3 * ffmas(loop) >= ffmas(code)) smallest = loop;
   }
   return smallest;
 }

@@ -18,7 +18,8 @@ using Code = std::span<const Instruction>;
 /// The functions of a listing, by mangled name.
 std::map<std::string, std::vector<Instruction>> functions_of(const std::string& listing);
 
-/// The smallest loop (what a backward branch encloses) with at least half of the function's FFMA; empty without one.
+/// The smallest loop (what a backward branch encloses) with at least a third of the function's FFMA; empty without one.
+/// Not half: a kernel with two buffers multiplies its last tile after the loop, with as many FFMA again.
 Code main_loop(Code code);
 
 /// Instructions by opcode; besides, "all": how many there are; "reuse": how many operands carry the flag .reuse;

@@ -54,9 +54,12 @@ std::string digest(const std::string& text) {
 // What of a chapter's program may run on a GPU.
 std::string without_tests_and_predictions(std::string text) {
   text = text.substr(0, text.find("\nTEST_CASE("));
-  if (const auto begin = text.find("\nvoid predict("); begin != std::string::npos)
-    text.erase(begin, text.find("\n}\n", begin) - begin);
-  return text;
+  const auto before = text.find("\nvoid predict(");
+  if (before == std::string::npos) return text;
+  const auto begin = before + 1;
+  auto end = text.find("}\n", begin);  // written on one line, or else up to a brace that begins one
+  if (text.find('\n', begin) < end) end = text.find("\n}\n", begin);
+  return text.erase(begin, end - begin);
 }
 
 // The headers of this repository that a file includes, directly or not, as their names below `root`.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -690,6 +691,27 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
   }
 }
 
+// What the sampled block touched between two barriers: how often, and the first element.
+void emit_intervals(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "intervals.tsv");
+  for (const CountedKernel& k : kernels) {
+    struct Touched {
+      int accesses = 0;
+      std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    };
+    std::map<std::tuple<int, std::string, std::string>, Touched> touched;
+    for (const simt::Touch& t : k.counts.touches) {
+      Touched& all = touched[{t.interval, simt::name_of(t.op), t.array}];
+      ++all.accesses;
+      all.first = std::min(all.first, t.byte_offset / 4);
+    }
+    for (const auto& [key, all] : touched) {
+      const auto& [interval, op, array] = key;
+      out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", k.kernel.name, interval, op, array, all.accesses, all.first);
+    }
+  }
+}
+
 // The kernels that were measured above a ceiling, of their source or of what nvcc made of it, and which.
 void emit_above(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records,
                 const std::filesystem::path& directory) {
@@ -1060,6 +1082,7 @@ int run_chapter(const Options& options) {
   facts.write(facts_file);
   emit_lines(kernels, options.emit);
   emit_traces(kernels, options.emit);
+  emit_intervals(kernels, options.emit);
   emit_above(kernels, records, options.emit);
   for (const Table& table : tables) table.write(options.emit / ("table-" + table.name + ".tsv"));
   return 0;
