@@ -16,6 +16,10 @@
 #include <stdexcept>
 
 #include "common/report/chapter.hpp"
+#include "common/report/tuning.hpp"
+#if TILE_ON_GPU
+#include "common/measure/timing.hpp"
+#endif
 
 namespace {
 
@@ -23,6 +27,7 @@ namespace {
 // How a thread takes four neighbours in a row of the tile from As.
 enum class Reads {
   float4s,      // as one float4: the swizzle must leave four neighbours in order
+  masked,       // the same, where an argument says which bits of the row count: one machine code for several swizzles
   renamed,      // as one float4, in the order in which they lie; the row, known when compiled, says which word is which
   words,        // one by one in the source; what the machine code makes of it is the compiler's choice
   single_words  // one by one in the machine code, too
@@ -64,7 +69,7 @@ struct Config {
           std::has_single_bit(unsigned(TM)) && FLIPS < ROWS_A && FLIPS < WSUBM,
       "what the kernel adds to a swizzled column must not meet a bit that the swizzle flips: else two elements "
       "share a place, or one is read where it was not stored");
-  static_assert(READS != Reads::float4s || FLIPS % 4 == 0,
+  static_assert((READS != Reads::float4s && READS != Reads::masked) || FLIPS % 4 == 0,
                 "a float4 needs its four words in order: the swizzle must leave the two lowest bits of a column alone");
 };
 
@@ -72,6 +77,7 @@ template <int DOWN, int UP, Reads READS>
 using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, DOWN, UP, READS>;  // chapter 08's
 
 using Swizzled = Large<2, 3, Reads::float4s>;       // col ^ ((row >> 2) << 3): the chapter's kernel
+using Masked = Large<2, 3, Reads::masked>;          // col ^ (((row >> 2) & mask) << 3)
 using XorRow = Large<0, 0, Reads::renamed>;         // col ^ row
 using XorTwice = Large<0, 1, Reads::single_words>;  // col ^ (row << 1)
 using Words = Large<0, 1, Reads::words>;            // the same, if the compiler may join words
@@ -119,12 +125,17 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                    const float* A, int lda,           // M x K
                    const float* B, int ldb,           // K x N
                    float beta,                        //
-                   float* C, int ldc) {               // M x N
+                   float* C, int ldc,                 // M x N
+                   int mask) {                        // of Reads::masked
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
   constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed, each row swizzled
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
+  const auto place = [mask](int row, int col) {
+    return Config::READS == Reads::masked ? col ^ ((row >> Config::DOWN & mask) << Config::UP)
+                                          : swizzle<Config>(row, col);
+  };
   const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
   const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
@@ -147,7 +158,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         for (int i = 0; i < 4; ++i)
           if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
       }
-      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + swizzle<Config>(colA + i, rowA) + down] = a[i];  //@ store-As
+      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + place(colA + i, rowA) + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
@@ -172,7 +183,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
       // The loop is unrolled, so that these bits are a constant. Those above TM move a thread's columns together.
-      const int flips = swizzle<Config>(dotIdx, 0);
+      const int flips = place(dotIdx, 0);
       const float* rowOfAs = &As[dotIdx * BM + warpRow + (threadRow ^ flips / TM * TM)];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
@@ -254,12 +265,12 @@ bool float4s_fit(const tile::Gemm& g) {
          divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
 }
 
-template <class Config>
+template <class Config, int MASK = 0>
 void launch_swizzled(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   tile::launch(float4s_fit<Config>(g) ? sgemm_swizzled<Config, true> : sgemm_swizzled<Config, false>, grid,
-               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, MASK);
 }
 // [/snippet launch]
 
@@ -481,6 +492,53 @@ constexpr Access load_of_As() {
   return access_by([](int lane) { return Position{0, results_of<C>(lane).row}; }, 4, true);
 }
 
+// [snippet experiment]
+// One machine code that stores with four, two or one words in a bank, and computes right each time.
+struct Variant {
+  const char* name;
+  tile::Launcher launch;
+  Swizzle swizzle;
+};
+
+const std::array<Variant, 3> variants{{{"4", launch_swizzled<Masked, 0>, Swizzle{}},
+                                       {"2", launch_swizzled<Masked, 1>, swizzle_by({1, 2, 3})},
+                                       {"1", launch_swizzled<Masked, 3>, swizzle_by({2, 2, 3})}}};
+
+// Wavefronts of the stores of A for a warp-wide multiply-add: a warp stores a word of each lane for every BN of them.
+double stores_per_fma(const Variant& v) {
+  return wavefronts_by_rank(layout_of_As<Masked>(), store_of_As<Masked>(), v.swizzle) / double(Masked::BN);
+}
+// [/snippet experiment]
+
+#if TILE_ON_GPU
+// For each variant the cycles of an SM for a warp-wide multiply-add, and the price of a wavefront, fitted to them.
+void measure_variants(tile::RateSink& sink) {
+  constexpr int SIZE = 4096;
+  int sms = 0, khz = 0;
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
+  const std::size_t n = SIZE;
+  float *A, *B, *C;
+  for (float** matrix : {&A, &B, &C}) tile::cuda_check(cudaMalloc(matrix, n * n * sizeof(float)), "cudaMalloc");
+  const std::vector<float> values = tile::make_values(n * n, tile::Fill::random, 11);
+  for (float* matrix : {A, B})
+    tile::cuda_check(cudaMemcpy(matrix, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill");
+  const tile::Gemm g{SIZE, SIZE, SIZE, 1, A, SIZE, B, SIZE, 0, C, SIZE};
+  std::vector<std::vector<double>> terms;
+  std::vector<double> cycles;
+  for (const Variant& v : variants) {
+    const double ms = tile::time_ms([&](int) { v.launch(g); }).median;
+    terms.push_back({1, stores_per_fma(v)});
+    cycles.push_back(ms * khz * sms / (double(n) * n * n / 32));
+    sink.rate(std::string("masked.") + v.name, cycles.back());
+  }
+  sink.rate("masked.price", tile::least_squares(terms, cycles).weights[1]);
+  cudaFree(A), cudaFree(B), cudaFree(C);
+}
+#else
+constexpr void (*measure_variants)(tile::RateSink&) = nullptr;
+#endif
+
 // The arithmetic of the prose, below: it asks the solver about the problems that the tests ask it about.
 void predict(tile::Facts& facts);
 
@@ -499,7 +557,12 @@ tile::Kernel kernel(const char* name) {
 TILE_CHAPTER(.number = 10, .title = "Transpose and swizzle",
              .kernels = {kernel<Swizzled>("swizzled"), kernel<XorRow>("xor_row"), kernel<XorTwice>("xor_twice"),
                          kernel<Words>("words"), kernel<Renamed>("renamed")},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
+             .measure_rates = measure_variants,
+             .rates = {{"masked.price", "cycles for a wavefront of the stores of A, in one machine code"},
+                       {"masked.4", "cycles for a multiply-add, four words in a bank"},
+                       {"masked.2", "cycles for a multiply-add, two words in a bank"},
+                       {"masked.1", "cycles for a multiply-add, one word in a bank"}})
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -1122,7 +1185,25 @@ TEST_CASE("every result of a tile has one thread, and so has every place of As a
   check_maps(XorTwice{});
 }
 
+TEST_CASE("the experiment's variants compute right") {
+  for (const Variant& v : variants) {
+    CAPTURE(v.name);
+    CHECK(tile::first_failure(v.launch, {{128, 256, 48, 2, 1, 4, tile::Fill::integers}}) == "");
+    CHECK(tile::first_failure(v.launch, {{70, 90, 33, 2, 1, 1, tile::Fill::integers}}) == "");
+  }
+  CHECK(stores_per_fma(variants[0]) == 4.0 / 128);
+}
+
 #if TILE_ON_MODEL
+TEST_CASE("the experiment's stores have the conflicts that it says" * doctest::test_suite("model")) {
+  for (const Variant& v : variants) {
+    const auto counts = tile::count(v.launch, counted);
+    const auto& store = tile::site(counts, "store-As");
+    CHECK(store.wavefronts == std::uint64_t(std::stoi(v.name)) * store.requests);
+    CHECK(stores_per_fma(v) * Masked::BN == std::stoi(v.name));
+    CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
+  }
+}
 TEST_CASE("the model counts what the ranks say" * doctest::test_suite("model")) {
   const std::uint64_t stores =
       256 * 256 / 32 * (256 / Swizzled::BN);  // each row of blocks stores A once for each tile of C
