@@ -275,8 +275,9 @@ struct Config {
   static constexpr int BS_WORDS = BK * BN + (BK - 1) * LAYOUT.pad_B;
   static constexpr int SMEM_BYTES = (AS_WORDS + BS_WORDS) * 4;
   // Where the element of step k and row `row` of the tile of A lies in As; and of step k and column `col` of B in Bs.
+  // Unsigned, for a division by a power of two is then a shift alone.
   static constexpr __host__ __device__ int place_in_As(int k, int row) {
-    return k * BM + k / LAYOUT.rows_a_pad * LAYOUT.pad_A + row;
+    return k * BM + int(unsigned(k) / LAYOUT.rows_a_pad) * LAYOUT.pad_A + row;
   }
   static constexpr __host__ __device__ int place_in_Bs(int k, int col) { return k * (BN + LAYOUT.pad_B) + col; }
   static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");

@@ -539,8 +539,200 @@ void measure_variants(tile::RateSink& sink) {
 constexpr void (*measure_variants)(tile::RateSink&) = nullptr;
 #endif
 
-// The arithmetic of the prose, below: it asks the solver about the problems that the tests ask it about.
-void predict(tile::Facts& facts);
+// How many swizzles keep the vectors of the accesses whole.
+double family_size(const Layout& layout, const std::vector<Access>& accesses) {
+  int rows = 0;
+  for (const Access& access : accesses)
+    for (const Position p : access.bit) rows |= p.row;
+  return std::pow(layout.columns / widest_vector(accesses), std::popcount(unsigned(rows)));
+}
+
+// `across` lanes side by side in a row, `vector` elements each, and the others in rows `step` apart.
+Access lanes_in_rows(int across, int vector, int step, bool load) {
+  return access_by([&](int lane) { return Position{lane / across * step, lane % across * vector}; }, vector, load);
+}
+
+// `down` lanes in rows `step` apart, and then the next column.
+Access lanes_in_columns(int down, int vector, int step, bool load) {
+  return access_by([&](int lane) { return Position{lane % down * step, lane / down * vector}; }, vector, load);
+}
+
+// Eight rows and two columns; lanes whose numbers differ in bit `same` alone want the same.
+Access lanes_that_share(std::size_t same, int vector, bool load) {
+  Access access{{}, vector, load};
+  std::size_t b = 0;
+  for (const Position p : {Position{1, 0}, Position{2, 0}, Position{4, 0}, Position{0, vector}}) {
+    if (b == same) ++b;
+    access.bit[b++] = p;
+  }
+  return access;
+}
+
+// A grid of layouts and what a warp does with them: one access, or the store of a tile and a load from the same. Those for
+// which there are more swizzles than a test can try are left out.
+template <class Visit>
+void for_each_problem(Visit visit) {
+  constexpr int ROWS = 32;
+  const auto visit_small = [&](const Layout& layout, const std::vector<Access>& accesses) {
+    if (family_size(layout, accesses) <= 1 << 14) visit(layout, accesses);
+  };
+  for (const int element : {2, 4, 8})
+    for (const int columns : {8, 16, 32, 64, 128})
+      for (const int vector : {1, 2, 4, 8}) {
+        const int bytes = element * vector;
+        if (bytes < 4 || bytes > 16) continue;
+        const Layout layout{element, ROWS, columns};
+        std::vector<Access> stores;
+        for (const int lanes : {1, 2, 4, 8, 16, 32})
+          for (const int step : {1, 2, 4}) {
+            if (lanes * vector <= columns && (32 / lanes - 1) * step < ROWS)
+              stores.push_back(lanes_in_rows(lanes, vector, step, false));
+            if ((lanes - 1) * step < ROWS && 32 / lanes * vector <= columns)
+              stores.push_back(lanes_in_columns(lanes, vector, step, false));
+          }
+        for (const std::size_t same : {0, 1, 2})
+          if (2 * vector <= columns)
+            for (const bool load : {false, true}) visit_small(layout, {lanes_that_share(same, vector, load)});
+        for (const Access& store : stores) {
+          visit_small(layout, {store});
+          for (const int wide : {2, 4, 8})
+            if (wide > vector && element * wide <= 16 && 4 * wide <= columns)
+              visit_small(layout, {store, lanes_in_columns(8, wide, 1, true)});
+        }
+      }
+}
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const Layout As = layout_of_As<Swizzled>();
+  const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
+  const auto bits_of = [](unsigned mask) {
+    std::string bits;
+    for (int b = 0; mask >> b != 0; ++b)
+      if (mask >> b & 1u) bits += (bits.empty() ? "" : ", ") + std::to_string(b);
+    return bits;
+  };
+  // Which bits of an address differ among the lanes that shared memory serves together.
+  const auto varying = [&](const std::string& name, const Access& access) {
+    unsigned mask = 0;
+    for (int b = 0; b < bits_together(As, access); ++b)
+      mask |= unsigned(byte_of(As, Swizzle{}, access.bit[std::size_t(b)])) / sizeof(float);
+    facts.text(name + ".varying", "predicted", bits_of(mask));
+    facts.text(name + ".varying_banks", "predicted", bits_of(mask % 32));
+  };
+  varying("store_As", store);
+  varying("load_As", load);
+  const auto describe = [&](const std::string& name, const Swizzle& swizzle) {
+    const Ranks ranks = ranks_of(As, store, swizzle);
+    facts.predicted(name + ".store_As.address_rank", ranks.address);
+    facts.predicted(name + ".store_As.bank_rank", ranks.bank);
+    facts.predicted(name + ".store_As.wavefronts", wavefronts_by_rank(As, store, swizzle));
+    // The bits of the bank that bits `from` to `to` of the lane flip.
+    const auto flipped = [&](const std::string& key, int from, int to) {
+      unsigned mask = 0;
+      for (int b = from; b <= to; ++b)
+        mask |= unsigned(byte_of(As, swizzle, store.bit[std::size_t(b)])) / sizeof(float) % 32;
+      facts.text(name + ".store_As." + key, "predicted", mask == 0 ? "none" : bits_of(mask));
+    };
+    flipped("lane_bit0", 0, 0);
+    flipped("lane_bit1", 1, 1);
+    flipped("lane_bits2to4", 2, 4);
+  };
+  describe("plain", Swizzle{});
+  describe("xor_row", swizzle_by({4, 0, 0}));
+  describe("xor_twice", swizzle_by({4, 0, 1}));
+  describe("swizzled", swizzle_by({2, 2, 3}));
+  const auto kernel_facts = [&]<class C>(const std::string& name, C, int words_per_load) {
+    const double a = double(C::WMITER * C::TM) / words_per_load, b = double(C::WNITER * C::TN) / 4;
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
+                          4, 4);
+    facts.predicted(name + ".lds_per_step", a + b);
+    facts.predicted(name + ".ffma_per_lds", C::RESULTS / (a + b));
+  };
+  kernel_facts("swizzled", Swizzled{}, 4);
+  kernel_facts("xor_row", XorRow{}, 4);
+  kernel_facts("xor_twice", XorTwice{}, 1);
+  kernel_facts("words", Words{}, 1);
+  kernel_facts("renamed", Renamed{}, 4);
+  // Wavefronts of the stores of A in a round, of all warps of a block, and what is saved of them for each warp-wide FMA.
+  const double stores = Swizzled::BM * Swizzled::BK / 32.0;
+  const double fmas = double(Swizzled::BM) * Swizzled::BN * Swizzled::BK / 32;
+  facts.predicted("round.stores", stores);
+  facts.predicted("round.fmas", fmas);
+  facts.predicted("round.before", stores * wavefronts_by_rank(As, store, Swizzle{}));
+  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by({2, 2, 3})));
+  const double saved = facts.value("round.before") - facts.value("round.after");
+  facts.predicted("saved_per_fma", saved / fmas, 4);
+  facts.predicted("saved_per_fma.xor_row", stores * 2 / fmas, 4);
+  // TFLOP/s where an SM takes so many cycles for a warp-wide FMA, and back.
+  facts.predicted("tflops_times_cycles", tile::h200.sms * tile::h200.clock_ghz * 64 * 1e-3, 3);
+  // Thread 101, which copies what follows from its number, and where its third word goes.
+  const auto [rowA, colA] = load_A_of<Swizzled>(101);
+  const int row = colA + 2, place = swizzle<Swizzled>(row, rowA);
+  facts.predicted("worked.rowA", rowA);
+  facts.predicted("worked.colA", colA);
+  facts.predicted("worked.row", row);
+  facts.predicted("worked.flips", swizzle<Swizzled>(row, 0));
+  facts.predicted("worked.place", place);
+  facts.predicted("worked.word", row * As.columns + place);
+  facts.predicted("worked.bank", (row * As.columns + place) % 32);
+  // What the solver says of the problems that the tests check, and of a few in particular.
+  int problems = 0, by_shift = 0, by_bits = 0, none = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    ++problems;
+    const bool shift = solve_by_shift(layout, accesses).has_value();
+    by_shift += shift;
+    by_bits += !shift && solve(layout, accesses);
+    none += !shift && !solve(layout, accesses);
+  });
+  facts.predicted("grid.problems", problems);
+  facts.predicted("grid.by_shift", by_shift);
+  facts.predicted("grid.by_bits", by_bits);
+  facts.predicted("grid.none", none);
+  const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
+      const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
+      facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
+    }
+    const auto shift = solve_by_shift(layout, accesses);
+    if (!shift) {
+      facts.text("solver." + name + ".formula", "predicted", solve(layout, accesses) ? "by bits" : "none exists");
+      facts.text("solver." + name + ".cutlass", "predicted", "-");
+      return;
+    }
+    const Cutlass c = cutlass_name(layout, *shift);
+    std::string bits = "row";
+    if (shift->down > 0) bits = "(row >> " + std::to_string(shift->down) + ")";
+    if (1 << (shift->down + shift->bits) != layout.rows)
+      bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
+    if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
+    facts.text("solver." + name + ".formula", "predicted", "col ^ " + bits);
+    facts.text("solver." + name + ".cutlass", "predicted",
+               "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">");
+  };
+  // The tile of A, transposed, `deep` along K: deep / 4 lanes copy a row of it.
+  for (const int deep : {8, 16, 32}) {
+    const Access copy = access_by(
+        [&](int lane) {
+          return Position{lane % (deep / 4) * 4, lane / (deep / 4)};
+        },
+        1, false);
+    solved("As" + std::to_string(deep), {4, deep, 128}, {copy, load});
+  }
+  const auto along = [](int lane) { return Position{0, lane}; };
+  const auto down = [](int lane) { return Position{lane, 0}; };
+  solved("square", {4, 32, 32}, {access_by(along, 1, false), access_by(down, 1, true)});
+  const auto quads = [](int lane) { return Position{lane / 8, lane % 8 * 4}; };
+  solved("square4", {4, 32, 32}, {access_by(quads, 4, false), access_by(down, 1, true)});
+  // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of 2-byte elements.
+  for (const int columns : {64, 32, 16})
+    solved("halves" + std::to_string(columns), {2, 64, columns},
+           {access_by(
+               [](int lane) {
+                 return Position{lane % 32, 0};
+               },
+               8, true)});
+}
 
 template <class Config>
 tile::Kernel kernel(const char* name) {
@@ -745,204 +937,6 @@ bool any_swizzle(const Layout& layout, const std::vector<Access>& accesses, Visi
   }
   return false;
 }
-
-// How many swizzles any_swizzle would try.
-double family_size(const Layout& layout, const std::vector<Access>& accesses) {
-  int rows = 0;
-  for (const Access& access : accesses)
-    for (const Position p : access.bit) rows |= p.row;
-  return std::pow(layout.columns / widest_vector(accesses), std::popcount(unsigned(rows)));
-}
-
-// `across` lanes side by side in a row, `vector` elements each, and the others in rows `step` apart.
-Access lanes_in_rows(int across, int vector, int step, bool load) {
-  return access_by([&](int lane) { return Position{lane / across * step, lane % across * vector}; }, vector, load);
-}
-
-// `down` lanes in rows `step` apart, and then the next column.
-Access lanes_in_columns(int down, int vector, int step, bool load) {
-  return access_by([&](int lane) { return Position{lane % down * step, lane / down * vector}; }, vector, load);
-}
-
-// Eight rows and two columns; lanes whose numbers differ in bit `same` alone want the same.
-Access lanes_that_share(std::size_t same, int vector, bool load) {
-  Access access{{}, vector, load};
-  std::size_t b = 0;
-  for (const Position p : {Position{1, 0}, Position{2, 0}, Position{4, 0}, Position{0, vector}}) {
-    if (b == same) ++b;
-    access.bit[b++] = p;
-  }
-  return access;
-}
-
-// A grid of layouts and what a warp does with them: one access, or the store of a tile and a load from the same. Those for
-// which there are more swizzles than a test can try are left out.
-template <class Visit>
-void for_each_problem(Visit visit) {
-  constexpr int ROWS = 32;
-  const auto visit_small = [&](const Layout& layout, const std::vector<Access>& accesses) {
-    if (family_size(layout, accesses) <= 1 << 14) visit(layout, accesses);
-  };
-  for (const int element : {2, 4, 8})
-    for (const int columns : {8, 16, 32, 64, 128})
-      for (const int vector : {1, 2, 4, 8}) {
-        const int bytes = element * vector;
-        if (bytes < 4 || bytes > 16) continue;
-        const Layout layout{element, ROWS, columns};
-        std::vector<Access> stores;
-        for (const int lanes : {1, 2, 4, 8, 16, 32})
-          for (const int step : {1, 2, 4}) {
-            if (lanes * vector <= columns && (32 / lanes - 1) * step < ROWS)
-              stores.push_back(lanes_in_rows(lanes, vector, step, false));
-            if ((lanes - 1) * step < ROWS && 32 / lanes * vector <= columns)
-              stores.push_back(lanes_in_columns(lanes, vector, step, false));
-          }
-        for (const std::size_t same : {0, 1, 2})
-          if (2 * vector <= columns)
-            for (const bool load : {false, true}) visit_small(layout, {lanes_that_share(same, vector, load)});
-        for (const Access& store : stores) {
-          visit_small(layout, {store});
-          for (const int wide : {2, 4, 8})
-            if (wide > vector && element * wide <= 16 && 4 * wide <= columns)
-              visit_small(layout, {store, lanes_in_columns(8, wide, 1, true)});
-        }
-      }
-}
-
-namespace {
-
-void predict(tile::Facts& facts) {
-  const Layout As = layout_of_As<Swizzled>();
-  const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
-  const auto bits_of = [](unsigned mask) {
-    std::string bits;
-    for (int b = 0; mask >> b != 0; ++b)
-      if (mask >> b & 1u) bits += (bits.empty() ? "" : ", ") + std::to_string(b);
-    return bits;
-  };
-  // Which bits of an address differ among the lanes that shared memory serves together.
-  const auto varying = [&](const std::string& name, const Access& access) {
-    unsigned mask = 0;
-    for (int b = 0; b < bits_together(As, access); ++b)
-      mask |= unsigned(byte_of(As, Swizzle{}, access.bit[std::size_t(b)])) / sizeof(float);
-    facts.text(name + ".varying", "predicted", bits_of(mask));
-    facts.text(name + ".varying_banks", "predicted", bits_of(mask % 32));
-  };
-  varying("store_As", store);
-  varying("load_As", load);
-  const auto describe = [&](const std::string& name, const Swizzle& swizzle) {
-    const Ranks ranks = ranks_of(As, store, swizzle);
-    facts.predicted(name + ".store_As.address_rank", ranks.address);
-    facts.predicted(name + ".store_As.bank_rank", ranks.bank);
-    facts.predicted(name + ".store_As.wavefronts", wavefronts_by_rank(As, store, swizzle));
-    // The bits of the bank that bits `from` to `to` of the lane flip.
-    const auto flipped = [&](const std::string& key, int from, int to) {
-      unsigned mask = 0;
-      for (int b = from; b <= to; ++b)
-        mask |= unsigned(byte_of(As, swizzle, store.bit[std::size_t(b)])) / sizeof(float) % 32;
-      facts.text(name + ".store_As." + key, "predicted", mask == 0 ? "none" : bits_of(mask));
-    };
-    flipped("lane_bit0", 0, 0);
-    flipped("lane_bit1", 1, 1);
-    flipped("lane_bits2to4", 2, 4);
-  };
-  describe("plain", Swizzle{});
-  describe("xor_row", swizzle_by({4, 0, 0}));
-  describe("xor_twice", swizzle_by({4, 0, 1}));
-  describe("swizzled", swizzle_by({2, 2, 3}));
-  const auto kernel_facts = [&]<class C>(const std::string& name, C, int words_per_load) {
-    const double a = double(C::WMITER * C::TM) / words_per_load, b = double(C::WNITER * C::TN) / 4;
-    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
-                          4, 4);
-    facts.predicted(name + ".lds_per_step", a + b);
-    facts.predicted(name + ".ffma_per_lds", C::RESULTS / (a + b));
-  };
-  kernel_facts("swizzled", Swizzled{}, 4);
-  kernel_facts("xor_row", XorRow{}, 4);
-  kernel_facts("xor_twice", XorTwice{}, 1);
-  kernel_facts("words", Words{}, 1);
-  kernel_facts("renamed", Renamed{}, 4);
-  // Wavefronts of the stores of A in a round, of all warps of a block, and what is saved of them for each warp-wide FMA.
-  const double stores = Swizzled::BM * Swizzled::BK / 32.0;
-  const double fmas = double(Swizzled::BM) * Swizzled::BN * Swizzled::BK / 32;
-  facts.predicted("round.stores", stores);
-  facts.predicted("round.fmas", fmas);
-  facts.predicted("round.before", stores * wavefronts_by_rank(As, store, Swizzle{}));
-  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by({2, 2, 3})));
-  const double saved = facts.value("round.before") - facts.value("round.after");
-  facts.predicted("saved_per_fma", saved / fmas, 4);
-  facts.predicted("saved_per_fma.xor_row", stores * 2 / fmas, 4);
-  // TFLOP/s where an SM takes so many cycles for a warp-wide FMA, and back.
-  facts.predicted("tflops_times_cycles", tile::h200.sms * tile::h200.clock_ghz * 64 * 1e-3, 3);
-  // Thread 101, which copies what follows from its number, and where its third word goes.
-  const auto [rowA, colA] = load_A_of<Swizzled>(101);
-  const int row = colA + 2, place = swizzle<Swizzled>(row, rowA);
-  facts.predicted("worked.rowA", rowA);
-  facts.predicted("worked.colA", colA);
-  facts.predicted("worked.row", row);
-  facts.predicted("worked.flips", swizzle<Swizzled>(row, 0));
-  facts.predicted("worked.place", place);
-  facts.predicted("worked.word", row * As.columns + place);
-  facts.predicted("worked.bank", (row * As.columns + place) % 32);
-  // What the solver says of the problems that the tests check, and of a few in particular.
-  int problems = 0, by_shift = 0, by_bits = 0, none = 0;
-  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
-    ++problems;
-    const bool shift = solve_by_shift(layout, accesses).has_value();
-    by_shift += shift;
-    by_bits += !shift && solve(layout, accesses);
-    none += !shift && !solve(layout, accesses);
-  });
-  facts.predicted("grid.problems", problems);
-  facts.predicted("grid.by_shift", by_shift);
-  facts.predicted("grid.by_bits", by_bits);
-  facts.predicted("grid.none", none);
-  const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
-    for (std::size_t i = 0; i < accesses.size(); ++i) {
-      const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
-      facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
-    }
-    const auto shift = solve_by_shift(layout, accesses);
-    if (!shift) {
-      facts.text("solver." + name + ".formula", "predicted", solve(layout, accesses) ? "by bits" : "none exists");
-      facts.text("solver." + name + ".cutlass", "predicted", "-");
-      return;
-    }
-    const Cutlass c = cutlass_name(layout, *shift);
-    std::string bits = "row";
-    if (shift->down > 0) bits = "(row >> " + std::to_string(shift->down) + ")";
-    if (1 << (shift->down + shift->bits) != layout.rows)
-      bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
-    if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
-    facts.text("solver." + name + ".formula", "predicted", "col ^ " + bits);
-    facts.text("solver." + name + ".cutlass", "predicted",
-               "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">");
-  };
-  // The tile of A, transposed, `deep` along K: deep / 4 lanes copy a row of it.
-  for (const int deep : {8, 16, 32}) {
-    const Access copy = access_by(
-        [&](int lane) {
-          return Position{lane % (deep / 4) * 4, lane / (deep / 4)};
-        },
-        1, false);
-    solved("As" + std::to_string(deep), {4, deep, 128}, {copy, load});
-  }
-  const auto along = [](int lane) { return Position{0, lane}; };
-  const auto down = [](int lane) { return Position{lane, 0}; };
-  solved("square", {4, 32, 32}, {access_by(along, 1, false), access_by(down, 1, true)});
-  const auto quads = [](int lane) { return Position{lane / 8, lane % 8 * 4}; };
-  solved("square4", {4, 32, 32}, {access_by(quads, 4, false), access_by(down, 1, true)});
-  // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of 2-byte elements.
-  for (const int columns : {64, 32, 16})
-    solved("halves" + std::to_string(columns), {2, 64, columns},
-           {access_by(
-               [](int lane) {
-                 return Position{lane % 32, 0};
-               },
-               8, true)});
-}
-
-}  // namespace
 
 TEST_CASE("each answer of the solver has no conflicts, and where it has none no swizzle does") {
   int solved = 0, by_shift = 0, none = 0;
