@@ -550,7 +550,7 @@ TEST_CASE("ridge points") {
 // instruction waits `latency` cycles for the one before it.
 double slots_filled(int chains, int latency) {
   std::vector<long> ready(std::size_t(chains), 0);  // the cycle in which a chain can issue again
-  const long cycles = 50L * latency;
+  const long cycles = 8L * latency;
   long issued = 0;
   for (long now = 0; now < cycles; ++now) {
     const auto next = std::min_element(ready.begin(), ready.end());

@@ -263,9 +263,11 @@ TEST_CASE("48 KB of static shared memory is the limit of a block, not of an SM" 
   CHECK(tile::occupancy(tile::h200, 128, 32, static_limit).blocks == 4);
 }
 
+const tile::Case strip{64, 256, 256};             // two rows of blocks
+const std::uint64_t fmas = 64u * 256 * 256 / 32;  // warp-wide
+
 TEST_CASE("two shared loads a multiply-add, one wavefront each" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_shared, counted);
-  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  const auto counts = tile::count(launch_shared, strip);
   const auto& As = tile::site(counts, "load-As");
   const auto& Bs = tile::site(counts, "load-Bs");
   CHECK(As.requests == fmas);
@@ -275,8 +277,7 @@ TEST_CASE("two shared loads a multiply-add, one wavefront each" * doctest::test_
 }
 
 TEST_CASE("global loads fall by the width of the tile" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_shared, counted);
-  const std::uint64_t fmas = 256u * 256 * 256 / 32;
+  const auto counts = tile::count(launch_shared, strip);
   CHECK(tile::site(counts, "load-A").requests * Config::BN == fmas);
   CHECK(tile::site(counts, "load-B").requests * Config::BM == fmas);
   CHECK(tile::site(counts, "load-A").sectors == 4 * tile::site(counts, "load-A").requests);

@@ -194,9 +194,11 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
 }
 
 #if TILE_ON_MODEL
+const tile::Case strip{64, 256, 256};  // one row of blocks
+
 TEST_CASE("one load of Bs and TM of As for TM multiply-adds" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_block1d<false>, counted);
-  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  const auto counts = tile::count(launch_block1d<false>, strip);
+  const std::uint64_t fmas = 64u * 256 * 256 / 32;  // warp-wide
   const auto& As = tile::site(counts, "load-As");
   const auto& Bs = tile::site(counts, "load-Bs");
   CHECK(As.requests == fmas);
@@ -206,8 +208,8 @@ TEST_CASE("one load of Bs and TM of As for TM multiply-adds" * doctest::test_sui
 }
 
 TEST_CASE("K/32 global and 9K/8 shared loads per result" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_block1d<false>, counted);
-  const std::uint64_t results = 256u * 256, K = 256;
+  const auto counts = tile::count(launch_block1d<false>, strip);
+  const std::uint64_t results = 64u * 256, K = 256;
   CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 32 == results * K);
   CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 8 == results * K * 9);
 }
@@ -220,7 +222,7 @@ TEST_CASE("as written the swapped loops load Bs TM times as often" * doctest::te
 }
 
 TEST_CASE("a warp's load of A touches four rows" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_block1d<false>, counted);
+  const auto counts = tile::count(launch_block1d<false>, strip);
   CHECK(tile::site(counts, "load-A").sectors == 4 * tile::site(counts, "load-A").requests);
   CHECK(tile::site(counts, "load-A").lines == 4 * tile::site(counts, "load-A").requests);
   CHECK(tile::site(counts, "load-B").lines == tile::site(counts, "load-B").requests);

@@ -228,22 +228,24 @@ TEST_CASE("16 bytes at a time a load of As along dotIdx takes two wavefronts, on
 }
 
 #if TILE_ON_MODEL
+const tile::Case block{128, 128, 256};
+
 TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_default, counted);
-  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
+  const auto counts = tile::count(launch_default, block);
+  const std::uint64_t fmas = 128u * 128 * 256 / 32;  // warp-wide
   CHECK(tile::site(counts, "load-As").requests * 8 == fmas);
   CHECK(tile::site(counts, "load-Bs").requests * 8 == fmas);
 }
 
 TEST_CASE("K/64 global and K/4 shared loads per result" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_default, counted);
-  const std::uint64_t results = 256u * 256, K = 256;
+  const auto counts = tile::count(launch_default, block);
+  const std::uint64_t results = 128u * 128, K = 256;
   CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 64 == results * K);
   CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 4 == results * K);
 }
 
 TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_default, counted);
+  const auto counts = tile::count(launch_default, block);
   CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
   CHECK(tile::site(counts, "load-Bs").wavefronts == 4 * tile::site(counts, "load-Bs").requests);
   CHECK(tile::site(counts, "store-As").wavefronts == tile::site(counts, "store-As").requests);

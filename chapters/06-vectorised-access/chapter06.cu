@@ -375,10 +375,11 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
 
 #if TILE_ON_MODEL
 constexpr auto launch_default = launch_vectorised<sgemm_vectorised>;
+const tile::Case block{128, 128, 128};
 
 TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_suite("model")) {
-  const auto words = tile::count(launch_vectorised<sgemm_words<false>>, counted);
-  const auto four = tile::count(launch_default, counted);
+  const auto words = tile::count(launch_vectorised<sgemm_words<false>>, block);
+  const auto four = tile::count(launch_default, block);
   for (const char* tag : {"load-A", "load-B", "store-C"}) {
     const auto& wide = tile::site(four, tag);
     const auto& narrow = tile::site(words, std::string(tag) + "-words");
@@ -391,8 +392,8 @@ TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_su
 }
 
 TEST_CASE("reading shared memory as float4 makes a quarter of the loads" * doctest::test_suite("model")) {
-  const auto narrow = tile::count(launch_default, counted);
-  const auto wide = tile::count(launch_vectorised<sgemm_wide_reads>, counted);
+  const auto narrow = tile::count(launch_default, block);
+  const auto wide = tile::count(launch_vectorised<sgemm_wide_reads>, block);
   for (const char* tag : {"load-As", "load-Bs"})
     CHECK(tile::site(wide, std::string(tag) + "-wide").requests * 4 == tile::site(narrow, tag).requests);
   CHECK(tile::site(wide, "load-As-wide").wavefronts == 2 * tile::site(wide, "load-As-wide").requests);
@@ -400,7 +401,7 @@ TEST_CASE("reading shared memory as float4 makes a quarter of the loads" * docte
 }
 
 TEST_CASE("the transposed store hits each bank four times" * doctest::test_suite("model")) {
-  const auto counts = tile::count(launch_default, counted);
+  const auto counts = tile::count(launch_default, block);
   CHECK(tile::site(counts, "store-As").wavefronts == 4 * tile::site(counts, "store-As").requests);
 }
 #endif

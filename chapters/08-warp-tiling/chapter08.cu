@@ -482,12 +482,13 @@ TEST_CASE("what a 16-byte load costs does not follow from how many different wor
 
 #if TILE_ON_MODEL
 TEST_CASE("a squarer warp takes fewer wavefronts for the same multiply-adds" * doctest::test_suite("model")) {
-  const std::uint64_t fmas = 256u * 256 * 256 / 32;  // warp-wide
-  const auto large = tile::count(launch_warp_tiled<Large>, counted);
+  const tile::Case block{128, 128, 128};
+  const std::uint64_t fmas = 128u * 128 * 128 / 32;  // warp-wide
+  const auto large = tile::count(launch_warp_tiled<Large>, block);
   CHECK((tile::site(large, "load-As").requests + tile::site(large, "load-Bs").requests) * 128 == 6 * fmas);
   CHECK(tile::site(large, "load-As").wavefronts * 128 == 8 * fmas);
   CHECK(tile::site(large, "load-Bs").wavefronts * 128 == 8 * fmas);
-  const auto tall = tile::count(launch_warp_tiled<Tall>, counted);
+  const auto tall = tile::count(launch_warp_tiled<Tall>, block);
   CHECK((tile::site(tall, "load-As").requests + tile::site(tall, "load-Bs").requests) * 64 == 4 * fmas);
   CHECK(tile::site(tall, "load-As").wavefronts * 64 == 4 * fmas);
   CHECK(tile::site(tall, "load-Bs").wavefronts * 64 == 8 * fmas);

@@ -367,7 +367,7 @@ TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged") {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
-    for (const int tiles : {1, 2, 3, 4, 5})
+    for (const int tiles : {1, 2, 3, 4})
       for (const int more : {-1, 0, 1}) {
         const int K = tiles * kernel.tile.BK + more;
         const tile::Case whole{kernel.tile.BM, kernel.tile.BN, K, 1, 0, 0, tile::Fill::integers};
@@ -404,7 +404,7 @@ std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
 }
 
 TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
-  for (const tile::Case& c : {tile::Case{256, 256, 208}, tile::Case{70, 90, 301}}) {
+  for (const tile::Case& c : {tile::Case{256, 128, 208}, tile::Case{70, 90, 301}}) {
     const std::vector<float> expected = result_of(launch_in_order, c);
     for (const tile::Launcher launcher : launchers) {
       const std::vector<float> result = result_of(launcher, c);
@@ -563,7 +563,7 @@ TEST_CASE("with one buffer, a tile is stored in one interval and multiplied in t
 
 TEST_CASE("no access to As meets a bank conflict" * doctest::test_suite("model")) {
   for (const tile::Launcher launcher : launchers) {
-    const auto run = tile::count(launcher, counted);
+    const auto run = tile::count(launcher, {256, 128, 32});
     const auto per_request = [&](const char* tag) {
       return double(tile::site(run, tag).wavefronts) / double(tile::site(run, tag).requests);
     };

@@ -43,7 +43,7 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       for (const Case& c : misaligned_cases(kernel.tile)) taken.push_back(c);
     for (const Case& c : taken) {
       INFO(kernel.name, " should take ", describe(c));
-      const simt::Counts run = traced_run(kernel.launch, c);
+      const simt::Counts run = launched(kernel.launch, c);
       CHECK(run.function == kernel.address);
       CHECK(run.block.x * run.block.y * run.block.z == unsigned(kernel.block_threads));
       CHECK(run.static_shared_bytes == kernel.static_shared);
@@ -51,7 +51,7 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
     }
     for (const Case& c : beyond_the_fast_kernel(kernel.tile)) {
       INFO(kernel.name, " must not take ", describe(c));
-      CHECK(traced_run(kernel.launch, c).function != kernel.address);
+      CHECK(launched(kernel.launch, c).function != kernel.address);
     }
   }
 }

@@ -6,6 +6,9 @@
 
 namespace tile {
 
+/// What `launcher` starts for a problem, without running it: see simt::launches.
+simt::Counts launched(Launcher launcher, const Case& c);
+
 /// Runs `launcher` with the model's checks on; throws simt::Error for a race, a stray access or an element of C that
 /// nobody wrote, and std::runtime_error for a wrong result.
 simt::Counts traced_run(Launcher launcher, const Case& c, const simt::Trace& options = {});

@@ -41,6 +41,7 @@ alignas(1024) thread_local std::byte dynamic_shared_memory[largest_shared];
 // The trace that launches report to, while simt::trace runs.
 struct Collector {
   Trace options;
+  bool runs = true;  // else launches are only described
   std::vector<Counts> counts;
 };
 Collector* collector = nullptr;
@@ -184,7 +185,7 @@ void run_warp(Worker& worker, int first_lane, int lane_count) {
     worker.abandoned = true;
     return;
   }
-  if (worker.launch->traced) count_warp(worker, first_lane, lane_count);
+  if (worker.traced) count_warp(worker, first_lane, lane_count);
 }
 
 // All lanes wait or have returned: either the block is finished, or all wait at one barrier, or it is an error.
@@ -307,7 +308,7 @@ void place_shared_memory(LaunchState& launch) {
   std::sort(launch.variables.begin(), launch.variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
 }
 
-Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
+Counts description_of(const LaunchState& launch) {
   Counts counts;
   counts.kernel = launch.name;
   counts.function = launch.kernel->address;
@@ -315,6 +316,11 @@ Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
   counts.block = launch.block;
   counts.static_shared_bytes = launch.static_shared;
   counts.dynamic_shared_bytes = launch.dynamic_shared;
+  return counts;
+}
+
+Counts collect(LaunchState& launch, std::vector<Worker>& workers) {
+  Counts counts = description_of(launch);
   // The compiler may have copied an access (a peeled loop, say): same line, operation and array are one site.
   using Name = std::tuple<std::string, int, Op, Space, std::string, int>;
   std::map<Name, Site> sites;
@@ -401,6 +407,10 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   if (launch.traced) launch.options = collector->options;
   place_shared_memory(launch);
   check_launch(launch);
+  if (collector != nullptr && !collector->runs) {
+    collector->counts.push_back(description_of(launch));
+    return;
+  }
   image_base = reinterpret_cast<Address>(&__executable_start);
   for (auto& [begin, region] : regions().by_begin) {
     launch.arrays.push_back(&region);
@@ -415,6 +425,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   std::vector<std::thread> threads;
   for (Worker& worker : workers) {
     worker.launch = &launch;
+    worker.traced = launch.traced;
     worker.lanes.resize(block.x * block.y * block.z);
     threads.emplace_back([&worker] { run_blocks(worker); });
   }
@@ -435,10 +446,11 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
 }
 
-std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {
+namespace {
+std::vector<Counts> collected(const std::function<void()>& work, const internal::Collector& how) {
   using internal::collector;
-  if (collector != nullptr) throw std::logic_error("simt::trace does not nest");
-  internal::Collector mine{options, {}};
+  if (collector != nullptr) throw std::logic_error("simt::trace and simt::launches do not nest");
+  internal::Collector mine = how;
   collector = &mine;
   try {
     work();
@@ -448,6 +460,15 @@ std::vector<Counts> trace(const std::function<void()>& work, const Trace& option
   }
   collector = nullptr;
   return std::move(mine.counts);
+}
+}  // namespace
+
+std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {
+  return collected(work, {.options = options, .runs = true, .counts = {}});
+}
+
+std::vector<Counts> launches(const std::function<void()>& work) {
+  return collected(work, {.options = {}, .runs = false, .counts = {}});
 }
 
 namespace device {

@@ -139,6 +139,7 @@ using MistakeKey = std::tuple<Mistake, Address, Address>;
 /// One host thread running blocks of a launch.
 struct Worker {
   LaunchState* launch = nullptr;
+  bool traced = false;  // as the launch says
   boost::context::detail::fcontext_t scheduler = nullptr;
   Lane* current = nullptr;
   std::vector<Lane> lanes;

@@ -292,30 +292,34 @@ bool on_own_stack(const Lane& lane, Address address) {
   return address - lane.stack_low < lane.stack_high - lane.stack_low;
 }
 
-void access(const void* pointer, std::size_t size, Op op, void* return_address) {
-  Worker* const w = active;
-  if (w == nullptr) return;
-  const auto address = reinterpret_cast<Address>(pointer);
-  const auto pc = reinterpret_cast<Address>(return_address);
-  Lane& lane = *w->current;
-  if (on_own_stack(lane, address)) return;  // registers and local memory
-  active = nullptr;                         // what follows may itself call traced inline functions
+// An access to memory that lanes share.
+[[gnu::noinline]] void access_shared_or_global(Worker* w, Address address, std::size_t size, Op op, Address pc) {
+  active = nullptr;  // what follows may itself call traced inline functions
   require_aligned(*w, address, size, op, pc);
-  if (!w->launch->traced) {
+  if (!w->traced) {
     require_in_bounds(*w, address, size, op, pc);
   } else {
     if (address - w->tls_begin < w->tls_size)
       access_shared(*w, address, size, op, pc);
     else
       access_global(*w, address, size, op, pc);
+    Lane& lane = *w->current;
     lane.log.push_back({address, std::uint32_t(pc - image_base), std::uint8_t(size), op, lane.turns});
   }
   active = w;
 }
 
-void enter_block(void* return_address) {
+// Most accesses end here: to registers and local memory, which lie on the lane's stack.
+[[gnu::always_inline]] inline void access(const void* pointer, std::size_t size, Op op, void* return_address) {
   Worker* const w = active;
-  if (w == nullptr) return;
+  const auto address = reinterpret_cast<Address>(pointer);
+  if (w == nullptr || on_own_stack(*w->current, address)) return;
+  access_shared_or_global(w, address, size, op, reinterpret_cast<Address>(return_address));
+}
+
+[[gnu::always_inline]] inline void enter_block(void* return_address) {
+  Worker* const w = active;
+  if (w == nullptr || !w->traced) return;
   Lane& lane = *w->current;
   const auto pc = std::uint32_t(reinterpret_cast<Address>(return_address) - image_base);
   const auto end = lane.blocks.begin() + lane.block_count;
@@ -405,7 +409,7 @@ void prepare_memory(Worker& w) {
     const SharedVariable& v = w.launch->variables[i];
     std::fill_n(w.variable_at.begin() + std::ptrdiff_t(v.offset), v.size, std::uint16_t(i + 1));
   }
-  if (!w.launch->traced) return;
+  if (!w.traced) return;
   w.shared_granule = 4;
   w.shared_cells = std::vector<Cell>(w.tls_size / 4 + 16);
 }

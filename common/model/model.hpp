@@ -91,6 +91,9 @@ struct Trace {
 
 /// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options = {});
+/// What `work` would launch, in order, without running it: kernel, function, grid, block and bytes of shared memory; the rest
+/// of each Counts stays 0. Throws Error where a launch would fail.
+std::vector<Counts> launches(const std::function<void()>& work);
 
 /// Number of host threads that share a grid's blocks: the machine's cores, or SIMT_THREADS from the environment.
 unsigned host_threads();

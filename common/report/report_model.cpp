@@ -169,7 +169,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   }
   table.caption = fmt::format(
       "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
-      "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its counters "
+      "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
+      "counters "
       "and its machine code, the rest as in the source",
       extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
