@@ -587,8 +587,10 @@ simt::WarpAccess load_of_As() {
   return access_of([](int lane) { return results_of<C>(lane).row; });
 }
 
-// Sectors that a warp touches, request by request, to write a piece in a way.
-int sectors_of_a_piece(Writing writing) {
+// What a warp does to write a piece in a way: requests, bytes, and sectors touched, request by request.
+double requests_of_a_piece(Writing writing) { return visits_of(writing) * requests_of(writing); }
+double bytes_of_a_piece(Writing writing) { return requests_of_a_piece(writing) * 128 * width_of(writing); }
+double sectors_of_a_piece(Writing writing) {
   int sectors = 0;
   for (int visit = 0; visit < visits_of(writing); ++visit)
     for (int request = 0; request < requests_of(writing); ++request) {
@@ -599,6 +601,8 @@ int sectors_of_a_piece(Writing writing) {
     }
   return sectors;
 }
+// Whether the sectors of a request are left half written.
+bool writes_parts(Writing writing) { return 32 * sectors_of_a_piece(writing) > bytes_of_a_piece(writing); }
 
 // Sectors that a kernel moves between its SMs and L2 for M x N x K: its tiles of A and B, and C once.
 template <class C>
@@ -669,16 +673,24 @@ void predict(tile::Facts& facts) {
       facts.predicted(name + ".from" + std::to_string(request), part.lane);
     }
   };
-  // The ways of writing: sectors that a piece's requests touch, how many requests, and how many bytes.
+  // What each explanation makes of the ways of writing, as multiples of `whole`.
   for (const Writer& w : writers) {
-    const std::string name = "write." + w.name;
-    const int requests = visits_of(w.writing) * requests_of(w.writing);
-    facts.predicted(name + ".requests", requests);
-    facts.predicted(name + ".sectors", sectors_of_a_piece(w.writing));
-    facts.predicted(name + ".bytes", requests * 128 * width_of(w.writing));
+    if (w.reads) continue;
+    const auto multiple = [&](const char* explanation, auto cost) {
+      facts.predicted(std::string("write.by_") + explanation + "." + w.name, cost(w.writing) / cost(Writing::whole));
+    };
+    multiple("requests", requests_of_a_piece);
+    multiple("bytes", bytes_of_a_piece);
+    multiple("sectors", sectors_of_a_piece);
+    multiple("changes", [](Writing writing) { return sectors_of_a_piece(writing) * (writes_parts(writing) ? 2 : 1); });
+    multiple("fetches", [](Writing writing) { return visits_of(writing) * (writes_parts(writing) ? 2 : 1); });
+    multiple("masks", [](Writing writing) { return visits_of(writing) * 1.0; });
   }
-  for (const Place& place : {in_l2, to_dram})
-    facts.predicted("write." + place.key + ".mb", double(words_written(tile::h200.sms, place)) * 4e-6);
+  for (const Place& place : {in_l2, to_dram}) {
+    const double bytes = double(words_written(tile::h200.sms, place)) * 4;
+    facts.predicted("write." + place.key + ".mb", bytes * 1e-6);
+    facts.predicted("write." + place.key + ".sweeps", place.sweeps);
+  }
   facts.predicted("worked.warp", 101 / 32);
   facts.predicted("worked.lane", 101 % 32);
   worked("worked.adjacent", Adjacent{});
@@ -921,8 +933,10 @@ TEST_CASE("each way of writing makes its requests, and touches its sectors" * do
     tile::machine::release(memory);
     const simt::Site& write = tile::site(counts, width_of(w.writing) == 1 ? "write-word" : "write-four");
     const int pieces = 2 * FEW_PIECES;
-    CHECK(int(write.requests) == pieces * visits_of(w.writing) * requests_of(w.writing));
-    CHECK(int(write.sectors) == pieces * sectors_of_a_piece(w.writing));
+    CHECK(double(write.requests) == pieces * requests_of_a_piece(w.writing));
+    CHECK(double(write.bytes()) == pieces * bytes_of_a_piece(w.writing));
+    CHECK(double(write.sectors) == pieces * sectors_of_a_piece(w.writing));
+    CHECK(writes_parts(w.writing) == (write.bytes() < 32 * write.sectors));
   }
 }
 
