@@ -32,7 +32,7 @@
     up: { title: "col ^ (row << b)", takes: ["b"], of: ({ b }) => ({ down: 0, up: b }) },
     both: { title: "col ^ ((row >> a) << b)", takes: ["a", "b"], of: ({ a, b }) => ({ down: a, up: b }) },
     part: { title: "col ^ (((row >> a) % n) << b)", takes: ["a", "n", "b"], of: ({ a, n, b }) => ({ down: a, up: b, part: n }) },
-    cutlass: { title: "CUTLASS: Swizzle<B, M, S>", takes: ["B", "M", "S"], of: (numbers) => numbers },
+    cutlass: { title: "Swizzle<B, M, S>", takes: ["B", "M", "S"], of: (numbers) => numbers },
   };
 
   /// `value >> by` and `value << by` as one writes them.
@@ -46,10 +46,12 @@
       const down = shifted("row", ">>", swizzle.down), part = swizzle.part ? `(${down} % ${swizzle.part})` : down;
       return { formulas: [`${begin} + (col ^ ${shifted(part, "<<", swizzle.up)})`], remark: "" };
     }
-    const { B, M, S } = swizzle, from = (bit) => (B === 1 ? `bit ${bit}` : `bits ${bit} to ${bit + B - 1}`);
+    const { B, M, S } = swizzle;
+    const from = (bit) => (B === 1 ? `bit ${bit}` : `bits ${bit} ${B === 2 ? "and" : "to"} ${bit + B - 1}`);
     const flips = shifted(`(${shifted("o", ">>", M + S)} % ${1 << B})`, "<<", M);
     return { formulas: [`o = ${begin} + col`, `o ^ ${flips}`],
-             remark: B === 0 ? "It flips nothing." : `In o, ${from(M + S)} flip${B === 1 ? "s" : ""} ${from(M)}.` };
+             remark: `CUTLASS's Swizzle<${B}, ${M}, ${S}>: ` +
+                     (B === 0 ? "nothing flips." : `${from(M + S)} of o flip${B === 1 ? "s" : ""} ${from(M)}.`) };
   }
 
   // Lane maps bit by bit: where lane 0 is, and by how much each bit of the lane moves on.
@@ -248,7 +250,7 @@
       M: "M: the lowest flipped", S: "S: how far above it",
     };
     const measured = element("p", { id: `${figure.id}-measured` },
-      "A lane takes 4, 8 or 16 bytes: these the hardware was asked for, and less it was not.");
+      "A lane takes 4, 8 or 16 bytes: such accesses were measured, narrower ones were not.");
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const axis of ["row", "col"])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {

@@ -580,7 +580,7 @@ int main(int argc, char** argv) {
       browser.evaluate(names_script);
       check_opened(browser, report);
       compare_traces(browser, report);
-      compare_settings(browser, random_settings(400), report);
+      compare_settings(browser, random_settings(300), report);
       check_halves(browser, report);
       check_widths(browser, report);
       check_manners(browser, report);
