@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "common/report/chapter.hpp"
@@ -618,6 +619,21 @@ double family_size(const Layout& layout, const std::vector<Access>& accesses) {
   return std::pow(layout.columns / widest_vector(accesses), std::popcount(unsigned(rows)));
 }
 
+// Whether an access wants words at the same place in more of the widest vectors than lie side by side in the banks. Then no
+// permutation that keeps these whole can serve it without a conflict, of whatever family.
+bool too_few_places(const Layout& layout, const std::vector<Access>& accesses) {
+  const int widest = widest_vector(accesses), places = 128 / (layout.element * widest);
+  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    std::map<int, std::set<int>> vectors;  // that the lanes served together want, by the place in them
+    for (int lane = 0; lane < 1 << bits_together(layout, access); ++lane) {
+      const Position p = position_of(access, lane);
+      const int offset = p.row * layout.columns + p.col;
+      vectors[offset % widest].insert(offset / widest);
+    }
+    return std::any_of(vectors.begin(), vectors.end(), [&](const auto& at) { return int(at.second.size()) > places; });
+  });
+}
+
 // `across` lanes side by side in a row, `vector` elements each, and the others in rows `step` apart.
 Access lanes_in_rows(int across, int vector, int step, bool load) {
   return access_by([&](int lane) { return Position{lane / across * step, lane % across * vector}; }, vector, load);
@@ -748,10 +764,11 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.word", row * As.columns + place);
   facts.predicted("worked.bank", (row * As.columns + place) % 32);
   // What the solver says of the problems that the tests check, and of a few in particular.
-  int problems = 0;
+  int problems = 0, impossible = 0;
   std::map<std::optional<Family>, int> answers;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
     ++problems;
+    impossible += too_few_places(layout, accesses);
     const auto answer = solve(layout, accesses);
     ++answers[answer ? std::optional(answer->family) : std::nullopt];
   });
@@ -761,6 +778,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("grid.by_row_bits", answers[Family::bits_of_row]);
   facts.predicted("grid.by_offset", answers[Family::offset]);
   facts.predicted("grid.none", answers[std::nullopt]);
+  facts.predicted("grid.impossible", impossible);
   const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
@@ -1064,6 +1082,7 @@ TEST_CASE("each answer of the solver has no conflicts, and where it has none, tr
       for (const int flips : answer->swizzle.flips) CHECK(flips % widest_vector(accesses) == 0);
       for (int bit = 1; bit < widest_vector(accesses); bit *= 2) CHECK(answer->swizzle(bit) == bit);
     }
+    if (too_few_places(layout, accesses)) CHECK_FALSE(answer.has_value());
     const auto is_later_than = [&](Family family) { return !answer || answer->family > family; };
     Trial unchanged{layout, accesses}, shifts{layout, accesses}, row_bits{layout, accesses}, offsets{layout, accesses};
     CHECK(unchanged.works(Swizzle{}) != is_later_than(Family::nothing));
@@ -1208,6 +1227,8 @@ TEST_CASE("where no shift will do, bits of the row chosen one by one may, and wh
   const Access column = lanes_in_rows(1, 1, 1, true), quads = lanes_in_rows(8, 4, 1, false);
   CHECK(solve_by_shift(tile, {column}).has_value());
   CHECK_FALSE(solve(tile, {column, quads}).has_value());
+  CHECK(too_few_places(tile, {column, quads}));
+  CHECK_FALSE(too_few_places(tile, {column}));
 }
 
 TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift that stays in its row") {
