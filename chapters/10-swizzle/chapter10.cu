@@ -797,7 +797,9 @@ void predict(tile::Facts& facts) {
       if (1 << (shift->down + shift->bits) != layout.rows)
         bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
       if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
-      says(shift->bits == 0 ? "col" : "col ^ " + bits, named(cutlass_name(layout, *shift)));
+      const Cutlass c = cutlass_name(layout, *shift);
+      says(shift->bits == 0 ? "col" : "col ^ " + bits, named(c));
+      facts.predicted("solver." + name + ".pattern_bytes", layout.element << (c.B + c.M + c.S));
     } else if (solve_by_row_bits(layout, accesses)) {
       says("by bits of the row", "-");
     } else if (const auto c = solve_by_offset(layout, accesses)) {
@@ -1061,7 +1063,14 @@ struct Trial {
 };
 }  // namespace
 
-// How many of CUTLASS's swizzles keep vectors whole in a tile, by counting: B source bits above B others, of so many bits.
+// How many shifts of at least a bit there are, by counting: so many bits of a row flip others of so many of a column.
+int shift_family_size(int row_bits, int column_bits) {
+  int size = 0;
+  for (int bits = 1; bits <= std::min(row_bits, column_bits); ++bits)
+    size += (row_bits - bits + 1) * (column_bits - bits + 1);
+  return size;
+}
+// The same of CUTLASS's swizzles, which take so many bits from above others.
 int offset_family_size(int bits) {
   int size = 0;
   for (int left = bits - 2; left >= 0; left -= 2) size += (left + 1) * (left + 2) / 2;
@@ -1086,7 +1095,10 @@ TEST_CASE("each answer of the solver has no conflicts, and where it has none, tr
     const auto is_later_than = [&](Family family) { return !answer || answer->family > family; };
     Trial unchanged{layout, accesses}, shifts{layout, accesses}, row_bits{layout, accesses}, offsets{layout, accesses};
     CHECK(unchanged.works(Swizzle{}) != is_later_than(Family::nothing));
-    if (is_later_than(Family::shift_of_row)) CHECK_FALSE(shifts.any_shift());
+    if (is_later_than(Family::shift_of_row)) {
+      CHECK_FALSE(shifts.any_shift());
+      CHECK(shifts.tried == shift_family_size(log2_of(layout.rows), log2_of(layout.columns) - shifts.lowest));
+    }
     if (is_later_than(Family::bits_of_row)) {
       CHECK_FALSE(row_bits.any_row_bits());
       CHECK(row_bits.tried == family_size(layout, accesses));
@@ -1275,6 +1287,17 @@ TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzle
     CHECK(bytes.B == log2_of(pieces));
     CHECK(bytes.M == 4);
     CHECK(bytes.S == 3);
+    // The accelerator takes bits of the address. They are those of the offset if the tile begins where its pattern does.
+    const auto is_found_at = [&](int begin) {
+      bool same = true;
+      for (int offset = 0; offset < 64 * halves.columns; ++offset)
+        same = same && bytes(begin + 2 * offset) == begin + 2 * found(offset);
+      return same;
+    };
+    const int pattern = 1 << (bytes.B + bytes.M + bytes.S);
+    CHECK(is_found_at(pattern));
+    CHECK(is_found_at(3 * pattern));
+    CHECK_FALSE(is_found_at(pattern / 2));
   }
 }
 
@@ -1323,6 +1346,8 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(text("solver.flat.cutlass") == "<1, 2, 3>");
   CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
   CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
+  CHECK(facts.value("solver.halves64.pattern_bytes") == 1024);
+  CHECK(facts.value("solver.halves16.pattern_bytes") == 256);
 }
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
