@@ -11,6 +11,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "common/check/traced.hpp"
 #include "common/measure/ceilings.hpp"
 #include "common/measure/consistency.hpp"
 #include "common/measure/machine_code.hpp"
@@ -834,3 +835,29 @@ TEST_CASE("numbers are written the same everywhere" * doctest::test_suite("model
   CHECK(tile::format_number(66.9, 1) == "66.9");
   CHECK(tile::slug("NVIDIA GeForce RTX 5060") == "nvidia-geforce-rtx-5060");
 }
+
+#if TILE_ON_MODEL
+TEST_CASE("a bank conflict is told with bank, words and lanes" * doctest::test_suite("model")) {
+  const auto access = [](int size, auto word_of) {
+    simt::WarpAccess a{.active = ~0u, .size = size};
+    for (int lane = 0; lane < 32; ++lane) a.address[std::size_t(lane)] = 4 * std::uint64_t(word_of(lane));
+    return a;
+  };
+  const auto rows_apart = [](int lane) { return lane % 4 * 512 + lane / 4; };
+  CHECK(tile::bank_conflict(access(4, rows_apart), false) ==
+        "bank 0 has 4 words to serve at once: word 0 for lane 0, word 512 for lane 1, word 1024 for lane 2, word 1536 "
+        "for lane 3");
+  CHECK(tile::bank_conflict(access(4, [](int lane) { return lane / 16 * 32 + 5; }), false)
+            .starts_with("bank 5 has 2 words to serve at once: word 5 for lane 0 and 1 and 2"));
+  CHECK(tile::bank_conflict(access(4, [](int lane) { return lane; }), false) == "");
+  CHECK(tile::bank_conflict(access(4, [](int) { return 7; }), true) == "");
+  CHECK(tile::bank_conflict(access(16, [](int lane) { return 4 * lane; }), true) == "");
+  CHECK(tile::bank_conflict(access(16, [](int lane) { return 8 * lane; }), true) != "");
+  simt::WarpAccess few = access(4, rows_apart);
+  few.active = 0b10001;  // lanes 0 and 4
+  CHECK(tile::bank_conflict(few, false) == "");
+  few.active = 0b00011;
+  CHECK(tile::bank_conflict(few, false) ==
+        "bank 0 has 2 words to serve at once: word 0 for lane 0, word 512 for lane 1");
+}
+#endif

@@ -969,6 +969,24 @@ const simt::Site& site(const simt::Counts& counts, std::string_view tag) {
   return *found;
 }
 
+std::string bank_conflict(const simt::Counts& counts, std::string_view tag) {
+  const simt::Site& where = site(counts, tag);
+  const auto index = std::size_t(&where - counts.sites.data());
+  const auto sample = std::find_if(counts.samples.begin(), counts.samples.end(),
+                                   [&](const simt::Sample& s) { return s.site == index; });
+  if (sample == counts.samples.end()) throw std::out_of_range(fmt::format("{}: no access was sampled", tag));
+  simt::WarpAccess access{.size = where.width};
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (sample->byte_offset[lane] < 0) continue;
+    access.active |= 1u << lane;
+    access.address[lane] = std::uint64_t(sample->byte_offset[lane]);
+  }
+  const std::string conflict = bank_conflict(access, where.op == simt::Op::load);
+  if (conflict.empty()) return "";
+  return fmt::format("{}, {}:{}, {}: {}", counts.kernel, where.file.substr(where.file.rfind('/') + 1), where.line, tag,
+                     conflict);
+}
+
 double freivalds_deviation(Launcher, const Case&) {
   throw std::logic_error("freivalds_deviation runs on a GPU; on the model use check()");
 }
