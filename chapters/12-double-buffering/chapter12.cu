@@ -320,6 +320,9 @@ void for_each_config(F&& f) {
 
 const tile::Case counted{256, 256, 256};
 
+// A wave of one tile of 128 x 128 on each of 132 SMs, and one of two; with tiles of 256 x 128 a half-empty and a full one.
+const std::vector<tile::Case> waves{{1536, 1408, 4096}, {3072, 1408, 4096}};
+
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   for_each_config([&]<class C>(const std::string& name, C) {
@@ -388,7 +391,7 @@ std::vector<tile::Kernel> kernels() {
 }  // namespace
 
 TILE_CHAPTER(.number = 12, .title = "Double buffering", .kernels = kernels(), .counted = counted,
-             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .shapes = waves)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
