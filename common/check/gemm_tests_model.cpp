@@ -49,6 +49,8 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       CHECK(run.static_shared_bytes == kernel.static_shared);
       CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
+    INFO(kernel.name);
+    CHECK_NOTHROW(require_clean(kernel.launch, whole_tiles(kernel.tile)[1]));
     for (const Case& c : beyond_the_fast_kernel(kernel.tile)) {
       INFO(kernel.name, " must not take ", describe(c));
       CHECK(launched(kernel.launch, c).function != kernel.address);

@@ -1,5 +1,8 @@
 #include "common/check/traced.hpp"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -35,6 +38,29 @@ simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options)
       throw std::runtime_error("line " + std::to_string(s.line) +
                                ": lanes of a warp diverge within a loop; its counts would be a guess");
   return counts;
+}
+
+std::string bank_conflict(const simt::WarpAccess& access, bool is_load) {
+  const int together = simt::lanes_together(access, is_load);
+  std::map<std::uint64_t, std::string> worst;  // who wants it, by word
+  for (int first = 0; first < 32; first += together) {
+    std::array<std::map<std::uint64_t, std::string>, 32> banks;
+    for (int lane = first; lane < first + together; ++lane) {
+      if (!(access.active >> lane & 1u)) continue;
+      for (int i = 0; i < std::max(1, access.size / 4); ++i) {
+        const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
+        std::string& lanes = banks[word % 32][word];
+        lanes += fmt::format("{} {}", lanes.empty() ? "lane" : " and", lane);
+      }
+    }
+    for (const auto& bank : banks)
+      if (bank.size() > std::max<std::size_t>(1, worst.size())) worst = bank;
+  }
+  if (worst.empty()) return "";
+  std::string words;
+  for (const auto& [word, lanes] : worst)
+    words += fmt::format("{} word {} for {}", words.empty() ? "" : ",", word, lanes);
+  return fmt::format("bank {} has {} words to serve at once:{}", worst.begin()->first % 32, worst.size(), words);
 }
 
 }  // namespace tile

@@ -1,8 +1,11 @@
 // Checked runs of a GEMM on the SIMT model.
 #pragma once
 
+#include <string>
+
 #include "common/check/gemm.hpp"
 #include "common/model/model.hpp"
+#include "common/model/rules.hpp"
 
 namespace tile {
 
@@ -19,5 +22,9 @@ void require_clean(Launcher launcher, const Case& c);
 /// The same for counts that are shown. Throws std::runtime_error as well when a count would be a guess, because the lanes of
 /// a warp come to an access after different numbers of loop turns.
 simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options = {});
+
+/// The bank of shared memory with the most different words to serve at once: "bank 0 has 2 words to serve at once: word 0 for
+/// lane 0, word 512 for lane 17"; "" where no bank has two. Words count from where the addresses do.
+std::string bank_conflict(const simt::WarpAccess& access, bool is_load);
 
 }  // namespace tile

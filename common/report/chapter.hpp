@@ -102,6 +102,9 @@ const char* this_chapter_file();
 #if TILE_ON_MODEL
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
 const simt::Site& site(const simt::Counts& counts, std::string_view tag);
+/// What bank_conflict says of the sampled access of that site of shared memory, with kernel and line in front: "sgemm<...>,
+/// chapter12.cu:131, store-As: bank 0 has 2 words ..."; "" where no two lanes that are served together meet in a bank.
+std::string bank_conflict(const simt::Counts& counts, std::string_view tag);
 
 /// Whether the source tags the site's line `//@ tag`.
 bool has_tag(const simt::Site& site, std::string_view tag);

@@ -526,6 +526,21 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
         [&] { return std::max(count("ffma_reads_even"), count("ffma_reads_odd")) / count("FFMA"); }, 3);
     give(
         "bank_cycles_per_instruction", [&] { return count("bank_cycles") / count("all"); }, 3);
+    give(
+        "copies", [&] { return count("MOV") + count("IMAD.MOV.U32"); }, 0);
+    const auto local = [&] {
+      int sum = 0;
+      for (const auto& [opcode, number] : tally->items())
+        if (opcode.starts_with("LDL") || opcode.starts_with("STL")) sum += number.get<int>();
+      return double(sum);
+    };
+    give("local", local, 0);
+    if (group == "sass") continue;
+    // How much of a turn's FFMA stands before the first and the last instruction of a kind; older records do not say.
+    for (const std::string place : {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"})
+      give(
+          place + "_percent",
+          [&] { return tally->contains(place) ? 100 * count(place.c_str()) / count("FFMA") : std::nan(""); }, 0);
   }
 }
 
@@ -970,6 +985,24 @@ const simt::Site& site(const simt::Counts& counts, std::string_view tag) {
   }
   if (found == nullptr) throw std::out_of_range(fmt::format("no access site is tagged {}", tag));
   return *found;
+}
+
+std::string bank_conflict(const simt::Counts& counts, std::string_view tag) {
+  const simt::Site& where = site(counts, tag);
+  const auto index = std::size_t(&where - counts.sites.data());
+  const auto sample = std::find_if(counts.samples.begin(), counts.samples.end(),
+                                   [&](const simt::Sample& s) { return s.site == index; });
+  if (sample == counts.samples.end()) throw std::out_of_range(fmt::format("{}: no access was sampled", tag));
+  simt::WarpAccess access{.size = where.width};
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (sample->byte_offset[lane] < 0) continue;
+    access.active |= 1u << lane;
+    access.address[lane] = std::uint64_t(sample->byte_offset[lane]);
+  }
+  const std::string conflict = bank_conflict(access, where.op == simt::Op::load);
+  if (conflict.empty()) return "";
+  return fmt::format("{}, {}:{}, {}: {}", counts.kernel, where.file.substr(where.file.rfind('/') + 1), where.line, tag,
+                     conflict);
 }
 
 double freivalds_deviation(Launcher, const Case&) {
