@@ -792,7 +792,7 @@ class Threads {
 
 // Every result of a block's tile belongs to one thread, and is written by one.
 template <class C>
-void check_maps(const char* name, C) {
+void check_maps(const std::string& name, C) {
   CAPTURE(name);
   Threads computed(C::BM, C::BN), written(C::BM, C::BN), copyA(C::BK, C::BM), copyB(C::BK, C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
@@ -871,7 +871,7 @@ bool differs_in_squares(Whole, Halves) {
 TEST_CASE("launchers and kernels are in one order") {
   const std::vector<tile::Kernel>& kernels = tile::this_chapter().kernels;
   REQUIRE(kernels.size() == launchers.size());
-  for (std::size_t i = 0; i < kernels.size(); ++i) CHECK(kernels[i].launch == launchers[i]);
+  for (std::size_t i = 0; i < kernels.size(); ++i) CHECK((kernels[i].launch == launchers[i]));
 }
 
 TEST_CASE("what is split differs from what is not in the width of its squares only") {
@@ -962,7 +962,7 @@ double sectors_per_request(const simt::Counts& counts, std::string_view tag) {
 }
 
 TEST_CASE("each kernel has the loads of one and the stores of another" * doctest::test_suite("model")) {
-  const auto check = [](const char* name, double sectors, double wavefronts) {
+  const auto check = [](const std::string& name, double sectors, double wavefronts) {
     CAPTURE(name);
     const std::vector<tile::Kernel>& kernels = tile::this_chapter().kernels;
     const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](auto& k) { return k.name == name; });
