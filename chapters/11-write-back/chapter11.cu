@@ -328,6 +328,8 @@ enum class Writing {
   parts_late,  // the same, but everything else that the warp writes comes between
   left_parts   // left halves only
 };
+// [/snippet writing]
+
 // What becomes of a piece before it is written.
 enum class Before {
   nothing,
@@ -351,6 +353,7 @@ constexpr __host__ __device__ int word_of(Writing writing, int visit, int reques
   return lane * 8 + (visit + request) * 4;
 }
 
+// [snippet write-sectors]
 // Each warp writes PIECES pieces, `sweeps` times over. Warps beside each other write pieces beside each other.
 template <Writing WRITING, Before BEFORE, int PIECES>
 __global__ void write_sectors(float* out, int sweeps) {
@@ -383,7 +386,7 @@ __global__ void write_sectors(float* out, int sweeps) {
         }
       }
 }
-// [/snippet writing]
+// [/snippet write-sectors]
 
 // Memory that all warps of a full GPU write together: what stays in L2, and what is far too large for it.
 struct Place {
