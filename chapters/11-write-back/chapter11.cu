@@ -319,7 +319,7 @@ const tile::Case counted{256, 256, 256};
 const std::vector<tile::Case> shallow{{8192, 8192, 64}, {8192, 8192, 256}};
 
 // [snippet writing]
-// How a warp writes memory, with no matrix in the way: 1024 bytes, which are 32 sectors, and then the next.
+// How a warp writes memory, with no matrix in the way: 1024 bytes, 32 sectors, and then the next.
 enum class Writing {
   whole,       // whole sectors, in two requests of float4s
   words,       // the same sectors word by word, in eight
@@ -354,7 +354,8 @@ constexpr __host__ __device__ int word_of(Writing writing, int visit, int reques
 }
 
 // [snippet write-sectors]
-// Each warp writes PIECES pieces, `sweeps` times over. Warps beside each other write pieces beside each other.
+// Each warp writes PIECES pieces, `sweeps` times over.
+// Warps beside each other write pieces beside each other.
 template <Writing WRITING, Before BEFORE, int PIECES>
 __global__ void write_sectors(float* out, int sweeps) {
   const int lane = threadIdx.x % 32;
