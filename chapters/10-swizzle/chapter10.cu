@@ -780,9 +780,11 @@ void predict(tile::Facts& facts) {
   facts.predicted("grid.none", answers[std::nullopt]);
   facts.predicted("grid.impossible", impossible);
   const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
+    const auto answer = solve(layout, accesses);
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
       facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
+      if (answer) facts.predicted(key + ".after", wavefronts_by_rank(layout, accesses[i], answer->swizzle));
     }
     const auto says = [&](const std::string& formula, const std::string& cutlass) {
       facts.text("solver." + name + ".formula", "predicted", formula);
@@ -1171,7 +1173,7 @@ TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest
   const std::vector<Access> accesses{store_of_As<Swizzled>(), load_of_As<Swizzled>()};
   const auto shift = solve_by_shift(layout_of_As<Swizzled>(), accesses);
   REQUIRE(shift.has_value());
-  CHECK(shift->bits == 2);
+  CHECK((1 << (shift->down + shift->bits)) == Swizzled::BK);
   CHECK(shift->down == Swizzled::DOWN);
   CHECK(shift->up == Swizzled::UP);
   const Swizzle found = swizzle_by(layout_of_As<Swizzled>(), *shift);
@@ -1315,6 +1317,9 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(text("solver.square4.formula") == "none of these");
   CHECK(text("solver.flat.formula") == "offset ^ ((offset >> 3) & 4)");
   CHECK(text("solver.flat.cutlass") == "<1, 2, 3>");
+  CHECK(facts.value("solver.flat.first.before") == 8);
+  CHECK(facts.value("solver.flat.first.after") == 4);
+  CHECK(facts.value("solver.flat.second.after") == 4);
   CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
   CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
   CHECK(facts.value("solver.halves64.pattern_bytes") == 1024);
