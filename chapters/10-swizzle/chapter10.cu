@@ -1320,6 +1320,17 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(facts.value("solver.flat.first.before") == 8);
   CHECK(facts.value("solver.flat.first.after") == 4);
   CHECK(facts.value("solver.flat.second.after") == 4);
+  const auto answered = [&](const char* how) { return facts.value(std::string("grid.") + how); };
+  CHECK(answered("nothing") + answered("by_shift") + answered("by_row_bits") + answered("by_offset") +
+            answered("none") ==
+        answered("problems"));
+  int impossible = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    impossible += too_few_places(layout, accesses);
+  });
+  CHECK(answered("impossible") == impossible);
+  CHECK(0 < impossible);
+  CHECK(impossible < answered("none"));
   CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
   CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
   CHECK(facts.value("solver.halves64.pattern_bytes") == 1024);
