@@ -326,15 +326,19 @@ const std::vector<tile::Case> waves{{1536, 1408, 4096}, {3072, 1408, 4096}};
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   for_each_config([&]<class C>(const std::string& name, C) {
+    const int operands = C::WMITER * C::TM + C::WNITER * C::TN, in_flight = 4 * (C::FLOAT4S_A + C::FLOAT4S_B);
     const double ffma = C::BK * C::RESULTS;
-    const double lds = C::BK * (C::WMITER * C::TM + C::WNITER * C::TN) / 4.0;
-    const double ldg = C::FLOAT4S_A + C::FLOAT4S_B, sts = 4 * C::FLOAT4S_A + C::FLOAT4S_B;
+    const double lds = C::BK * operands / 4.0, ldg = C::FLOAT4S_A + C::FLOAT4S_B, sts = 4 * C::FLOAT4S_A + C::FLOAT4S_B;
     const double barriers = C::SCHEDULE == Schedule::two_buffers ? 1 : 2;
     const double all = ffma + lds + ldg + sts + barriers;
     facts.predicted(name + ".threads", C::NUM_THREADS);
     facts.predicted(name + ".results", C::RESULTS);
     facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0);
-    facts.predicted(name + ".in_flight", 4 * (C::FLOAT4S_A + C::FLOAT4S_B));
+    facts.predicted(name + ".operands", operands);
+    facts.predicted(name + ".in_flight", in_flight);
+    facts.predicted(name + ".words", C::RESULTS + operands + in_flight);
+    facts.predicted(name + ".one_each.blocks", tile::ceil_div(waves[0].M, C::BM) * tile::ceil_div(waves[0].N, C::BN));
+    facts.predicted(name + ".two_each.blocks", tile::ceil_div(waves[1].M, C::BM) * tile::ceil_div(waves[1].N, C::BN));
     facts.predicted(name + ".round.ffma", ffma);
     facts.predicted(name + ".round.lds", lds);
     facts.predicted(name + ".round.sts", sts);
@@ -344,8 +348,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / all);
     facts.predicted(name + ".rounds_at_4096", 4096.0 / C::BK);
     // Elements of A and B that one multiply-add loads from global memory.
-    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
-                          4, 4);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(operands) / C::RESULTS, 4, 4);
   });
   // Barriers of one block, by the order of its loop, for so many tiles.
   const double tiles = 1.0 * counted.K / Buffered::BK;
@@ -500,6 +503,17 @@ TEST_CASE("the swizzle permutes a row of As, keeps four neighbours together, and
       }
       CHECK(places == std::vector<int>(places.size(), 1));
     }
+  });
+}
+
+TEST_CASE("the waves are one block and two on each of 132 SMs, wide ones half as many, all of whole tiles") {
+  tile::Facts facts;
+  predict(facts);
+  for_each_config([&]<class C>(const std::string& name, C) {
+    INFO(name);
+    CHECK(facts.value(name + ".one_each.blocks") == 132.0 * 128 / C::BM);
+    CHECK(facts.value(name + ".two_each.blocks") == 264.0 * 128 / C::BM);
+    for (const tile::Case& wave : waves) CHECK((wave.M % C::BM == 0 && wave.N % C::BN == 0 && wave.K % C::BK == 0));
   });
 }
 
