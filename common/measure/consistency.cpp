@@ -201,7 +201,8 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
     const double units = gpu.sms * (name.starts_with("smsp") ? 4 : 1), sum = value(name + ".sum.per_cycle_active");
     findings.within(metric, average, value(name + ".min.per_cycle_active"), value(name + ".max.per_cycle_active"),
                     "its minimum and maximum");
-    findings.within(metric, average, sum / units - rounding, sum / units + rounding,
+    const double error = rounding + rounding / units;  // of the average, and of the sum
+    findings.within(metric, average, sum / units - error, sum / units + error,
                     fmt::format("its sum {} over {} units", sum, units));
   }
 
