@@ -646,6 +646,8 @@ void predict(tile::Facts& facts) {
     ask(name + ".store_As", 4, false, stored);
     ask(name + ".load_As", 16, true, [](int lane) { return C::place_in_As(1, results_of<C>(lane).row); });
     ask(name + ".load_Bs", 16, true, [](int lane) { return C::place_in_Bs(1, results_of<C>(lane).col); });
+    ask(name + ".store_Bs", 16, false,
+        [](int lane) { return C::place_in_Bs(load_B_of<C>(lane).row, load_B_of<C>(lane).col); });
     const double loads_As = C::WMITER * C::TM / 4 * facts.value(name + ".load_As.wavefronts");
     const double loads_Bs = C::WNITER * C::TN / 4 * facts.value(name + ".load_Bs.wavefronts");
     facts.predicted(name + ".wavefronts_per_step", loads_As + loads_Bs);
@@ -667,6 +669,12 @@ void predict(tile::Facts& facts) {
   asks("remapped", Remapped{});
   asks("flat", Flat{});
   asks("flat_padded", FlatPadded{});
+  const auto swizzled_Bs = [](int k, int col) { return Flat::place_in_Bs(k, col ^ (col >> 5 & 1) << 2); };
+  ask("flat_swizzled.load_Bs", 16, true, [&](int lane) { return swizzled_Bs(1, results_of<Flat>(lane).col); });
+  ask("flat_swizzled.load_Bs_beside", 16, true,
+      [&](int lane) { return swizzled_Bs(1, results_of<Flat>(lane).col + 4); });
+  ask("flat_swizzled.store_Bs", 16, false,
+      [&](int lane) { return swizzled_Bs(load_B_of<Flat>(lane).row, load_B_of<Flat>(lane).col); });
 
   // Every stride from 128 words to 160, where a row is `lanes_a_row` lanes: the wavefronts of the transposed store.
   const auto strided = [](int lanes_a_row, int stride) {
@@ -747,6 +755,8 @@ void predict(tile::Facts& facts) {
   for (const Candidate& candidate : candidates) results.push_back(std::string("clock.as_") + candidate.name);
   for (const Paid& paid : all_paid)
     for (const char* what : {"", ".low", ".high"}) results.push_back(std::string("paid.") + paid.name + what);
+  for (const char* loads : {"load8", "load16"})
+    for (const char* what : {"fewest", "most"}) results.push_back(std::string("clock.") + loads + ".by_others." + what);
   if (own.is_null() || !has_all_patterns(own)) {
     for (const std::string& key : results) facts.not_yet_measured(key);
     return;
@@ -795,6 +805,17 @@ void predict(tile::Facts& facts) {
                      return wavefronts_by(candidate, access_of(pattern), pattern.is_load);
                    }),
                    0);
+  // Of the loads in which lane l agrees with lane l ^ distance alone: the cycles where distance is neither 1 nor 2.
+  for (const int bytes : {8, 16}) {
+    const std::string loads = "load" + std::to_string(bytes) + ".by";
+    double fewest = 1e9, most_cycles = 0;
+    for (int distance = 3; distance < 256 / bytes; ++distance) {
+      const double cycles = own["rates"]["cycles." + loads + std::to_string(distance)];
+      fewest = std::min(fewest, cycles), most_cycles = std::max(most_cycles, cycles);
+    }
+    facts.measured("clock." + loads + "_others.fewest", fewest);
+    facts.measured("clock." + loads + "_others.most", most_cycles);
+  }
   double worst = 0, worst_unmerged = 0, worst_l1 = 0;
   for (const Pattern& pattern : patterns) {
     const auto percent = [&](const char* rate, double rule) {
@@ -1004,6 +1025,10 @@ TEST_CASE("conflicts are words over banks: how many bits of the bank's number va
   check("remapped.load_Bs", 2, 32, 5);
   check("flat.load_Bs", 4, 32, 4);
   check("flat_padded.load_Bs", 4, 32, 4);  // a row's padding is the same for all lanes
+  check("flat_swizzled.load_Bs", 4, 32, 5);
+  check("flat_swizzled.load_Bs_beside", 4, 32, 5);
+  check("flat_swizzled.store_Bs", 4, 32, 5);
+  check("flat.store_Bs", 4, 32, 5);
 }
 
 const Pattern& pattern_named(const std::string& name) {
