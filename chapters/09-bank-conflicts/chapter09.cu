@@ -1105,6 +1105,7 @@ TEST_CASE("each pattern that is named by a distance agrees at that distance alon
       check("store" + width + ".by" + std::to_string(by), [=](int, int distance) { return distance == by; });
     check("load" + width + ".halves_differ", [](int quad, int distance) { return distance == (quad < 16 ? 1 : 2); });
     check("load" + width + ".quads_differ", [](int quad, int distance) { return distance == (quad % 8 == 0 ? 1 : 2); });
+    for (const char* op : {"load", "store"}) check(op + width + ".one_word", [](int, int) { return true; });
     check("load" + width + ".half_agrees", [](int quad, int distance) { return quad < 16 && distance == 1; });
     const Pattern& odd_idle = pattern_named("load" + width + ".odd_idle");
     const Pattern& groups_idle = pattern_named("load" + width + ".groups_idle");
