@@ -969,8 +969,8 @@ TEST_CASE("padding costs no block on an SM") {
     CHECK(C::SMEM_BYTES == ((C::BM + C::BN) * C::BK + words_of_padding) * 4);
   };
   check(Large{}, 0);
-  check(Padded{}, (Padded::BK - 1) * 4);        // 4 words after each row but the last
-  check(Grouped{}, (Grouped::BK / 4 - 1) * 8);  // 8 after each four
+  check(Padded{}, (Padded::BK - 1) * 4);  // 4 words after each row but the last
+  check(Grouped{}, (Grouped::BK / Grouped::LAYOUT.rows_a_pad - 1) * Grouped::LAYOUT.pad_A);  // after each so many
   check(FlatPadded{}, (FlatPadded::BK - 1) * 4);
   for (const tile::Kernel& k : tile::this_chapter().kernels) {
     CAPTURE(k.name);
