@@ -262,7 +262,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
         for (int request = 0; request < Config::GROUPS; ++request) {
           const float(&sum)[4] = parts[request];
-          *reinterpret_cast<float4*>(&C_row[cols[request]]) = {sum[0], sum[1], sum[2], sum[3]};  //@ store-C
+          const float4 four{sum[0], sum[1], sum[2], sum[3]};
+          *reinterpret_cast<float4*>(&C_row[cols[request]]) = four;  //@ store-C
         }
       } else {
 #pragma unroll
@@ -327,6 +328,12 @@ enum class Writing {
   parts_late,  // the same, but everything else that the warp writes comes between
   left_parts   // left halves only
 };
+// What becomes of a piece before it is written.
+enum class Before {
+  nothing,
+  read_past_l1,  // each of its sectors is read, and stays in L2
+  read_into_l1   // and in L1, too
+};
 constexpr int PIECE = 256;  // words
 
 // How often a warp goes over its memory, how many requests it makes in each piece, and how many words a lane writes in one.
@@ -344,9 +351,8 @@ constexpr __host__ __device__ int word_of(Writing writing, int visit, int reques
   return lane * 8 + (visit + request) * 4;
 }
 
-// Each warp writes PIECES pieces, `sweeps` times over. Warps beside each other write pieces beside each other. READ: a
-// piece is read, in whole sectors and past L1, before it is written.
-template <Writing WRITING, bool READ, int PIECES>
+// Each warp writes PIECES pieces, `sweeps` times over. Warps beside each other write pieces beside each other.
+template <Writing WRITING, Before BEFORE, int PIECES>
 __global__ void write_sectors(float* out, int sweeps) {
   const int lane = threadIdx.x % 32;
   const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
@@ -356,9 +362,11 @@ __global__ void write_sectors(float* out, int sweeps) {
       for (int piece = 0; piece < PIECES; ++piece) {
         float* to = out + (std::size_t(piece) * warps + warp) * PIECE;
         float value = float(sweep + 1);
-        if constexpr (READ) {
-          const float4 first = __ldcg(reinterpret_cast<const float4*>(to + lane * 4));         //@ read-first
-          const float4 second = __ldcg(reinterpret_cast<const float4*>(to + 128 + lane * 4));  //@ read-second
+        if constexpr (BEFORE != Before::nothing) {
+          const auto* quads = reinterpret_cast<const float4*>(to) + lane;
+          constexpr bool PAST_L1 = BEFORE == Before::read_past_l1;
+          const float4 first = PAST_L1 ? __ldcg(quads) : quads[0];
+          const float4 second = PAST_L1 ? __ldcg(quads + 32) : quads[32];
           value = (first.x + second.w) / 2 + 1;
           __syncwarp();  // lanes will write what others read
         }
@@ -394,20 +402,21 @@ using WritingKernel = void (*)(float*, int);
 struct Writer {
   std::string name;
   Writing writing;
-  bool reads;
+  Before before;
   WritingKernel few_pieces, many_pieces;
 
   WritingKernel kernel(const Place& place) const { return place.pieces == FEW_PIECES ? few_pieces : many_pieces; }
   std::string key(const Place& place) const { return "write." + place.key + "." + name; }
   // Part of the name of the kernel's function, by which a profiler's reports are recognised.
   std::string part_of_name(const Place& place) const {
-    return "WritingE" + std::to_string(int(writing)) + "ELb" + (reads ? "1" : "0") + "ELi" +
+    return "WritingE" + std::to_string(int(writing)) + "ELNS_6BeforeE" + std::to_string(int(before)) + "ELi" +
            std::to_string(place.pieces) + "E";
   }
 };
-template <Writing WRITING, bool READ = false>
+template <Writing WRITING, Before BEFORE = Before::nothing>
 Writer writer(const char* name) {
-  return {name, WRITING, READ, write_sectors<WRITING, READ, FEW_PIECES>, write_sectors<WRITING, READ, MANY_PIECES>};
+  return {name, WRITING, BEFORE, write_sectors<WRITING, BEFORE, FEW_PIECES>,
+          write_sectors<WRITING, BEFORE, MANY_PIECES>};
 }
 const std::vector<Writer> writers{writer<Writing::whole>("whole"),
                                   writer<Writing::words>("words"),
@@ -415,8 +424,10 @@ const std::vector<Writer> writers{writer<Writing::whole>("whole"),
                                   writer<Writing::parts>("parts"),
                                   writer<Writing::parts_late>("parts_late"),
                                   writer<Writing::left_parts>("left_parts"),
-                                  writer<Writing::whole, true>("read_whole"),
-                                  writer<Writing::parts, true>("read_parts")};
+                                  writer<Writing::whole, Before::read_past_l1>("read_whole"),
+                                  writer<Writing::parts, Before::read_past_l1>("read_parts"),
+                                  writer<Writing::whole, Before::read_into_l1>("l1_whole"),
+                                  writer<Writing::parts, Before::read_into_l1>("l1_parts")};
 
 std::vector<tile::Chapter::Profiled> profiled_writers() {
   std::vector<tile::Chapter::Profiled> profiled;
@@ -675,7 +686,7 @@ void predict(tile::Facts& facts) {
   };
   // What each explanation makes of the ways of writing, as multiples of `whole`.
   for (const Writer& w : writers) {
-    if (w.reads) continue;
+    if (w.before != Before::nothing) continue;
     const auto multiple = [&](const char* explanation, auto cost) {
       facts.predicted(std::string("write.by_") + explanation + "." + w.name, cost(w.writing) / cost(Writing::whole));
     };

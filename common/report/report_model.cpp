@@ -585,7 +585,10 @@ void add_measured_facts(Facts& facts, const Record* record) {
     give(profiled.key + ".sm_sectors", entry, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 0);
     give(profiled.key + ".l2_sectors", entry, "lts__t_sectors_op_read.sum", 0);
     give(profiled.key + ".profile.l2_sectors_written", profile, "lts__t_sectors_op_write.sum", 0);
-    give(profiled.key + ".profile.dram_bytes_written", profile, "dram__bytes_write.sum", 0);
+    give(profiled.key + ".profile.l2_data_sectors", profile, "lts__d_sectors.sum", 0);
+    give(profiled.key + ".profile.l2_filled_sectors", profile, "lts__d_sectors_fill_device.sum", 0);
+    give(profiled.key + ".profile.dram_read_mb", profile, "dram__bytes_read.sum", -1, 1e-6);
+    give(profiled.key + ".profile.dram_written_mb", profile, "dram__bytes_write.sum", -1, 1e-6);
   }
   for (const Kernel& kernel : this_chapter().kernels) {
     const Record* entry = record == nullptr ? nullptr : find_kernel(*record, kernel.name);
