@@ -56,7 +56,8 @@ void count_access(Worker& worker, const LogEntry& entry, const WarpAccess& acces
     const Region* region = worker.launch->arrays[identity.array];
     WarpAccess in_region = access;  // the hash of the tag banks starts with the allocation
     for (std::uint64_t& address : in_region.address) address -= region->begin;
-    const auto passes = std::uint64_t(tag_passes(in_region)), wavefronts = std::uint64_t(global_wavefronts(in_region));
+    const auto passes = std::uint64_t(tag_passes(in_region)),
+               wavefronts = std::uint64_t(global_wavefronts(in_region, entry.op == Op::load));
     tally.tag_passes += passes;
     tally.l1_wavefronts += wavefronts;
     tally.l1_cycles += std::max(passes, wavefronts);
