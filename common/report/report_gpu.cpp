@@ -9,6 +9,7 @@
 
 #include "common/cuda/machine.hpp"
 #include "common/measure/bench.hpp"
+#include "common/measure/describe_gpu.hpp"
 #include "common/measure/run.hpp"
 #include "common/measure/timing.hpp"
 #include "common/report/options.hpp"
