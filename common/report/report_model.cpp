@@ -128,7 +128,7 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   for (const Table& table : tables) table.write(directory / ("table-" + table.name + ".tsv"));
 }
 
-// The kernels alone, for a profiler of the host.
+// The kernels alone, without counting.
 void run_untraced(const std::vector<Kernel>& kernels, const Case& problem, int repeat) {
   Operands operands(problem);
   for (const Kernel& kernel : kernels)
