@@ -112,12 +112,4 @@ void test_far_offsets(const std::vector<Kernel>& kernels) {
   }
 }
 
-void test_large_problems(const std::vector<Kernel>& kernels) {
-  for (const Kernel& kernel : kernels) {
-    INFO(kernel.name);
-    CHECK(freivalds_deviation(kernel.launch, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) == 0);
-    CHECK(freivalds_deviation(kernel.launch, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
-  }
-}
-
 }  // namespace tile

@@ -1,4 +1,5 @@
-// The parts of a record that only a GPU can give (timing_gpu.cpp).
+// Kernels timed on a GPU: in turn with cuBLAS for a record (paired_timing_gpu.cpp), or many of them for a tuner
+// (tuning_bench_gpu.cpp). In: launchers and problems. Out: runs of a record, or milliseconds.
 #pragma once
 
 #include <memory>
@@ -28,13 +29,5 @@ class TuningBench {
   struct Buffers;
   std::unique_ptr<Buffers> buffers_;
 };
-
-/// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
-Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
-
-/// The head of a record: GPU and what one of its SMs holds, driver, nvcc and the architecture it compiled for, date, clock.
-Record describe_gpu();
-/// Clocks, power and temperature now, as nvidia-smi reports them.
-Record clocks_now();
 
 }  // namespace tile

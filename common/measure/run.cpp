@@ -25,6 +25,8 @@ bool settled(const std::vector<double>& samples) {
 
 double tflops_of(double M, double N, double K, double ms) { return 2 * M * N * K * 1e-9 / ms; }
 
+double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }
+
 Record summary_of(const Record& run) {
   const double M = run.at("M"), N = run.at("N"), K = run.at("K");
   const std::vector<double> ms = run.at("samples_ms"), cublas_ms = run.at("cublas_samples_ms");

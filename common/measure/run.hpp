@@ -20,6 +20,9 @@ bool settled(const std::vector<double>& samples);
 /// TFLOP/s of a product of these extents that takes so many milliseconds.
 double tflops_of(double M, double N, double K, double ms);
 
+/// Milliseconds without digits that no event of CUDA resolves.
+double to_nanosecond(double ms);
+
 /// What follows from a run's extents M, N, K and its "samples_ms" and "cublas_samples_ms", pairs of times measured one after
 /// the other: repetitions, medians, spreads, throughputs, and the spread of the paired ratio (cuBLAS's time over the
 /// kernel's). Written by whoever measures, computed again by whoever checks. Throws RecordError

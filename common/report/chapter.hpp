@@ -4,16 +4,17 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
+#include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/measure/gpu.hpp"
 #include "common/model/rules.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
+#include "common/check/sites.hpp"
 #include "common/check/traced.hpp"
 #endif
 
@@ -89,25 +90,13 @@ struct Chapter {
   std::vector<Costs> costs{};           ///< of every configuration, those not among the candidates, too
 };
 
-/// The chapter that this program is about, and the path of its source. Defined once per program, by TILE_CHAPTER.
+/// The chapter that this program is about. Defined once per program, by TILE_CHAPTER.
 const Chapter& this_chapter();
-const char* this_chapter_file();
 #define TILE_CHAPTER(...)                                    \
   const char* tile::this_chapter_file() { return __FILE__; } \
   const tile::Chapter& tile::this_chapter() {                \
     static const tile::Chapter chapter{__VA_ARGS__};         \
     return chapter;                                          \
   }
-
-#if TILE_ON_MODEL
-/// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
-const simt::Site& site(const simt::Counts& counts, std::string_view tag);
-/// What bank_conflict says of the sampled access of that site of shared memory, with kernel and line in front: "sgemm<...>,
-/// chapter12.cu:131, store-As: bank 0 has 2 words ..."; "" where no two lanes that are served together meet in a bank.
-std::string bank_conflict(const simt::Counts& counts, std::string_view tag);
-
-/// Whether the source tags the site's line `//@ tag`.
-bool has_tag(const simt::Site& site, std::string_view tag);
-#endif
 
 }  // namespace tile

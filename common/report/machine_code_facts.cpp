@@ -1,0 +1,56 @@
+#include "common/report/machine_code_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tile {
+
+void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry) {
+  for (const std::string group : {"sass", "sass_loop"}) {
+    const Record* tally = entry != nullptr && entry->contains(group) ? &entry->at(group) : nullptr;
+    const auto count = [&](const char* key) { return double(tally->value(key, 0)); };
+    const auto give = [&](const std::string& key, auto&& value, int decimals) {
+      const std::string full = fmt::format("{}.{}.{}", name, group, key);
+      const double number = tally == nullptr ? std::nan("") : value();
+      if (std::isfinite(number))
+        facts.measured(full, number, decimals);
+      else
+        facts.not_yet_measured(full);
+    };
+    for (const char* opcode :
+         {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "bank_cycles", "FFMA", "LDS", "LDS.64", "LDS.128",
+          "LDG.E", "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING"})
+      give(
+          opcode, [&] { return count(opcode); }, 0);
+    give(
+        "ffma_per_lds", [&] { return count("FFMA") / (count("LDS") + count("LDS.64") + count("LDS.128")); }, -1);
+    give(
+        "reads_per_ffma", [&] { return (count("ffma_reads_even") + count("ffma_reads_odd")) / count("FFMA"); }, 2);
+    give(
+        "busier_bank_per_ffma",
+        [&] { return std::max(count("ffma_reads_even"), count("ffma_reads_odd")) / count("FFMA"); }, 3);
+    give(
+        "bank_cycles_per_instruction", [&] { return count("bank_cycles") / count("all"); }, 3);
+    give(
+        "copies", [&] { return count("MOV") + count("IMAD.MOV.U32"); }, 0);
+    const auto local = [&] {
+      int sum = 0;
+      for (const auto& [opcode, number] : tally->items())
+        if (opcode.starts_with("LDL") || opcode.starts_with("STL")) sum += number.get<int>();
+      return double(sum);
+    };
+    give("local", local, 0);
+    if (group == "sass") continue;
+    // Older records do not say where instructions stand among the FFMA.
+    for (const std::string place : {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
+      const auto ffma_before = [&] { return tally->contains(place) ? count(place.c_str()) : std::nan(""); };
+      give(place, ffma_before, 0);
+      give(
+          place + "_percent", [&] { return 100 * ffma_before() / count("FFMA"); }, 0);
+    }
+  }
+}
+
+}  // namespace tile

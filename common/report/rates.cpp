@@ -1,0 +1,48 @@
+#include "common/report/rates.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include "common/measure/gpu.hpp"
+#include "common/report/measured_field.hpp"
+#include "common/report/options.hpp"
+
+namespace tile {
+
+Rates reference_rates() {
+  Rates rates{h200.name, h200.sms, h200.clock_ghz * 1e9, 0, 0};
+  for (const auto& entry : std::filesystem::directory_iterator(chapter_directory().parent_path())) {
+    if (entry.path().filename().string().rfind("00-", 0) != 0) continue;
+    const auto records = load_records(entry.path());
+    if (records.empty()) continue;
+    const Record& record = records.front();
+    rates.gpu = record["gpu"];
+    rates.sms = record["sms"];
+    rates.clock_hz = record["clock_hz"];
+    rates.l2_bytes_per_second = record["rates"].value("l2_read_gbs", 0.0) * 1e9;
+    rates.dram_bytes_per_second = record["rates"].value("dram_copy_gbs", 0.0) * 1e9;
+  }
+  return rates;
+}
+
+Table table_of_rates(const std::vector<Record>& records) {
+  Table rates{"rates", "Rates of the GPU", {"rate"}, {}};
+  for (const Record& record : records)
+    rates.header.push_back(record["gpu"].get<std::string>() + ", " + record["date"].get<std::string>());
+  for (const Chapter::Rate& rate : this_chapter().rates) {
+    std::vector<std::string> row{rate.label};
+    for (const Record& record : records)
+      row.push_back(record["rates"].contains(rate.name) ? format_number(record["rates"][rate.name].get<double>())
+                                                        : "not yet measured");
+    rates.rows.push_back(row);
+  }
+  return rates;
+}
+
+void add_rate_facts(Facts& facts, const Record* record) {
+  for (const Chapter::Rate& rate : this_chapter().rates)
+    add_measured_field(facts, "rates." + rate.name, record == nullptr ? nullptr : &(*record)["rates"],
+                       rate.name.c_str());
+}
+
+}  // namespace tile

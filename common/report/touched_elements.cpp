@@ -1,0 +1,81 @@
+#include "common/report/touched_elements.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "common/check/sites.hpp"
+#include "common/report/output_file.hpp"
+
+namespace tile {
+namespace {
+
+constexpr int sampled_thread = 197;  // the one that figures of a single thread follow
+
+}  // namespace
+
+void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto samples = open_for_writing(directory / "samples.tsv");
+  for (const CountedKernel& k : kernels)
+    for (const simt::Sample& sample : k.counts.samples) {
+      const simt::Site& s = k.counts.sites[sample.site];
+      for (int lane = 0; lane < 32; ++lane) {
+        if (sample.byte_offset[lane] < 0) continue;
+        samples << k.kernel.name << '\t' << label_of(s) << '\t' << simt::name_of(s.space) << '\t' << s.array << '\t'
+                << s.width << '\t' << lane << '\t' << sample.byte_offset[lane] / 4 << '\t' << simt::name_of(s.op)
+                << '\n';
+      }
+    }
+}
+
+void emit_touches(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto touches = open_for_writing(directory / "touches.tsv");
+  auto threads = open_for_writing(directory / fmt::format("thread-{}.tsv", sampled_thread));
+  auto owners = open_for_writing(directory / "owners.tsv");
+  for (const CountedKernel& k : kernels) {
+    const std::map<std::string, int> ld{{"A", k.problem.lda()}, {"B", k.problem.ldb()}, {"C", k.problem.ldc()}};
+    std::set<std::string> seen;
+    for (const simt::Touch& t : k.counts.touches) {
+      for (std::int64_t element = t.byte_offset / 4; element < (t.byte_offset + t.width) / 4; ++element) {
+        if (t.thread == sampled_thread)
+          threads << fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, simt::name_of(t.op), t.array,
+                                 element);
+        if (ld.count(t.array) == 0) continue;
+        if (t.array == "C" && t.op == simt::Op::store)
+          owners << fmt::format("{}\t{}\t{}\t{}\n", k.kernel.name, t.thread, element / ld.at("C"),
+                                element % ld.at("C"));
+        const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, t.array,
+                                             element / ld.at(t.array), element % ld.at(t.array));
+        if (seen.insert(line).second) touches << line;
+      }
+    }
+  }
+}
+
+void emit_intervals(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "intervals.tsv");
+  for (const CountedKernel& k : kernels) {
+    struct Touched {
+      int accesses = 0;
+      std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    };
+    std::map<std::tuple<int, std::string, std::string>, Touched> touched;
+    for (const simt::Touch& t : k.counts.touches) {
+      Touched& all = touched[{t.interval, simt::name_of(t.op), t.array}];
+      ++all.accesses;
+      all.first = std::min(all.first, t.byte_offset / 4);
+    }
+    for (const auto& [key, all] : touched) {
+      const auto& [interval, op, array] = key;
+      out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", k.kernel.name, interval, op, array, all.accesses, all.first);
+    }
+  }
+}
+
+}  // namespace tile

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+#include "common/cuda/machine.hpp"
+#include "common/measure/bench.hpp"
+#include "common/measure/describe_gpu.hpp"
+#include "common/measure/run.hpp"
+#include "common/report/tune.hpp"
+#include "common/report/tuning.hpp"
+
+namespace tile {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+}  // namespace
+
+int tune(const Options& options) {
+  const Chapter& chapter = this_chapter();
+  const int size = options.problem ? options.problem->M : 4096;
+  if (options.problem && (options.problem->N != size || options.problem->K != size))
+    throw UsageError("--tune times cubes: give --size");
+  const auto file = options.out.empty() ? tuning_file(machine::description()) : options.out;
+  Record record = describe_gpu();
+  record["fingerprint"] = fingerprint(chapter_source());
+  record["size"] = size;
+  record["candidates"] = Record::array();
+  if (std::filesystem::exists(file)) {
+    Record before = load_record(file);
+    const auto same = [&](const char* key) { return before[key] == record[key]; };
+    if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
+      record = before;
+    else
+      fmt::print(stderr, "{} is of other code, another nvcc, another GPU or another size: starting anew\n",
+                 file.string());
+  }
+  Record& timed = record["candidates"];
+  const auto fastest = [&]() -> const Record& {
+    return *std::max_element(timed.begin(), timed.end(), [](auto& a, auto& b) { return a["tflops"] < b["tflops"]; });
+  };
+  const auto is_timed = [&](const std::string& name) {
+    return std::any_of(timed.begin(), timed.end(), [&](auto& t) { return t["name"] == name; });
+  };
+  std::vector<const Candidate*> missing;
+  for (const Candidate& candidate : chapter.candidates)
+    if ((candidate.pruned.empty() || options.tune_pruned) && !is_timed(candidate.kernel.name))
+      missing.push_back(&candidate);
+  fmt::print(stderr,
+             "{}: {} configurations, {} timed before, {} to time at {} x {} x {}; Ctrl-C stops, --tune continues\n",
+             machine::description(), chapter.candidates.size(), timed.size(), missing.size(), size, size, size);
+
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  TuningBench bench(size);
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < missing.size() && !interrupted; ++i) {
+    const Candidate& c = *missing[i];
+    Record entry = kernel_attributes(c.kernel.address, c.kernel.block_threads, c.kernel.dynamic_shared);
+    entry["name"] = c.kernel.name;
+    entry["pruned"] = c.pruned;
+    const double ms = bench.median_ms(c.kernel.launch);
+    entry["median_ms"] = ms;
+    entry["tflops"] = tflops_of(size, size, size, ms);
+    timed.push_back(entry);
+    record["chosen"] = fastest()["name"];
+    save_record(file, record);
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    fmt::print(stderr, "[{:3}/{}] {:16} {:5.1f} TFLOP/s   best {:5.1f} ({})   {:.0f} s left\n", i + 1, missing.size(),
+               c.kernel.name, entry["tflops"].get<double>(), fastest()["tflops"].get<double>(),
+               fastest()["name"].get<std::string>(), elapsed / double(i + 1) * double(missing.size() - i - 1));
+  }
+  if (interrupted) {
+    fmt::print(stderr, "stopped with {} configurations timed; the same command continues\n", timed.size());
+    return 130;
+  }
+  std::vector<Record> landscape(timed.begin(), timed.end());
+  std::sort(landscape.begin(), landscape.end(), [](auto& a, auto& b) { return a["tflops"] > b["tflops"]; });
+  fmt::print("{:16} {:>8} {:>7} {:>9} {:>7} {:>9} {:>8}\n", "configuration", "TFLOP/s", "threads", "registers",
+             "spills", "blocks/SM", "pruned");
+  for (const Record& t : landscape)
+    fmt::print("{:16} {:8.1f} {:7} {:9} {:7} {:9} {:>8}\n", t["name"].get<std::string>(), t["tflops"].get<double>(),
+               t["block_threads"].get<int>(), t["registers"].get<int>(), t["spill_bytes"].get<int>(),
+               t["blocks_per_sm"].get<int>(), t["pruned"].get<std::string>().empty() ? "" : "yes");
+  fmt::print("chosen: {}, {:.1f} TFLOP/s; recorded in {}\n", record["chosen"].get<std::string>(),
+             fastest()["tflops"].get<double>(), file.string());
+  return 0;
+}
+
+}  // namespace tile
