@@ -2,7 +2,11 @@
 // The test book.explorer holds it to what the hardware counted, and to the C++ rule.
 //
 // An access is {words, wordsPerLane, load}: words[l] is the first 4-byte word that lane l wants, null for a lane that wants
-// none; wordsPerLane is 1, 2 or 4.
+// none; wordsPerLane is 1, 2 or 4. Narrower accesses were not measured, so there is no rule for them here.
+//
+// A tile's layout is {row, pad, swizzle}: the elements of a row, those left free behind it, and how they are permuted. An
+// element's offset is the number of elements before its place in the tile. A swizzle is null, {down, up, part}, which is
+// col ^ (((row >> down) % part) << up), without a part all of row >> down, or CUTLASS's {B, M, S}.
 "use strict";
 
 const TileBanks = (() => {
@@ -63,17 +67,26 @@ const TileBanks = (() => {
   /// How many wavefronts an access takes.
   const sharedWavefronts = (access) => groupsOf(access).reduce((sum, group) => sum + group.wavefronts.length, 0);
 
-  /// The columns of a tile's row, swizzled: `swizzle` is null or {down, up}.
-  const swizzled = (swizzle, row, col) => (swizzle ? col ^ ((row >> swizzle.down) << swizzle.up) : col);
-
-  /// The word at which an element of a tile lies. `layout` is {row, pad, swizzle}: a row's words, those left free behind it.
-  const wordOf = (layout, { row, col }) => row * (layout.row + layout.pad) + swizzled(layout.swizzle, row, col);
-
-  /// The element of a tile that lies at a word: {row, col}.
-  function placeOf(layout, word) {
-    const stride = layout.row + layout.pad, row = Math.floor(word / stride);
-    return { row, col: swizzled(layout.swizzle, row, word % stride) };
+  /// The column of its row in which a swizzle puts an element; CUTLASS's permutes offsets, not columns.
+  function swizzledColumn(swizzle, row, col) {
+    if (swizzle === null || "B" in swizzle) return col;
+    const shifted = row >> swizzle.down;
+    return col ^ ((swizzle.part ? shifted % swizzle.part : shifted) << swizzle.up);
   }
 
-  return { banks, warp, mergingDistance, lanesTogether, groupsOf, sharedWavefronts, swizzled, wordOf, placeOf };
+  /// CUTLASS's Swizzle<B, M, S>: the B bits of an offset from bit M + S on flip those from bit M on. Its own inverse if S >= B.
+  const swizzledOffset = (swizzle, offset) =>
+    (swizzle !== null && "B" in swizzle ? offset ^ (((offset >> (swizzle.M + swizzle.S)) % (1 << swizzle.B)) << swizzle.M) : offset);
+
+  /// The offset of an element of a tile.
+  const offsetOf = (layout, { row, col }) =>
+    swizzledOffset(layout.swizzle, row * (layout.row + layout.pad) + swizzledColumn(layout.swizzle, row, col));
+
+  /// The element of a tile that lies at an offset: {row, col}.
+  function placeOf(layout, offset) {
+    const plain = swizzledOffset(layout.swizzle, offset), stride = layout.row + layout.pad, row = Math.floor(plain / stride);
+    return { row, col: swizzledColumn(layout.swizzle, row, plain % stride) };
+  }
+
+  return { banks, warp, mergingDistance, lanesTogether, groupsOf, sharedWavefronts, swizzledColumn, offsetOf, placeOf };
 })();

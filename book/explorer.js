@@ -17,20 +17,42 @@
 
   const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-  // Lane maps that come from no trace: where lane l begins, if each lane takes `words` words and a row has `row`.
+  // Lane maps that come from no trace: where lane l begins, if each lane takes `elements` and a row has `row`.
   const plainMaps = {
     rows: { title: "lane after lane, along the rows",
-      place: (lane, words, row) => ({ row: Math.floor((lane * words) / row), col: (lane * words) % row }) },
+      place: (lane, elements, row) => ({ row: Math.floor((lane * elements) / row), col: (lane * elements) % row }) },
     column: { title: "one column, a row each", place: (lane) => ({ row: lane, col: 0 }) },
     same: { title: "the same place for all", place: () => ({ row: 0, col: 0 }) },
   };
 
+  // The swizzles offered: the numbers that each takes, and what it is to banks.js.
   const swizzles = {
-    none: { title: "none" },
-    row: { title: "col ^ row" },
-    up: { title: "col ^ (row << b)", b: true },
-    both: { title: "col ^ ((row >> a) << b)", a: true, b: true },
+    none: { title: "none", takes: [], of: () => null },
+    row: { title: "col ^ row", takes: [], of: () => ({ down: 0, up: 0 }) },
+    up: { title: "col ^ (row << b)", takes: ["b"], of: ({ b }) => ({ down: 0, up: b }) },
+    both: { title: "col ^ ((row >> a) << b)", takes: ["a", "b"], of: ({ a, b }) => ({ down: a, up: b }) },
+    part: { title: "col ^ (((row >> a) % n) << b)", takes: ["a", "n", "b"], of: ({ a, n, b }) => ({ down: a, up: b, part: n }) },
+    cutlass: { title: "Swizzle<B, M, S>", takes: ["B", "M", "S"], of: (numbers) => numbers },
   };
+
+  /// `value >> by` and `value << by` as one writes them.
+  const shifted = (value, how, by) => (by === 0 ? value : `(${value} ${how} ${by})`);
+
+  /// By which formulas the offset of an element (row, col) is computed, the last one being the offset, and a remark.
+  function formulas({ row, pad, swizzle }) {
+    const begin = `row * ${row + pad}`;
+    if (swizzle === null) return { formulas: [`${begin} + col`], remark: "" };
+    if (!("B" in swizzle)) {
+      const down = shifted("row", ">>", swizzle.down), part = swizzle.part ? `(${down} % ${swizzle.part})` : down;
+      return { formulas: [`${begin} + (col ^ ${shifted(part, "<<", swizzle.up)})`], remark: "" };
+    }
+    const { B, M, S } = swizzle;
+    const from = (bit) => (B === 1 ? `bit ${bit}` : `bits ${bit} ${B === 2 ? "and" : "to"} ${bit + B - 1}`);
+    const flips = shifted(`(${shifted("o", ">>", M + S)} % ${1 << B})`, "<<", M);
+    return { formulas: [`o = ${begin} + col`, `o ^ ${flips}`],
+             remark: `CUTLASS's Swizzle<${B}, ${M}, ${S}>: ` +
+                     (B === 0 ? "nothing flips." : `${from(M + S)} of o flip${B === 1 ? "s" : ""} ${from(M)}.`) };
+  }
 
   // Lane maps bit by bit: where lane 0 is, and by how much each bit of the lane moves on.
   const bits = [0, 1, 2, 3, 4];
@@ -51,22 +73,24 @@
     return isSum ? map : null;
   }
 
-  /// Why an access is impossible, in words, or "" if it is not.
-  function obstacle(layout, places, words) {
+  /// Why an access of `elements` elements a lane, of `bytes` each, is impossible, in words, or "" if it is not.
+  function obstacle(layout, places, elements, bytes) {
+    const { B, S } = layout.swizzle || {};
+    if (B > S) return `CUTLASS asks for an S of at least B, here ${B}: otherwise bits that flip others would be flipped themselves.`;
     for (const [lane, place] of places.entries()) {
       if (place === null) continue;
-      const cols = Array.from({ length: words }, (_, i) => place.col + i);
-      if (place.row < 0 || place.col < 0 || cols[words - 1] >= layout.row)
-        return `Lane ${lane} leaves the tile: row ${place.row}, column ${cols[words - 1]} of a row of ${layout.row} words.`;
-      const stored = cols.map((col) => TileBanks.swizzled(layout.swizzle, place.row, col));
-      if (Math.max(...stored) >= layout.row)
-        return `The swizzle sends lane ${lane} out of its row: to column ${Math.max(...stored)} of ${layout.row}.`;
-      if (stored.some((col, i) => col !== stored[0] + i))
-        return `The ${words} words of lane ${lane} no longer lie in one piece: the swizzle puts them in columns ` +
-               `${stored.join(", ")}.`;
-      const word = TileBanks.wordOf(layout, place);
-      if (word % words !== 0)
-        return `Lane ${lane} begins at word ${word}: a ${4 * words}-byte access must begin at a multiple of ${words} words.`;
+      const cols = Array.from({ length: elements }, (_, i) => place.col + i);
+      if (place.row < 0 || place.col < 0 || cols[elements - 1] >= layout.row)
+        return `Lane ${lane} leaves the tile: row ${place.row}, column ${cols[elements - 1]} of a row of ${plural(layout.row, "element")}.`;
+      const stored = Math.max(...cols.map((col) => TileBanks.swizzledColumn(layout.swizzle, place.row, col)));
+      if (stored >= layout.row) return `The swizzle sends lane ${lane} out of its row: to column ${stored} of ${layout.row}.`;
+      const offsets = cols.map((col) => TileBanks.offsetOf(layout, { row: place.row, col }));
+      if (offsets.some((offset, i) => offset !== offsets[0] + i))
+        return `The ${elements} elements of lane ${lane} no longer lie in one piece: the swizzle puts them at offsets ` +
+               `${offsets.join(", ")}.`;
+      if (offsets[0] % elements !== 0)
+        return `Lane ${lane} begins at offset ${offsets[0]}: an access of ${elements * bytes} bytes must begin at a multiple of ` +
+               `${elements} elements.`;
     }
     return "";
   }
@@ -179,13 +203,20 @@
     return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 
+  /// Which lanes take no part, and that the rule was not measured with lanes left out.
+  function absent(access) {
+    const lanes = [...access.words.keys()].filter((lane) => access.words[lane] === null);
+    if (lanes.length === 0) return "";
+    return ` Not taking part: ${named(lanes)}. No access with lanes left out was measured.`;
+  }
+
   /// What an access costs: {count, account}.
   function verdict(access, groups) {
     const count = TileBanks.sharedWavefronts(access);
     const fewest = groups.filter((group) => group.wavefronts.length > 0).length;
     const account = count > fewest ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
                                    : `No conflict. ${serving(access, groups)}`;
-    return { count, account };
+    return { count, account: account + absent(access) };
   }
 
   // The figure --------------------------------------------------------------------------------------------------------
@@ -200,18 +231,26 @@
       map: element("select", {},
         ...traces.map((trace, i) => option(`trace-${i}`, trace.title)),
         ...Object.entries(plainMaps).map(([name, map]) => option(name, map.title)), option("own", "your own, bit by bit")),
-      bytes: element("select", {}, ...[4, 8, 16].map((bytes) => option(bytes, `${bytes} bytes a lane`))),
+      bytes: element("select", {}, ...[2, 4, 8].map((bytes) => option(bytes, `${bytes} bytes`))),
+      elements: element("select", { "aria-describedby": `${figure.id}-measured` }, ...[1, 2, 4, 8].map((count) => option(count, ""))),
       op: element("select", {}, option("load", "load"), option("store", "store")),
       row: number(1, 1024),
       pad: number(0, 64),
       swizzle: element("select", {}, ...Object.entries(swizzles).map(([name, { title }]) => option(name, title))),
       a: number(0, 5),
+      n: element("select", {}, ...[2, 4, 8, 16, 32].map((rows) => option(rows, rows))),
       b: number(0, 8),
+      B: number(0, 5),
+      M: number(0, 10),
+      S: number(1, 10),
     };
     const labels = {
-      map: "lane map", op: "access", bytes: "width", row: "row length, words", pad: "padding, words", swizzle: "swizzle",
-      a: "shift a", b: "shift b",
+      map: "lane map", op: "access", bytes: "element", elements: "elements a lane", row: "row length, elements",
+      pad: "padding, elements", swizzle: "swizzle", a: "shift a", n: "n", b: "shift b", B: "B: how many bits flip",
+      M: "M: the lowest flipped", S: "S: how far above it",
     };
+    const measured = element("p", { id: `${figure.id}-measured` },
+      "A lane takes 4, 8 or 16 bytes: such accesses were measured, narrower ones were not.");
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const axis of ["row", "col"])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
@@ -222,21 +261,22 @@
 
     const count = element("strong"), account = element("span");
     const said = element("p", { role: "status" }, count, " ", account);
+    const formula = element("p", { class: "formula" });
     const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "banks" });
 
     // Reading the controls ----------------------------------------------------------------------------------------------
-    const value = (control) => control.valueAsNumber;
+    const value = (control) => Number(control.value);
+    const laneBytes = () => value(controls.bytes) * value(controls.elements);
     const chosenTrace = () => traces[Number((controls.map.value.match(/^trace-(\d+)$/) || [])[1])];
 
     function layout() {
-      const shifts = swizzles[controls.swizzle.value];
-      const swizzle = controls.swizzle.value === "none" ? null
-        : { down: shifts.a ? value(controls.a) : 0, up: shifts.b ? value(controls.b) : 0 };
+      const { takes, of } = swizzles[controls.swizzle.value];
+      const swizzle = of(Object.fromEntries(takes.map((name) => [name, value(controls[name])])));
       return { row: value(controls.row), pad: value(controls.pad), swizzle };
     }
 
     /// Where each lane begins, null for one that takes no part.
-    function places(words) {
+    function places() {
       const trace = chosenTrace();
       if (trace) return trace.words.map((word) => (word === null ? null : TileBanks.placeOf(trace, word)));
       if (controls.map.value === "own") {
@@ -244,7 +284,7 @@
         return placesByBits({ base: at(0), steps: bits.map((bit) => at(bit + 1)) });
       }
       const { place } = plainMaps[controls.map.value];
-      return Array.from({ length: TileBanks.warp }, (_, lane) => place(lane, words, value(controls.row)));
+      return Array.from({ length: TileBanks.warp }, (_, lane) => place(lane, value(controls.elements), value(controls.row)));
     }
 
     // Writing them ------------------------------------------------------------------------------------------------------
@@ -257,16 +297,43 @@
         }
     }
 
-    /// All controls as the chosen trace has them.
+    /// All controls as the chosen trace has them, which counts words.
     function asTraced() {
-      const trace = chosenTrace();
-      controls.bytes.value = trace.bytes;
+      const trace = chosenTrace(), word = 4;
+      controls.bytes.value = word;
+      controls.elements.value = trace.bytes / word;
       controls.op.value = trace.op;
       controls.row.value = trace.row;
       controls.pad.value = trace.pad;
       controls.swizzle.value = trace.swizzle ? "both" : "none";
       controls.a.value = trace.swizzle ? trace.swizzle.down : 0;
       controls.b.value = trace.swizzle ? trace.swizzle.up : 0;
+      for (const [name, usual] of Object.entries({ n: 8, B: 3, M: 3, S: 3 })) controls[name].value = usual;
+    }
+
+    /// As many elements a lane as keep its bytes, or bring them nearest to these.
+    let shownLaneBytes = 0;
+    function keepLaneBytes() {
+      controls.elements.value = Math.max(1, shownLaneBytes / value(controls.bytes));
+    }
+
+    /// Shows the numbers that the swizzle takes, and how many elements a lane may take.
+    function showChoices() {
+      for (const name of new Set(Object.values(swizzles).flatMap(({ takes }) => takes)))
+        controls[name].closest("label").hidden = !swizzles[controls.swizzle.value].takes.includes(name);
+      for (const choice of controls.elements.options) {
+        const bytes = choice.value * controls.bytes.value;
+        choice.textContent = `${choice.value} (${bytes} bytes)`;
+        choice.disabled = bytes < 4 || bytes > 16;
+      }
+      shownLaneBytes = laneBytes();
+    }
+
+    function showFormula() {
+      const { formulas: codes, remark } = formulas(layout());
+      const [offset, ...before] = codes.map((code) => element("code", {}, code)).reverse();
+      formula.replaceChildren("Element (row, col) has the offset ", offset, ...before.flatMap((code) => [" with ", code]),
+                              `, in elements of ${controls.bytes.value} bytes. `, remark);
     }
 
     function refuse(title, why) {
@@ -276,21 +343,22 @@
     }
 
     function show() {
-      const shifts = swizzles[controls.swizzle.value];
-      controls.a.closest("label").hidden = !shifts.a;
-      controls.b.closest("label").hidden = !shifts.b;
+      showChoices();
+      formula.replaceChildren();
       const read = [...Object.values(controls), ...(controls.map.value === "own" ? [...steps.row, ...steps.col] : [])];
       const wrong = read.find((control) => !control.checkValidity() && !control.closest("[hidden]"));
       if (wrong) {
         const name = wrong.getAttribute("aria-label") || wrong.closest("label").textContent;
         return refuse("Which number?", `${name}: a whole number from ${wrong.min} to ${wrong.max}.`);
       }
-      const words = controls.bytes.value / 4, lanes = places(words);
+      showFormula();
+      const lanes = places(), tile = layout();
       if (controls.map.value !== "own") showBits(lanes);
-      const why = obstacle(layout(), lanes, words);
+      const why = obstacle(tile, lanes, value(controls.elements), value(controls.bytes));
       if (why) return refuse("Not possible.", why);
-      const access = { words: lanes.map((place) => (place === null ? null : TileBanks.wordOf(layout(), place))),
-                       wordsPerLane: words, load: controls.op.value === "load" };
+      const wordAt = (place) => (TileBanks.offsetOf(tile, place) * value(controls.bytes)) / 4;
+      const access = { words: lanes.map((place) => (place === null ? null : wordAt(place))), wordsPerLane: laneBytes() / 4,
+                       load: controls.op.value === "load" };
       const groups = TileBanks.groupsOf(access), cost = verdict(access, groups);
       count.textContent = `${plural(cost.count, "wavefront")}.`;
       account.textContent = cost.account;
@@ -313,8 +381,9 @@
     } }, "As traced");
     const form = element("form", { submit: (event) => event.preventDefault() },
       element("div", { class: "controls" }, ...Object.entries(labels).map(([name, title]) => labelled(title, controls[name])), again),
-      byBits);
+      formula, measured, byBits);
     controls.map.addEventListener("input", () => chosenTrace() && asTraced());
+    controls.bytes.addEventListener("input", keepLaneBytes);
     for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));
     form.addEventListener("input", show);
 

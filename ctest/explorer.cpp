@@ -130,23 +130,58 @@ void compare_rule(Browser& browser, const std::vector<Pattern>& patterns, Report
   }
 }
 
-/// A word knows its place: both ways through every layout give back what went in.
-const char* const layouts_script = R"js((() => {
+/// Offsets and elements: the way back from every offset gives the element that went in, and CUTLASS's swizzles put each where
+/// C++ does. Says which elements are lost, and for each layout where its elements are.
+const char* const layouts_script = R"js(((layouts) => {
   const lost = [];
-  for (const pad of [0, 1, 4])
-    for (const swizzle of [null, { down: 0, up: 0 }, { down: 0, up: 1 }, { down: 2, up: 3 }])
-      for (let row = 0; row < 16; ++row)
-        for (let col = 0; col < 128; ++col) {
-          const layout = { row: 128, pad, swizzle };
-          const place = TileBanks.placeOf(layout, TileBanks.wordOf(layout, { row, col }));
-          if (place.row !== row || place.col !== col) lost.push({ layout, row, col, place });
-        }
-  return lost;
-})())js";
+  const offsets = layouts.map((layout) => {
+    const found = [];
+    for (let row = 0; row < 16; ++row)
+      for (let col = 0; col < layout.row; ++col) {
+        const offset = TileBanks.offsetOf(layout, { row, col }), place = TileBanks.placeOf(layout, offset);
+        if (place.row !== row || place.col !== col) lost.push({ layout, row, col, place });
+        found.push(offset);
+      }
+    return found;
+  });
+  return { lost, offsets };
+}))js";
+
+/// CUTLASS's Swizzle<B, M, S> of an offset.
+struct Cutlass {
+  int B, M, S;
+  int operator()(int offset) const { return offset ^ ((offset >> S) & (((1 << B) - 1) << M)); }
+};
 
 void check_layouts(Browser& browser, Report& report) {
-  const json lost = browser.evaluate(layouts_script);
-  report.expect(lost.empty(), fmt::format("{} places are lost: {:.200}", lost.size(), lost.dump()));
+  json layouts = json::array(), expected = json::array();
+  const auto add = [&](int row, int pad, const json& swizzle, auto&& offset) {
+    layouts.push_back({{"row", row}, {"pad", pad}, {"swizzle", swizzle}});
+    json offsets = json::array();
+    for (int r = 0; r < 16; ++r)
+      for (int c = 0; c < row; ++c) offsets.push_back(offset(r, c));
+    expected.push_back(offsets);
+  };
+  for (const int pad : {0, 1, 4}) {
+    const int stride = 128 + pad;
+    add(128, pad, json(), [=](int r, int c) { return r * stride + c; });
+    for (const auto& [down, up] : {std::pair{0, 0}, {0, 1}, {2, 3}})
+      add(128, pad, {{"down", down}, {"up", up}}, [=](int r, int c) { return r * stride + (c ^ (r >> down << up)); });
+    add(128, pad, {{"down", 1}, {"up", 3}, {"part", 4}},
+        [=](int r, int c) { return r * stride + (c ^ ((r >> 1) % 4 << 3)); });
+    for (const int row : {16, 64, 100})
+      for (int B = 0; B <= 4; ++B)
+        for (const int M : {0, 1, 3})
+          for (int S = std::max(B, 1); S <= 6; ++S)
+            add(row, pad, {{"B", B}, {"M", M}, {"S", S}}, [=](int r, int c) {
+              return Cutlass{B, M, S}(r * (row + pad) + c);
+            });
+  }
+  const json found = browser.evaluate(fmt::format("({})({})", layouts_script, layouts.dump()));
+  report.expect(found["lost"].empty(),
+                fmt::format("{} elements are lost: {:.200}", found["lost"].size(), found["lost"].dump()));
+  for (std::size_t i = 0; i < layouts.size(); ++i)
+    report.expect(found["offsets"][i] == expected[i], "the elements are elsewhere in " + layouts[i].dump());
 }
 
 // The figures -----------------------------------------------------------------------------------------------------------
@@ -177,57 +212,67 @@ const char* const traces_script = R"js([...document.querySelectorAll("figure.exp
   JSON.parse(figure.querySelector("script").textContent).map((trace, i) => {
     const controls = namedControls(figure.querySelector(".live"));
     controls.access.value = trace.op === "load" ? "store" : "load";
-    controls["padding, words"].value = 7;
+    controls["padding, elements"].value = 7;
+    controls.element.value = 2;
     controls["lane map"].value = `trace-${i}`;
     controls["lane map"].dispatchEvent(new Event("input", { bubbles: true }));
     return {
       trace,
       said: figure.querySelector(".live [role=status]").textContent,
-      kept: trace.words.every((w) => w === null || TileBanks.wordOf(trace, TileBanks.placeOf(trace, w)) === w),
-      set: controls.access.value === trace.op && Number(controls.width.value) === trace.bytes &&
-           controls["row length, words"].valueAsNumber === trace.row && controls["padding, words"].valueAsNumber === trace.pad &&
+      kept: trace.words.every((w) => w === null || TileBanks.offsetOf(trace, TileBanks.placeOf(trace, w)) === w),
+      set: controls.access.value === trace.op && controls.element.value === "4" &&
+           controls["elements a lane"].value * 4 === trace.bytes &&
+           controls["row length, elements"].valueAsNumber === trace.row && controls["padding, elements"].valueAsNumber === trace.pad &&
            (controls.swizzle.value === "none") === (trace.swizzle === null),
     };
   })))js";
 
 /// Gives controls of the first figure new values, by what they are called, and says what becomes of it: what is said, how many
-/// wavefronts are drawn, and the words in their boxes.
-const char* const set_script = R"js((values) => {
+/// wavefronts are drawn, the words in their boxes, and what the formulas shown give for these places.
+const char* const set_script = R"js(((values, places) => {
   const live = document.querySelector("figure.explorer .live"), controls = namedControls(live);
   for (const [name, value] of Object.entries(values)) controls[name].value = value;
-  controls["padding, words"].dispatchEvent(new Event("input", { bubbles: true }));
+  controls["padding, elements"].dispatchEvent(new Event("input", { bubbles: true }));
   const labels = [...live.querySelectorAll("svg text")].map((t) => t.textContent);
   const boxes = [...live.querySelectorAll("svg title")].map((t) => t.textContent.match(/^words? (\d+)(?: to (\d+))?: /));
   const words = boxes.filter((box) => box).flatMap(([, first, last]) =>
     Array.from({ length: (last || first) - first + 1 }, (_, i) => Number(first) + i));
+  const [offset, o] = [...live.querySelectorAll(".formula code")].map((code) => code.textContent);
+  const computed = new Function("row", "col", `let o; ${o || ""}; return ${offset};`);
   return {
     said: live.querySelector("[role=status]").textContent,
     drawn: labels.filter((t) => /^wavefront \d+$/.test(t)).length,
     words: [...new Set(words)].sort((a, b) => a - b),
+    computed: places.map(([row, col]) => computed(row, col)),
   };
-})js";
+}))js";
 
 /// How the figure begins to say what an access costs.
 std::string said_of(int count) { return fmt::format("{} wavefront{}. ", count, count == 1 ? "" : "s"); }
 
 /// Settings of the controls.
 struct Setting {
-  int bytes = 4, row = 128, pad = 0, down = 0, up = 0;
-  bool load = true, swizzled = false;
+  int bytes = 4, elements = 1, row = 128, pad = 0;
+  bool load = true;
+  std::string swizzle = "none";       ///< as the control calls it
+  int a = 0, b = 0, n = 8;            ///< the numbers of the formulas,
+  Cutlass cutlass{3, 3, 3};           ///< and of CUTLASS's
   std::array<int, 6> rows{}, cols{};  ///< of lane 0, and added by each bit of the lane
 
   json values() const {
     json settings = {{"lane map", "own"},
-                     {"width", std::to_string(bytes)},
+                     {"element", std::to_string(bytes)},
+                     {"elements a lane", std::to_string(elements)},
                      {"access", load ? "load" : "store"},
-                     {"row length, words", row},
-                     {"padding, words", pad},
-                     {"swizzle", !swizzled  ? "none"
-                                 : down > 0 ? "both"
-                                 : up > 0   ? "up"
-                                            : "row"},
-                     {"shift a", down},
-                     {"shift b", up}};
+                     {"row length, elements", row},
+                     {"padding, elements", pad},
+                     {"swizzle", swizzle},
+                     {"shift a", a},
+                     {"shift b", b},
+                     {"n", std::to_string(n)},
+                     {"B: how many bits flip", cutlass.B},
+                     {"M: the lowest flipped", cutlass.M},
+                     {"S: how far above it", cutlass.S}};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::string of = i == 0 ? "lane 0" : fmt::format("lane bit {}", i - 1);
       settings["row, " + of] = rows[i];
@@ -236,27 +281,44 @@ struct Setting {
     return settings;
   }
 
-  /// The word of an element, or none if it is outside its row.
-  std::optional<int> word(int r, int c) const {
-    const int stored = swizzled ? c ^ ((r >> down) << up) : c;
-    if (c >= row || stored >= row) return {};
-    return r * (row + pad) + stored;
+  int flipped(int r) const {
+    if (swizzle == "row") return r;
+    if (swizzle == "up") return r << b;
+    if (swizzle == "both") return r >> a << b;
+    if (swizzle == "part") return (r >> a) % n << b;
+    return 0;
   }
 
-  /// The access, or none if a lane's words leave the row, do not follow each other, or do not begin at a multiple of the width.
+  /// Where an element is, counted in elements.
+  int offset(int r, int c) const {
+    const int plain = r * (row + pad) + (c ^ flipped(r));
+    return swizzle == "cutlass" ? cutlass(plain) : plain;
+  }
+
+  bool inside(int r, int c) const { return c < row && (c ^ flipped(r)) < row; }
+
+  /// Where a lane begins.
+  std::pair<int, int> place(unsigned lane) const {
+    int r = rows[0], c = cols[0];
+    for (unsigned bit = 0; bit < 5; ++bit)
+      if (lane >> bit & 1u) r += rows[bit + 1], c += cols[bit + 1];
+    return {r, c};
+  }
+
+  /// The access, or none if a lane's elements leave the row, do not follow each other, or do not begin at a multiple of its width,
+  /// or if CUTLASS refuses the swizzle.
   std::optional<simt::WarpAccess> access() const {
+    if (swizzle == "cutlass" && cutlass.S < cutlass.B) return {};
     simt::WarpAccess result;
-    result.size = bytes;
+    result.size = bytes * elements;
     result.active = ~0u;
     for (unsigned lane = 0; lane < warp; ++lane) {
-      int r = rows[0], c = cols[0];
-      for (unsigned bit = 0; bit < 5; ++bit)
-        if (lane >> bit & 1u) r += rows[bit + 1], c += cols[bit + 1];
-      const auto first = word(r, c);
-      if (!first || *first % (bytes / 4) != 0) return {};
-      for (int i = 1; i < bytes / 4; ++i)
-        if (word(r, c + i) != *first + i) return {};
-      result.address[lane] = std::uint64_t(4 * *first);
+      const auto [r, c] = place(lane);
+      const int first = offset(r, c);
+      if (first % elements != 0) return {};
+      for (int i = 0; i < elements; ++i)
+        if (!inside(r, c + i) || offset(r, c + i) != first + i) return {};
+      result.address[lane] = std::uint64_t(bytes * first);
     }
     return result;
   }
@@ -270,24 +332,30 @@ std::vector<Setting> random_settings(int count) {
   };
   std::vector<Setting> settings(static_cast<std::size_t>(count));
   for (Setting& s : settings) {
-    s.bytes = one_of(4, 4, 8, 16);
+    s.bytes = one_of(2, 4, 4, 8);
+    const int bytes_a_lane = one_of(4, 4, 8, 16);
+    s.elements = std::max(1, bytes_a_lane / s.bytes);
     s.row = one_of(32, 64, 128, 128, 130);
     s.pad = one_of(0, 0, 0, 1, 2, 4, 8);
     s.load = one_of(true, false);
-    s.swizzled = one_of(true, false);
-    s.down = one_of(0, 0, 1, 2);
-    s.up = one_of(0, 1, 2, 3);
-    const int words = s.bytes / 4;
+    s.swizzle = one_of("none", "row", "up", "both", "part", "cutlass", "cutlass", "cutlass");
+    s.a = one_of(0, 0, 1, 2);
+    s.b = one_of(0, 1, 2, 3);
+    s.n = one_of(2, 4, 8);
+    s.cutlass = {one_of(0, 1, 2, 3), one_of(0, 1, 2, 3, 3), one_of(1, 2, 3, 4, 5, 6)};
     s.rows[0] = one_of(0, 0, 1);
     for (std::size_t bit = 1; bit <= 5; ++bit) {
       s.rows[bit] = one_of(0, 0, 1, 2, 4, 8);
-      s.cols[bit] = words * one_of(0, 0, 1, 2, 4, 8, 16);
+      s.cols[bit] = s.elements * one_of(0, 0, 1, 2, 4, 8, 16);
     }
   }
   // Behind two words of padding the swizzled words begin where 16 bytes may, and yet are not in one piece.
-  settings.push_back({.bytes = 16, .pad = 2, .up = 1, .swizzled = true, .rows = {1}});
+  settings.push_back({.elements = 4, .pad = 2, .swizzle = "up", .b = 1, .rows = {1}});
   return settings;
 }
+
+/// What the tensor memory accelerator is for: 16 bytes from each of 32 rows of `row` elements of two bytes.
+Setting halves(int row) { return {.bytes = 2, .elements = 8, .row = row, .rows = {0, 1, 2, 4, 8, 16}}; }
 
 std::set<std::uint64_t> words_of(const simt::WarpAccess& access) {
   std::set<std::uint64_t> words;
@@ -299,7 +367,14 @@ std::set<std::uint64_t> words_of(const simt::WarpAccess& access) {
 void compare_settings(Browser& browser, const std::vector<Setting>& settings, Report& report) {
   int possible = 0;
   for (const Setting& setting : settings) {
-    const json found = browser.evaluate(fmt::format("({})({})", set_script, setting.values().dump()));
+    json places = json::array(), offsets = json::array();
+    for (unsigned lane = 0; lane < warp; ++lane) {
+      const auto [r, c] = setting.place(lane);
+      places.push_back({r, c});
+      offsets.push_back(setting.offset(r, c));
+    }
+    const json found =
+        browser.evaluate(fmt::format("({})({}, {})", set_script, setting.values().dump(), places.dump()));
     const auto access = setting.access();
     const int count = access ? simt::shared_wavefronts(*access, setting.load) : 0;
     possible += access.has_value();
@@ -308,9 +383,86 @@ void compare_settings(Browser& browser, const std::vector<Setting>& settings, Re
                   fmt::format("expected '{}', not {}, with {}", says, found.dump(), setting.values().dump()));
     const json words = access ? json(words_of(*access)) : json::array();
     report.expect(found["words"] == words, fmt::format("expected words {}, not {}", words.dump(), found.dump()));
+    report.expect(found["computed"] == offsets,
+                  fmt::format("the formula shown gives {}, not {}", found["computed"].dump(), offsets.dump()));
   }
   report.expect(possible > int(settings.size()) / 4 && possible < int(settings.size()),
                 fmt::format("{} of {} settings are possible, which tests little", possible, settings.size()));
+}
+
+/// The modes of TMA can be entered in both notations, and bring each word in a bank of its own.
+void check_halves(Browser& browser, Report& report) {
+  std::vector<Setting> settings;
+  for (int down = 0, bits = 3; bits > 0; ++down, --bits) {
+    Setting part = halves(8 << bits), cutlass = part;
+    part.swizzle = "part", part.a = down, part.n = 1 << bits, part.b = 3;
+    cutlass.swizzle = "cutlass", cutlass.cutlass = {bits, 3, 3};
+    settings.insert(settings.end(), {part, cutlass});
+  }
+  constexpr int fewest = warp * 16 / 128;
+  for (const Setting& setting : settings) {
+    const json found = browser.evaluate(fmt::format("({})({}, [])", set_script, setting.values().dump()));
+    report.expect(found["said"].get<std::string>().starts_with(said_of(fewest) + "No conflict. "),
+                  fmt::format("{} of {}", found["said"].dump(), setting.values().dump()));
+  }
+}
+
+/// Of each width the reader may take as many elements as make 4 to 16 bytes a lane, and another width keeps a lane's bytes.
+void check_widths(Browser& browser, Report& report) {
+  const json found = browser.evaluate(R"js((() => {
+    const controls = namedControls(document.querySelector("figure.explorer .live"));
+    const count = controls["elements a lane"], wanted = [4, 8, 16];
+    const choose = (control, value) => {
+      control.value = value;
+      control.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const offered = [], kept = [];
+    for (const from of controls.element.options)
+      for (const to of controls.element.options) {
+        choose(controls.element, from.value);
+        const choices = [...count.options].filter((choice) => !choice.disabled).map((choice) => Number(choice.value));
+        offered.push({ bytes: Number(from.value), choices });
+        for (const choice of choices) {
+          choose(controls.element, from.value);
+          choose(count, choice);
+          choose(controls.element, to.value);
+          kept.push({ from: from.value * choice, to: to.value * count.value, least: Number(to.value),
+                      enabled: count.selectedOptions.length === 1 && !count.selectedOptions[0].disabled });
+        }
+      }
+    return { offered, kept, help: document.getElementById(count.getAttribute("aria-describedby")).textContent };
+  })())js");
+  for (const json& offer : found["offered"]) {
+    json choices = json::array();
+    for (const int bytes : {4, 8, 16})
+      if (bytes >= offer["bytes"]) choices.push_back(bytes / offer["bytes"].get<int>());
+    report.expect(offer["choices"] == choices, "other widths are offered: " + offer.dump());
+  }
+  for (const json& change : found["kept"])
+    report.expect(
+        change["enabled"] == true && change["to"] == std::max(change["from"].get<int>(), change["least"].get<int>()),
+        "another element changes what a lane takes: " + change.dump());
+  report.expect(found["help"].get<std::string>().find("4, 8 or 16 bytes") != std::string::npos,
+                "what was measured is not said: " + found["help"].dump());
+}
+
+/// A figure whose trace leaves a lane out says so, and that this was not measured. Takes the page's figures apart.
+void check_absent(Browser& browser, Report& report) {
+  const json said = browser.evaluate(R"js(new Promise((done, failed) => {
+    const [figure, ...others] = document.querySelectorAll("figure.explorer"), data = figure.querySelector("script");
+    for (const gone of [...others, ...document.querySelectorAll("figure.explorer .live")]) gone.remove();
+    const traces = JSON.parse(data.textContent);
+    traces[0].words[5] = null;
+    data.textContent = JSON.stringify(traces);
+    const script = document.createElement("script");
+    script.src = "explorer.js";
+    script.onload = () => done(figure.querySelector("[role=status]").textContent);
+    script.onerror = () => failed(new Error("explorer.js does not load"));
+    document.head.append(script);
+  }))js");
+  report.expect(said.get<std::string>().find("Not taking part: lane 5. No access with lanes left out was measured.") !=
+                    std::string::npos,
+                "a lane is left out, and the figure says " + said.dump());
 }
 
 /// Every trace that a reader may choose costs what the C++ rule says of its words.
@@ -349,8 +501,8 @@ void check_opened(Browser& browser, Report& report) {
 void check_manners(Browser& browser, Report& report) {
   for (const char* bad : {"", "1.5", "65"}) {
     const json found =
-        browser.evaluate(fmt::format("({})({{'lane map': 'rows', 'padding, words': '{}'}})", set_script, bad));
-    report.expect(found["said"] == "Which number? padding, words: a whole number from 0 to 64.",
+        browser.evaluate(fmt::format("({})({{'lane map': 'rows', 'padding, elements': '{}'}}, [])", set_script, bad));
+    report.expect(found["said"] == "Which number? padding, elements: a whole number from 0 to 64.",
                   fmt::format("padding '{}': {}", bad, found["said"].dump()));
   }
   const std::string first = browser.evaluate(opened_script)[0]["said"];
@@ -429,7 +581,10 @@ int main(int argc, char** argv) {
       check_opened(browser, report);
       compare_traces(browser, report);
       compare_settings(browser, random_settings(300), report);
+      check_halves(browser, report);
+      check_widths(browser, report);
       check_manners(browser, report);
+      check_absent(browser, report);
       check_picture(browser, file_url(page), report);
       for (const std::string& complaint : browser.take_complaints()) report.complaints.push_back(complaint);
     }

@@ -118,7 +118,8 @@ tile::Record consistent_record() {
         "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": 2.1,
         "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": 50},
       "sass": {"all": 100, "reuse": 20, "ffma_reads_even": 90, "ffma_reads_odd": 80, "bank_cycles": 120, "FFMA": 72, "LDS": 28},
-      "sass_loop": {"all": 72, "reuse": 18, "ffma_reads_even": 80, "ffma_reads_odd": 70, "bank_cycles": 90, "FFMA": 64, "LDS": 8},
+      "sass_loop": {"all": 72, "reuse": 18, "ffma_reads_even": 80, "ffma_reads_odd": 70, "bank_cycles": 90, "FFMA": 64, "LDS": 8,
+        "ldg_first": 10, "ldg_last": 20},
       "runs": [{"M": 1024, "N": 1024, "K": 1024, "freivalds_deviation": 0.01}]}]})");
   tile::Record& run = record["kernels"][0]["runs"][0];
   for (int i = 0; i < 20; ++i) {
@@ -197,6 +198,9 @@ const std::vector<Corruption> corruptions{
     {"/kernels/0/sass/ffma_reads_odd", 127, "sass: the registers that FFMA read is 217, not from 0 to 216"},
     {"/kernels/0/sass/bank_cycles", 99, "sass.bank_cycles is 99, not from 100 to 300"},
     {"/kernels/0/sass_loop/reuse", 21, "sass_loop.reuse is 21, not from 0 to 20"},
+    {"/kernels/0/sass_loop/ldg_first", 21, "sass_loop.ldg_first is 21, not from 0 to 20"},
+    {"/kernels/0/sass_loop/ldg_last", 65, "sass_loop.ldg_last is 65, not from 0 to 64"},
+    {"/kernels/0/sass_loop/bar_first", 1, "sass_loop has only one of bar_first and bar_last"},
     {"/kernels/0/profile/smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 1e9, "ffma_pred_on.sum is 1000000000"},
     {"/kernels/0/profile/smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 2e9, "ffma_pred_on.sum is 2000000000"},
     {"/profiled_size", 4096, "ffma_pred_on.sum is 1073741824, not from 68719476736"},
@@ -569,6 +573,11 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   CHECK(kernel["sass_loop"]["FFMA"] == 2);  // from 0x10 to the branch at 0x40
   CHECK(kernel["sass_loop"]["all"] == 4);
   CHECK(!kernel["sass_loop"].contains("LDS.128"));
+  tile::add_sass(record, scratch("sass.txt",
+                                 "\t\tFunction : _Z1kv\n /*0000*/  FFMA R1, R2 ;\n /*0010*/  LDG.E R1, [R2] ;\n"
+                                 " /*0020*/  @P0 BRA 0x0 ;\n"));
+  CHECK(kernel["sass_loop"]["ldg_first"] == 1);
+  CHECK(!kernel["sass"].contains("ldg_first"));  // it is a place in a loop
 }
 
 TEST_CASE("an FFMA reads no operand again that the one before kept for it" * doctest::test_suite("model")) {
@@ -593,6 +602,19 @@ TEST_CASE("an FFMA reads no operand again that the one before kept for it" * doc
   CHECK(reads("@!P0 FFMA R0, -R2, |R3|, -|R0|") == std::pair(2, 1));
   CHECK(reads("FFMA R0, R2, c[0x0][0x168], RZ\nFFMA R0, R2, UR4, 2") == std::pair(2, 0));  // no registers of a lane
   CHECK(reads("IMAD R0, R2, R3, R0") == std::pair(0, 0));
+}
+
+TEST_CASE("where a loop loads, stores and waits is told in FFMA" * doctest::test_suite("model")) {
+  const auto places = [](const std::vector<std::string>& opcodes) {
+    std::vector<tile::Instruction> code;
+    for (const std::string& opcode : opcodes) code.push_back({16 * code.size(), opcode, ""});
+    return tile::places_in(code);
+  };
+  using Places = std::map<std::string, int>;
+  CHECK(places({"FFMA", "LDS.128", "IADD3"}) == Places{});
+  CHECK(places({"LDG.E.128", "FFMA", "IADD3", "FFMA", "LDG.E", "FFMA"}) == Places{{"ldg_first", 0}, {"ldg_last", 2}});
+  CHECK(places({"FFMA", "STS", "FFMA", "BAR.SYNC.DEFER_BLOCKING", "STS.128"}) ==
+        Places{{"sts_first", 1}, {"sts_last", 2}, {"bar_first", 2}, {"bar_last", 2}});
 }
 
 TEST_CASE("the busier bank counts in every four instructions" * doctest::test_suite("model")) {

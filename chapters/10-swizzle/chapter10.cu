@@ -13,12 +13,14 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
 #if TILE_ON_GPU
-#include "common/measure/timing.hpp"
+#include "common/measure/bench.hpp"
+#include "common/measure/run.hpp"
 #endif
 
 namespace {
@@ -317,19 +319,20 @@ constexpr Access access_by(Map map, int vector, bool load) {
   return access;
 }
 
-// An XOR swizzle in general: each bit of the row's number flips bits of the column.
+// An XOR swizzle: each bit of an element's offset in the tile, row * columns + column, flips lower bits of it.
 struct Swizzle {
-  std::array<int, 16> flips{};  // by bit 0, 1, ... of the row
+  std::array<int, 18> flips{};  // by bit 0, 1, ... of the offset
 
-  constexpr int column(int row, int col) const {
-    for (int b = 0; row >> b; ++b)
-      if (row >> b & 1) col ^= flips[std::size_t(b)];
-    return col;
+  constexpr int operator()(int offset) const {
+    int place = offset;
+    for (int b = 0; offset >> b; ++b)
+      if (offset >> b & 1) place ^= flips[std::size_t(b)];
+    return place;
   }
 };
 
 constexpr int byte_of(const Layout& layout, const Swizzle& swizzle, Position p) {
-  return (p.row * layout.columns + swizzle.column(p.row, p.col)) * layout.element;
+  return swizzle(p.row * layout.columns + p.col) * layout.element;
 }
 // [/snippet accesses]
 
@@ -375,25 +378,46 @@ constexpr int wavefronts_by_rank(const Layout& layout, const Access& access, con
 }
 // [/snippet rank]
 
-// [snippet solver]
-// col ^ ((row >> down) % 2^bits << up): the swizzles that a line of code computes.
+// [snippet families]
+constexpr int log2_of(int power_of_two) { return std::countr_zero(unsigned(power_of_two)); }
+
+// Bits of the row flip bits of the column: col ^ ((row >> down) % 2^bits << up).
 struct Shift {
   int bits, down, up;
 };
 
-constexpr Swizzle swizzle_by(Shift shift) {
+constexpr Swizzle swizzle_by(const Layout& layout, Shift shift) {
   Swizzle swizzle;
-  for (int b = 0; b < shift.bits; ++b) swizzle.flips[std::size_t(shift.down + b)] = 1 << (shift.up + b);
+  for (int b = 0; b < shift.bits; ++b)
+    swizzle.flips[std::size_t(log2_of(layout.columns) + shift.down + b)] = 1 << (shift.up + b);
   return swizzle;
 }
 
-constexpr int log2_of(int power_of_two) { return std::countr_zero(unsigned(power_of_two)); }
+// CUTLASS's Swizzle<B, M, S>, of an offset in elements: bits M+S to M+S+B-1 are XORed into bits M to M+B-1.
+struct Cutlass {
+  int B, M, S;
+  constexpr int operator()(int offset) const { return offset ^ ((offset >> S) & (((1 << B) - 1) << M)); }
+};
 
+constexpr Swizzle swizzle_by(Cutlass named) {
+  Swizzle swizzle;
+  for (int b = 0; b < named.B; ++b) swizzle.flips[std::size_t(named.M + named.S + b)] = 1 << (named.M + b);
+  return swizzle;
+}
+
+// A shift in CUTLASS's notation: in an offset, bits of the row begin where those of the column end.
+constexpr Cutlass cutlass_name(const Layout& layout, Shift shift) {
+  return {shift.bits, shift.up, log2_of(layout.columns) + shift.down - shift.up};
+}
+// [/snippet families]
+
+// [snippet solver]
 void require_solvable(const Layout& layout, const std::vector<Access>& accesses) {
   for (const int size : {layout.element, layout.rows, layout.columns})
     if (size <= 0 || !std::has_single_bit(unsigned(size)))
       throw std::invalid_argument("element, rows and columns must be powers of two, not " + std::to_string(size));
-  if (layout.rows > 1 << 16) throw std::invalid_argument("at most 65,536 rows");
+  if (double(layout.element) * layout.rows * layout.columns > 227 * 1024)
+    throw std::invalid_argument("a tile must fit into the 227 KB of shared memory that a block can have");
   for (const Access& access : accesses) {
     const int bytes = layout.element * access.vector;
     if (bytes != 4 && bytes != 8 && bytes != 16)
@@ -428,6 +452,18 @@ int widest_vector(const std::vector<Access>& accesses) {
   return widest;
 }
 
+// The shift of fewest bits with which none of the accesses has a conflict; of no bits where none has one anyway.
+std::optional<Shift> solve_by_shift(const Layout& layout, const std::vector<Access>& accesses) {
+  const int row_bits = log2_of(layout.rows), column_bits = log2_of(layout.columns);
+  const int lowest = log2_of(widest_vector(accesses));
+  for (int bits = 0; bits <= std::min(row_bits, column_bits - lowest); ++bits)
+    for (int down = 0; down + bits <= row_bits; ++down)
+      for (int up = lowest; up + bits <= column_bits; ++up)
+        if (const Shift shift{bits, down, up}; !any_conflicts(layout, accesses, swizzle_by(layout, shift), layout.rows))
+          return shift;
+  return std::nullopt;
+}
+
 // Chooses what bit `b` of the row flips, and then the bits above. What only rows below 2^b conflict about is settled by then.
 bool choose_flips(const Layout& layout, const std::vector<Access>& accesses, Swizzle& swizzle, int b) {
   if (any_conflicts(layout, accesses, swizzle, 1 << b)) return false;
@@ -436,47 +472,46 @@ bool choose_flips(const Layout& layout, const std::vector<Access>& accesses, Swi
   for (const Access& access : accesses)
     for (const Position p : access.bit) rows |= p.row;
   const int in_banks = std::min(layout.columns, 128 / layout.element);  // flipping bits above changes no bank
-  for (int flips = 0; flips < (rows >> b & 1 ? in_banks : 1); flips += widest_vector(accesses)) {
-    swizzle.flips[std::size_t(b)] = flips;
+  int& flipped = swizzle.flips[std::size_t(log2_of(layout.columns) + b)];
+  for (flipped = 0; flipped < (rows >> b & 1 ? in_banks : 1); flipped += widest_vector(accesses))
     if (choose_flips(layout, accesses, swizzle, b + 1)) return true;
-  }
-  swizzle.flips[std::size_t(b)] = 0;
+  flipped = 0;
   return false;
 }
 
-// The shift of fewest bits with which none of the accesses has a conflict.
-std::optional<Shift> solve_by_shift(const Layout& layout, const std::vector<Access>& accesses) {
-  require_solvable(layout, accesses);
-  const int row_bits = log2_of(layout.rows), column_bits = log2_of(layout.columns);
-  const int lowest = log2_of(widest_vector(accesses));
-  for (int bits = 0; bits <= std::min(row_bits, column_bits - lowest); ++bits)
-    for (int down = 0; down + bits <= row_bits; ++down)
-      for (int up = lowest; up + bits <= column_bits; ++up)
-        if (const Shift shift{bits, down, up}; !any_conflicts(layout, accesses, swizzle_by(shift), layout.rows))
-          return shift;
-  return std::nullopt;
-}
-
-// A swizzle with which none of the accesses has a conflict: a shift where there is one, else any; none if there is none.
-std::optional<Swizzle> solve(const Layout& layout, const std::vector<Access>& accesses) {
-  if (const auto shift = solve_by_shift(layout, accesses)) return swizzle_by(*shift);
+// Any swizzle of columns by rows: each bit of the row flips the bits of the column that are chosen for it.
+std::optional<Swizzle> solve_by_row_bits(const Layout& layout, const std::vector<Access>& accesses) {
   Swizzle swizzle;
   return choose_flips(layout, accesses, swizzle, 0) ? std::optional(swizzle) : std::nullopt;
 }
-// [/snippet solver]
 
-// [snippet cutlass]
-// CUTLASS's Swizzle<B, M, S>, of an offset in elements: bits M+S to M+S+B-1 are XORed into bits M to M+B-1.
-struct Cutlass {
-  int B, M, S;
-  constexpr int operator()(int offset) const { return offset ^ ((offset >> S) & (((1 << B) - 1) << M)); }
+// CUTLASS's swizzle of fewest bits: any bits of the offset, of the row or of the column, flip as many lower ones.
+std::optional<Cutlass> solve_by_offset(const Layout& layout, const std::vector<Access>& accesses) {
+  const int offset_bits = log2_of(layout.rows * layout.columns), lowest = log2_of(widest_vector(accesses));
+  for (int B = 1; B <= offset_bits; ++B)
+    for (int M = lowest; M + 2 * B <= offset_bits; ++M)
+      for (int S = B; M + S + B <= offset_bits; ++S)
+        if (const Cutlass named{B, M, S}; !any_conflicts(layout, accesses, swizzle_by(named), layout.rows))
+          return named;
+  return std::nullopt;
+}
+
+enum class Family { nothing, shift_of_row, bits_of_row, offset };  // the simplest first
+struct Answer {
+  Family family;
+  Swizzle swizzle;
 };
 
-// A shift moves bits of the row, which in an offset begin where those of the column end.
-constexpr Cutlass cutlass_name(const Layout& layout, Shift shift) {
-  return {shift.bits, shift.up, log2_of(layout.columns) + shift.down - shift.up};
+// The simplest swizzle with which none of the accesses has a conflict; nothing if there is none in these families.
+std::optional<Answer> solve(const Layout& layout, const std::vector<Access>& accesses) {
+  require_solvable(layout, accesses);
+  if (const auto shift = solve_by_shift(layout, accesses))
+    return Answer{shift->bits == 0 ? Family::nothing : Family::shift_of_row, swizzle_by(layout, *shift)};
+  if (const auto swizzle = solve_by_row_bits(layout, accesses)) return Answer{Family::bits_of_row, *swizzle};
+  if (const auto named = solve_by_offset(layout, accesses)) return Answer{Family::offset, swizzle_by(*named)};
+  return std::nullopt;
 }
-// [/snippet cutlass]
+// [/snippet solver]
 
 // As, and what a warp does with it: a word of each lane stored, a float4 of each loaded.
 template <class C>
@@ -495,14 +530,15 @@ constexpr Access load_of_As() {
 // [snippet experiment]
 // One machine code that stores with four, two or one words in a bank, and computes right each time.
 struct Variant {
-  const char* name;
+  std::string words;  // in a bank
   tile::Launcher launch;
   Swizzle swizzle;
 };
 
-const std::array<Variant, 3> variants{{{"4", launch_swizzled<Masked, 0>, Swizzle{}},
-                                       {"2", launch_swizzled<Masked, 1>, swizzle_by({1, 2, 3})},
-                                       {"1", launch_swizzled<Masked, 3>, swizzle_by({2, 2, 3})}}};
+const std::array<Variant, 3> variants{
+    {{"4", launch_swizzled<Masked, 0>, Swizzle{}},
+     {"2", launch_swizzled<Masked, 1>, swizzle_by(layout_of_As<Masked>(), {1, 2, 3})},
+     {"1", launch_swizzled<Masked, 3>, swizzle_by(layout_of_As<Masked>(), {2, 2, 3})}}};
 
 // Wavefronts of the stores of A for a warp-wide multiply-add: a warp stores a word of each lane for every BN of them.
 double stores_per_fma(const Variant& v) {
@@ -510,41 +546,92 @@ double stores_per_fma(const Variant& v) {
 }
 // [/snippet experiment]
 
+constexpr std::array experiment_sizes{2048, 4096};
+std::string rate_name(int size, const std::string& what) { return "masked." + std::to_string(size) + "." + what; }
+
+// At each size, for each variant the cycles of an SM for a warp-wide multiply-add, and the price of a wavefront, fitted to them.
+std::vector<tile::Chapter::Rate> experiment_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const int size : experiment_sizes) {
+    const std::string at = " at " + std::to_string(size) + ", one machine code";
+    for (const Variant& v : variants)
+      rates.push_back({rate_name(size, v.words), "cycles for a multiply-add, words in a bank: " + v.words + at});
+    rates.push_back({rate_name(size, "price"), "cycles for a wavefront of the stores of A" + at});
+    rates.push_back({rate_name(size, "price.low"), "the same, the lowest of the rounds"});
+    rates.push_back({rate_name(size, "price.high"), "the same, the highest of the rounds"});
+  }
+  return rates;
+}
+
 #if TILE_ON_GPU
-// For each variant the cycles of an SM for a warp-wide multiply-add, and the price of a wavefront, fitted to them.
+// Variants take turns, so that no drift of the GPU's clock looks like a price.
 void measure_variants(tile::RateSink& sink) {
-  constexpr int SIZE = 4096;
+  constexpr int ROUNDS = 9;
   int sms = 0, khz = 0;
   tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
   tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
-  const std::size_t n = SIZE;
-  float *A, *B, *C;
-  for (float** matrix : {&A, &B, &C}) tile::cuda_check(cudaMalloc(matrix, n * n * sizeof(float)), "cudaMalloc");
-  const std::vector<float> values = tile::make_values(n * n, tile::Fill::random, 11);
-  for (float* matrix : {A, B})
-    tile::cuda_check(cudaMemcpy(matrix, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill");
-  const tile::Gemm g{SIZE, SIZE, SIZE, 1, A, SIZE, B, SIZE, 0, C, SIZE};
-  std::vector<std::vector<double>> terms;
-  std::vector<double> cycles;
-  for (const Variant& v : variants) {
-    const double ms = tile::time_ms([&](int) { v.launch(g); }).median;
-    terms.push_back({1, stores_per_fma(v)});
-    cycles.push_back(ms * khz * sms / (double(n) * n * n / 32));
-    sink.rate(std::string("masked.") + v.name, cycles.back());
+  for (const int size : experiment_sizes) {
+    tile::TuningBench bench(size);
+    const double cycles_per_ms = double(khz) * sms / (std::pow(size, 3) / 32);
+    std::array<std::vector<double>, variants.size()> cycles;
+    std::vector<double> prices;
+    for (int round = 0; round < ROUNDS; ++round) {
+      std::vector<std::vector<double>> terms;
+      std::vector<double> values;
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        terms.push_back({1, stores_per_fma(variants[i])});
+        values.push_back(cycles_per_ms * bench.median_ms(variants[i].launch, 20));
+        cycles[i].push_back(values.back());
+      }
+      prices.push_back(tile::least_squares(terms, values).weights[1]);
+    }
+    for (std::size_t i = 0; i < variants.size(); ++i)
+      sink.rate(rate_name(size, variants[i].words), tile::spread_of(cycles[i]).median);
+    sink.rate(rate_name(size, "price"), tile::spread_of(prices).median);
+    sink.rate(rate_name(size, "price.low"), *std::min_element(prices.begin(), prices.end()));
+    sink.rate(rate_name(size, "price.high"), *std::max_element(prices.begin(), prices.end()));
   }
-  sink.rate("masked.price", tile::least_squares(terms, cycles).weights[1]);
-  cudaFree(A), cudaFree(B), cudaFree(C);
 }
 #else
 constexpr void (*measure_variants)(tile::RateSink&) = nullptr;
 #endif
 
-// How many swizzles keep the vectors of the accesses whole.
+// Bs of chapter 09's `flat`, and what a warp does with it: 16 lanes load every other float4 of a row, 32 lanes store a row.
+constexpr Layout layout_of_flat{sizeof(float), 16, 128};
+std::array<Access, 2> accesses_of_flat() {
+  return {access_by(
+              [](int lane) {
+                return Position{0, lane % 16 * 8};
+              },
+              4, true),
+          access_by(
+              [](int lane) {
+                return Position{0, lane * 4};
+              },
+              4, false)};
+}
+
+// How many swizzles of columns by rows keep the vectors of the accesses whole.
 double family_size(const Layout& layout, const std::vector<Access>& accesses) {
   int rows = 0;
   for (const Access& access : accesses)
     for (const Position p : access.bit) rows |= p.row;
   return std::pow(layout.columns / widest_vector(accesses), std::popcount(unsigned(rows)));
+}
+
+// Whether an access wants words at the same place in more of the widest vectors than lie side by side in the banks. Then no
+// permutation that keeps these whole can serve it without a conflict, of whatever family.
+bool too_few_places(const Layout& layout, const std::vector<Access>& accesses) {
+  const int widest = widest_vector(accesses), places = 128 / (layout.element * widest);
+  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    std::map<int, std::set<int>> vectors;  // that the lanes served together want, by the place in them
+    for (int lane = 0; lane < 1 << bits_together(layout, access); ++lane) {
+      const Position p = position_of(access, lane);
+      const int offset = p.row * layout.columns + p.col;
+      vectors[offset % widest].insert(offset / widest);
+    }
+    return std::any_of(vectors.begin(), vectors.end(), [&](const auto& at) { return int(at.second.size()) > places; });
+  });
 }
 
 // `across` lanes side by side in a row, `vector` elements each, and the others in rows `step` apart.
@@ -569,7 +656,7 @@ Access lanes_that_share(std::size_t same, int vector, bool load) {
 }
 
 // A grid of layouts and what a warp does with them: one access, or the store of a tile and a load from the same. Those for
-// which there are more swizzles than a test can try are left out.
+// which there are more swizzles of columns by rows than a test can try are left out.
 template <class Visit>
 void for_each_problem(Visit visit) {
   constexpr int ROWS = 32;
@@ -639,9 +726,9 @@ void predict(tile::Facts& facts) {
     flipped("lane_bits2to4", 2, 4);
   };
   describe("plain", Swizzle{});
-  describe("xor_row", swizzle_by({4, 0, 0}));
-  describe("xor_twice", swizzle_by({4, 0, 1}));
-  describe("swizzled", swizzle_by({2, 2, 3}));
+  describe("xor_row", swizzle_by(As, {4, 0, 0}));
+  describe("xor_twice", swizzle_by(As, {4, 0, 1}));
+  describe("swizzled", swizzle_by(As, {2, 2, 3}));
   const auto kernel_facts = [&]<class C>(const std::string& name, C, int words_per_load) {
     const double a = double(C::WMITER * C::TM) / words_per_load, b = double(C::WNITER * C::TN) / 4;
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
@@ -660,7 +747,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("round.stores", stores);
   facts.predicted("round.fmas", fmas);
   facts.predicted("round.before", stores * wavefronts_by_rank(As, store, Swizzle{}));
-  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by({2, 2, 3})));
+  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by(As, {2, 2, 3})));
   const double saved = facts.value("round.before") - facts.value("round.after");
   facts.predicted("saved_per_fma", saved / fmas, 4);
   facts.predicted("saved_per_fma.xor_row", stores * 2 / fmas, 4);
@@ -677,38 +764,50 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.word", row * As.columns + place);
   facts.predicted("worked.bank", (row * As.columns + place) % 32);
   // What the solver says of the problems that the tests check, and of a few in particular.
-  int problems = 0, by_shift = 0, by_bits = 0, none = 0;
+  int problems = 0, impossible = 0;
+  std::map<std::optional<Family>, int> answers;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
     ++problems;
-    const bool shift = solve_by_shift(layout, accesses).has_value();
-    by_shift += shift;
-    by_bits += !shift && solve(layout, accesses);
-    none += !shift && !solve(layout, accesses);
+    impossible += too_few_places(layout, accesses);
+    const auto answer = solve(layout, accesses);
+    ++answers[answer ? std::optional(answer->family) : std::nullopt];
   });
   facts.predicted("grid.problems", problems);
-  facts.predicted("grid.by_shift", by_shift);
-  facts.predicted("grid.by_bits", by_bits);
-  facts.predicted("grid.none", none);
+  facts.predicted("grid.nothing", answers[Family::nothing]);
+  facts.predicted("grid.by_shift", answers[Family::shift_of_row]);
+  facts.predicted("grid.by_row_bits", answers[Family::bits_of_row]);
+  facts.predicted("grid.by_offset", answers[Family::offset]);
+  facts.predicted("grid.none", answers[std::nullopt]);
+  facts.predicted("grid.impossible", impossible);
   const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
       facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
     }
-    const auto shift = solve_by_shift(layout, accesses);
-    if (!shift) {
-      facts.text("solver." + name + ".formula", "predicted", solve(layout, accesses) ? "by bits" : "none exists");
-      facts.text("solver." + name + ".cutlass", "predicted", "-");
-      return;
+    const auto says = [&](const std::string& formula, const std::string& cutlass) {
+      facts.text("solver." + name + ".formula", "predicted", formula);
+      facts.text("solver." + name + ".cutlass", "predicted", cutlass);
+    };
+    const auto named = [](Cutlass c) {
+      return "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">";
+    };
+    if (const auto shift = solve_by_shift(layout, accesses)) {
+      std::string bits = "row";
+      if (shift->down > 0) bits = "(row >> " + std::to_string(shift->down) + ")";
+      if (1 << (shift->down + shift->bits) != layout.rows)
+        bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
+      if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
+      const Cutlass c = cutlass_name(layout, *shift);
+      says(shift->bits == 0 ? "col" : "col ^ " + bits, named(c));
+      facts.predicted("solver." + name + ".pattern_bytes", layout.element << (c.B + c.M + c.S));
+    } else if (solve_by_row_bits(layout, accesses)) {
+      says("by bits of the row", "-");
+    } else if (const auto c = solve_by_offset(layout, accesses)) {
+      const std::string mask = std::to_string(((1 << c->B) - 1) << c->M);
+      says("offset ^ ((offset >> " + std::to_string(c->S) + ") & " + mask + ")", named(*c));
+    } else {
+      says("none of these", "-");
     }
-    const Cutlass c = cutlass_name(layout, *shift);
-    std::string bits = "row";
-    if (shift->down > 0) bits = "(row >> " + std::to_string(shift->down) + ")";
-    if (1 << (shift->down + shift->bits) != layout.rows)
-      bits = "(" + bits + " % " + std::to_string(1 << shift->bits) + ")";
-    if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
-    facts.text("solver." + name + ".formula", "predicted", "col ^ " + bits);
-    facts.text("solver." + name + ".cutlass", "predicted",
-               "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">");
   };
   // The tile of A, transposed, `deep` along K: deep / 4 lanes copy a row of it.
   for (const int deep : {8, 16, 32}) {
@@ -724,6 +823,8 @@ void predict(tile::Facts& facts) {
   solved("square", {4, 32, 32}, {access_by(along, 1, false), access_by(down, 1, true)});
   const auto quads = [](int lane) { return Position{lane / 8, lane % 8 * 4}; };
   solved("square4", {4, 32, 32}, {access_by(quads, 4, false), access_by(down, 1, true)});
+  const auto [flat_load, flat_store] = accesses_of_flat();
+  solved("flat", layout_of_flat, {flat_load, flat_store});
   // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of 2-byte elements.
   for (const int columns : {64, 32, 16})
     solved("halves" + std::to_string(columns), {2, 64, columns},
@@ -750,11 +851,7 @@ TILE_CHAPTER(.number = 10, .title = "Transpose and swizzle",
              .kernels = {kernel<Swizzled>("swizzled"), kernel<XorRow>("xor_row"), kernel<XorTwice>("xor_twice"),
                          kernel<Words>("words"), kernel<Renamed>("renamed")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
-             .measure_rates = measure_variants,
-             .rates = {{"masked.price", "cycles for a wavefront of the stores of A, in one machine code"},
-                       {"masked.4", "cycles for a multiply-add, four words in a bank"},
-                       {"masked.2", "cycles for a multiply-add, two words in a bank"},
-                       {"masked.1", "cycles for a multiply-add, one word in a bank"}})
+             .measure_rates = measure_variants, .rates = experiment_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -922,44 +1019,138 @@ bool free_of_conflicts(const Layout& layout, const std::vector<Access>& accesses
   });
 }
 
-// Calls `visit` with every swizzle that keeps vectors whole, until it returns true; says whether it did. Bits of the row that
-// are the same for all lanes of each access flip nothing, for they would move all lanes to other banks alike.
-template <class Visit>
-bool any_swizzle(const Layout& layout, const std::vector<Access>& accesses, Visit visit, Swizzle swizzle = {},
-                 int b = 0) {
-  if (1 << b == layout.rows) return visit(swizzle);
-  int rows = 0;
-  for (const Access& access : accesses)
-    for (const Position p : access.bit) rows |= p.row;
-  for (int flips = 0; flips < (rows >> b & 1 ? layout.columns : 1); flips += widest_vector(accesses)) {
-    swizzle.flips[std::size_t(b)] = flips;
-    if (any_swizzle(layout, accesses, visit, swizzle, b + 1)) return true;
+namespace {
+// Whether a swizzle that keeps vectors whole has no conflicts; `tried` counts those that were tried.
+struct Trial {
+  const Layout& layout;
+  const std::vector<Access>& accesses;
+  int lowest = log2_of(widest_vector(accesses)), offset_bits = log2_of(layout.rows * layout.columns), tried = 0;
+
+  bool works(const Swizzle& swizzle) {
+    ++tried;
+    return free_of_conflicts(layout, accesses, swizzle);
   }
-  return false;
+
+  bool any_shift() {
+    for (int bits = 1; 1 << bits <= std::min(layout.rows, layout.columns); ++bits)
+      for (int down = 0; 1 << (down + bits) <= layout.rows; ++down)
+        for (int up = lowest; 1 << (up + bits) <= layout.columns; ++up)
+          if (works(swizzle_by(layout, {bits, down, up}))) return true;
+    return false;
+  }
+
+  // Bits of the row that are the same for all lanes of each access flip nothing: they would move all lanes to other banks
+  // alike.
+  bool any_row_bits(Swizzle swizzle = {}, int b = 0) {
+    if (1 << b == layout.rows) return works(swizzle);
+    int rows = 0;
+    for (const Access& access : accesses)
+      for (const Position p : access.bit) rows |= p.row;
+    for (int flips = 0; flips < (rows >> b & 1 ? layout.columns : 1); flips += 1 << lowest) {
+      swizzle.flips[std::size_t(log2_of(layout.columns) + b)] = flips;
+      if (any_row_bits(swizzle, b + 1)) return true;
+    }
+    return false;
+  }
+
+  bool any_offset() {
+    for (int B = 1; B <= offset_bits; ++B)
+      for (int M = 0; M <= offset_bits; ++M)
+        for (int S = 0; S <= offset_bits; ++S)
+          if (S >= B && M >= lowest && M + S + B <= offset_bits && works(swizzle_by(Cutlass{B, M, S}))) return true;
+    return false;
+  }
+};
+}  // namespace
+
+// How many shifts of at least a bit there are, by counting: so many bits of a row flip others of so many of a column.
+int shift_family_size(int row_bits, int column_bits) {
+  int size = 0;
+  for (int bits = 1; bits <= std::min(row_bits, column_bits); ++bits)
+    size += (row_bits - bits + 1) * (column_bits - bits + 1);
+  return size;
+}
+// The same of CUTLASS's swizzles, which take so many bits from above others.
+int offset_family_size(int bits) {
+  int size = 0;
+  for (int left = bits - 2; left >= 0; left -= 2) size += (left + 1) * (left + 2) / 2;
+  return size;
 }
 
-TEST_CASE("each answer of the solver has no conflicts, and where it has none no swizzle does") {
-  int solved = 0, by_shift = 0, none = 0;
+TEST_CASE("each answer of the solver has no conflicts, and where it has none, trying all of a family finds none") {
+  std::map<std::optional<Family>, int> answers;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
     CAPTURE(layout.element);
     CAPTURE(layout.columns);
     CAPTURE(accesses.size());
     CAPTURE(accesses[0].vector);
     const auto answer = solve(layout, accesses);
-    if (!answer) {
-      ++none;
-      CHECK_FALSE(any_swizzle(layout, accesses,
-                              [&](const Swizzle& swizzle) { return free_of_conflicts(layout, accesses, swizzle); }));
-      return;
+    ++answers[answer ? std::optional(answer->family) : std::nullopt];
+    if (answer) {
+      CHECK(free_of_conflicts(layout, accesses, answer->swizzle));
+      for (const int flips : answer->swizzle.flips) CHECK(flips % widest_vector(accesses) == 0);
+      for (int bit = 1; bit < widest_vector(accesses); bit *= 2) CHECK(answer->swizzle(bit) == bit);
     }
-    ++solved;
-    by_shift += solve_by_shift(layout, accesses).has_value();
-    CHECK(free_of_conflicts(layout, accesses, *answer));
-    for (const int flips : answer->flips) CHECK(flips % widest_vector(accesses) == 0);
+    if (too_few_places(layout, accesses)) CHECK_FALSE(answer.has_value());
+    const auto is_later_than = [&](Family family) { return !answer || answer->family > family; };
+    Trial unchanged{layout, accesses}, shifts{layout, accesses}, row_bits{layout, accesses}, offsets{layout, accesses};
+    CHECK(unchanged.works(Swizzle{}) != is_later_than(Family::nothing));
+    if (is_later_than(Family::shift_of_row)) {
+      CHECK_FALSE(shifts.any_shift());
+      CHECK(shifts.tried == shift_family_size(log2_of(layout.rows), log2_of(layout.columns) - shifts.lowest));
+    }
+    if (is_later_than(Family::bits_of_row)) {
+      CHECK_FALSE(row_bits.any_row_bits());
+      CHECK(row_bits.tried == family_size(layout, accesses));
+    }
+    if (is_later_than(Family::offset)) {
+      CHECK_FALSE(offsets.any_offset());
+      CHECK(offsets.tried == offset_family_size(offsets.offset_bits - offsets.lowest));
+    }
   });
-  CHECK(solved > 100);
-  CHECK(by_shift < solved);
-  CHECK(none > 50);
+  for (const Family family : {Family::nothing, Family::shift_of_row, Family::bits_of_row, Family::offset})
+    CHECK(answers[family] > 10);
+  CHECK(answers[std::nullopt] > 10);
+}
+
+TEST_CASE("CUTLASS's swizzle with a negative S, which XORs lower bits into higher ones, changes no conflict") {
+  int compared = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    if (accesses.size() > 1 || layout.columns > 32) return;
+    const int lowest = log2_of(accesses[0].vector), offset_bits = log2_of(layout.rows * layout.columns);
+    for (int B = 1; B <= 3; ++B)
+      for (int M = lowest; M + 2 * B <= offset_bits; ++M)
+        for (int up = B; M + up + B <= offset_bits; ++up) {
+          Swizzle upwards;
+          for (int b = 0; b < B; ++b) upwards.flips[std::size_t(M + b)] = 1 << (M + up + b);
+          const Cost cost = cost_of(layout, accesses[0], upwards, {0, 0});
+          CHECK(cost.wavefronts == cost_of(layout, accesses[0], Swizzle{}, {0, 0}).wavefronts);
+          ++compared;
+        }
+  });
+  CHECK(compared > 1000);
+}
+
+TEST_CASE("the load that padding does not cure: a bit of the column cures it, and no bit of the row does") {
+  const auto [load, store] = accesses_of_flat();
+  const std::vector<Access> both{load, store};
+  const auto wavefronts = [&](const Access& access, const Swizzle& swizzle) {
+    return cost_of(layout_of_flat, access, swizzle, {0, 0}).wavefronts;
+  };
+  CHECK(wavefronts(load, Swizzle{}) == 8);
+  CHECK_FALSE(solve_by_shift(layout_of_flat, both).has_value());
+  CHECK_FALSE(solve_by_row_bits(layout_of_flat, both).has_value());
+  const auto named = solve_by_offset(layout_of_flat, both);
+  REQUIRE(named.has_value());
+  CHECK(named->B == 1);
+  CHECK(named->M == 2);
+  CHECK(named->S == 3);
+  CHECK(wavefronts(load, swizzle_by(*named)) == 4);
+  CHECK(wavefronts(store, swizzle_by(*named)) == 4);
+  for (int row = 0; row < layout_of_flat.rows; ++row)
+    for (int col = 0; col < layout_of_flat.columns; ++col)
+      CHECK((*named)(row * layout_of_flat.columns + col) ==
+            row * layout_of_flat.columns + (col ^ (((col >> 5) & 1) << 2)));
 }
 
 TEST_CASE("the rank says how many wavefronts an access takes, with every shift, wherever it begins") {
@@ -967,7 +1158,7 @@ TEST_CASE("the rank says how many wavefronts an access takes, with every shift, 
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
     const int last = layout.columns - widest_vector(accesses);
     for (const Shift shift : {Shift{0, 0, 0}, Shift{1, 2, 3}, Shift{2, 0, 1}, Shift{2, 2, 2}, Shift{3, 0, 2}}) {
-      const Swizzle swizzle = swizzle_by(shift);
+      const Swizzle swizzle = swizzle_by(layout, shift);
       const int flips = ((1 << shift.bits) - 1) << shift.up;
       if (flips >= layout.columns || flips % widest_vector(accesses) != 0) continue;
       for (const Access& access : accesses)
@@ -997,12 +1188,12 @@ TEST_CASE("lanes as they copy A and take it from As: the bits that vary, and wha
   CHECK(bits_together(As, store) == 5);
   CHECK(bits_together(As, load) == 4);  // neighbours want the same
   CHECK(ranks_of(As, store, Swizzle{}).bank == 3);
-  CHECK(ranks_of(As, store, swizzle_by({4, 0, 0})).bank == 4);
-  CHECK(ranks_of(As, store, swizzle_by({4, 0, 1})).bank == 5);
-  CHECK(ranks_of(As, store, swizzle_by({2, 2, 3})).bank == 5);
-  CHECK(ranks_of(As, store, swizzle_by({2, 2, 3})).address == 5);
-  CHECK(ranks_of(As, load, swizzle_by({2, 2, 3})).bank == 1);
-  CHECK(ranks_of(As, load, swizzle_by({2, 2, 3})).address == 1);
+  CHECK(ranks_of(As, store, swizzle_by(As, {4, 0, 0})).bank == 4);
+  CHECK(ranks_of(As, store, swizzle_by(As, {4, 0, 1})).bank == 5);
+  CHECK(ranks_of(As, store, swizzle_by(As, {2, 2, 3})).bank == 5);
+  CHECK(ranks_of(As, store, swizzle_by(As, {2, 2, 3})).address == 5);
+  CHECK(ranks_of(As, load, swizzle_by(As, {2, 2, 3})).bank == 1);
+  CHECK(ranks_of(As, load, swizzle_by(As, {2, 2, 3})).address == 1);
 }
 
 TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest bits") {
@@ -1012,23 +1203,44 @@ TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest
   CHECK(shift->bits == 2);
   CHECK(shift->down == Swizzled::DOWN);
   CHECK(shift->up == Swizzled::UP);
+  const Swizzle found = swizzle_by(layout_of_As<Swizzled>(), *shift);
   for (int row = 0; row < Swizzled::BK; ++row)
     for (int col = 0; col < Swizzled::BM; ++col)
-      CHECK(swizzle_by(*shift).column(row, col) == swizzle<Swizzled>(row, col));
+      CHECK(found(row * Swizzled::BM + col) == row * Swizzled::BM + swizzle<Swizzled>(row, col));
 }
 
-TEST_CASE("where no shift will do, bits chosen one by one may, and where float4s must stay whole nothing may") {
+TEST_CASE("where nothing conflicts the solver's shift has no bits") {
+  const auto shift = solve_by_shift({4, 32, 32}, {lanes_in_rows(32, 1, 1, false)});
+  REQUIRE(shift.has_value());
+  CHECK(shift->bits == 0);
+}
+
+TEST_CASE("each answer by shift has the fewest bits") {
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    const auto shift = solve_by_shift(layout, accesses);
+    if (!shift || shift->bits == 0) return;
+    const int fewer = shift->bits - 1, lowest = log2_of(widest_vector(accesses));
+    for (int down = 0; 1 << (down + fewer) <= layout.rows; ++down)
+      for (int up = lowest; 1 << (up + fewer) <= layout.columns; ++up)
+        CHECK_FALSE(free_of_conflicts(layout, accesses, swizzle_by(layout, {fewer, down, up})));
+  });
+}
+
+TEST_CASE("where no shift will do, bits of the row chosen one by one may, and where float4s must stay whole none may") {
   // Bits 0 and 2 of the row vary, and banks 1 and 4 are free: no shift moves bits two apart to places three apart.
   const Layout tile{4, 32, 32};
   const Access scattered{{{{0, 1}, {0, 4}, {0, 8}, {1, 0}, {4, 0}}}, 1, false};
   CHECK_FALSE(solve_by_shift(tile, {scattered}).has_value());
   const auto answer = solve(tile, {scattered});
   REQUIRE(answer.has_value());
-  CHECK(free_of_conflicts(tile, {scattered}, *answer));
+  CHECK(answer->family == Family::bits_of_row);
+  CHECK(free_of_conflicts(tile, {scattered}, answer->swizzle));
   // A column of 32 words has 8 places for float4s.
   const Access column = lanes_in_rows(1, 1, 1, true), quads = lanes_in_rows(8, 4, 1, false);
   CHECK(solve_by_shift(tile, {column}).has_value());
   CHECK_FALSE(solve(tile, {column, quads}).has_value());
+  CHECK(too_few_places(tile, {column, quads}));
+  CHECK_FALSE(too_few_places(tile, {column}));
 }
 
 TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift that stays in its row") {
@@ -1039,11 +1251,15 @@ TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift tha
         for (int up = 0; 1 << (up + bits) <= layout.columns; ++up) {
           const Shift shift{bits, down, up};
           const Cutlass named = cutlass_name(layout, shift);
+          const Swizzle by_shift = swizzle_by(layout, shift), by_name = swizzle_by(named);
           bool same = true;
           for (int row = 0; row < layout.rows; ++row)
-            for (int col = 0; col < layout.columns; ++col)
-              same = same && named(row * layout.columns + col) * layout.element ==
-                                 byte_of(layout, swizzle_by(shift), {row, col});
+            for (int col = 0; col < layout.columns; ++col) {
+              const int offset = row * layout.columns + col;
+              const int mixed = col ^ ((row >> down) % (1 << bits) << up);
+              same = same && named(offset) == row * layout.columns + mixed;
+              same = same && by_shift(offset) == named(offset) && by_name(offset) == named(offset);
+            }
           CHECK(same);
           CHECK(named.S >= named.B);  // as CUTLASS asks for
           ++compared;
@@ -1059,17 +1275,29 @@ TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzle
     const Access rows = access_by([](int lane) { return Position{lane, 0}; }, 8, true);
     const auto shift = solve_by_shift(halves, {rows});
     REQUIRE(shift.has_value());
+    const Swizzle found = swizzle_by(halves, *shift);
     const int pieces = row_bytes / 16, rows_in_128 = 128 / row_bytes;
     for (int row = 0; row < 64; ++row)
       for (int col = 0; col < halves.columns; ++col) {
         const int piece = col / 8 ^ row / rows_in_128 % pieces;
-        CHECK(swizzle_by(*shift).column(row, col) == piece * 8 + col % 8);
+        CHECK(found(row * halves.columns + col) == row * halves.columns + piece * 8 + col % 8);
       }
     // Of bytes: Swizzle<3, 4, 3>, <2, 4, 3> and <1, 4, 3>.
     const Cutlass bytes = cutlass_name({1, 64, row_bytes}, {shift->bits, shift->down, shift->up + 1});
     CHECK(bytes.B == log2_of(pieces));
     CHECK(bytes.M == 4);
     CHECK(bytes.S == 3);
+    // The accelerator takes bits of the address. They are those of the offset if the tile begins where its pattern does.
+    const auto is_found_at = [&](int begin) {
+      bool same = true;
+      for (int offset = 0; offset < 64 * halves.columns; ++offset)
+        same = same && bytes(begin + 2 * offset) == begin + 2 * found(offset);
+      return same;
+    };
+    const int pattern = 1 << (bytes.B + bytes.M + bytes.S);
+    CHECK(is_found_at(pattern));
+    CHECK(is_found_at(3 * pattern));
+    CHECK_FALSE(is_found_at(pattern / 2));
   }
 }
 
@@ -1077,16 +1305,20 @@ TEST_CASE("the solver refuses what its algebra is not about") {
   const Access store = store_of_As<Swizzled>();
   CHECK_THROWS_WITH(solve({4, 16, 132}, {store}), "element, rows and columns must be powers of two, not 132");
   CHECK_THROWS_WITH(solve({4, 0, 128}, {store}), "element, rows and columns must be powers of two, not 0");
-  CHECK_THROWS_WITH(solve({4, 1 << 17, 128}, {store}), "at most 65,536 rows");
+  CHECK_THROWS_WITH(solve({4, 1 << 9, 128}, {store}),
+                    "a tile must fit into the 227 KB of shared memory that a block can have");
   CHECK_THROWS_WITH(solve({2, 16, 128}, {store}), "a lane accesses 4, 8 or 16 bytes, not 2");
-  CHECK_THROWS_WITH(solve({4, 8, 128}, {store}),
-                    "a lane's vector must lie in the tile and begin at a multiple of its length");
-  CHECK_THROWS_WITH(access_by(
-                        [](int lane) {
-                          return Position{0, 3 * lane};
-                        },
-                        1, false),
-                    "this lane map is no XOR of what the bits of the lane contribute: no solver for it");
+  // In turn: a row too high, one too low, a column too high, one too low, and a vector that begins elsewhere.
+  for (const Position outside : {Position{16, 0}, Position{-1, 0}, Position{0, 128}, Position{0, -4}, Position{0, 2}}) {
+    Access access = load_of_As<Swizzled>();
+    CHECK_NOTHROW(solve({4, 16, 128}, {access}));
+    access.bit[4] = outside;
+    CHECK_THROWS_WITH(solve({4, 16, 128}, {access}),
+                      "a lane's vector must lie in the tile and begin at a multiple of its length");
+  }
+  const char* no_xor = "this lane map is no XOR of what the bits of the lane contribute: no solver for it";
+  CHECK_THROWS_WITH(access_by([](int lane) { return Position{0, 3 * lane}; }, 1, false), no_xor);
+  CHECK_THROWS_WITH(access_by([](int lane) { return Position{3 * lane, 0}; }, 1, false), no_xor);
 }
 
 TEST_CASE("the prose's arithmetic") {
@@ -1109,9 +1341,13 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(text("solver.As8.formula") == "col ^ ((row >> 2) << 4)");
   CHECK(text("solver.As32.formula") == "col ^ ((row >> 2) << 2)");
   CHECK(text("solver.square.formula") == "col ^ row");
-  CHECK(text("solver.square4.formula") == "none exists");
+  CHECK(text("solver.square4.formula") == "none of these");
+  CHECK(text("solver.flat.formula") == "offset ^ ((offset >> 3) & 4)");
+  CHECK(text("solver.flat.cutlass") == "<1, 2, 3>");
   CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
   CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
+  CHECK(facts.value("solver.halves64.pattern_bytes") == 1024);
+  CHECK(facts.value("solver.halves16.pattern_bytes") == 256);
 }
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
@@ -1181,7 +1417,7 @@ TEST_CASE("every result of a tile has one thread, and so has every place of As a
 
 TEST_CASE("the experiment's variants compute right") {
   for (const Variant& v : variants) {
-    CAPTURE(v.name);
+    CAPTURE(v.words);
     CHECK(tile::first_failure(v.launch, {{128, 256, 48, 2, 1, 4, tile::Fill::integers}}) == "");
     CHECK(tile::first_failure(v.launch, {{70, 90, 33, 2, 1, 1, tile::Fill::integers}}) == "");
   }
@@ -1193,8 +1429,8 @@ TEST_CASE("the experiment's stores have the conflicts that it says" * doctest::t
   for (const Variant& v : variants) {
     const auto counts = tile::count(v.launch, {128, 128, 32});
     const auto& store = tile::site(counts, "store-As");
-    CHECK(store.wavefronts == std::uint64_t(std::stoi(v.name)) * store.requests);
-    CHECK(stores_per_fma(v) * Masked::BN == std::stoi(v.name));
+    CHECK(store.wavefronts == std::uint64_t(std::stoi(v.words)) * store.requests);
+    CHECK(stores_per_fma(v) * Masked::BN == std::stoi(v.words));
     CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
   }
 }

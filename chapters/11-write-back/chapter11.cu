@@ -241,28 +241,41 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
         for (int j = 0; j < 4; ++j) parts[group][j] = alpha * acc[wm][i][group / (TN / 4)][group % (TN / 4) * 4 + j];
       put_in_order<Config>(parts, laneId);
+      float* C_row = &C[std::size_t(row) * ldc];
+      int cols[Config::GROUPS];
 #pragma unroll
       for (int request = 0; request < Config::GROUPS; ++request) {
         const Part part = written_by<Config>(laneId, request);
-        const int col = firstCol + warpCol + column_of<Config>(part.lane, part.group);
-        const float* result = parts[request];
-        float* c = &C[std::size_t(row) * ldc + col];
-        if constexpr (FLOAT4S) {
-          float4 four{result[0], result[1], result[2], result[3]};
-          if (beta != 0.0f) {
-            const float4 old = *reinterpret_cast<const float4*>(c);  //@ load-C
-            four = {four.x + beta * old.x, four.y + beta * old.y, four.z + beta * old.z, four.w + beta * old.w};
-          }
-          *reinterpret_cast<float4*>(c) = four;  //@ store-C
-        } else {
+        cols[request] = firstCol + warpCol + column_of<Config>(part.lane, part.group);
+      }
+      if constexpr (FLOAT4S) {
+        // First all reads: the compiler cannot tell that columns which a lane's number chooses are different ones, and would
+        // let the second read wait for the first write.
+        if (beta != 0.0f) {
 #pragma unroll
-          for (int j = 0; j < 4; ++j) {
-            if (row >= M || col + j >= N) continue;
-            float word = result[j];
-            if (beta != 0.0f) word += beta * c[j];  //@ load-C-words
-            c[j] = word;                            //@ store-C-words
+          for (int request = 0; request < Config::GROUPS; ++request) {
+            const float4 old = *reinterpret_cast<const float4*>(&C_row[cols[request]]);  //@ load-C
+            float(&sum)[4] = parts[request];
+            sum[0] += beta * old.x, sum[1] += beta * old.y, sum[2] += beta * old.z, sum[3] += beta * old.w;
           }
         }
+#pragma unroll
+        for (int request = 0; request < Config::GROUPS; ++request) {
+          const float(&sum)[4] = parts[request];
+          const float4 four{sum[0], sum[1], sum[2], sum[3]};
+          *reinterpret_cast<float4*>(&C_row[cols[request]]) = four;  //@ store-C
+        }
+      } else {
+#pragma unroll
+        for (int request = 0; request < Config::GROUPS; ++request)
+#pragma unroll
+          for (int j = 0; j < 4; ++j) {
+            const int col = cols[request] + j;
+            if (row >= M || col >= N) continue;
+            float sum = parts[request][j];
+            if (beta != 0.0f) sum += beta * C_row[col];  //@ load-C-words
+            C_row[col] = sum;                            //@ store-C-words
+          }
       }
     }
   }
@@ -282,10 +295,15 @@ bool float4s_fit(const tile::Gemm& g) {
 }
 
 template <class Config>
+dim3 grid_of(const tile::Gemm& g) {
+  return dim3(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+}
+
+template <class Config>
 void start(const tile::Gemm& g) {
-  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit<Config>(g) ? sgemm_written_back<Config, true> : sgemm_written_back<Config, false>, grid,
-               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(float4s_fit<Config>(g) ? sgemm_written_back<Config, true> : sgemm_written_back<Config, false>,
+               grid_of<Config>(g), dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta,
+               g.C, g.ldc);
 }
 
 template <class Config>
@@ -300,6 +318,134 @@ const tile::Case counted{256, 256, 256};
 // Problems in which what is done once for each result weighs: little depth.
 const std::vector<tile::Case> shallow{{8192, 8192, 64}, {8192, 8192, 256}};
 
+// [snippet writing]
+// How a warp writes memory, with no matrix in the way: 1024 bytes, which are 32 sectors, and then the next.
+enum class Writing {
+  whole,       // whole sectors, in two requests of float4s
+  words,       // the same sectors word by word, in eight
+  twice,       // whole sectors, and all of them again
+  parts,       // left halves of all sectors, then right halves
+  parts_late,  // the same, but everything else that the warp writes comes between
+  left_parts   // left halves only
+};
+// What becomes of a piece before it is written.
+enum class Before {
+  nothing,
+  read_past_l1,  // each of its sectors is read, and stays in L2
+  read_into_l1   // and in L1, too
+};
+constexpr int PIECE = 256;  // words
+
+// How often a warp goes over its memory, how many requests it makes in each piece, and how many words a lane writes in one.
+constexpr __host__ __device__ int visits_of(Writing writing) { return writing == Writing::parts_late ? 2 : 1; }
+constexpr __host__ __device__ int requests_of(Writing writing) {
+  if (writing == Writing::words) return 8;
+  if (writing == Writing::twice) return 4;
+  return writing == Writing::parts_late || writing == Writing::left_parts ? 1 : 2;
+}
+constexpr __host__ __device__ int width_of(Writing writing) { return writing == Writing::words ? 1 : 4; }
+// The first word of a piece that a lane writes in a request.
+constexpr __host__ __device__ int word_of(Writing writing, int visit, int request, int lane) {
+  if (writing == Writing::whole || writing == Writing::twice) return request % 2 * 128 + lane * 4;
+  if (writing == Writing::words) return request * 32 + lane;
+  return lane * 8 + (visit + request) * 4;
+}
+
+// Each warp writes PIECES pieces, `sweeps` times over. Warps beside each other write pieces beside each other.
+template <Writing WRITING, Before BEFORE, int PIECES>
+__global__ void write_sectors(float* out, int sweeps) {
+  const int lane = threadIdx.x % 32;
+  const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
+  for (int sweep = 0; sweep < sweeps; ++sweep)
+    for (int visit = 0; visit < visits_of(WRITING); ++visit)
+#pragma unroll 1
+      for (int piece = 0; piece < PIECES; ++piece) {
+        float* to = out + (std::size_t(piece) * warps + warp) * PIECE;
+        float value = float(sweep + 1);
+        if constexpr (BEFORE != Before::nothing) {
+          const auto* quads = reinterpret_cast<const float4*>(to) + lane;
+          constexpr bool PAST_L1 = BEFORE == Before::read_past_l1;
+          const float4 first = PAST_L1 ? __ldcg(quads) : quads[0];
+          const float4 second = PAST_L1 ? __ldcg(quads + 32) : quads[32];
+          value = (first.x + second.w) / 2 + 1;
+          __syncwarp();  // lanes will write what others read
+        }
+#pragma unroll
+        for (int request = 0; request < requests_of(WRITING); ++request) {
+          float* word = to + word_of(WRITING, visit, request, lane);
+          const float4 four{value, value, value, value};
+          if constexpr (width_of(WRITING) == 1)
+            *word = value;  //@ write-word
+          else
+            *reinterpret_cast<float4*>(word) = four;  //@ write-four
+          // Or the compiler would drop what `twice` writes first.
+          __syncwarp();
+        }
+      }
+}
+// [/snippet writing]
+
+// Memory that all warps of a full GPU write together: what stays in L2, and what is far too large for it.
+struct Place {
+  std::string key;
+  int pieces, sweeps;
+};
+constexpr int FEW_PIECES = 2, MANY_PIECES = 128;
+const Place in_l2{"l2", FEW_PIECES, 256}, to_dram{"dram", MANY_PIECES, 1};
+constexpr int WRITING_THREADS = 256, WRITING_BLOCKS = 8;  // in a block; blocks on an SM
+constexpr std::size_t words_written(int sms, const Place& place) {
+  return std::size_t(sms) * WRITING_BLOCKS * WRITING_THREADS / 32 * std::size_t(place.pieces) * PIECE;
+}
+
+using WritingKernel = void (*)(float*, int);
+// A way of writing, as tables call it, and its kernels for the two places.
+struct Writer {
+  std::string name;
+  Writing writing;
+  Before before;
+  WritingKernel few_pieces, many_pieces;
+
+  WritingKernel kernel(const Place& place) const { return place.pieces == FEW_PIECES ? few_pieces : many_pieces; }
+  std::string key(const Place& place) const { return "write." + place.key + "." + name; }
+  // Part of the name of the kernel's function, by which a profiler's reports are recognised.
+  std::string part_of_name(const Place& place) const {
+    return "WritingE" + std::to_string(int(writing)) + "ELNS_6BeforeE" + std::to_string(int(before)) + "ELi" +
+           std::to_string(place.pieces) + "E";
+  }
+};
+template <Writing WRITING, Before BEFORE = Before::nothing>
+Writer writer(const char* name) {
+  return {name, WRITING, BEFORE, write_sectors<WRITING, BEFORE, FEW_PIECES>,
+          write_sectors<WRITING, BEFORE, MANY_PIECES>};
+}
+const std::vector<Writer> writers{writer<Writing::whole>("whole"),
+                                  writer<Writing::words>("words"),
+                                  writer<Writing::twice>("twice"),
+                                  writer<Writing::parts>("parts"),
+                                  writer<Writing::parts_late>("parts_late"),
+                                  writer<Writing::left_parts>("left_parts"),
+                                  writer<Writing::whole, Before::read_past_l1>("read_whole"),
+                                  writer<Writing::parts, Before::read_past_l1>("read_parts"),
+                                  writer<Writing::whole, Before::read_into_l1>("l1_whole"),
+                                  writer<Writing::parts, Before::read_into_l1>("l1_parts")};
+
+std::vector<tile::Chapter::Profiled> profiled_writers() {
+  std::vector<tile::Chapter::Profiled> profiled;
+  for (const Place& place : {in_l2, to_dram})
+    for (const Writer& w : writers) profiled.push_back({w.key(place), w.part_of_name(place)});
+  return profiled;
+}
+
+// Blocks that do nothing, as many on an SM as of the kernel: with shared memory that nobody uses.
+template <class Config>
+constexpr std::size_t CROWDING = std::size_t(tile::h200.shared_bytes / Config::BLOCKS - tile::h200.reserved_shared);
+template <class Config>
+__global__ void __launch_bounds__(Config::NUM_THREADS) do_nothing() {}
+template <class Config>
+void start_empty(const tile::Gemm& g) {
+  tile::launch(do_nothing<Config>, grid_of<Config>(g), dim3(Config::NUM_THREADS), CROWDING<Config>);
+}
+
 // [snippet experiment]
 // A kernel under the name that tables give it. `start` takes K = 0 too, which launchers refuse.
 struct Variant {
@@ -309,6 +455,8 @@ struct Variant {
 const std::vector<Variant> variants{{"adjacent", start<Adjacent>}, {"exchanged", start<Exchanged>},
                                     {"crossed", start<Crossed>},   {"split", start<Split>},
                                     {"tall", start<Tall>},         {"tall_split", start<TallSplit>}};
+// What a launch takes that writes nothing, with the blocks of the first four and with those of the other two.
+const std::vector<Variant> empty_variants{{"empty", start_empty<Split>}, {"empty_tall", start_empty<TallSplit>}};
 
 // A problem of `size` x `size` results; with K = 0 the epilogue is all there is. `launches` in a row are timed as one: a
 // single one that takes microseconds would drown in its launch.
@@ -326,14 +474,24 @@ std::string rate_name(const Problem& problem, int beta, const Variant& variant) 
   return problem.key + ".beta" + std::to_string(beta) + "." + variant.name;
 }
 
-// Of each problem, with beta 0 and 1, microseconds of a launch of each variant.
+// The kernels that are timed on a problem.
+std::vector<Variant> variants_for(const Problem& problem, int beta) {
+  std::vector<Variant> all = variants;
+  if (problem.K == 0 && beta == 0) all.insert(all.end(), empty_variants.begin(), empty_variants.end());
+  return all;
+}
+
+// Of each problem, with beta 0 and 1, microseconds of a launch of each kernel; and of each way of writing, of a sweep.
 std::vector<tile::Chapter::Rate> experiment_rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const Problem& p : problems)
     for (const int beta : {0, 1})
-      for (const Variant& v : variants)
+      for (const Variant& v : variants_for(p, beta))
         rates.push_back(
             {rate_name(p, beta, v), "microseconds of " + v.name + ", " + p.label + ", beta " + std::to_string(beta)});
+  for (const Place& place : {in_l2, to_dram})
+    for (const Writer& w : writers)
+      rates.push_back({w.key(place), "microseconds of writing, " + w.name + ", " + place.key});
   return rates;
 }
 // [/snippet experiment]
@@ -356,15 +514,34 @@ class Values {
   float* device_ = nullptr;
 };
 
+// Calls `use` for each way of writing and each place, with what launches it on the whole GPU.
+template <class Use>
+void for_each_writing(Use use) {
+  int sms = 0;
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  for (const Place& place : {in_l2, to_dram}) {
+    float* memory = nullptr;
+    const std::size_t bytes = words_written(sms, place) * sizeof(float);
+    tile::cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    tile::cuda_check(cudaMemset(memory, 0, bytes), "cudaMemset");
+    for (const Writer& w : writers)
+      use(w, place, [&] {
+        tile::launch(w.kernel(place), dim3(unsigned(sms * WRITING_BLOCKS)), dim3(WRITING_THREADS), 0, memory,
+                     place.sweeps);
+      });
+    cudaFree(memory);
+  }
+}
+
 void measure_experiments(tile::RateSink& sink) {
   for (const Problem& p : problems) {
     const std::size_t size = std::size_t(p.size);
-    const Values inputs(size * std::size_t(std::max(p.K, 1))), results(size * size);
+    const std::size_t inputs = size * std::size_t(std::max(p.K, 1));
+    const Values A(inputs), B(inputs), C(size * size);
     for (const int beta : {0, 1}) {
       // beta * C + A * B would grow from launch to launch; alpha = 0 keeps it, and the work is the same.
-      const tile::Gemm g{p.size, p.size,      p.K,           0,     inputs.get(), p.K, inputs.get(),
-                         p.size, float(beta), results.get(), p.size};
-      for (const Variant& v : variants) {
+      const tile::Gemm g{p.size, p.size, p.K, 0, A.get(), p.K, B.get(), p.size, float(beta), C.get(), p.size};
+      for (const Variant& v : variants_for(p, beta)) {
         const auto launches = [&](int) {
           for (int i = 0; i < p.launches; ++i) v.start(g);
         };
@@ -372,9 +549,19 @@ void measure_experiments(tile::RateSink& sink) {
       }
     }
   }
+  for_each_writing([&](const Writer& w, const Place& place, const auto& launch) {
+    sink.rate(w.key(place), 1e3 * tile::time_ms([&](int) { launch(); }, 40).median / place.sweeps);
+  });
+}
+
+// For a profiler: each way of writing once.
+void profile() {
+  for_each_writing([](const Writer&, const Place&, const auto& launch) { launch(); });
+  tile::cuda_check(cudaDeviceSynchronize(), "write_sectors");
 }
 #else
 constexpr void (*measure_experiments)(tile::RateSink&) = nullptr;
+constexpr void (*profile)() = nullptr;
 #endif
 
 // Kernels of other chapters, for comparison by arithmetic.
@@ -410,6 +597,23 @@ template <class C>
 simt::WarpAccess load_of_As() {
   return access_of([](int lane) { return results_of<C>(lane).row; });
 }
+
+// What a warp does to write a piece in a way: requests, bytes, and sectors touched, request by request.
+double requests_of_a_piece(Writing writing) { return visits_of(writing) * requests_of(writing); }
+double bytes_of_a_piece(Writing writing) { return requests_of_a_piece(writing) * 128 * width_of(writing); }
+double sectors_of_a_piece(Writing writing) {
+  int sectors = 0;
+  for (int visit = 0; visit < visits_of(writing); ++visit)
+    for (int request = 0; request < requests_of(writing); ++request) {
+      simt::WarpAccess access{.active = ~0u, .size = 4 * width_of(writing)};
+      for (int lane = 0; lane < 32; ++lane)
+        access.address[std::size_t(lane)] = 4 * std::uint64_t(word_of(writing, visit, request, lane));
+      sectors += simt::distinct_blocks(access, 5);
+    }
+  return sectors;
+}
+// Whether the sectors of a request are left half written.
+bool writes_parts(Writing writing) { return 32 * sectors_of_a_piece(writing) > bytes_of_a_piece(writing); }
 
 // Sectors that a kernel moves between its SMs and L2 for M x N x K: its tiles of A and B, and C once.
 template <class C>
@@ -468,7 +672,7 @@ void predict(tile::Facts& facts) {
   // Microseconds that the FFMAs of the experiments' problems take at least.
   for (const Problem& p : problems)
     if (p.K > 0) facts.predicted(p.key + ".ffma_us", 2.0 * p.size * p.size * p.K / tile::h200.peak_tflops() * 1e-6);
-  // Thread 101 of two kernels, its second row of results.
+  // Thread 101 of three kernels, its first row of results.
   const auto worked = [&]<class C>(const std::string& name, C) {
     const int thread = 101, lane = thread % 32;
     facts.predicted(name + ".row", warp_tile_of<C>(thread).row + results_of<C>(lane).row);
@@ -480,6 +684,24 @@ void predict(tile::Facts& facts) {
       facts.predicted(name + ".from" + std::to_string(request), part.lane);
     }
   };
+  // What each explanation makes of the ways of writing, as multiples of `whole`.
+  for (const Writer& w : writers) {
+    if (w.before != Before::nothing) continue;
+    const auto multiple = [&](const char* explanation, auto cost) {
+      facts.predicted(std::string("write.by_") + explanation + "." + w.name, cost(w.writing) / cost(Writing::whole));
+    };
+    multiple("requests", requests_of_a_piece);
+    multiple("bytes", bytes_of_a_piece);
+    multiple("sectors", sectors_of_a_piece);
+    multiple("changes", [](Writing writing) { return sectors_of_a_piece(writing) * (writes_parts(writing) ? 2 : 1); });
+    multiple("fetches", [](Writing writing) { return visits_of(writing) * (writes_parts(writing) ? 2 : 1); });
+    multiple("masks", [](Writing writing) { return visits_of(writing) * 1.0; });
+  }
+  for (const Place& place : {in_l2, to_dram}) {
+    const double bytes = double(words_written(tile::h200.sms, place)) * 4;
+    facts.predicted("write." + place.key + ".mb", bytes * 1e-6);
+    facts.predicted("write." + place.key + ".sweeps", place.sweeps);
+  }
   facts.predicted("worked.warp", 101 / 32);
   facts.predicted("worked.lane", 101 % 32);
   worked("worked.adjacent", Adjacent{});
@@ -503,7 +725,8 @@ TILE_CHAPTER(.number = 11, .title = "Coalesced write-back",
              .kernels = {kernel<Adjacent>("adjacent"), kernel<Exchanged>("exchanged"), kernel<Crossed>("crossed"),
                          kernel<Split>("split"), kernel<Tall>("tall"), kernel<TallSplit>("tall_split")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
-             .measure_rates = measure_experiments, .shapes = shallow, .rates = experiment_rates())
+             .measure_rates = measure_experiments, .profile = profile, .profiled = profiled_writers(),
+             .shapes = shallow, .rates = experiment_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -627,6 +850,56 @@ TEST_CASE(
   CHECK(simt::shared_wavefronts(load_of_Bs<Split>(0), true) == 4);
   CHECK(simt::shared_wavefronts(load_of_Bs<Tall>(0), true) == 4);
   CHECK(simt::shared_wavefronts(load_of_Bs<TallSplit>(0), true) == 4);
+  CHECK(load_of_Bs<Adjacent>(1).address[3] == load_of_Bs<Adjacent>(0).address[3] + 16);
+  CHECK(load_of_Bs<Split>(1).address[3] == load_of_Bs<Split>(0).address[3] + 128);
+}
+
+TEST_CASE("all kernels fill an SM with as many warps, and the empty ones with as many blocks") {
+  const auto check = []<class C>(C) {
+    CHECK(C::BLOCKS * C::NUM_THREADS == 512);
+    const tile::Occupancy o = tile::occupancy(tile::h200, C::NUM_THREADS, 1, int(CROWDING<C>));
+    CHECK(o.blocks == C::BLOCKS);
+  };
+  check(Adjacent{});
+  check(Exchanged{});
+  check(Crossed{});
+  check(Split{});
+  check(Tall{});
+  check(TallSplit{});
+}
+
+TEST_CASE("what is to stay in L2 fits twice, and what is to go to DRAM does not fit a quarter") {
+  const double l2 = 50e6;  // of an H100 by its whitepaper; that of an H200 is no smaller
+  for (const Problem& p : problems)
+    if (p.K == 0) {
+      const double bytes = 4.0 * p.size * p.size;
+      CHECK((p.key == "l2" ? bytes < l2 : bytes > 4 * l2));
+      CHECK(p.size % Split::BM == 0);
+    }
+  CHECK(4.0 * double(words_written(tile::h200.sms, in_l2)) < l2 / 2);
+  CHECK(4.0 * double(words_written(tile::h200.sms, to_dram)) > 4 * l2);
+}
+
+// What four warps leave in memory that was 0 before.
+std::vector<float> memory_after(const Writer& writer, int sweeps) {
+  const std::size_t words = 4 * std::size_t(FEW_PIECES) * PIECE;
+  float* memory = static_cast<float*>(tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
+  std::vector<float> values(words);
+  tile::machine::copy_to_device(memory, values.data(), words * sizeof(float));
+  tile::launch(writer.few_pieces, dim3(2), dim3(64), 0, memory, sweeps);
+  tile::machine::copy_to_host(values.data(), memory, words * sizeof(float));
+  tile::machine::release(memory);
+  return values;
+}
+
+TEST_CASE("every way of writing writes every word, or the left halves of sectors") {
+  for (const Writer& w : writers) {
+    const std::vector<float> values = memory_after(w, 3);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool written = w.writing != Writing::left_parts || i % 8 < 4;
+      REQUIRE_MESSAGE(values[i] == (written ? 3.0f : 0.0f), w.name << ", word " << i);
+    }
+  }
 }
 
 TEST_CASE("whole tiles are right for every alpha and beta") {
@@ -659,5 +932,43 @@ TEST_CASE("each kernel has the loads of one and the stores of another" * doctest
   check(launch_written_back<Split>, 16, 4);
   check(launch_written_back<Tall>, 32, 4);
   check(launch_written_back<TallSplit>, 16, 4);
+}
+
+TEST_CASE("each way of writing makes its requests, and touches its sectors" * doctest::test_suite("model")) {
+  for (const Writer& w : writers) {
+    CAPTURE(w.name);
+    const std::size_t words = 2 * std::size_t(FEW_PIECES) * PIECE;
+    float* memory = static_cast<float*>(tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
+    const simt::Counts counts =
+        simt::trace([&] { tile::launch(w.few_pieces, dim3(1), dim3(64), 0, memory, 1); }, {}).front();
+    tile::machine::release(memory);
+    const simt::Site& write = tile::site(counts, width_of(w.writing) == 1 ? "write-word" : "write-four");
+    const int pieces = 2 * FEW_PIECES;
+    CHECK(double(write.requests) == pieces * requests_of_a_piece(w.writing));
+    CHECK(double(write.bytes()) == pieces * bytes_of_a_piece(w.writing));
+    CHECK(double(write.sectors) == pieces * sectors_of_a_piece(w.writing));
+    CHECK(writes_parts(w.writing) == (write.bytes() < 32 * write.sectors));
+  }
+}
+
+TEST_CASE("a lane's right half follows its left one at once, or after all of its left ones" *
+          doctest::test_suite("model")) {
+  const auto bytes_written_by_thread_0 = [](const Writer& w) {
+    const std::size_t words = 2 * std::size_t(FEW_PIECES) * PIECE;
+    float* memory = static_cast<float*>(tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
+    simt::Trace options;
+    options.keep_touches = true;
+    const simt::Counts counts =
+        simt::trace([&] { tile::launch(w.few_pieces, dim3(1), dim3(64), 0, memory, 1); }, options).front();
+    tile::machine::release(memory);
+    std::vector<std::int64_t> bytes;
+    for (const simt::Touch& touch : counts.touches)
+      if (touch.thread == 0 && touch.op == simt::Op::store) bytes.push_back(touch.byte_offset);
+    return bytes;
+  };
+  for (const Writer& w : writers) {
+    if (w.name == "parts") CHECK(bytes_written_by_thread_0(w) == std::vector<std::int64_t>{0, 16, 2048, 2064});
+    if (w.name == "parts_late") CHECK(bytes_written_by_thread_0(w) == std::vector<std::int64_t>{0, 2048, 16, 2064});
+  }
 }
 #endif

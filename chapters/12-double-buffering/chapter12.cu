@@ -8,6 +8,7 @@
 //
 // Build, run, verify:   ./tile run 12      ctest --preset model -R chapter12
 #include <cstring>
+#include <map>
 
 #include "common/report/chapter.hpp"
 
@@ -60,16 +61,28 @@ struct Config {
   static_assert(SMEM_BYTES <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
 };
 
-using Buffered = Config<128, 128, 8, 64, 64, 2, 8, 4, 2, Schedule::two_buffers>;  // the chapter's kernel
-using Single = Config<128, 128, 8, 64, 64, 2, 8, 4, 2, Schedule::in_turn>;        // chapter 08's order
-using Ahead = Config<128, 128, 8, 64, 64, 2, 8, 4, 2, Schedule::ahead>;           // between the two
-using Deep = Config<128, 128, 16, 64, 64, 2, 8, 4, 2, Schedule::two_buffers>;     // half as many rounds
-using ThreeBlocks = Config<128, 128, 8, 64, 64, 2, 8, 4, 3, Schedule::two_buffers>;
-using Wide = Config<256, 128, 8, 64, 64, 2, 8, 4, 1, Schedule::two_buffers>;  // one block of twice as many threads
-using Thin =
-    Config<128, 128, 8, 32, 64, 2, 8, 4, 2, Schedule::two_buffers>;  // two blocks of 256, half the results each
-using ThinAlone =
-    Config<128, 128, 8, 32, 64, 2, 8, 4, 1, Schedule::two_buffers>;  // the same without a limit on registers
+// Four shapes, each in all three orders.
+template <int BK, Schedule SCHEDULE>  // two blocks of 128 threads on an SM, 128 results a thread
+using Square = Config<128, 128, BK, 64, 64, 2, 8, 4, 2, SCHEDULE>;
+template <Schedule SCHEDULE>  // one block of 256 threads, 128 results a thread
+using WideTile = Config<256, 128, 8, 64, 64, 2, 8, 4, 1, SCHEDULE>;
+template <int BLOCKS, Schedule SCHEDULE>  // blocks of 256 threads, 64 results a thread
+using ThinTile = Config<128, 128, 8, 32, 64, 2, 8, 4, BLOCKS, SCHEDULE>;
+
+using Single = Square<8, Schedule::in_turn>;
+using Ahead = Square<8, Schedule::ahead>;
+using Buffered = Square<8, Schedule::two_buffers>;
+using DeepSingle = Square<16, Schedule::in_turn>;
+using DeepAhead = Square<16, Schedule::ahead>;
+using Deep = Square<16, Schedule::two_buffers>;  // the chapter's kernel
+using WideSingle = WideTile<Schedule::in_turn>;
+using WideAhead = WideTile<Schedule::ahead>;
+using Wide = WideTile<Schedule::two_buffers>;
+using ThinSingle = ThinTile<2, Schedule::in_turn>;
+using ThinAhead = ThinTile<2, Schedule::ahead>;
+using Thin = ThinTile<2, Schedule::two_buffers>;
+using ThinAlone = ThinTile<1, Schedule::two_buffers>;                          // without a limit on registers
+using LargeAhead = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, Schedule::ahead>;  // chapter 08's `large`, fetched ahead
 // [/snippet config]
 
 // [snippet maps]
@@ -286,11 +299,33 @@ void launch_buffered(const tile::Gemm& g) {
 }
 // [/snippet launch]
 
+// Calls f(name, configuration) for every kernel of this chapter.
+template <class F>
+void for_each_config(F&& f) {
+  f("single", Single{});
+  f("ahead", Ahead{});
+  f("buffered", Buffered{});
+  f("deep_single", DeepSingle{});
+  f("deep_ahead", DeepAhead{});
+  f("deep", Deep{});
+  f("wide_single", WideSingle{});
+  f("wide_ahead", WideAhead{});
+  f("wide", Wide{});
+  f("thin_single", ThinSingle{});
+  f("thin_ahead", ThinAhead{});
+  f("thin", Thin{});
+  f("thin_alone", ThinAlone{});
+  f("large_ahead", LargeAhead{});
+}
+
 const tile::Case counted{256, 256, 256};
+
+// A wave of one tile of 128 x 128 on each of 132 SMs, and one of two; with tiles of 256 x 128 a half-empty and a full one.
+const std::vector<tile::Case> waves{{1536, 1408, 4096}, {3072, 1408, 4096}};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  const auto describe = [&]<class C>(const std::string& name, C) {
+  for_each_config([&]<class C>(const std::string& name, C) {
     const double ffma = C::BK * C::RESULTS;
     const double lds = C::BK * (C::WMITER * C::TM + C::WNITER * C::TN) / 4.0;
     const double ldg = C::FLOAT4S_A + C::FLOAT4S_B, sts = 4 * C::FLOAT4S_A + C::FLOAT4S_B;
@@ -311,15 +346,7 @@ void predict(tile::Facts& facts) {
     // Elements of A and B that one multiply-add loads from global memory.
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
                           4, 4);
-  };
-  describe("buffered", Buffered{});
-  describe("single", Single{});
-  describe("ahead", Ahead{});
-  describe("deep", Deep{});
-  describe("three_blocks", ThreeBlocks{});
-  describe("wide", Wide{});
-  describe("thin", Thin{});
-  describe("thin_alone", ThinAlone{});
+  });
   // Barriers of one block, by the order of its loop, for so many tiles.
   const double tiles = 1.0 * counted.K / Buffered::BK;
   facts.predicted("tiles", tiles);
@@ -355,19 +382,22 @@ tile::Kernel kernel(const char* name) {
           Config::SMEM_BYTES};
 }
 
+std::vector<tile::Kernel> kernels() {
+  std::vector<tile::Kernel> all;
+  for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
+  return all;
+}
+
 }  // namespace
 
-TILE_CHAPTER(.number = 12, .title = "Double buffering",
-             .kernels = {kernel<Buffered>("buffered"), kernel<Single>("single"), kernel<Ahead>("ahead"),
-                         kernel<Deep>("deep"), kernel<ThreeBlocks>("three_blocks"), kernel<Wide>("wide"),
-                         kernel<Thin>("thin"), kernel<ThinAlone>("thin_alone")},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+TILE_CHAPTER(.number = 12, .title = "Double buffering", .kernels = kernels(), .counted = counted,
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .shapes = waves)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged") {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
-    for (const int tiles : {1, 2, 3, 4})
+    for (const int tiles : {1, 2, 3})
       for (const int more : {-1, 0, 1}) {
         const int K = tiles * kernel.tile.BK + more;
         const tile::Case whole{kernel.tile.BM, kernel.tile.BN, K, 1, 0, 0, tile::Fill::integers};
@@ -375,10 +405,6 @@ TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged") {
         CHECK(tile::first_failure(kernel.launch, {whole, {70, 31, K, 1, 2, 1, tile::Fill::integers}}) == "");
       }
 }
-
-const std::vector<tile::Launcher> launchers{
-    launch_buffered<Buffered>,    launch_buffered<Single>, launch_buffered<Ahead>, launch_buffered<Deep>,
-    launch_buffered<ThreeBlocks>, launch_buffered<Wide>,   launch_buffered<Thin>,  launch_buffered<ThinAlone>};
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
 __global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
@@ -404,10 +430,11 @@ std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
 }
 
 TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
-  for (const tile::Case& c : {tile::Case{256, 128, 208}, tile::Case{70, 90, 301}}) {
+  for (const tile::Case& c : {tile::Case{256, 128, 80}, tile::Case{70, 90, 101}}) {
     const std::vector<float> expected = result_of(launch_in_order, c);
-    for (const tile::Launcher launcher : launchers) {
-      const std::vector<float> result = result_of(launcher, c);
+    for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+      INFO(kernel.name);
+      const std::vector<float> result = result_of(kernel.launch, c);
       REQUIRE(result.size() == expected.size());
       CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
     }
@@ -437,24 +464,32 @@ void check_maps(C) {
   CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
 }
 
-template <class F>
-void for_each_config(F&& f) {
-  f(Buffered{});
-  f(Single{});
-  f(Ahead{});
-  f(Deep{});
-  f(ThreeBlocks{});
-  f(Wide{});
-  f(Thin{});
-  f(ThinAlone{});
+TEST_CASE("a kernel's name says its shape, its order and how many blocks an SM must hold") {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    const bool wide = name.starts_with("wide"), thin = name.starts_with("thin"), large = name.starts_with("large");
+    CHECK(C::BM == (wide ? 256 : 128));
+    CHECK(C::BK == (name.starts_with("deep") || large ? 16 : 8));
+    CHECK(C::NUM_THREADS == (wide || thin ? 256 : 128));
+    CHECK(C::RESULTS == (thin ? 64 : 128));
+    CHECK(C::BLOCKS == (large ? 3 : wide || name == "thin_alone" ? 1 : 2));
+    CHECK(C::SCHEDULE == (name.ends_with("single")  ? Schedule::in_turn
+                          : name.ends_with("ahead") ? Schedule::ahead
+                                                    : Schedule::two_buffers));
+    CHECK(C::BUFFERS == (C::SCHEDULE == Schedule::two_buffers ? 2 : 1));
+  });
 }
 
 TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
-  for_each_config([](auto config) { check_maps(config); });
+  for_each_config([](const char* name, auto config) {
+    INFO(name);
+    check_maps(config);
+  });
 }
 
 TEST_CASE("the swizzle permutes a row of As, keeps four neighbours together, and adds to where a piece begins") {
-  for_each_config([]<class C>(C) {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
     for (int row = 0; row < C::BK; ++row) {
       std::vector<int> places(C::BM);
       for (int col = 0; col < C::BM; ++col) {
@@ -496,10 +531,11 @@ TEST_CASE("two buffers need one barrier a tile" * doctest::test_suite("model")) 
   }
 }
 
-// What one block does between two barriers: elements of A that it fetches; places of As, 16 bytes each, that it writes and
-// reads. In order, each once.
+// What one block does between two barriers: words of A and B that it fetches; places of As and Bs, 16 bytes each, that it
+// writes and reads (sorted, each once).
 struct Interval {
   std::vector<std::int64_t> fetched, stored, read;
+  bool in_order = true;  // no thread fetches after it began to multiply, nor multiplies after it began to store
 };
 
 void keep_each_once(std::vector<std::int64_t>& places) {
@@ -507,15 +543,28 @@ void keep_each_once(std::vector<std::int64_t>& places) {
   places.erase(std::unique(places.begin(), places.end()), places.end());
 }
 
-std::vector<Interval> intervals_of(tile::Launcher launcher, int K) {
+template <class C>
+std::vector<Interval> intervals_of(C, int tiles) {
   simt::Trace options;
   options.keep_touches = true;
-  const simt::Counts run = tile::traced_run(launcher, {128, 128, K, 1, 0, 0, tile::Fill::integers}, options);
+  const simt::Counts run =
+      tile::traced_run(launch_buffered<C>, {C::BM, C::BN, tiles * C::BK, 1, 0, 0, tile::Fill::integers}, options);
   std::vector<Interval> intervals(run.barriers + 1);
+  enum Step { fetches, reads, stores };
+  std::map<std::pair<int, int>, Step> step_of;  // of a thread in an interval: touches come in the order of each thread
   for (const simt::Touch& t : run.touches) {
+    if (t.array == "C") continue;
     Interval& interval = intervals.at(std::size_t(t.interval));
-    if (t.array == "A") interval.fetched.push_back(t.byte_offset);
-    if (t.array == "As") (t.op == simt::Op::store ? interval.stored : interval.read).push_back(t.byte_offset / 16);
+    const bool shared = t.array == "As" || t.array == "Bs";
+    const Step step = !shared ? fetches : t.op == simt::Op::load ? reads : stores;
+    const bool of_B = t.array == "B" || t.array == "Bs";
+    (step == fetches ? interval.fetched
+     : step == reads ? interval.read
+                     : interval.stored)
+        .push_back(2 * (t.byte_offset / (shared ? 16 : 4)) + of_B);
+    Step& last = step_of.try_emplace({t.interval, t.thread}, fetches).first->second;
+    if (step < last) interval.in_order = false;
+    last = step;
   }
   for (Interval& interval : intervals) {
     keep_each_once(interval.fetched);
@@ -525,45 +574,60 @@ std::vector<Interval> intervals_of(tile::Launcher launcher, int K) {
   return intervals;
 }
 
+TEST_CASE("a thread fetches, then multiplies, then stores" * doctest::test_suite("model")) {
+  for_each_config([](const char* name, auto config) {
+    INFO(name);
+    for (const Interval& interval : intervals_of(config, 2)) CHECK(interval.in_order);
+  });
+}
+
 TEST_CASE("between two barriers a tile is fetched, another multiplied, and no place both read and written" *
           doctest::test_suite("model")) {
-  const int tiles = 5;
-  const auto intervals = intervals_of(launch_buffered<Buffered>, tiles * Buffered::BK);
-  REQUIRE(intervals.size() == tiles + 1);
-  for (int i = 0; i <= tiles; ++i) {
-    CAPTURE(i);
-    const Interval& interval = intervals[std::size_t(i)];
-    CHECK(interval.fetched.empty() == (i == tiles));  // the epilogue multiplies only
-    CHECK(interval.stored.empty() == (i == tiles));
-    CHECK(interval.read.empty() == (i == 0));  // the prologue multiplies nothing
-    for (const std::int64_t place : interval.stored)
-      CHECK(!std::binary_search(interval.read.begin(), interval.read.end(), place));
-    if (i > 0) CHECK(interval.read == intervals[std::size_t(i - 1)].stored);
-  }
-  CHECK(intervals[1].stored != intervals[0].stored);
-  CHECK(intervals[2].stored == intervals[0].stored);
+  for_each_config([]<class C>(const char* name, C config) {
+    if (C::SCHEDULE != Schedule::two_buffers) return;
+    INFO(name);
+    const int tiles = 3;
+    const auto intervals = intervals_of(config, tiles);
+    REQUIRE(intervals.size() == tiles + 1);
+    for (int i = 0; i <= tiles; ++i) {
+      CAPTURE(i);
+      const Interval& interval = intervals[std::size_t(i)];
+      CHECK(interval.fetched.empty() == (i == tiles));  // the epilogue multiplies only
+      CHECK(interval.stored.empty() == (i == tiles));
+      CHECK(interval.read.empty() == (i == 0));  // the prologue multiplies nothing
+      for (const std::int64_t place : interval.stored)
+        CHECK(!std::binary_search(interval.read.begin(), interval.read.end(), place));
+      if (i > 0) CHECK(interval.read == intervals[std::size_t(i - 1)].stored);
+    }
+    CHECK(intervals[1].stored != intervals[0].stored);
+    CHECK(intervals[2].stored == intervals[0].stored);
+  });
 }
 
 TEST_CASE("with one buffer, a tile is stored in one interval and multiplied in the next" *
           doctest::test_suite("model")) {
-  for (const auto& [launcher, ahead] :
-       {std::pair<tile::Launcher, bool>{launch_buffered<Single>, false}, {launch_buffered<Ahead>, true}}) {
-    const auto intervals = intervals_of(launcher, 3 * Single::BK);
+  for_each_config([]<class C>(const char* name, C config) {
+    if (C::SCHEDULE == Schedule::two_buffers) return;
+    INFO(name);
+    const bool ahead = C::SCHEDULE == Schedule::ahead;
+    const auto intervals = intervals_of(config, 3);
     REQUIRE(intervals.size() == (ahead ? 6u : 7u));
     for (std::size_t i = 0; i < 6; ++i) {
       CAPTURE(i);
       const bool multiplies = i % 2 == 1;
       CHECK(intervals[i].read.empty() == !multiplies);
       CHECK(intervals[i].stored.empty() == multiplies);
-      // Ahead, a tile is fetched while the one before it is multiplied.
+      if (multiplies) CHECK(intervals[i].read == intervals[i - 1].stored);
+      // Ahead, a tile is fetched in the interval in which the one before it is multiplied.
       CHECK(intervals[i].fetched.empty() == (ahead ? i != 0 && i != 1 && i != 3 : multiplies));
     }
-  }
+  });
 }
 
 TEST_CASE("no access to As meets a bank conflict" * doctest::test_suite("model")) {
-  for (const tile::Launcher launcher : launchers) {
-    const auto run = tile::count(launcher, {256, 128, 32});
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    INFO(kernel.name);
+    const auto run = tile::count(kernel.launch, {256, 128, 32});
     const auto per_request = [&](const char* tag) {
       return double(tile::site(run, tag).wavefronts) / double(tile::site(run, tag).requests);
     };

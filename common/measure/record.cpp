@@ -307,7 +307,9 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
       kernel = &record["other_kernels"][name];
     if (kernel == nullptr) continue;
     (*kernel)["sass"] = tally_of(code);
-    (*kernel)["sass_loop"] = tally_of(main_loop(code));
+    const Code loop = main_loop(code);
+    (*kernel)["sass_loop"] = tally_of(loop);
+    for (const auto& [place, ffma] : places_in(loop)) (*kernel)["sass_loop"][place] = ffma;
   }
 }
 

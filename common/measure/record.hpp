@@ -70,7 +70,7 @@ void add_registers(Record& record, const std::filesystem::path& usage, const std
 std::string without_build(const std::string& function);
 
 /// Tallies (machine_code.hpp) of the output of `cuobjdump -sass` for each kernel of the record, "other_kernels" included: of
-/// the whole function under "sass", and of its main loop under "sass_loop".
+/// the whole function under "sass", and of its main loop, with the places in it, under "sass_loop".
 void add_sass(Record& record, const std::filesystem::path& sass);
 
 }  // namespace tile

@@ -526,6 +526,21 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
         [&] { return std::max(count("ffma_reads_even"), count("ffma_reads_odd")) / count("FFMA"); }, 3);
     give(
         "bank_cycles_per_instruction", [&] { return count("bank_cycles") / count("all"); }, 3);
+    give(
+        "copies", [&] { return count("MOV") + count("IMAD.MOV.U32"); }, 0);
+    const auto local = [&] {
+      int sum = 0;
+      for (const auto& [opcode, number] : tally->items())
+        if (opcode.starts_with("LDL") || opcode.starts_with("STL")) sum += number.get<int>();
+      return double(sum);
+    };
+    give("local", local, 0);
+    if (group == "sass") continue;
+    // How much of a turn's FFMA stands before the first and the last instruction of a kind; older records do not say.
+    for (const std::string place : {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"})
+      give(
+          place + "_percent",
+          [&] { return tally->contains(place) ? 100 * count(place.c_str()) / count("FFMA") : std::nan(""); }, 0);
   }
 }
 
@@ -569,6 +584,11 @@ void add_measured_facts(Facts& facts, const Record* record) {
     give(profiled.key + ".registers", entry, "launch__registers_per_thread", 0);
     give(profiled.key + ".sm_sectors", entry, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 0);
     give(profiled.key + ".l2_sectors", entry, "lts__t_sectors_op_read.sum", 0);
+    give(profiled.key + ".profile.l2_sectors_written", profile, "lts__t_sectors_op_write.sum", 0);
+    give(profiled.key + ".profile.l2_data_sectors", profile, "lts__d_sectors.sum", 0);
+    give(profiled.key + ".profile.l2_filled_sectors", profile, "lts__d_sectors_fill_device.sum", 0);
+    give(profiled.key + ".profile.dram_read_mb", profile, "dram__bytes_read.sum", -1, 1e-6);
+    give(profiled.key + ".profile.dram_written_mb", profile, "dram__bytes_write.sum", -1, 1e-6);
   }
   for (const Kernel& kernel : this_chapter().kernels) {
     const Record* entry = record == nullptr ? nullptr : find_kernel(*record, kernel.name);
