@@ -431,10 +431,38 @@ local function written_table(div)
   return before
 end
 
+-- What a table has of some kernels: their columns where kernels head columns, else their rows.
+local function of_kernels(rows, name, kernels)
+  local wanted, found = {}, {}
+  for kernel in kernels:gmatch("%S+") do wanted[kernel] = true end
+  local columns = {1}
+  for i, head in ipairs(split(rows[2])) do
+    if wanted[head] then columns[#columns + 1], found[head] = i, true end
+  end
+  local kept = {rows[1], rows[2]}
+  if next(found) then
+    for r = 2, #rows do
+      local fields, some = split(rows[r]), {}
+      for _, i in ipairs(columns) do some[#some + 1] = fields[i] end
+      kept[r] = table.concat(some, "\t")
+    end
+  else
+    for r = 3, #rows do
+      local kernel = rows[r]:match("^[%w_]+")
+      if wanted[kernel] then kept[#kept + 1], found[kernel] = rows[r], true end
+    end
+  end
+  for kernel in pairs(wanted) do
+    if not found[kernel] then fail("table " .. name .. " has nothing of " .. kernel) end
+  end
+  return kept
+end
+
 local function data_table(div)
   if div.attributes.caption then return written_table(div) end
   local name = div.attributes.name or fail("a table without name or caption")
   local rows = lines_of(emitted(chapter_of(div), "table-" .. name .. ".tsv", "table " .. name))
+  if div.attributes.of then rows = of_kernels(rows, name, div.attributes.of) end
   local header = split(rows[2])
   local right, short_names = {}, true  -- names of rows that are short do not wrap
   for r = 3, #rows do short_names = short_names and #split(rows[r])[1] <= 30 end

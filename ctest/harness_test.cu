@@ -101,7 +101,8 @@ const char* const valid_record = R"({"schema": 1, "gpu": "NVIDIA H200", "date": 
 tile::Record consistent_record() {
   auto record =
       tile::Record::parse(R"({"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "13.0.88",
-    "fingerprint": {}, "rates": {"l2_read_gbs": 12000}, "sms": 132, "clock_hz": 1.98e9, "profiled_size": 1024,
+    "fingerprint": {}, "rates": {"l2_read_gbs": 12000, "price": 0.5, "price.low": -0.4, "price.high": 1.4},
+    "sms": 132, "clock_hz": 1.98e9, "profiled_size": 1024,
     "sm": {"registers": 65536, "shared_bytes": 233472, "reserved_shared": 1024, "threads": 2048, "blocks": 32},
     "clocks_before": {"sm_mhz": 1980, "temperature_c": 40}, "clocks_after": {"sm_mhz": 1980, "temperature_c": 50},
     "other_kernels": {"cublas": {"counters": {"launch__registers_per_thread": 200},
@@ -221,6 +222,10 @@ const std::vector<Corruption> corruptions{
     {"/clock_hz", 2.5e9, "clock_hz is 2.5, but an H200 has 1.98"},
     {"/clocks_after/sm_mhz", 2100, "clocks_after.sm_mhz is 2100"},
     {"/rates/l2_read_gbs", 0, "rate l2_read_gbs is 0"},
+    {"/rates/price", -0.1, "rate price is -0.1, not from 1e-09"},
+    {"/rates/price.low", 0.6, "rate price.low is 0.6, not from -1000000000 to 0.5 (of price the lowest)"},
+    {"/rates/price.high", 0.4, "rate price.high is 0.4, not from 0.5"},
+    {"/rates/other.low", -0.4, "rate other.low is -0.4, not from 1e-09"},
 };
 
 // Counts of a kernel with one global load, of 100 requests and 400 sectors, and one shared store.

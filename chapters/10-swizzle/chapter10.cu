@@ -780,9 +780,11 @@ void predict(tile::Facts& facts) {
   facts.predicted("grid.none", answers[std::nullopt]);
   facts.predicted("grid.impossible", impossible);
   const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
+    const auto answer = solve(layout, accesses);
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
       facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
+      if (answer) facts.predicted(key + ".after", wavefronts_by_rank(layout, accesses[i], answer->swizzle));
     }
     const auto says = [&](const std::string& formula, const std::string& cutlass) {
       facts.text("solver." + name + ".formula", "predicted", formula);
@@ -863,7 +865,7 @@ TEST_CASE("CUTLASS calls the chapter's swizzle Swizzle<2, 3, 6>, and it moves ev
   CHECK(named.S == 6);
   for (int row = 0; row < layout.rows; ++row)
     for (int col = 0; col < layout.columns; ++col)
-      CHECK(named(row * layout.columns + col) == row * layout.columns + swizzle<Swizzled>(row, col));
+      REQUIRE(named(row * layout.columns + col) == row * layout.columns + swizzle<Swizzled>(row, col));
 }
 
 // Where the 32 lanes of a warp begin, in words, and how many bytes each accesses.
@@ -872,35 +874,6 @@ simt::WarpAccess access_of(int bytes, Word word) {
   simt::WarpAccess access{.active = ~0u, .size = bytes};
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
   return access;
-}
-
-// Which lanes want different words of one bank at once; "" if none do. Of the banks with most words, the lowest.
-std::string conflict_of(const simt::WarpAccess& access, bool is_load) {
-  const int together = simt::lanes_together(access, is_load);
-  std::map<std::uint64_t, std::string> worst;  // the lanes that want it, by word
-  for (int first = 0; first < 32; first += together) {
-    std::array<std::map<std::uint64_t, std::string>, 32> banks;
-    for (int lane = first; lane < first + together; ++lane)
-      for (int i = 0; i < access.size / 4; ++i) {
-        const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
-        std::string& lanes = banks[word % 32][word];
-        lanes += (lanes.empty() ? "lane " : " and ") + std::to_string(lane);
-      }
-    for (const auto& bank : banks)
-      if (bank.size() > std::max<std::size_t>(1, worst.size())) worst = bank;
-  }
-  if (worst.empty()) return "";
-  std::string message = "bank " + std::to_string(worst.begin()->first % 32) + " has " + std::to_string(worst.size()) +
-                        " words to serve at once: ";
-  for (const auto& [word, lanes] : worst)
-    message += (word == worst.begin()->first ? "word " : ", word ") + std::to_string(word) + " for " + lanes;
-  return message;
-}
-
-// Throws what conflict_of says of an access, if anything.
-void require_no_conflict(const std::string& what, const simt::WarpAccess& access, bool is_load) {
-  if (const std::string conflict = conflict_of(access, is_load); !conflict.empty())
-    throw std::runtime_error(what + ": " + conflict);
 }
 
 // The stores of As of a block, one warp's after another's: calls `visit` with what it is, for messages, and the access.
@@ -930,42 +903,42 @@ void for_each_load(int width, Visit visit) {
                 }));
 }
 
-TEST_CASE("no two lanes of a store or load of As want different words of one bank") {
-  int accesses = 0;
-  const auto check = [&](bool is_load) {
-    return [&accesses, is_load](const std::string& what, const simt::WarpAccess& access) {
-      ++accesses;
-      CHECK_NOTHROW(require_no_conflict(what, access, is_load));
-      CHECK(conflict_of(access, is_load).empty() ==
-            (simt::shared_wavefronts(access, is_load) == (access.size == 16 ? 2 : 1)));
-    };
-  };
-  for_each_store<Swizzled>(check(false));
-  for_each_load<Swizzled>(4, check(true));
-  for_each_store<XorTwice>(check(false));
-  for_each_load<XorTwice>(1, check(true));
-  CHECK(accesses == 64 + 256 + 64 + 1024);
+#if TILE_ON_MODEL
+// Throws what is in conflict in an access, if anything.
+void require_no_conflict(const std::string& what, const simt::WarpAccess& access, bool is_load) {
+  if (const std::string conflict = tile::bank_conflict(access, is_load); !conflict.empty())
+    throw std::runtime_error(what + ": " + conflict);
 }
 
-TEST_CASE("a conflict is reported with lanes, words and bank") {
-  const auto rows_apart = [](int lane) { return lane % 4 * 512 + lane / 4; };  // as chapter 08 stores
-  CHECK(conflict_of(access_of(4, rows_apart), false) ==
-        "bank 0 has 4 words to serve at once: word 0 for lane 0, word 512 for lane 1, word 1024 for lane 2, word 1536 "
-        "for "
-        "lane 3");
-  CHECK(conflict_of(access_of(4, [](int lane) { return lane / 16 * 32 + 5; }), false)
-            .find("bank 5 has 2 words to serve at once: word 5 for lane 0 and 1 and 2") == 0);
-  CHECK(conflict_of(access_of(4, [](int lane) { return lane; }), false).empty());
-  CHECK(conflict_of(access_of(4, [](int) { return 7; }), true).empty());
-  CHECK(conflict_of(access_of(16, [](int lane) { return 4 * lane; }), true).empty());
-  CHECK_FALSE(conflict_of(access_of(16, [](int lane) { return 8 * lane; }), true).empty());
+// All stores of As that a block makes for a tile, and all its loads, `width` words wide.
+template <class C>
+void check_accesses_of_As(int width) {
+  int stores = 0, loads = 0;
+  for_each_store<C>([&](const std::string& what, const simt::WarpAccess& access) {
+    ++stores;
+    REQUIRE_NOTHROW(require_no_conflict(what, access, false));
+    REQUIRE(simt::shared_wavefronts(access, false) == 1);
+  });
+  for_each_load<C>(width, [&](const std::string& what, const simt::WarpAccess& access) {
+    ++loads;
+    REQUIRE_NOTHROW(require_no_conflict(what, access, true));
+    REQUIRE(simt::shared_wavefronts(access, true) == (width == 4 ? 2 : 1));
+  });
+  CHECK(stores == C::BM * C::BK / 32);
+  CHECK(loads == C::NUM_THREADS / 32 * C::BK * C::WMITER * C::TM / width);
 }
+
+TEST_CASE("no two lanes of a store or load of As want different words of one bank" * doctest::test_suite("model")) {
+  check_accesses_of_As<Swizzled>(4);
+  check_accesses_of_As<XorTwice>(1);
+}
+#endif
 
 template <class C>
 void check_store_wavefronts(int each) {
   for_each_store<C>([&](const std::string& what, const simt::WarpAccess& access) {
     CAPTURE(what);
-    CHECK(simt::shared_wavefronts(access, false) == each);
+    REQUIRE(simt::shared_wavefronts(access, false) == each);
   });
 }
 
@@ -1149,8 +1122,8 @@ TEST_CASE("the load that padding does not cure: a bit of the column cures it, an
   CHECK(wavefronts(store, swizzle_by(*named)) == 4);
   for (int row = 0; row < layout_of_flat.rows; ++row)
     for (int col = 0; col < layout_of_flat.columns; ++col)
-      CHECK((*named)(row * layout_of_flat.columns + col) ==
-            row * layout_of_flat.columns + (col ^ (((col >> 5) & 1) << 2)));
+      REQUIRE((*named)(row * layout_of_flat.columns + col) ==
+              row * layout_of_flat.columns + (col ^ (((col >> 5) & 1) << 2)));
 }
 
 TEST_CASE("the rank says how many wavefronts an access takes, with every shift, wherever it begins") {
@@ -1200,13 +1173,13 @@ TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest
   const std::vector<Access> accesses{store_of_As<Swizzled>(), load_of_As<Swizzled>()};
   const auto shift = solve_by_shift(layout_of_As<Swizzled>(), accesses);
   REQUIRE(shift.has_value());
-  CHECK(shift->bits == 2);
+  CHECK((1 << (shift->down + shift->bits)) == Swizzled::BK);
   CHECK(shift->down == Swizzled::DOWN);
   CHECK(shift->up == Swizzled::UP);
   const Swizzle found = swizzle_by(layout_of_As<Swizzled>(), *shift);
   for (int row = 0; row < Swizzled::BK; ++row)
     for (int col = 0; col < Swizzled::BM; ++col)
-      CHECK(found(row * Swizzled::BM + col) == row * Swizzled::BM + swizzle<Swizzled>(row, col));
+      REQUIRE(found(row * Swizzled::BM + col) == row * Swizzled::BM + swizzle<Swizzled>(row, col));
 }
 
 TEST_CASE("where nothing conflicts the solver's shift has no bits") {
@@ -1280,7 +1253,7 @@ TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzle
     for (int row = 0; row < 64; ++row)
       for (int col = 0; col < halves.columns; ++col) {
         const int piece = col / 8 ^ row / rows_in_128 % pieces;
-        CHECK(found(row * halves.columns + col) == row * halves.columns + piece * 8 + col % 8);
+        REQUIRE(found(row * halves.columns + col) == row * halves.columns + piece * 8 + col % 8);
       }
     // Of bytes: Swizzle<3, 4, 3>, <2, 4, 3> and <1, 4, 3>.
     const Cutlass bytes = cutlass_name({1, 64, row_bytes}, {shift->bits, shift->down, shift->up + 1});
@@ -1344,6 +1317,20 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(text("solver.square4.formula") == "none of these");
   CHECK(text("solver.flat.formula") == "offset ^ ((offset >> 3) & 4)");
   CHECK(text("solver.flat.cutlass") == "<1, 2, 3>");
+  CHECK(facts.value("solver.flat.first.before") == 8);
+  CHECK(facts.value("solver.flat.first.after") == 4);
+  CHECK(facts.value("solver.flat.second.after") == 4);
+  const auto answered = [&](const char* how) { return facts.value(std::string("grid.") + how); };
+  CHECK(answered("nothing") + answered("by_shift") + answered("by_row_bits") + answered("by_offset") +
+            answered("none") ==
+        answered("problems"));
+  int impossible = 0;
+  for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
+    impossible += too_few_places(layout, accesses);
+  });
+  CHECK(answered("impossible") == impossible);
+  CHECK(0 < impossible);
+  CHECK(impossible < answered("none"));
   CHECK(text("solver.halves64.formula") == "col ^ ((row % 8) << 3)");
   CHECK(text("solver.halves16.cutlass") == "<1, 3, 3>");
   CHECK(facts.value("solver.halves64.pattern_bytes") == 1024);
@@ -1427,6 +1414,7 @@ TEST_CASE("the experiment's variants compute right") {
 #if TILE_ON_MODEL
 TEST_CASE("the experiment's stores have the conflicts that it says" * doctest::test_suite("model")) {
   for (const Variant& v : variants) {
+    CAPTURE(v.words);
     const auto counts = tile::count(v.launch, {128, 128, 32});
     const auto& store = tile::site(counts, "store-As");
     CHECK(store.wavefronts == std::uint64_t(std::stoi(v.words)) * store.requests);
@@ -1442,10 +1430,12 @@ TEST_CASE("the model counts what the ranks say" * doctest::test_suite("model")) 
     CAPTURE(kernel.name);
     const auto counts = tile::count(kernel.launch, c);
     const std::uint64_t each = kernel.name == "xor_row" ? 2 : 1;
+    if (each == 1) CHECK(tile::bank_conflict(counts, "store-As") == "");
     CHECK(tile::site(counts, "store-As").requests == stores);
     CHECK(tile::site(counts, "store-As").wavefronts == each * stores);
     CHECK(tile::site(counts, "store-Bs").wavefronts == 4 * tile::site(counts, "store-Bs").requests);
     const bool words = kernel.name == "xor_twice" || kernel.name == "words";
+    CHECK(tile::bank_conflict(counts, words ? "load-As-words" : "load-As") == "");
     const auto& load = tile::site(counts, words ? "load-As-words" : "load-As");
     CHECK(load.wavefronts == (words ? 1 : 2) * load.requests);
     CHECK(load.requests == (words ? 4u : 1u) * 2048);

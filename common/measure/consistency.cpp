@@ -69,6 +69,20 @@ GpuSpec gpu_of(const Record& record) {
           0};
 }
 
+// A rate is positive. Where several rounds gave one, NAME, its record may have NAME.low and NAME.high too: these enclose it, and
+// of a difference the lowest may lie below zero.
+void check_rates(Findings& findings, const Record& rates) {
+  for (const auto& [name, value] : rates.items()) {
+    const std::string of = name.substr(0, name.rfind('.')), end = name.substr(of.size());
+    if (end == ".low" && rates.contains(of))
+      findings.within("rate " + name, value, -1e9, rates.at(of), "of " + of + " the lowest");
+    else if (end == ".high" && rates.contains(of))
+      findings.within("rate " + name, value, rates.at(of), 1e9, "of " + of + " the highest");
+    else
+      findings.within("rate " + name, value, 1e-9, 1e9, "a rate is positive");
+  }
+}
+
 void check_gpu(Findings& findings, const Record& record) {
   const GpuSpec gpu = gpu_of(record);
   if (record.at("gpu") == reference_gpu) {
@@ -87,8 +101,7 @@ void check_gpu(Findings& findings, const Record& record) {
     findings.within(fmt::format("{}.temperature_c", when), clocks.at("temperature_c"), 0, 120,
                     "a GPU shuts down above");
   }
-  for (const auto& [name, value] : record.at("rates").items())
-    findings.within("rate " + name, value, 1e-9, 1e9, "a rate is positive");
+  check_rates(findings, record.at("rates"));
 }
 
 void check_run(Findings& findings, const Record& run) {

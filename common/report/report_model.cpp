@@ -536,11 +536,13 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
     };
     give("local", local, 0);
     if (group == "sass") continue;
-    // How much of a turn's FFMA stands before the first and the last instruction of a kind; older records do not say.
-    for (const std::string place : {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"})
+    // Older records do not say where instructions stand among the FFMA.
+    for (const std::string place : {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
+      const auto ffma_before = [&] { return tally->contains(place) ? count(place.c_str()) : std::nan(""); };
+      give(place, ffma_before, 0);
       give(
-          place + "_percent",
-          [&] { return tally->contains(place) ? 100 * count(place.c_str()) / count("FFMA") : std::nan(""); }, 0);
+          place + "_percent", [&] { return 100 * ffma_before() / count("FFMA"); }, 0);
+    }
   }
 }
 
