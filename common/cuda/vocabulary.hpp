@@ -153,6 +153,19 @@ void all(unsigned mask, Slot* const* slots);
 
 /// The block's dynamic shared memory; `name` is what counts and errors call it.
 void* dynamic_shared(const char* name);
+/// A barrier of the block with a number from 0 to 15, for so many threads.
+void named_barrier(int number, int threads);
+void arrive_at_named_barrier(int number, int threads);
+/// What the thread did before is seen before what it does next by whoever sees the latter.
+void fence();
+/// Lets other threads run.
+void pause();
+/// Starts a copy from global to shared memory; it arrives when the thread waits for its group.
+void async_copy(void* to, const void* from, std::size_t bytes);
+/// Ends the group of the copies that were started since the last call.
+void commit_async_copies();
+/// Waits until at most so many groups of this thread are under way.
+void wait_for_async_copies(int pending);
 /// Announces an atomic access of `size` bytes; the caller then performs it.
 void atomic_access(void* address, std::size_t size);
 
@@ -196,6 +209,10 @@ SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand,
 constexpr int warpSize = 32;
 
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
+SIMT_INLINE void __threadfence() { simt::device::fence(); }
+SIMT_INLINE void __threadfence_block() { simt::device::fence(); }
+SIMT_INLINE void __threadfence_system() { simt::device::fence(); }
+SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
 template <class T>
 SIMT_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {

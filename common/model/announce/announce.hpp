@@ -57,6 +57,18 @@ struct Attention {
 /// The lane that is running on this host thread, or nullptr: in host code, and while the model itself works.
 extern thread_local Attention* attention;
 
+/// While one of these lives, nobody listens: the model may call inline functions that were compiled for kernels.
+class Unheard {
+ public:
+  Unheard() : lane_(attention) { attention = nullptr; }
+  ~Unheard() { attention = lane_; }
+  Unheard(const Unheard&) = delete;
+  Unheard& operator=(const Unheard&) = delete;
+
+ private:
+  Attention* lane_;
+};
+
 /// Where the program's image begins; return addresses are kept as 32-bit offsets from here.
 inline Address image_base() { return reinterpret_cast<Address>(&__executable_start); }
 inline std::uint32_t offset_of(Address pc) { return std::uint32_t(pc - image_base()); }

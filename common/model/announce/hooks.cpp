@@ -14,25 +14,13 @@ thread_local Attention* attention = nullptr;
 
 namespace {
 
-// While a listener works, nobody listens: it may call inline functions that were compiled for kernels.
-class Deaf {
- public:
-  explicit Deaf(Attention* lane) : lane_(lane) { attention = nullptr; }
-  ~Deaf() { attention = lane_; }
-  Deaf(const Deaf&) = delete;
-  Deaf& operator=(const Deaf&) = delete;
-
- private:
-  Attention* lane_;
-};
-
 bool on_own_stack(const Attention& lane, Address address) {
   return address - lane.stack_low < lane.stack_high - lane.stack_low;
 }
 
 [[gnu::noinline]] void pass_on(Attention* lane, Address address, std::size_t size, Op op, Address pc,
                                bool is_volatile) {
-  const Deaf deaf(lane);
+  const Unheard unheard;
   lane->listener->access(address, size, op, pc, is_volatile);
 }
 
@@ -66,7 +54,7 @@ template <class What>
 void refuse(const volatile void* pointer, void* return_address, What what) {
   Attention* const lane = attention;
   if (lane == nullptr || on_own_stack(*lane, reinterpret_cast<Address>(pointer))) return;
-  const Deaf deaf(lane);
+  const Unheard unheard;
   lane->listener->refuse(reinterpret_cast<Address>(return_address), what());
 }
 
@@ -100,7 +88,7 @@ void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_ad
                check.array->name);
     std::abort();
   }
-  const Deaf deaf(lane);
+  const Unheard unheard;
   lane->listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
 }
 

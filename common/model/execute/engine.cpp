@@ -80,6 +80,7 @@ void lane_main(context::transfer_t from) {
   Worker& worker = *static_cast<Worker*>(from.data);
   worker.scheduler = from.fctx;
   worker.launch->kernel->call();
+  settle(worker);
   deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
   worker.lane->state = LaneState::done;
   context::jump_fcontext(worker.scheduler, nullptr);
@@ -145,10 +146,8 @@ void start_block(Worker& worker, std::uint64_t number) {
   block.interval = 0;
   block.barriers = {};
   if (block.stacks == nullptr) block.stacks = stack_pool.take();
-  if (worker.traced) {
-    block.order.start(block.serial, int(block.lanes.size()));
-    prepare_shared(worker, block);
-  }
+  block.order.start(block.serial, int(block.lanes.size()));
+  if (worker.traced) prepare_shared(worker, block);
   const dim3 b = launch.block;
   for (int i = 0; i < int(block.lanes.size()); ++i) {
     Lane& lane = block.lanes[std::size_t(i)];
@@ -415,13 +414,14 @@ void* dynamic_shared(const char* name) {
         v.name = name;  // by the first only
   }
   worker.dynamic_shared_named = true;
-  announce::attention = lane;
   return execute::dynamic_shared_memory;
 }
 
 namespace {
 
 void wait_for(const execute::Wait& wait) {
+  const announce::Unheard unheard;
+  execute::settle(*running);
   running->lane->wait = wait;
   running->lane->repeats = 0;
   execute::suspend(*running, execute::LaneState::waiting);
@@ -439,6 +439,55 @@ void collective(unsigned mask, Collective function, Slot& mine) {
             .mask = mask,
             .function = function,
             .slot = &mine});
+}
+
+void named_barrier(int number, int threads) {
+  const announce::Unheard unheard;
+  execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
+  barrier.expected = threads;
+  wait_for({.what = execute::Wait::For::named_barrier,
+            .pc = execute::Address(__builtin_return_address(0)),
+            .barrier = number,
+            .expected = threads});
+}
+
+void arrive_at_named_barrier(int number, int threads) {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
+  barrier.expected = threads;
+  barrier.arrived.push_back(running->lane->linear);
+}
+
+void fence() {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  if (running->traced) running->block->order.fence(running->lane->linear);
+}
+
+void pause() {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  running->lane->wait.pc = execute::Address(__builtin_return_address(0));
+  execute::suspend(*running, execute::LaneState::polling);
+}
+
+void async_copy(void* to, const void* from, std::size_t bytes) {
+  const announce::Unheard unheard;
+  execute::start_copy(*running, to, from, bytes, execute::Address(__builtin_return_address(0)));
+}
+
+void commit_async_copies() {
+  const announce::Unheard unheard;
+  running->block->order.commit_copies(running->lane->linear);
+}
+
+void wait_for_async_copies(int pending) {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  order::BlockOrder& order = running->block->order;
+  order.wait_for_copies(running->lane->linear, order::Epoch(pending));
+  execute::deliver_copies(*running->lane, order.clock(running->lane->linear).copies_done);
 }
 
 }  // namespace device

@@ -25,6 +25,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "common/model/account/tally.hpp"
@@ -66,6 +67,15 @@ struct PendingCopy {
   order::Epoch group = 0;
 };
 
+/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is known
+/// once the store has been made.
+struct SameValue {
+  Address address = 0;
+  std::array<std::byte, 16> before{};
+  std::size_t bytes = 0;
+  std::function<void()> report;
+};
+
 struct Lane {
   boost::context::detail::fcontext_t context = nullptr;
   uint3 thread{};
@@ -76,6 +86,10 @@ struct Lane {
   announce::Turns turns{};
   account::Log log;
   std::vector<PendingCopy> copies;
+  // What is to be looked at once the access that is being made has been made.
+  std::vector<SameValue> same_values;
+  Address learn_from =
+      0;  ///< an element that was updated atomically or read through volatile: who wrote it may have released
   // A lane that makes the same access again and again waits for a value.
   Address last_pc = 0, last_address = 0;
   std::uint32_t repeats = 0;
@@ -165,6 +179,9 @@ struct Launch {
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
   std::atomic<std::uint64_t> next_block{0}, resident{0}, events{0};
   std::atomic<bool> stop{false};
+  // What was known and done by those who wrote an element atomically or through volatile after a fence.
+  std::mutex released_mutex;
+  std::unordered_map<Address, order::KnownPointer> released;
   std::mutex mutex;
   std::vector<std::string> findings;
   std::set<MistakeKey> seen;  // each is told once
@@ -211,6 +228,8 @@ void prepare_shared(Worker& worker, Block& block);
 void prepare_cells(Region& region);
 /// Throws Error when a traced launch changed an element that nobody announced to write: a way past the hooks.
 void require_announced_stores(const Launch& launch);
+/// What follows from the running lane's last access, once it has been made.
+void settle(Worker& worker);
 /// The array that holds an address of a running launch.
 account::Array array_of(const Worker& worker, Address address);
 void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, Address pc);

@@ -32,7 +32,8 @@ const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ?
 struct Touched {
   Op op;
   Address pc, address;
-  bool by_copy;
+  bool by_copy = false;
+  bool strong = false;  // atomic, or volatile in global memory: such accesses of several threads are no race
 };
 
 void report_race(Worker& w, const Touched& t, const Target& target, const Region* region,
@@ -76,7 +77,23 @@ const PlacedVariable* variable_of(const Worker& w, Address address, std::size_t 
 }
 
 order::Access access_of(const Worker& w, const Touched& t) {
-  return {w.block->order, w.lane->linear, t.op != Op::load, t.op == Op::atomic, t.by_copy, announce::offset_of(t.pc)};
+  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy, announce::offset_of(t.pc)};
+}
+
+// Whether two stores are those of two lanes of a warp by one instruction.
+bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict& other) {
+  return t.op == Op::store && !t.by_copy && other.wrote && order::block_of(other.with) == w.block->serial &&
+         order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32 && other.pc == announce::offset_of(t.pc);
+}
+
+[[gnu::noinline]] void meet(Worker& w, const Touched& t, const Target& target, const Region* region,
+                            const order::Conflict& other) {
+  if (!w.launch->options.report_races) return;
+  if (!of_one_instruction(w, t, other)) return report_race(w, t, target, region, other);
+  SameValue check{t.address, {}, std::min<std::size_t>(target.element, 16), {}};
+  std::memcpy(check.before.data(), reinterpret_cast<const void*>(t.address), check.bytes);
+  check.report = [&w, t, target, region, other] { report_race(w, t, target, region, other); };
+  w.lane->same_values.push_back(std::move(check));
 }
 
 [[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, const Touched& t) {
@@ -98,7 +115,7 @@ order::Access access_of(const Worker& w, const Touched& t) {
                            where(w, t.pc), element_name(target, nullptr, t.address + i), format_address(t.address + i));
       });
     if (order::Conflict conflict; block.shared.put(cell, access, conflict))
-      report_race(w, {t.op, t.pc, t.address + i, t.by_copy}, target, nullptr, conflict);
+      meet(w, {t.op, t.pc, t.address + i, t.by_copy, t.strong}, target, nullptr, conflict);
   }
 }
 
@@ -156,7 +173,7 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
       return;
     }
     if (order::Conflict conflict; region->cells->put(first + i, access, conflict))
-      report_race(w, {t.op, t.pc, element, t.by_copy}, target, region, conflict);
+      meet(w, {t.op, t.pc, element, t.by_copy, t.strong}, target, region, conflict);
   }
 }
 
@@ -181,7 +198,20 @@ bool in_bounds(Worker& w, Address address, std::size_t size) {
   report_wild_access(w, t.address, size, t.op, t.pc);
 }
 
+// A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
+[[gnu::noinline]] void release_and_learn(Worker& w, const Touched& t) {
+  const order::KnownPointer& fenced = w.block->order.clock(w.lane->linear).fenced;
+  if (t.op != Op::load && fenced != nullptr) {
+    const std::scoped_lock lock(w.launch->released_mutex);
+    order::KnownPointer& released = w.launch->released[t.address];
+    released = order::joined(released, fenced);
+  }
+  if (t.op != Op::store) w.lane->learn_from = t.address;
+}
+
 [[gnu::noinline]] void touch_and_log(Worker& w, std::size_t size, const Touched& t) {
+  if (w.lane->learn_from != 0 || !w.lane->same_values.empty()) settle(w);
+  if (t.strong) release_and_learn(w, t);
   if (is_shared(w, t.address))
     touch_shared(w, size, t);
   else
@@ -215,14 +245,28 @@ bool in_bounds(Worker& w, Address address, std::size_t size) {
 
 }  // namespace
 
-void Worker::access(Address address, std::size_t size, Op op, Address pc, bool) {
+void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   if (op != Op::store) notice_polling(*this, address, pc);
-  touch(*this, size, {op, pc, address, false});
+  const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
+  touch(*this, size, {op, pc, address, false, strong});
+}
+
+void settle(Worker& w) {
+  Lane& lane = *w.lane;
+  if (lane.learn_from != 0) {
+    const std::scoped_lock lock(w.launch->released_mutex);
+    const auto released = w.launch->released.find(lane.learn_from);
+    if (released != w.launch->released.end()) w.block->order.learn(lane.linear, released->second);
+    lane.learn_from = 0;
+  }
+  for (const SameValue& same : lane.same_values)
+    if (std::memcmp(same.before.data(), reinterpret_cast<const void*>(same.address), same.bytes) != 0) same.report();
+  lane.same_values.clear();
 }
 
 void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Address pc) {
-  touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), true});
-  touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), true});
+  touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), true, false});
+  touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), true, false});
   w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
 }
 

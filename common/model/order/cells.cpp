@@ -42,7 +42,7 @@ bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& co
     found = true;
   }
   if (!access.writes) {
-    note_read(at, access);
+    if (!access.atomic) note_read(at, access);
     return found;
   }
   if (word.last_read != 0) {
@@ -99,13 +99,12 @@ bool readers_ordered(const BlockOrder& order, Stamp reader, int thread) {
 // The reader's stamp after one more read.
 Stamp with_reader(const BlockOrder& order, Stamp before, Stamp mine, int thread) {
   if (before == 0) return mine;
+  if ((before & several_warps) && block_of(before) == block_of(mine) && epoch_of(before) >= epoch_of(mine)) return before;
+  if (readers_ordered(order, before, thread)) return mine;  // what is ordered after this read is ordered after those
   if (block_of(before) != block_of(mine)) return mine | several_blocks;
-  if ((before & several_warps) && epoch_of(before) >= epoch_of(mine)) return before;
   const Stamp sticky = before & several_blocks;
   const Stamp latest = stamp(block_of(mine), actor_of(mine), std::max(epoch_of(before), epoch_of(mine)));
   if (actor_of(before) == actor_of(mine) && !(before & (several_lanes | several_warps))) return latest | sticky;
-  if (!sticky && readers_ordered(order, before, thread))
-    return mine;  // nothing that is not ordered before this read either
   if ((before & several_warps) || warp_of(before) != warp_of(mine)) return latest | sticky | several_warps;
   return latest | sticky | several_lanes;
 }
@@ -124,6 +123,8 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
     found = true;
   }
   if (!access.writes) {
+    if (access.atomic)
+      return found;  // it would conflict with plain writes alone, and those are found when they are read
     Stamp reader = cell.reader.load(relaxed);
     if (reader & several_blocks) return found;
     Stamp now = with_reader(order, reader, mine, access.thread);
