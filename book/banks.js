@@ -53,6 +53,7 @@ const TileBanks = (() => {
       if (inBank[bank] === wavefronts.length) wavefronts.push(Array(banks).fill(null));
       wavefronts[inBank[bank]++][bank] = { word, lanes: wanting };
     }
+    if (wavefronts.length === 0 && access.load) wavefronts.push(Array(banks).fill(null));  // measured: an idle group of a load
     return wavefronts;
   }
 

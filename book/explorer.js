@@ -203,11 +203,11 @@
     return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 
-  /// Which lanes take no part, and that the rule was not measured with lanes left out.
+  /// Which lanes take no part, and how far the rule was measured with lanes left out.
   function absent(access) {
     const lanes = [...access.words.keys()].filter((lane) => access.words[lane] === null);
     if (lanes.length === 0) return "";
-    return ` Not taking part: ${named(lanes)}. No access with lanes left out was measured.`;
+    return ` Not taking part: ${named(lanes)}. Few loads with lanes left out were measured, and no stores.`;
   }
 
   /// What an access costs: {count, account}.

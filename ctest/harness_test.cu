@@ -509,6 +509,19 @@ TEST_CASE("facts are written with a text to read and a value to plot" * doctest:
         "measured\t\n");
 }
 
+TEST_CASE("measurements by hand become facts, and what is none is refused with its line" *
+          doctest::test_suite("model")) {
+  tile::Facts facts;
+  facts.measured_in(scratch("by-hand.csv", "# an NVIDIA H200\na.sectors,12\n\nb,0.5\n"));
+  CHECK(facts.all().size() == 2);
+  CHECK(facts.value("a.sectors") == 12);
+  CHECK(facts.all()[1].kind == "measured");
+  for (const char* line : {"a", "a,", "a,x", "a,1x"})
+    CHECK_THROWS_WITH(facts.measured_in(scratch("by-hand.csv", std::string("b,1\n") + line)),
+                      doctest::Contains("line 2: not a key, a comma and a number"));
+  CHECK_THROWS_WITH(facts.measured_in("ctest/data/missing.csv"), doctest::Contains("cannot read"));
+}
+
 TEST_CASE("broken records are refused with advice" * doctest::test_suite("model")) {
   CHECK_NOTHROW(tile::load_record(scratch("good.json", valid_record)));
   for (const char* text : {"", "{", "[]", R"({"schema": 2})", R"({"schema": 1, "gpu": 7})"}) {

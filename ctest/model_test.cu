@@ -422,6 +422,21 @@ TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_s
   CHECK(simt::shared_wavefronts(access, true) == 8);
 }
 
+TEST_CASE("rules: a load's group of lanes takes a wavefront even if none takes part" * doctest::test_suite("model")) {
+  for (const int size : {8, 16}) {
+    const int group = 128 / size;
+    simt::WarpAccess access{{}, (1u << group) - 1, size};  // the first group alone
+    for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane * size);
+    CHECK(simt::shared_wavefronts(access, true) == 32 / group);
+    CHECK(simt::global_wavefronts(access) == 32 / group);
+    CHECK(simt::shared_wavefronts(access, false) == 1);
+    CHECK(simt::global_wavefronts(access, false) == 1);
+    access.active = 0x55555555u;                                 // lanes whose neighbour takes no part
+    CHECK(simt::shared_wavefronts(access, true) == 32 / group);  // two words in a bank, half as many groups
+    CHECK(simt::lanes_together(access, true) == 2 * group);
+  }
+}
+
 // --- Mistakes -------------------------------------------------------------------------------------------------
 namespace {
 

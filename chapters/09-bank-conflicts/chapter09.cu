@@ -646,6 +646,8 @@ void predict(tile::Facts& facts) {
     ask(name + ".store_As", 4, false, stored);
     ask(name + ".load_As", 16, true, [](int lane) { return C::place_in_As(1, results_of<C>(lane).row); });
     ask(name + ".load_Bs", 16, true, [](int lane) { return C::place_in_Bs(1, results_of<C>(lane).col); });
+    ask(name + ".store_Bs", 16, false,
+        [](int lane) { return C::place_in_Bs(load_B_of<C>(lane).row, load_B_of<C>(lane).col); });
     const double loads_As = C::WMITER * C::TM / 4 * facts.value(name + ".load_As.wavefronts");
     const double loads_Bs = C::WNITER * C::TN / 4 * facts.value(name + ".load_Bs.wavefronts");
     facts.predicted(name + ".wavefronts_per_step", loads_As + loads_Bs);
@@ -667,6 +669,12 @@ void predict(tile::Facts& facts) {
   asks("remapped", Remapped{});
   asks("flat", Flat{});
   asks("flat_padded", FlatPadded{});
+  const auto swizzled_Bs = [](int k, int col) { return Flat::place_in_Bs(k, col ^ (col >> 5 & 1) << 2); };
+  ask("flat_swizzled.load_Bs", 16, true, [&](int lane) { return swizzled_Bs(1, results_of<Flat>(lane).col); });
+  ask("flat_swizzled.load_Bs_beside", 16, true,
+      [&](int lane) { return swizzled_Bs(1, results_of<Flat>(lane).col + 4); });
+  ask("flat_swizzled.store_Bs", 16, false,
+      [&](int lane) { return swizzled_Bs(load_B_of<Flat>(lane).row, load_B_of<Flat>(lane).col); });
 
   // Every stride from 128 words to 160, where a row is `lanes_a_row` lanes: the wavefronts of the transposed store.
   const auto strided = [](int lanes_a_row, int stride) {
@@ -732,24 +740,58 @@ void predict(tile::Facts& facts) {
   facts.predicted("price.loads", load_price);
   expect("expected.remapped", loads - facts.value("remapped.read_wavefronts_per_fma"), load_price);
 
-  // What it brought: cycles for a wavefront, from this chapter's record; and how far the clock of patterns is from the rule.
+  // What it brought, from this chapter's record: cycles for a wavefront less, between which two kernels. Kernels are timed in
+  // turn, so each repetition gives a difference; low and high enclose the median of such differences with 95 percent.
+  struct Paid {
+    const char *name, *slower, *faster, *wavefronts;
+  };
+  const std::vector<Paid> all_paid{{"padded", "large", "padded", ".store_wavefronts_per_fma"},
+                                   {"last", "padded", "grouped", ".store_wavefronts_per_fma"},
+                                   {"grouped", "large", "grouped", ".store_wavefronts_per_fma"},
+                                   {"remapped", "large", "remapped", ".read_wavefronts_per_fma"},
+                                   {"flat", "flat", "large", ".read_wavefronts_per_fma"}};
   const tile::Record own = record_of("09-bank-conflicts");
-  std::vector<std::string> results{"paid.padded",      "paid.remapped",          "paid.flat",
-                                   "clock.percent",    "clock.unmerged.percent", "clock.l1.percent",
-                                   "clock.as_the_rule"};
+  std::vector<std::string> results{"clock.percent", "clock.unmerged.percent", "clock.l1.percent", "clock.as_the_rule"};
   for (const Candidate& candidate : candidates) results.push_back(std::string("clock.as_") + candidate.name);
+  for (const Paid& paid : all_paid)
+    for (const char* what : {"", ".low", ".high"}) results.push_back(std::string("paid.") + paid.name + what);
+  for (const char* loads : {"load8", "load16"})
+    for (const char* what : {"fewest", "most"}) results.push_back(std::string("clock.") + loads + ".by_others." + what);
   if (own.is_null() || !has_all_patterns(own)) {
     for (const std::string& key : results) facts.not_yet_measured(key);
     return;
   }
-  const auto paid = [&](const std::string& name, const std::string& slower, const std::string& faster,
-                        const char* what) {
-    const double fewer = facts.value(slower + what) - facts.value(faster + what);
-    facts.measured("paid." + name, (cycles_of(own, slower) - cycles_of(own, faster)) / fewer, 2);
+  const auto cycles_of_samples = [&](const std::string& kernel) {
+    const tile::Record& run = *tile::find_run(own, kernel, 4096, 4096, 4096);
+    std::vector<double> cycles;
+    for (const double ms : run["samples_ms"].get<std::vector<double>>())
+      cycles.push_back(cycles_of(own, kernel) * ms / run["median_ms"].get<double>());
+    return cycles;
   };
-  paid("padded", "large", "padded", ".store_wavefronts_per_fma");
-  paid("remapped", "large", "remapped", ".read_wavefronts_per_fma");
-  paid("flat", "flat", "large", ".read_wavefronts_per_fma");
+  // Of the sorted values, how many at each end are left out, so that the others enclose the median with 95 percent.
+  const auto left_out = [](std::size_t values) {
+    double exactly = std::pow(0.5, double(values)), at_most = exactly;  // so many of fair coins show heads
+    std::size_t heads = 0;
+    while (at_most <= 0.025) {
+      exactly *= double(values - heads) / double(heads + 1);
+      at_most += exactly;
+      ++heads;
+    }
+    return heads - 1;
+  };
+  for (const Paid& paid : all_paid) {
+    const double fewer = facts.value(paid.slower + std::string(paid.wavefronts)) -
+                         facts.value(paid.faster + std::string(paid.wavefronts));
+    const std::vector<double> slower = cycles_of_samples(paid.slower), faster = cycles_of_samples(paid.faster);
+    std::vector<double> saved;
+    for (std::size_t i = 0; i < std::min(slower.size(), faster.size()); ++i)
+      saved.push_back((slower[i] - faster[i]) / fewer);
+    std::sort(saved.begin(), saved.end());
+    const std::string key = std::string("paid.") + paid.name;
+    facts.measured(key, (cycles_of(own, paid.slower) - cycles_of(own, paid.faster)) / fewer, 2);
+    facts.measured(key + ".low", saved[left_out(saved.size())], 2);
+    facts.measured(key + ".high", saved[saved.size() - 1 - left_out(saved.size())], 2);
+  }
   // For how many patterns the clock, in whole cycles, shows what a rule says.
   const auto patterns_as = [&](auto rule) {
     return double(std::count_if(patterns.begin(), patterns.end(), [&](const Pattern& pattern) {
@@ -763,6 +805,17 @@ void predict(tile::Facts& facts) {
                      return wavefronts_by(candidate, access_of(pattern), pattern.is_load);
                    }),
                    0);
+  // Of the loads in which lane l agrees with lane l ^ distance alone: the cycles where distance is neither 1 nor 2.
+  for (const int bytes : {8, 16}) {
+    const std::string loads = "load" + std::to_string(bytes) + ".by";
+    double fewest = 1e9, most_cycles = 0;
+    for (int distance = 3; distance < 256 / bytes; ++distance) {
+      const double cycles = own["rates"]["cycles." + loads + std::to_string(distance)];
+      fewest = std::min(fewest, cycles), most_cycles = std::max(most_cycles, cycles);
+    }
+    facts.measured("clock." + loads + "_others.fewest", fewest);
+    facts.measured("clock." + loads + "_others.most", most_cycles);
+  }
   double worst = 0, worst_unmerged = 0, worst_l1 = 0;
   for (const Pattern& pattern : patterns) {
     const auto percent = [&](const char* rate, double rule) {
@@ -820,17 +873,40 @@ std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
 TEST_CASE("neither places nor lanes change a bit of the result") {
   for (const tile::Case& c : {tile::Case{128, 256, 208}, tile::Case{70, 90, 301}}) {
     const std::vector<float> expected = result_of(launch_warp_tiled<Large>, c);
-    for (const tile::Launcher launcher : launchers) {
-      const std::vector<float> result = result_of(launcher, c);
+    for (std::size_t i = 0; i < launchers.size(); ++i) {
+      CAPTURE(tile::this_chapter().kernels.at(i).name);
+      const std::vector<float> result = result_of(launchers[i], c);
       REQUIRE(result.size() == expected.size());
       CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
     }
   }
 }
 
+// Which threads have each element of a tile.
+class Owners {
+ public:
+  Owners(int rows, int cols) : cols_(cols), threads_(std::size_t(rows * cols)) {}
+  void add(int row, int col, int thread) { threads_.at(std::size_t(row * cols_ + col)).push_back(thread); }
+  // The first element that has no thread, or several, and which; "" if each has one.
+  std::string complaint() const {
+    for (std::size_t at = 0; at < threads_.size(); ++at) {
+      if (threads_[at].size() == 1) continue;
+      std::string who;
+      for (const int thread : threads_[at]) who += (who.empty() ? "" : ", ") + std::to_string(thread);
+      return "row " + std::to_string(int(at) / cols_) + ", column " + std::to_string(int(at) % cols_) + " has " +
+             (who.empty() ? "no thread" : "threads " + who);
+    }
+    return "";
+  }
+
+ private:
+  int cols_;
+  std::vector<std::vector<int>> threads_;
+};
+
 template <class C>
 void check_maps() {
-  std::vector<int> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
+  Owners results(C::BM, C::BN), copies_of_A(C::BM, C::BK), copies_of_B(C::BK, C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
     const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
     const auto [row, col] = results_of<C>(thread);
@@ -838,17 +914,17 @@ void check_maps() {
       for (int wn = 0; wn < C::WNITER; ++wn)
         for (int i = 0; i < C::TM; ++i)
           for (int j = 0; j < C::TN; ++j)
-            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+            results.add(warpRow + wm * C::WSUBM + row + i, warpCol + wn * C::WSUBN + col + j, thread);
     for (int i = 0; i < 4; ++i) {
       for (int down = 0; down < C::BM; down += C::ROWS_A)
-        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM + load_A_of<C>(thread).row + down));
+        copies_of_A.add(load_A_of<C>(thread).row + down, load_A_of<C>(thread).col + i, thread);
       for (int down = 0; down < C::BK; down += C::ROWS_B)
-        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+        copies_of_B.add(load_B_of<C>(thread).row + down, load_B_of<C>(thread).col + i, thread);
     }
   }
-  CHECK(results == std::vector<int>(results.size(), 1));
-  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
-  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+  CHECK(results.complaint() == "");
+  CHECK(copies_of_A.complaint() == "");
+  CHECK(copies_of_B.complaint() == "");
 }
 
 // Every element of a tile has a place of its own in the array that the kernel declares, and every float4 an aligned one.
@@ -889,12 +965,18 @@ TEST_CASE("every element has a place of its own, and every float4 an aligned one
 }
 
 TEST_CASE("padding costs no block on an SM") {
-  CHECK(Padded::SMEM_BYTES == 16 * 1024 + 15 * 4 * 4);
-  CHECK(Grouped::SMEM_BYTES == 16 * 1024 + 3 * 8 * 4);
+  const auto check = []<class C>(C, int words_of_padding) {
+    CHECK(C::SMEM_BYTES == ((C::BM + C::BN) * C::BK + words_of_padding) * 4);
+  };
+  check(Large{}, 0);
+  check(Padded{}, (Padded::BK - 1) * 4);  // 4 words after each row but the last
+  check(Grouped{}, (Grouped::BK / Grouped::LAYOUT.rows_a_pad - 1) * Grouped::LAYOUT.pad_A);  // after each so many
+  check(FlatPadded{}, (FlatPadded::BK - 1) * 4);
   for (const tile::Kernel& k : tile::this_chapter().kernels) {
+    CAPTURE(k.name);
     const auto o = tile::occupancy(tile::h200, 128, 168, int(k.static_shared));
     CHECK(o.blocks == 3);
-    CHECK(o.by_shared > 3 * o.by_registers);
+    CHECK(o.by_shared > o.by_registers);
   }
 }
 
@@ -972,6 +1054,10 @@ TEST_CASE("conflicts are words over banks: how many bits of the bank's number va
   check("remapped.load_Bs", 2, 32, 5);
   check("flat.load_Bs", 4, 32, 4);
   check("flat_padded.load_Bs", 4, 32, 4);  // a row's padding is the same for all lanes
+  check("flat_swizzled.load_Bs", 4, 32, 5);
+  check("flat_swizzled.load_Bs_beside", 4, 32, 5);
+  check("flat_swizzled.store_Bs", 4, 32, 5);
+  check("flat.store_Bs", 4, 32, 5);
 }
 
 const Pattern& pattern_named(const std::string& name) {
@@ -1048,6 +1134,7 @@ TEST_CASE("each pattern that is named by a distance agrees at that distance alon
       check("store" + width + ".by" + std::to_string(by), [=](int, int distance) { return distance == by; });
     check("load" + width + ".halves_differ", [](int quad, int distance) { return distance == (quad < 16 ? 1 : 2); });
     check("load" + width + ".quads_differ", [](int quad, int distance) { return distance == (quad % 8 == 0 ? 1 : 2); });
+    for (const char* op : {"load", "store"}) check(op + width + ".one_word", [](int, int) { return true; });
     check("load" + width + ".half_agrees", [](int quad, int distance) { return quad < 16 && distance == 1; });
     const Pattern& odd_idle = pattern_named("load" + width + ".odd_idle");
     const Pattern& groups_idle = pattern_named("load" + width + ".groups_idle");
@@ -1094,30 +1181,70 @@ TEST_CASE("the microbenchmarks take the wavefronts that the rule says" * doctest
 TEST_CASE("the clock shows the wavefronts of the rule, pattern by pattern" * doctest::test_suite("model")) {
   tile::Facts facts;
   predict(facts);
+  int compared = 0;
   for (const tile::Record& record :
        tile::load_records(std::filesystem::path(tile::this_chapter_file()).parent_path())) {
-    if (record["gpu"] != tile::reference_gpu) continue;
+    REQUIRE(has_all_patterns(record));
+    const auto rate = [&](const std::string& name) { return record["rates"].at(name).get<double>(); };
+    const bool hopper = record["architecture"].get<std::string>().starts_with("90");
     for (const Pattern& pattern : patterns) {
+      CAPTURE(record["gpu"].get<std::string>());
       CAPTURE(pattern.name);
-      const double measured = record["rates"].at("cycles." + pattern.name).get<double>();
-      CHECK(std::lround(measured) == wavefronts_of(pattern));
+      const double measured = rate("cycles." + pattern.name);
+      if (hopper)
+        CHECK(std::lround(measured) == wavefronts_of(pattern));
+      else  // of another architecture this is news, not an error
+        WARN(std::lround(measured) == wavefronts_of(pattern));
+      if (record["gpu"] != tile::reference_gpu) continue;
+      ++compared;
       CHECK(measured > 0.99 * wavefronts_of(pattern));
       CHECK(measured < 1.15 * wavefronts_of(pattern));
       if (!pattern.is_load) continue;
-      const double from_l1 = record["rates"].at("l1_cycles." + pattern.name).get<double>();
       const double rule = facts.value("pattern." + pattern.name + ".l1_cycles");
-      CHECK(from_l1 > 0.99 * rule);
-      CHECK(from_l1 < 1.12 * rule);
+      CHECK(rate("l1_cycles." + pattern.name) > 0.99 * rule);
+      CHECK(rate("l1_cycles." + pattern.name) < 1.12 * rule);
     }
   }
+  CHECK(compared == int(patterns.size()));
+}
+
+TEST_CASE("the clock leaves one candidate" * doctest::test_suite("model")) {
+  for (const Pattern& pattern : patterns)
+    for (const Candidate& candidate : candidates)
+      if (candidate.idle_cost)
+        CHECK(wavefronts_by(candidate, access_of(pattern), pattern.is_load) == wavefronts_of(pattern));
+  tile::Facts facts;
+  predict(facts);
+  for (const Candidate& candidate : candidates) {
+    CAPTURE(candidate.name);
+    const double fitted = facts.value(std::string("clock.as_") + candidate.name);
+    CHECK((fitted == double(patterns.size())) == candidate.idle_cost);
+  }
+}
+
+template <class C>
+simt::Counts counted_twice_as_deep() {
+  return tile::count(launch_warp_tiled<C>, {C::BM, C::BN, 2 * C::BK});
 }
 
 // Wavefronts of a request, on average.
 template <class C>
 double wavefronts(std::string_view tag) {
-  const auto counts = tile::count(launch_warp_tiled<C>, {C::BM, C::BN, 2 * C::BK});
+  const simt::Counts counts = counted_twice_as_deep<C>();
   const simt::Site& site = tile::site(counts, tag);
   return double(site.wavefronts) / double(site.requests);
+}
+
+TEST_CASE("where a kernel claims to be free of conflicts, no two lanes want different words of a bank" *
+          doctest::test_suite("model")) {
+  const auto check = [](const std::string& kernel, const simt::Counts& counts, auto... tags) {
+    CAPTURE(kernel);
+    for (const char* tag : {tags...}) CHECK(tile::bank_conflict(counts, tag) == "");
+  };
+  check("large", counted_twice_as_deep<Large>(), "load-As", "load-Bs", "store-Bs");
+  check("padded", counted_twice_as_deep<Padded>(), "load-As", "load-Bs", "store-Bs");
+  check("grouped", counted_twice_as_deep<Grouped>(), "store-As", "load-As", "load-Bs", "store-Bs");
+  check("remapped", counted_twice_as_deep<Remapped>(), "load-As", "load-Bs", "store-Bs");
 }
 
 TEST_CASE("a stride of 132 cures the stores of a tile 8 deep, and halves those of one 16 deep" *
@@ -1129,6 +1256,43 @@ TEST_CASE("a stride of 132 cures the stores of a tile 8 deep, and halves those o
   CHECK(wavefronts<Large>("store-As") == 4);
   CHECK(wavefronts<Padded>("store-As") == 2);
   CHECK(wavefronts<Grouped>("store-As") == 1);
+}
+
+TEST_CASE("the prose's arithmetic: wavefronts for a multiply-add, and what one costs" * doctest::test_suite("model")) {
+  tile::Facts facts;
+  predict(facts);
+  // A warp's wavefronts for each of its multiply-adds, as the model counts them.
+  const auto check = [&]<class C>(const std::string& name, C) {
+    CAPTURE(name);
+    const tile::Case c{C::BM, C::BN, 2 * C::BK};
+    const auto counts = tile::count(launch_warp_tiled<C>, c);
+    const double multiply_adds = double(c.M) * c.N * c.K / 32;
+    const auto per_fma = [&](const char* tag) { return double(tile::site(counts, tag).wavefronts) / multiply_adds; };
+    CHECK(facts.value(name + ".store_wavefronts_per_fma") == doctest::Approx(per_fma("store-As")));
+    CHECK(facts.value(name + ".read_wavefronts_per_fma") == doctest::Approx(per_fma("load-As") + per_fma("load-Bs")));
+  };
+  check("large", Large{});
+  check("padded", Padded{});
+  check("grouped", Grouped{});
+  check("remapped", Remapped{});
+  check("flat", Flat{});
+  CHECK(facts.value("step.ffma_cycles") == 8 * 4 * 2 * 2 / 4);  // results of a thread, over schedulers
+
+  // At the price of the loads `large`, given the wavefronts of `flat`, is as fast as the kernel that the price is from.
+  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto throughput = [&](const char* chapter, const char* kernel) {
+    for (const tile::Record& record : tile::load_records(chapters / chapter))
+      if (record["gpu"] == tile::reference_gpu)
+        return tile::find_run(record, kernel, 4096, 4096, 4096)->at("tflops").get<double>();
+    return 0.0;
+  };
+  const double more = facts.value("flat.read_wavefronts_per_fma") - facts.value("large.read_wavefronts_per_fma");
+  const double now = facts.value("now.cycles"), price = facts.value("price.loads");
+  CHECK(now / (now + more * price) ==
+        doctest::Approx(throughput("07-autotuning", "tuned") / throughput("08-warp-tiling", "large")));
+  const double fewer = facts.value("large.read_wavefronts_per_fma") - facts.value("remapped.read_wavefronts_per_fma");
+  CHECK(facts.value("expected.remapped.tflops") ==
+        doctest::Approx(throughput("08-warp-tiling", "large") * now / (now - fewer * price)));
 }
 
 TEST_CASE("padding As leaves the other accesses as they were" * doctest::test_suite("model")) {

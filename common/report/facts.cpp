@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <ostream>
 #include <stdexcept>
 
@@ -37,6 +39,30 @@ std::string multiple_of_K(double per_k) {
 
 void Facts::add(const std::string& key, const char* kind, double value, int decimals) {
   facts_.push_back({key, kind, format_number(value, decimals), value});
+}
+
+void Facts::measured_in(const std::string& file) {
+  const std::filesystem::path path = std::filesystem::path(TILE_ROOT) / file;
+  std::ifstream lines(path);
+  if (!lines)
+    throw std::runtime_error(fmt::format("cannot read {}: it holds measurements of this chapter", path.string()));
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    const auto comma = line.find(',');
+    try {
+      std::size_t used = 0;
+      const std::string value = comma == std::string::npos ? "" : line.substr(comma + 1);
+      const double number_of_line = std::stod(value, &used);
+      if (used == value.size()) {
+        measured(line.substr(0, comma), number_of_line);
+        continue;
+      }
+    } catch (const std::exception&) {
+    }
+    throw std::runtime_error(fmt::format("{}, line {}: not a key, a comma and a number", path.string(), number));
+  }
 }
 
 void Facts::predicted_loads(const std::string& kernel, double global, double shared, int global_width,

@@ -18,6 +18,9 @@ class Facts {
   void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
   void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
   void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
+  /// Numbers measured by hand: `file`, below the repository's root, has lines of key,value, and comments that begin with #.
+  /// Throws std::runtime_error, naming file and line, for what cannot be read.
+  void measured_in(const std::string& file);
   /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
   /// loads from shared memory, for each unit of K; `*_width` of them come with one load.
   void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,

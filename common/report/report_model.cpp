@@ -488,7 +488,7 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
     const auto number = value(metric.metric);
     give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt);
   }
-  for (const Stall& stall : stalls) give(stall.name, value(stall.metric().c_str()));
+  for (const Stall& stall : stalls) give(stall.name, value(stall.metric().c_str()), 2);  // as many as the profiler gives
   const auto all = value("smsp__inst_executed.sum"),
              ffma = value("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum");
   const auto issued = value("smsp__issue_active.avg.per_cycle_active");

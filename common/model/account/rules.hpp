@@ -81,11 +81,20 @@ constexpr bool pairs_agree(const WarpAccess& access, int distance) {
   return true;
 }
 
+// The passes of all groups of `lanes` lanes, one group after the other. A load's group takes one even if none of its lanes
+// takes part.
+constexpr int passes_of_groups(const WarpAccess& access, int lanes, bool is_load) {
+  int passes = 0;
+  for (int first = 0; first < 32; first += lanes)
+    passes += std::max(bank_passes(access, first, lanes), is_load ? 1 : 0);
+  return passes;
+}
+
 }  // namespace rules
 
 /// How many lanes shared memory serves together: all 32 for 4-byte accesses, half a warp for 8-byte and a quarter for 16-byte
-/// ones; twice as many for a load in which for every lane addr(l) == addr(l^1), or for every lane addr(l) == addr(l^2).
-/// Measured, see shared_wavefronts.
+/// ones; twice as many for a load in which for every lane addr(l) == addr(l^1), or for every lane addr(l) == addr(l^2). A lane
+/// that takes no part agrees with every other. Measured, see shared_wavefronts.
 constexpr int lanes_together(const WarpAccess& access, bool is_load) {
   const int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
   const bool merges = is_load && (rules::pairs_agree(access, 1) || rules::pairs_agree(access, 2));
@@ -94,12 +103,11 @@ constexpr int lanes_together(const WarpAccess& access, bool is_load) {
 
 /// Number of passes ("wavefronts") through the 32 four-byte banks of shared memory: for each group of lanes that is served
 /// together, the maximum over banks of the number of distinct words; summed over the groups. Measured on an NVIDIA H200
-/// with Nsight Compute, see ctest/data/h200-shared-memory-wavefronts.csv.
+/// with Nsight Compute, see ctest/data/h200-shared-memory-wavefronts.csv. These patterns leave open which lanes must agree for
+/// two groups to be served together, whether stores are, and what lanes cost that take no part: the clock of chapter 09
+/// decides that. It was not asked about stores with such lanes: there a group of which none takes part is taken to cost nothing.
 constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
-  const int group = lanes_together(access, is_load);
-  int passes = 0;
-  for (int first = 0; first < 32; first += group) passes += rules::bank_passes(access, first, group);
-  return passes;
+  return rules::passes_of_groups(access, lanes_together(access, is_load), is_load);
 }
 
 /// The bank of L1's tags, 0 to 3, that looks up a 128-byte line: `line` counts lines from the start of an allocation.
@@ -139,7 +147,9 @@ constexpr int tag_passes(const WarpAccess& access) {
 
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
 /// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: stores that touch 30
-/// lines or more have been seen to take more, and by which rule is not known. Measured, see tag_bank.
-constexpr int global_wavefronts(const WarpAccess& access) { return shared_wavefronts(access, false); }
+/// lines or more have been seen to take more, and by which rule is not known. Measured, see tag_bank and shared_wavefronts.
+constexpr int global_wavefronts(const WarpAccess& access, bool is_load = true) {
+  return rules::passes_of_groups(access, lanes_together(access, false), is_load);
+}
 
 }  // namespace simt

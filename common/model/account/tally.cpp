@@ -32,7 +32,8 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     tally.lines += std::uint64_t(distinct_blocks(access, 7));
     WarpAccess in_array = access;  // the hash of the tag banks starts with the allocation
     for (std::uint64_t& address : in_array.address) address -= array.begin;
-    const auto passes = std::uint64_t(tag_passes(in_array)), wavefronts = std::uint64_t(global_wavefronts(in_array));
+    const auto passes = std::uint64_t(tag_passes(in_array)),
+               wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
     tally.tag_passes += passes;
     tally.l1_wavefronts += wavefronts;
     tally.l1_cycles += std::max(passes, wavefronts);

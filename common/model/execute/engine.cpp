@@ -404,8 +404,7 @@ dim3 grid_extent() { return running->launch->grid; }
 void* dynamic_shared(const char* name) {
   execute::Worker& worker = *running;
   if (worker.dynamic_shared_named) return execute::dynamic_shared_memory;
-  announce::Attention* const lane =
-      std::exchange(announce::attention, nullptr);  // what follows is no work of the kernel
+  const announce::Unheard unheard;
   const auto begin = reinterpret_cast<execute::Address>(execute::dynamic_shared_memory);
   {
     const std::scoped_lock lock(worker.launch->mutex);
