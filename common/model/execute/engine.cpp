@@ -80,6 +80,7 @@ void lane_main(context::transfer_t from) {
   Worker& worker = *static_cast<Worker*>(from.data);
   worker.scheduler = from.fctx;
   worker.launch->kernel->call();
+  announce::attention = nullptr;
   settle(worker);
   deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
   worker.lane->state = LaneState::done;

@@ -45,8 +45,9 @@ class SharedCells {
   bool put(std::size_t word, const Access& access, Conflict& conflict) {
     Word& w = words_[word];
     const BlockOrder& order = access.order;
-    // The usual case: a read of what was written before the last barrier of the block.
-    if (!access.writes && block_of(w.writer) == order.serial() && epoch_of(w.writer) < order.floor()) {
+    // The usual case: a read of what a thread wrote before the last barrier of the block.
+    if (!access.writes && !access.atomic && block_of(w.writer) == order.serial() && actor_of(w.writer) < copies_of &&
+        epoch_of(w.writer) < order.floor()) {
       note_read(word, access);
       return false;
     }
