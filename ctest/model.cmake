@@ -9,7 +9,8 @@
 # mempcpy and memcmp). -fsanitize=bounds announces indices beyond an array whose extent the compiler knows. Lines are all that
 # is read of the debug information, so -g1 does; it and doctest's cheaper assertions halve the time of a break-it experiment.
 # See the appendix "The SIMT model".
-set(TILE_MODEL_FLAGS -O1 -g1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc
+set(TILE_MODEL_FLAGS -O1 -g1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
+    --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
     -fno-tree-sra -fno-ipa-reference-addressable -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy
     -fno-builtin-memset -fno-builtin-memcmp -U_FORTIFY_SOURCE

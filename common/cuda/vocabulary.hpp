@@ -87,7 +87,7 @@ SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
   return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
 }
 
-// --- What the model provides (common/model/engine.cpp) ------------------------------------------------------------
+// --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
 
 /// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU.
@@ -128,12 +128,44 @@ namespace device {
 [[gnu::const]] dim3 block_extent();
 [[gnu::const]] dim3 grid_extent();
 
-enum class WarpOp : std::uint8_t { sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all };
 void block_barrier();
-/// Exchanges `value` with the lanes named in `mask`; `operand` is the source lane, delta or lane mask.
-std::uint64_t warp_exchange(WarpOp op, unsigned mask, std::uint64_t value, int operand, int width);
+
+/// One lane's part of what a group of lanes computes together.
+struct Slot {
+  std::uint64_t value = 0;
+  int operand = 0, width = 32;
+  std::uint64_t result = 0;
+  int missing_lane = -1;  ///< a lane whose value is wanted though it takes no part: an error
+};
+/// Reads the slots of the lanes of a mask (the others are null), and writes their results.
+using Collective = void (*)(unsigned mask, Slot* const* slots);
+/// Waits until all lanes of the mask have called this with the same mask and function, which is then run once for all.
+void collective(unsigned mask, Collective function, Slot& mine);
+// operand: the source lane, delta, or lane mask. sync orders memory.
+void sync(unsigned mask, Slot* const* slots);
+void shuffle(unsigned mask, Slot* const* slots);
+void shuffle_up(unsigned mask, Slot* const* slots);
+void shuffle_down(unsigned mask, Slot* const* slots);
+void shuffle_xor(unsigned mask, Slot* const* slots);
+void ballot(unsigned mask, Slot* const* slots);
+void any(unsigned mask, Slot* const* slots);
+void all(unsigned mask, Slot* const* slots);
+
 /// The block's dynamic shared memory; `name` is what counts and errors call it.
 void* dynamic_shared(const char* name);
+/// A barrier of the block with a number from 0 to 15, for so many threads.
+void named_barrier(int number, int threads);
+void arrive_at_named_barrier(int number, int threads);
+/// What the thread did before is seen before what it does next by whoever sees the latter.
+void fence();
+/// Lets other threads run.
+void pause();
+/// Starts a copy from global to shared memory; it arrives when the thread waits for its group.
+void async_copy(void* to, const void* from, std::size_t bytes);
+/// Ends the group of the copies that were started since the last call.
+void commit_async_copies();
+/// Waits until at most so many groups of this thread are under way.
+void wait_for_async_copies(int pending);
 /// Announces an atomic access of `size` bytes; the caller then performs it.
 void atomic_access(void* address, std::size_t size);
 
@@ -152,12 +184,19 @@ SIMT_UNTRACED __attribute__((noinline)) inline float atomic_update_float(float* 
   return std::bit_cast<float>(old);
 }
 
+SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint64_t value, int operand = 0,
+                                   int width = 32) {
+  Slot mine{value, operand, width};
+  collective(mask, function, mine);
+  return mine.result;
+}
+
 template <class T>
-SIMT_INLINE T exchange(WarpOp op, unsigned mask, T value, int operand, int width) {
+SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand, int width) {
   static_assert((sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
                 "shuffles move 4- and 8-byte values");
   using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  return std::bit_cast<T>(Word(warp_exchange(op, mask, std::bit_cast<Word>(value), operand, width)));
+  return std::bit_cast<T>(Word(together(mask, function, std::bit_cast<Word>(value), operand, width)));
 }
 }  // namespace device
 }  // namespace simt
@@ -170,33 +209,35 @@ SIMT_INLINE T exchange(WarpOp op, unsigned mask, T value, int operand, int width
 constexpr int warpSize = 32;
 
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
-SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) {
-  simt::device::warp_exchange(simt::device::WarpOp::sync, mask, 0, 0, 32);
-}
+SIMT_INLINE void __threadfence() { simt::device::fence(); }
+SIMT_INLINE void __threadfence_block() { simt::device::fence(); }
+SIMT_INLINE void __threadfence_system() { simt::device::fence(); }
+SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
+SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
 template <class T>
 SIMT_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-  return simt::device::exchange(simt::device::WarpOp::shuffle, mask, value, source, width);
+  return simt::device::exchange(simt::device::shuffle, mask, value, source, width);
 }
 template <class T>
 SIMT_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  return simt::device::exchange(simt::device::WarpOp::shuffle_up, mask, value, int(delta), width);
+  return simt::device::exchange(simt::device::shuffle_up, mask, value, int(delta), width);
 }
 template <class T>
 SIMT_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  return simt::device::exchange(simt::device::WarpOp::shuffle_down, mask, value, int(delta), width);
+  return simt::device::exchange(simt::device::shuffle_down, mask, value, int(delta), width);
 }
 template <class T>
 SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
-  return simt::device::exchange(simt::device::WarpOp::shuffle_xor, mask, value, lanes, width);
+  return simt::device::exchange(simt::device::shuffle_xor, mask, value, lanes, width);
 }
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
-  return unsigned(simt::device::warp_exchange(simt::device::WarpOp::ballot, mask, predicate != 0, 0, 32));
+  return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
 }
 SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
-  return int(simt::device::warp_exchange(simt::device::WarpOp::any, mask, predicate != 0, 0, 32));
+  return int(simt::device::together(mask, simt::device::any, predicate != 0));
 }
 SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
-  return int(simt::device::warp_exchange(simt::device::WarpOp::all, mask, predicate != 0, 0, 32));
+  return int(simt::device::together(mask, simt::device::all, predicate != 0));
 }
 
 SIMT_INLINE float atomicAdd(float* address, float value) {

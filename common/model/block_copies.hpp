@@ -3,7 +3,7 @@
 //
 // g++ turns a built-in copy of a known size into moves that nobody announces, even where memcpy itself is a plain call
 // (-fno-builtin-memcpy). Behind an empty asm the size is unknown and the copy a call of libc, which the linker sends to
-// common/model/memory.cpp (--wrap). The standard library's algorithms copy by these names, too.
+// common/model/announce/hooks.cpp (--wrap). The standard library's algorithms copy by these names, too.
 #define SIMT_UNKNOWN_SIZE(bytes)                  \
   __extension__({                                 \
     __SIZE_TYPE__ simt_bytes = (bytes);           \

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/cuda/vocabulary.hpp"
+#include "common/model/account/requests.hpp"
 
 namespace simt {
 
@@ -23,8 +24,6 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Op : std::uint8_t { load, store, atomic };
-enum class Space : std::uint8_t { global, shared };
 const char* name_of(Op op);
 const char* name_of(Space space);
 

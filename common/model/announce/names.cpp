@@ -1,5 +1,7 @@
 // Names for addresses: source lines, kernels and __shared__ arrays, read from the program's own debug information
 // and symbol table with elfutils.
+#include "common/model/announce/names.hpp"
+
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -9,10 +11,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <stdexcept>
 
-#include "common/model/internal.hpp"
-
-namespace simt::internal {
+namespace simt::announce {
 namespace {
 
 std::mutex symbols_mutex;  // libdw is not thread-safe
@@ -164,4 +167,4 @@ std::string variable_at(Address address) {
   return name == nullptr ? "a constant" : short_name(demangle(name));
 }
 
-}  // namespace simt::internal
+}  // namespace simt::announce

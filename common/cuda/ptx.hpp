@@ -1,0 +1,72 @@
+// Instructions that CUDA C++ has no words for, one function each: inline PTX on a GPU, what it does on the model. Named after the
+// instruction; the PTX ISA is the source of what each does.
+#pragma once
+
+#include "common/cuda/cuda.hpp"
+
+namespace tile::ptx {
+
+/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared memory. Both addresses are multiples
+/// of BYTES. It is over for this thread when cp_async_wait_group says so, for others after a barrier besides.
+template <int BYTES>
+__device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
+  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
+#if TILE_ON_GPU
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(unsigned(__cvta_generic_to_shared(shared))),
+               "l"(global), "n"(BYTES)
+               : "memory");
+#else
+  simt::device::async_copy(shared, global, BYTES);
+#endif
+}
+
+/// cp.async.cg: the same for 16 bytes, past L1.
+__device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
+#if TILE_ON_GPU
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#else
+  simt::device::async_copy(shared, global, 16);
+#endif
+}
+
+/// cp.async.commit_group: the copies that this thread has started since the last call are a group.
+__device__ __forceinline__ void cp_async_commit_group() {
+#if TILE_ON_GPU
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#else
+  simt::device::commit_async_copies();
+#endif
+}
+
+/// cp.async.wait_group: waits until at most PENDING of this thread's groups, the latest, are under way.
+template <int PENDING>
+__device__ __forceinline__ void cp_async_wait_group() {
+#if TILE_ON_GPU
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#else
+  simt::device::wait_for_async_copies(PENDING);
+#endif
+}
+
+/// barrier.sync: waits until `threads` threads of the block, a multiple of 32, have come to barrier `number` (0 to 15), by this
+/// or by barrier_arrive. __syncthreads is number 0 with all threads.
+__device__ __forceinline__ void barrier_sync(int number, int threads) {
+#if TILE_ON_GPU
+  asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+#else
+  simt::device::named_barrier(number, threads);
+#endif
+}
+
+/// barrier.arrive: counts as having come to the barrier, and goes on.
+__device__ __forceinline__ void barrier_arrive(int number, int threads) {
+#if TILE_ON_GPU
+  asm volatile("barrier.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+#else
+  simt::device::arrive_at_named_barrier(number, threads);
+#endif
+}
+
+}  // namespace tile::ptx

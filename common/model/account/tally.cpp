@@ -1,0 +1,54 @@
+#include "common/model/account/tally.hpp"
+
+namespace simt::account {
+namespace {
+
+// How many sectors of the access this block had not touched before.
+std::uint64_t first_touches(std::vector<std::uint32_t>& last_block, const Array& array, const WarpAccess& access,
+                            std::uint32_t block) {
+  if (last_block.empty()) last_block.resize((array.end - array.begin + 31) / 32 + 1);
+  std::uint64_t fresh = 0;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    const std::uint64_t sector = (access.address[lane] - array.begin) / 32;
+    if (last_block[sector] != block) last_block[sector] = block, ++fresh;
+  }
+  return fresh;
+}
+
+}  // namespace
+
+void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array,
+                std::uint32_t block, bool sampled) {
+  const SiteKey key{entry.pc, entry.op, array.space, entry.size, array.index};
+  SiteTally& tally = sites[key];
+  ++tally.requests;
+  tally.estimated = tally.estimated || !same_turn;
+  tally.accesses += std::uint64_t(std::popcount(access.active));
+  if (array.space == Space::shared) {
+    tally.wavefronts += std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
+  } else {
+    tally.sectors += std::uint64_t(distinct_blocks(access, 5));
+    tally.lines += std::uint64_t(distinct_blocks(access, 7));
+    WarpAccess in_array = access;  // the hash of the tag banks starts with the allocation
+    for (std::uint64_t& address : in_array.address) address -= array.begin;
+    const auto passes = std::uint64_t(tag_passes(in_array)),
+               wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
+    tally.tag_passes += passes;
+    tally.l1_wavefronts += wavefronts;
+    tally.l1_cycles += std::max(passes, wavefronts);
+    if (entry.op == Op::load)
+      block_sectors += first_touches(loaded_by[array.index], array, access, block);
+    else
+      block_store_sectors += first_touches(stored_by[array.index], array, access, block);
+  }
+  if (sampled && !tally.sampled) {
+    tally.sampled = true;
+    std::array<std::int64_t, 32> offsets{};
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
+    samples.emplace_back(key, offsets);
+  }
+}
+
+}  // namespace simt::account

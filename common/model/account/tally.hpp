@@ -1,0 +1,56 @@
+// What the warp-wide accesses of a launch cost, summed up by site: one instruction and one array.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/model/account/requests.hpp"
+
+namespace simt::account {
+
+struct SiteKey {
+  std::uint32_t pc;
+  Op op;
+  Space space;
+  std::uint8_t size;
+  std::uint16_t array;  ///< index among the arrays of its space
+  bool operator==(const SiteKey&) const = default;
+};
+struct SiteKeyHash {
+  std::size_t operator()(const SiteKey& k) const {
+    return (std::uint64_t(k.pc) << 24 ^ std::uint64_t(k.array) << 8 ^ unsigned(k.size) << 4 ^ unsigned(k.op)) *
+               0x9e3779b97f4a7c15ull >>
+           13;
+  }
+};
+struct SiteTally {
+  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
+                wavefronts = 0;
+  bool sampled = false, estimated = false;
+};
+
+/// An array: where its allocation begins and ends, and where addresses are to be counted from in samples.
+struct Array {
+  Space space{};
+  std::uint16_t index = 0;
+  std::uint64_t begin = 0, end = 0, counted_from = 0;
+};
+
+/// The account of what one host thread ran.
+struct Tally {
+  std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
+  /// The first access of a site by the sampled warp: bytes from where its array counts from, -1 for a lane that took no part.
+  std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
+  /// By global array and sector: the serial of the last block that loaded or stored it.
+  std::map<std::uint16_t, std::vector<std::uint32_t>> loaded_by, stored_by;
+  /// Distinct sectors per block, summed over blocks.
+  std::uint64_t block_sectors = 0, block_store_sectors = 0;
+
+  /// Adds one warp-wide access of block number `block` (1-based).
+  void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
+           bool sampled);
+};
+
+}  // namespace simt::account

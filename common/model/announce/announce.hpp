@@ -1,0 +1,76 @@
+// announce/: what the compiler tells of a kernel while it runs.
+//
+// What comes in: calls that g++ puts before each load and store (-fsanitize=thread), at the begin of each basic block
+// (-fsanitize-coverage=trace-pc) and before each index into an array of known extent (-fsanitize=bounds), and the calls of
+// memcpy and its kin that the linker sends here (--wrap). What goes out: the same as calls of a Listener, without what lies on
+// the running lane's own stack: registers and local memory. names.hpp gives lines, kernels and variables for addresses;
+// memory.hpp hands out global memory, so that it is known what an address belongs to. Nothing here knows what the listener
+// makes of it, nor that there are warps.
+//
+// Most calls end in the first lines of hooks.cpp: between two accesses to memory that lanes share, a kernel makes many to its
+// own stack, and most basic blocks are run when nothing is counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/model/account/requests.hpp"
+#include "common/model/announce/names.hpp"
+
+extern "C" const char __executable_start;  // provided by the linker
+
+namespace simt::announce {
+
+/// Who hears of accesses. Each call may leave the running lane for good.
+class Listener {
+ public:
+  /// An access of `size` bytes, at the instruction before `pc`. `repeatable`: a volatile one, which a loop may wait with.
+  virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
+  /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".
+  virtual void refuse(Address pc, const std::string& what) = 0;
+  /// An index that the extent of its array does not allow.
+  virtual void refuse_index(Address pc, std::intptr_t index, const char* array_type) = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+/// How often a lane has gone round a loop since the count was reset: entered a basic block again that it had been in since
+/// the turn before.
+struct Turns {
+  std::uint16_t count = 0;
+  std::uint16_t block_count = 0;
+  std::array<std::uint32_t, 256> blocks{};  // of this turn
+
+  void reset() { count = block_count = 0; }
+};
+
+/// What the hooks need of the lane that is running.
+struct Attention {
+  Address stack_low = 0, stack_high = 0;
+  Turns* turns = nullptr;  ///< null where turns are not counted
+  Listener* listener = nullptr;
+};
+
+/// The lane that is running on this host thread, or nullptr: in host code, and while the model itself works.
+extern thread_local Attention* attention;
+
+/// While one of these lives, nobody listens: the model may call inline functions that were compiled for kernels.
+class Unheard {
+ public:
+  Unheard() : lane_(attention) { attention = nullptr; }
+  ~Unheard() { attention = lane_; }
+  Unheard(const Unheard&) = delete;
+  Unheard& operator=(const Unheard&) = delete;
+
+ private:
+  Attention* lane_;
+};
+
+/// Where the program's image begins; return addresses are kept as 32-bit offsets from here.
+inline Address image_base() { return reinterpret_cast<Address>(&__executable_start); }
+inline std::uint32_t offset_of(Address pc) { return std::uint32_t(pc - image_base()); }
+
+}  // namespace simt::announce

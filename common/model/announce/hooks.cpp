@@ -1,0 +1,228 @@
+// The entry points that compiler and linker call.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/cuda/vocabulary.hpp"
+#include "common/model/announce/announce.hpp"
+
+namespace simt::announce {
+
+thread_local Attention* attention = nullptr;
+
+namespace {
+
+bool on_own_stack(const Attention& lane, Address address) {
+  return address - lane.stack_low < lane.stack_high - lane.stack_low;
+}
+
+[[gnu::noinline]] void pass_on(Attention* lane, Address address, std::size_t size, Op op, Address pc,
+                               bool is_volatile) {
+  const Unheard unheard;
+  lane->listener->access(address, size, op, pc, is_volatile);
+}
+
+[[gnu::always_inline]] inline void access(const volatile void* pointer, std::size_t size, Op op, void* return_address,
+                                          bool is_volatile = false) {
+  Attention* const lane = attention;
+  const auto address = reinterpret_cast<Address>(pointer);
+  if (lane == nullptr || on_own_stack(*lane, address)) return;
+  pass_on(lane, address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
+}
+
+[[gnu::always_inline]] inline void enter_block(void* return_address) {
+  Attention* const lane = attention;
+  if (lane == nullptr || lane->turns == nullptr) return;
+  Turns& turns = *lane->turns;
+  const std::uint32_t pc = offset_of(reinterpret_cast<Address>(return_address));
+  const auto end = turns.blocks.begin() + turns.block_count;
+  if (std::find(turns.blocks.begin(), end, pc) != end) {
+    if (turns.count != account::unknown_turns) ++turns.count;
+    turns.block_count = 0;
+  }
+  if (turns.block_count == turns.blocks.size()) {  // too many to find the next turn: what follows is a guess
+    turns.count = account::unknown_turns;
+    turns.block_count = 0;
+  }
+  turns.blocks[turns.block_count++] = pc;
+}
+
+// An access whose shape the model does not know: fine on the lane's own stack, else an error. what() says which.
+template <class What>
+void refuse(const volatile void* pointer, void* return_address, What what) {
+  Attention* const lane = attention;
+  if (lane == nullptr || on_own_stack(*lane, reinterpret_cast<Address>(pointer))) return;
+  const Unheard unheard;
+  lane->listener->refuse(reinterpret_cast<Address>(return_address), what());
+}
+
+void refuse_range(const void* pointer, std::size_t size, void* return_address) {
+  refuse(pointer, return_address, [&] {
+    return fmt::format(
+        "moves {} bytes at once, and a GPU at most 16: how it would split them, the model does not know; assign "
+        "elements "
+        "or vectors instead",
+        size);
+  });
+}
+
+// What -fsanitize=bounds hands over: libubsan's structures, as far as they are read here.
+struct ArrayType {
+  std::uint16_t kind, info;
+  char name[1];  // "'float [8]'", and longer than declared
+};
+struct IndexCheck {
+  const char* file;
+  std::uint32_t line, column;
+  const ArrayType* array;
+};
+
+// An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers, and
+// comes before the access to any other.
+void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_address) {
+  Attention* const lane = attention;
+  if (lane == nullptr) {
+    fmt::print(stderr, "{}:{}: index {} of an array of type {}\n", check.file, check.line, std::intptr_t(index),
+               check.array->name);
+    std::abort();
+  }
+  const Unheard unheard;
+  lane->listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
+}
+
+void refuse_atomic(const volatile void* pointer, void* return_address) {
+  refuse(pointer, return_address, [] {
+    return std::string("uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ...");
+  });
+}
+
+// A memcpy, memset or the like in a kernel.
+void check_block_copy(const void* pointer, std::size_t size, void* return_address) {
+  refuse(pointer, return_address, [&] {
+    return fmt::format(
+        "moves {} bytes with a block copy: into how many accesses nvcc makes it, the model does not know; assign "
+        "elements or vectors instead",
+        size);
+  });
+}
+
+}  // namespace
+}  // namespace simt::announce
+
+void simt::device::atomic_access(void* address, std::size_t size) {
+  announce::access(address, size, Op::atomic, __builtin_return_address(0));
+}
+
+// The entry points that g++ -fsanitize=thread calls. The names are fixed by the compiler.
+#define SIMT_HOOK(bytes)                                                                                              \
+  void __tsan_read##bytes(void* a) { simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0)); } \
+  void __tsan_write##bytes(void* a) {                                                                                 \
+    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0));                                   \
+  }                                                                                                                   \
+  void __tsan_volatile_read##bytes(void* a) {                                                                         \
+    simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0), true);                              \
+  }                                                                                                                   \
+  void __tsan_volatile_write##bytes(void* a) {                                                                        \
+    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0), true);                             \
+  }
+#define SIMT_UNALIGNED_HOOK(bytes)                                                  \
+  void __tsan_unaligned_read##bytes(void* a) {                                      \
+    simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0));  \
+  }                                                                                 \
+  void __tsan_unaligned_write##bytes(void* a) {                                     \
+    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0)); \
+  }
+// Host code of a chapter is compiled with the same flags; its atomics (std::shared_ptr and the like) land here.
+#define SIMT_ATOMIC_HOOK(T, bits, operation, parameters, call)     \
+  T __tsan_atomic##bits##_##operation parameters {                 \
+    simt::announce::refuse_atomic(a, __builtin_return_address(0)); \
+    return call;                                                   \
+  }
+#define SIMT_ATOMIC_UPDATE_HOOK(T, bits, operation)                        \
+  SIMT_ATOMIC_HOOK(T, bits, fetch_##operation, (volatile T * a, T v, int), \
+                   __atomic_fetch_##operation(a, v, __ATOMIC_SEQ_CST))
+#define SIMT_ATOMIC_HOOKS(T, bits)                                                                             \
+  SIMT_ATOMIC_HOOK(T, bits, load, (const volatile T* a, int), __atomic_load_n(a, __ATOMIC_SEQ_CST))            \
+  SIMT_ATOMIC_HOOK(void, bits, store, (volatile T * a, T v, int), __atomic_store_n(a, v, __ATOMIC_SEQ_CST))    \
+  SIMT_ATOMIC_HOOK(T, bits, exchange, (volatile T * a, T v, int), __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)) \
+  SIMT_ATOMIC_UPDATE_HOOK(T, bits, add)                                                                        \
+  SIMT_ATOMIC_UPDATE_HOOK(T, bits, sub)                                                                        \
+  SIMT_ATOMIC_UPDATE_HOOK(T, bits, and)                                                                        \
+  SIMT_ATOMIC_UPDATE_HOOK(T, bits, or)                                                                         \
+  SIMT_ATOMIC_UPDATE_HOOK(T, bits, xor)                                                                        \
+  SIMT_ATOMIC_UPDATE_HOOK(T, bits, nand)                                                                       \
+  SIMT_ATOMIC_HOOK(int, bits, compare_exchange_strong, (volatile T * a, T * c, T v, int, int),                 \
+                   __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))            \
+  SIMT_ATOMIC_HOOK(int, bits, compare_exchange_weak, (volatile T * a, T * c, T v, int, int),                   \
+                   __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+
+extern "C" {
+SIMT_HOOK(1)
+SIMT_HOOK(2)
+SIMT_HOOK(4)
+SIMT_HOOK(8)
+SIMT_HOOK(16)
+SIMT_UNALIGNED_HOOK(2)
+SIMT_UNALIGNED_HOOK(4)
+SIMT_UNALIGNED_HOOK(8)
+SIMT_UNALIGNED_HOOK(16)
+SIMT_ATOMIC_HOOKS(std::uint8_t, 8)
+SIMT_ATOMIC_HOOKS(std::uint16_t, 16)
+SIMT_ATOMIC_HOOKS(std::uint32_t, 32)
+SIMT_ATOMIC_HOOKS(std::uint64_t, 64)
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+void __tsan_read_range(void* a, std::size_t size) {
+  simt::announce::refuse_range(a, size, __builtin_return_address(0));
+}
+void __tsan_write_range(void* a, std::size_t size) {
+  simt::announce::refuse_range(a, size, __builtin_return_address(0));
+}
+void __ubsan_handle_out_of_bounds(const void* check, std::uintptr_t index) {
+  simt::announce::refuse_index(*static_cast<const simt::announce::IndexCheck*>(check), index,
+                               __builtin_return_address(0));
+}
+void __sanitizer_cov_trace_pc() { simt::announce::enter_block(__builtin_return_address(0)); }
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+// memcpy and its kin, called by a kernel (see TILE_MODEL_LINK_FLAGS in ctest/model.cmake) or by anybody else. The names
+// that end in _chk are what -D_FORTIFY_SOURCE makes of them.
+#define SIMT_COPY_HOOK(name)                                                                    \
+  void* __real_##name(void*, const void*, std::size_t);                                         \
+  void* __wrap_##name(void* to, const void* from, std::size_t size) {                           \
+    simt::announce::check_block_copy(to, size, __builtin_return_address(0));                    \
+    simt::announce::check_block_copy(from, size, __builtin_return_address(0));                  \
+    return __real_##name(to, from, size);                                                       \
+  }                                                                                             \
+  void* __wrap___##name##_chk(void* to, const void* from, std::size_t size, std::size_t room) { \
+    simt::announce::check_block_copy(to, size, __builtin_return_address(0));                    \
+    simt::announce::check_block_copy(from, size, __builtin_return_address(0));                  \
+    if (size > room) std::abort();                                                              \
+    return __real_##name(to, from, size);                                                       \
+  }
+SIMT_COPY_HOOK(memcpy)
+SIMT_COPY_HOOK(memmove)
+SIMT_COPY_HOOK(mempcpy)
+void* __real_memset(void*, int, std::size_t);
+void* __wrap_memset(void* to, int value, std::size_t size) {
+  simt::announce::check_block_copy(to, size, __builtin_return_address(0));
+  return __real_memset(to, value, size);
+}
+void* __wrap___memset_chk(void* to, int value, std::size_t size, std::size_t room) {
+  simt::announce::check_block_copy(to, size, __builtin_return_address(0));
+  if (size > room) std::abort();
+  return __real_memset(to, value, size);
+}
+int __real_memcmp(const void*, const void*, std::size_t);
+int __wrap_memcmp(const void* one, const void* other, std::size_t size) {
+  simt::announce::check_block_copy(one, size, __builtin_return_address(0));
+  simt::announce::check_block_copy(other, size, __builtin_return_address(0));
+  return __real_memcmp(one, other, size);
+}
+}

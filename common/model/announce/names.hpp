@@ -1,0 +1,32 @@
+// Names for addresses: source lines, kernels, variables. Read from the program's own debug information and symbol table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simt::announce {
+
+using Address = std::uintptr_t;
+
+struct Place {
+  std::string file;
+  int line = 0;
+};
+/// A __shared__ array: a thread-local variable of a kernel, as an offset into the program's TLS block.
+struct SharedVariable {
+  std::string name;
+  std::size_t offset = 0, size = 0;
+};
+/// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
+Place place_of(Address return_address);
+std::string function_name(const void* function);
+/// The __shared__ arrays that a kernel declares, ordered by offset.
+std::vector<SharedVariable> shared_variables(const void* kernel);
+/// The calling thread's copy of the program's thread-local variables.
+std::pair<Address, std::size_t> tls_block();
+/// The variable of the program that holds the address, or "" for memory that is not the program's own image.
+std::string variable_at(Address address);
+
+}  // namespace simt::announce

@@ -1,0 +1,104 @@
+// From what the workers counted to the Counts of a launch.
+#include <algorithm>
+#include <map>
+
+#include "common/model/execute/execute.hpp"
+
+namespace simt::execute {
+namespace {
+
+void keep_touches(Worker& worker, int first_lane, int lane_count) {
+  for (int lane = first_lane; lane < first_lane + lane_count; ++lane)
+    for (const account::LogEntry& entry : worker.block->lanes[std::size_t(lane)].log) {
+      const account::Array array = array_of(worker, entry.address);
+      const std::string& name = array.space == Space::shared ? worker.launch->variables[array.index].name
+                                                             : worker.launch->arrays[array.index]->name;
+      worker.touches.push_back({int(worker.block->interval), lane, entry.op, name,
+                                std::int64_t(entry.address - array.counted_from), int(entry.size)});
+    }
+}
+
+}  // namespace
+
+void count_warp(Worker& worker, int first_lane, int lane_count) {
+  Block& block = *worker.block;
+  const Trace& options = worker.launch->options;
+  const bool sampled_block = block.index.x == options.sample_block.x && block.index.y == options.sample_block.y &&
+                             block.index.z == options.sample_block.z;
+  const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
+  if (sampled_block && options.keep_touches) keep_touches(worker, first_lane, lane_count);
+  std::array<const account::Log*, 32> logs{};
+  for (int lane = 0; lane < lane_count; ++lane)
+    logs[std::size_t(lane)] = &block.lanes[std::size_t(first_lane + lane)].log;
+  account::for_each_request(logs, [&](const account::LogEntry& entry, const WarpAccess& access, bool same_turn) {
+    const account::Array array = array_of(worker, access.address[std::size_t(std::countr_zero(access.active))]);
+    worker.tally.add(entry, access, same_turn, array, block.serial, sampled);
+  });
+  for (int lane = 0; lane < lane_count; ++lane) block.lanes[std::size_t(first_lane + lane)].log.clear();
+}
+
+Counts description_of(const Launch& launch) {
+  Counts counts;
+  counts.kernel = launch.name;
+  counts.function = launch.kernel->address;
+  counts.grid = launch.grid;
+  counts.block = launch.block;
+  counts.static_shared_bytes = launch.static_shared;
+  counts.dynamic_shared_bytes = launch.dynamic_shared;
+  return counts;
+}
+
+Counts collect(Launch& launch, std::vector<Worker>& workers) {
+  Counts counts = description_of(launch);
+  // The compiler may have copied an access (a peeled loop, say): same line, operation and array are one site.
+  using Name = std::tuple<std::string, int, Op, Space, std::string, int>;
+  std::map<Name, Site> sites;
+  const auto name_of_key = [&](const account::SiteKey& key) {
+    const Place place = announce::place_of(announce::image_base() + key.pc);
+    const std::string& array =
+        key.space == Space::shared ? launch.variables[key.array].name : launch.arrays[key.array]->name;
+    return Name{place.file, place.line, key.op, key.space, array, key.size};
+  };
+  std::map<std::uint16_t, std::vector<bool>> touched;
+  for (Worker& worker : workers) {
+    counts.barriers += worker.barriers;
+    counts.block_sectors += worker.tally.block_sectors;
+    counts.block_store_sectors += worker.tally.block_store_sectors;
+    for (const auto& [key, tally] : worker.tally.sites) {
+      const Name name = name_of_key(key);
+      Site& site = sites[name];
+      std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
+      site.requests += tally.requests;
+      site.accesses += tally.accesses;
+      site.sectors += tally.sectors;
+      site.lines += tally.lines;
+      site.tag_passes += tally.tag_passes;
+      site.l1_wavefronts += tally.l1_wavefronts;
+      site.wavefronts += tally.wavefronts;
+      site.l1_cycles += tally.l1_cycles;
+      site.estimated = site.estimated || tally.estimated;
+    }
+    for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})
+      for (const auto& [array, serials] : *by_array) {
+        auto& bits = touched[array];
+        bits.resize(std::max(bits.size(), serials.size()));
+        for (std::size_t i = 0; i < serials.size(); ++i)
+          if (serials[i] != 0) bits[i] = true;
+      }
+    counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
+  }
+  for (const auto& [array, bits] : touched)
+    counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));
+  for (const auto& [name, site] : sites) counts.sites.push_back(site);
+  for (Worker& worker : workers)
+    for (const auto& [key, offsets] : worker.tally.samples) {
+      Sample sample;
+      sample.site = std::size_t(std::distance(sites.begin(), sites.find(name_of_key(key))));
+      std::copy(offsets.begin(), offsets.end(), sample.byte_offset);
+      counts.samples.push_back(sample);
+    }
+  std::sort(counts.samples.begin(), counts.samples.end(), [](auto& a, auto& b) { return a.site < b.site; });
+  return counts;
+}
+
+}  // namespace simt::execute

@@ -1,0 +1,245 @@
+// execute/: running the threads of a grid.
+//
+// What comes in: a kernel and its grid (run() in engine.cpp), what its threads touch (announce/), and the calls of device
+// functions: barriers, shuffles, asynchronous copies. What goes out: for a traced launch its Counts (collect.cpp), and in any
+// case an Error that says what the kernel did wrong.
+//
+// How: each thread is a fiber, a *lane* with a stack of its own. One host thread, a *worker*, runs the lanes of a block in turn,
+// warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides when it is over:
+// a barrier of the block, a named one, a collective operation of a warp, or a value in memory that some other lane will write
+// (the lane keeps loading the same element: it *polls*). Blocks start in the order of their numbers. When no lane of a block can
+// go on, the worker runs others, and starts as many as the GPU would hold at once; their shared memory is swapped then, since
+// `__shared__` is the host thread's own (thread_local). When nothing can go on at all, the error lists who waits where for
+// what, and what is missing.
+//
+// Each access is looked at in touch.cpp: whose memory it is and whether it may be touched; order/ says whether another thread's
+// access is unordered with it; and once the lanes of a warp have run up to the same wait, account/ turns their logs into costs.
+// Dependencies go from here to the other rooms, never back.
+#pragma once
+
+#include <atomic>
+#include <boost/context/detail/fcontext.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "common/model/account/tally.hpp"
+#include "common/model/announce/announce.hpp"
+#include "common/model/announce/memory.hpp"
+#include "common/model/model.hpp"
+#include "common/model/order/cells.hpp"
+
+namespace simt::execute {
+
+using announce::Address;
+using announce::Place;
+using announce::Region;
+using announce::SharedVariable;
+
+struct Launch;
+struct Worker;
+
+// --- Lanes ---------------------------------------------------------------------------------------------------------
+enum class LaneState : std::uint8_t { ready, waiting, polling, done };
+
+/// What a lane waits for.
+struct Wait {
+  enum class For : std::uint8_t { block_barrier, named_barrier, collective } what{};
+  Address pc = 0;  ///< return address of the call that waits
+  // a named barrier: its number, and how many threads it takes
+  int barrier = 0, expected = 0;
+  // a collective operation: who takes part, what they do, and this lane's part
+  unsigned mask = 0;
+  device::Collective function = nullptr;
+  device::Slot* slot = nullptr;
+};
+
+/// An asynchronous copy on its way: it arrives when its thread waits for it, at the latest moment that the rules allow.
+struct PendingCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  order::Epoch group = 0;
+};
+
+/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is known
+/// once the store has been made.
+struct SameValue {
+  Address address = 0;
+  std::array<std::byte, 16> before{};
+  std::size_t bytes = 0;
+  std::function<void()> report;
+};
+
+struct Lane {
+  boost::context::detail::fcontext_t context = nullptr;
+  uint3 thread{};
+  int linear = 0;
+  LaneState state = LaneState::done;
+  Wait wait{};
+  announce::Attention attention{};
+  announce::Turns turns{};
+  account::Log log;
+  std::vector<PendingCopy> copies;
+  // What is to be looked at once the access that is being made has been made.
+  std::vector<SameValue> same_values;
+  Address learn_from =
+      0;  ///< an element that was updated atomically or read through volatile: who wrote it may have released
+  // A lane that makes the same access again and again waits for a value.
+  Address last_pc = 0, last_address = 0;
+  std::uint32_t repeats = 0;
+};
+
+// --- Blocks and what runs them -----------------------------------------------------------------------------------------
+struct NamedBarrier {
+  std::vector<int> arrived;  ///< threads that are there without waiting (arrive), besides those that wait
+  int expected = 0;
+};
+
+struct Block {
+  uint3 index{};
+  std::uint32_t serial = 0;    ///< 1-based linear index
+  std::uint32_t interval = 0;  ///< __syncthreads passed
+  bool abandoned = false;
+  std::vector<Lane> lanes;
+  std::byte* stacks = nullptr;
+  order::BlockOrder order;
+  order::SharedCells shared;
+  int granule_bits = 2;  ///< of an address, within a shared cell
+  std::array<NamedBarrier, 16> barriers;
+  std::vector<std::byte> saved_shared;  ///< contents of its __shared__ variables while another block runs
+
+  std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
+};
+
+/// What can be wrong with a kernel.
+enum class Mistake : std::uint8_t {
+  race,
+  uninitialised,
+  bounds,
+  outside_matrix,
+  misaligned,
+  element,
+  unsupported,
+  barrier,
+  warp_operation,
+  deadlock
+};
+/// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
+using MistakeKey = std::tuple<Mistake, Address, Address>;
+
+/// One host thread running blocks of a launch.
+struct Worker final : announce::Listener {
+  Launch* launch = nullptr;
+  bool traced = false;  // as the launch says
+  boost::context::detail::fcontext_t scheduler = nullptr;
+  Block* block = nullptr;  // the one that is running
+  Lane* lane = nullptr;
+  std::vector<std::unique_ptr<Block>> resident, idle;
+  std::set<MistakeKey> seen;  // what this worker has met; Launch::seen is all workers'
+  bool dynamic_shared_named = false;
+  // memory as this worker's lanes see it
+  Address tls_begin = 0;
+  std::size_t tls_size = 0;
+  std::vector<std::uint16_t> variable_at;  // byte of the TLS block -> 1 + index of a shared variable
+  std::vector<std::uint32_t> bytes_left;   // byte of the TLS block -> bytes from here to the end of its variable
+  Region* last_region = nullptr;
+  // counts
+  account::Tally tally;
+  std::vector<Touch> touches;
+  std::uint64_t barriers = 0;
+
+  void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void refuse(Address pc, const std::string& what) override;
+  void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
+};
+
+/// A __shared__ variable and where its cells begin.
+struct PlacedVariable : SharedVariable {
+  std::size_t first_byte = 0;  ///< among the bytes of all variables
+};
+
+struct Launch {
+  const BoundKernel* kernel = nullptr;
+  std::string name;
+  dim3 grid, block;
+  std::size_t dynamic_shared = 0, static_shared = 0;
+  bool traced = false;
+  Trace options;
+  std::vector<PlacedVariable> variables;       // ordered by offset
+  std::size_t shared_bytes = 0;                // of all variables
+  std::vector<Region*> arrays;                 // global arrays, ordered by address
+  std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
+  std::uint64_t block_count = 0;
+  std::size_t most_resident = 1;  // blocks that the GPU would hold at once
+  std::atomic<std::uint64_t> next_block{0}, resident{0}, events{0};
+  std::atomic<bool> stop{false};
+  // What was known and done by those who wrote an element atomically or through volatile after a fence.
+  std::mutex released_mutex;
+  std::unordered_map<Address, order::KnownPointer> released;
+  std::mutex mutex;
+  std::vector<std::string> findings;
+  std::set<MistakeKey> seen;  // each is told once
+};
+
+// --- Findings (findings.cpp) -------------------------------------------------------------------------------------------
+/// Adds a finding to the launch unless another worker has: message() is called under the launch's lock.
+void add_finding(Launch& launch, const MistakeKey& key, const std::function<std::string()>& message);
+/// Tells of a mistake once for each key. A race comes back millions of times, so only the first time is message() called: it
+/// reads debug information.
+template <class Message>
+void report(Worker& worker, Mistake mistake, Address pc, Address other_pc, Message&& message) {
+  const MistakeKey key{mistake, pc, other_pc};
+  if (worker.seen.insert(key).second) add_finding(*worker.launch, key, message);
+}
+/// "kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0)" for a lane of the running block.
+std::string where(const Worker& worker, const Lane& lane, Address return_address);
+std::string where(const Worker& worker, Address return_address);
+std::string thread_name(const Worker& worker, std::uint64_t linear);
+std::string format_address(Address address);
+/// "chapter03.cu:57"
+std::string line_of(Address return_address);
+
+// --- Fibers (engine.cpp) -------------------------------------------------------------------------------------------------
+/// Runs a lane until it waits or returns.
+void run_lane(Worker& worker, Lane& lane);
+/// From the running lane back to the scheduler, until the lane is resumed.
+void suspend(Worker& worker, LaneState state);
+/// Leaves the running lane for good: its block cannot go on.
+[[noreturn]] void abandon_block(Worker& worker);
+
+// --- Waits (waits.cpp) ---------------------------------------------------------------------------------------------------
+/// Runs a warp until no lane of it is ready: collective operations within it are resolved on the way.
+void run_warp(Worker& worker, int first_lane, int lane_count);
+/// Ends the waits whose conditions hold. Returns whether there were any.
+bool end_waits(Worker& worker);
+/// Reports why no lane of the running block can go on.
+void explain_standstill(Worker& worker);
+
+// --- Memory (touch.cpp) --------------------------------------------------------------------------------------------------
+void prepare_memory(Worker& worker);
+void prepare_shared(Worker& worker, Block& block);
+/// Clears an allocation's cells for a traced launch and marks what lies outside its declared matrix.
+void prepare_cells(Region& region);
+/// Throws Error when a traced launch changed an element that nobody announced to write: a way past the hooks.
+void require_announced_stores(const Launch& launch);
+/// What follows from the running lane's last access, once it has been made.
+void settle(Worker& worker);
+/// The array that holds an address of a running launch.
+account::Array array_of(const Worker& worker, Address address);
+void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, Address pc);
+/// Lets the copies of groups up to `group` arrive.
+void deliver_copies(Lane& lane, order::Epoch group);
+
+// --- Counts (collect.cpp) --------------------------------------------------------------------------------------------------
+/// Turns the logs of a warp's lanes into costs and clears them.
+void count_warp(Worker& worker, int first_lane, int lane_count);
+Counts description_of(const Launch& launch);
+Counts collect(Launch& launch, std::vector<Worker>& workers);
+
+}  // namespace simt::execute

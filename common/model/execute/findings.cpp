@@ -1,0 +1,45 @@
+// What is said of a mistake: which kernel, line, block and thread.
+#include <fmt/format.h>
+
+#include "common/model/execute/execute.hpp"
+
+namespace simt::execute {
+
+void add_finding(Launch& launch, const MistakeKey& key, const std::function<std::string()>& message) {
+  const std::scoped_lock lock(launch.mutex);
+  if (launch.seen.insert(key).second) launch.findings.push_back(message());
+}
+
+std::string format_address(Address address) { return fmt::format("{:#x}", address); }
+
+std::string line_of(Address return_address) {
+  const Place place = announce::place_of(return_address);
+  return fmt::format("{}:{}", place.file.substr(place.file.rfind('/') + 1), place.line);
+}
+
+std::string where(const Worker& worker, const Lane& lane, Address return_address) {
+  const uint3 b = worker.block->index, t = lane.thread;
+  return fmt::format("{}, {}, block ({},{},{}), thread ({},{},{})", worker.launch->name, line_of(return_address), b.x,
+                     b.y, b.z, t.x, t.y, t.z);
+}
+
+std::string where(const Worker& worker, Address return_address) { return where(worker, *worker.lane, return_address); }
+
+std::string thread_name(const Worker& worker, std::uint64_t linear) {
+  const dim3 b = worker.launch->block;
+  return fmt::format("({},{},{})", linear % b.x, linear / b.x % b.y, linear / (b.x * b.y));
+}
+
+void Worker::refuse(Address pc, const std::string& what) {
+  report(*this, Mistake::unsupported, pc, 0, [&] { return fmt::format("unsupported: {} {}", where(*this, pc), what); });
+  abandon_block(*this);
+}
+
+void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_type) {
+  report(*this, Mistake::bounds, pc, 0, [&] {
+    return fmt::format("out of bounds: {} uses index {} of an array of type {}", where(*this, pc), index, array_type);
+  });
+  abandon_block(*this);
+}
+
+}  // namespace simt::execute

@@ -1,0 +1,249 @@
+// When a wait is over, and what to say when none ever will be.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "common/model/execute/execute.hpp"
+
+namespace simt::execute {
+namespace {
+
+bool waits_for(const Lane& lane, Wait::For what) { return lane.state == LaneState::waiting && lane.wait.what == what; }
+
+// --- Collective operations of a warp ---------------------------------------------------------------------------------
+
+// Whether all lanes of the mask are at the operation at which `lane` waits.
+bool complete(const Lane* warp, int lane_count, const Lane& lane) {
+  for (int other = 0; other < 32; ++other) {
+    if (!(lane.wait.mask >> other & 1u)) continue;
+    if (other >= lane_count) return false;
+    const Lane& o = warp[other];
+    if (!waits_for(o, Wait::For::collective) || o.wait.mask != lane.wait.mask || o.wait.function != lane.wait.function)
+      return false;
+  }
+  return true;
+}
+
+// Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
+bool end_collectives(Worker& worker, int first_lane, int lane_count) {
+  Block& block = *worker.block;
+  Lane* const warp = &block.lanes[std::size_t(first_lane)];
+  bool ended = false;
+  for (int l = 0; l < lane_count; ++l) {
+    if (!waits_for(warp[l], Wait::For::collective)) continue;
+    const Wait wait = warp[l].wait;
+    if (!(wait.mask >> l & 1u)) {
+      report(worker, Mistake::warp_operation, wait.pc, 0, [&] {
+        return fmt::format("warp operation: {} takes part for lanes {:#010x}, of which it is none",
+                           where(worker, warp[l], wait.pc), wait.mask);
+      });
+      block.abandoned = true;
+      return false;
+    }
+    if (!complete(warp, lane_count, warp[l])) continue;
+    std::array<device::Slot*, 32> slots{};
+    for (int o = 0; o < lane_count; ++o)
+      if (wait.mask >> o & 1u) slots[std::size_t(o)] = warp[o].wait.slot;
+    wait.function(wait.mask, slots.data());
+    for (int o = 0; o < lane_count; ++o) {
+      if (!(wait.mask >> o & 1u)) continue;
+      if (const int missing = slots[std::size_t(o)]->missing_lane; missing >= 0) {
+        report(worker, Mistake::warp_operation, wait.pc, 0, [&] {
+          return fmt::format("warp operation: {} takes a value from lane {}, which takes no part: the mask is {:#010x}",
+                             where(worker, warp[o], wait.pc), missing, wait.mask);
+        });
+        block.abandoned = true;
+        return false;
+      }
+      warp[o].state = LaneState::ready;
+      if (wait.mask == 0xffffffffu) warp[o].turns.reset();
+    }
+    if (worker.traced && wait.function == device::sync) block.order.warp_barrier(first_lane, lane_count, wait.mask);
+    ended = true;
+  }
+  return ended;
+}
+
+// --- Barriers ----------------------------------------------------------------------------------------------------------
+
+// All lanes wait at one barrier of the block.
+bool end_block_barrier(Worker& worker) {
+  Block& block = *worker.block;
+  const auto waits = [](const Lane& lane) { return waits_for(lane, Wait::For::block_barrier); };
+  if (!std::all_of(block.lanes.begin(), block.lanes.end(), waits)) return false;
+  const Lane& first = block.lanes.front();
+  const auto elsewhere = std::find_if(block.lanes.begin(), block.lanes.end(),
+                                      [&](const Lane& lane) { return lane.wait.pc != first.wait.pc; });
+  if (elsewhere != block.lanes.end()) {
+    const Place here = announce::place_of(first.wait.pc), there = announce::place_of(elsewhere->wait.pc);
+    if (here.file != there.file || here.line != there.line) return false;
+  }
+  ++block.interval;
+  ++worker.barriers;
+  if (worker.traced) block.order.block_barrier();
+  for (Lane& lane : block.lanes) {
+    lane.state = LaneState::ready;
+    lane.turns.reset();
+  }
+  return true;
+}
+
+bool end_named_barriers(Worker& worker) {
+  Block& block = *worker.block;
+  std::map<int, std::vector<int>> waiting;  // by barrier
+  for (const Lane& lane : block.lanes)
+    if (waits_for(lane, Wait::For::named_barrier)) waiting[lane.wait.barrier].push_back(lane.linear);
+  bool ended = false;
+  for (auto& [number, threads] : waiting) {
+    NamedBarrier& barrier = block.barriers[std::size_t(number)];
+    if (int(threads.size() + barrier.arrived.size()) < barrier.expected) continue;
+    std::vector<int> all = threads;
+    all.insert(all.end(), barrier.arrived.begin(), barrier.arrived.end());
+    if (worker.traced) block.order.barrier_of(all);
+    barrier = {};
+    for (const int thread : threads) {
+      block.lanes[std::size_t(thread)].state = LaneState::ready;
+      block.lanes[std::size_t(thread)].turns.reset();
+    }
+    ended = true;
+  }
+  return ended;
+}
+
+}  // namespace
+
+void run_warp(Worker& worker, int first_lane, int lane_count) {
+  Block& block = *worker.block;
+  const auto lane_at = [&](int l) -> Lane& { return block.lanes[std::size_t(first_lane + l)]; };
+  bool again = true;
+  while (again) {
+    for (int l = 0; l < lane_count && !block.abandoned; ++l)
+      if (lane_at(l).state == LaneState::ready) run_lane(worker, lane_at(l));
+    again = !block.abandoned && end_collectives(worker, first_lane, lane_count);
+  }
+  if (block.abandoned || !worker.traced) return;
+  // The logs of lanes that poll, or wait for others of their warp, are not complete yet.
+  for (int l = 0; l < lane_count; ++l)
+    if (lane_at(l).state == LaneState::polling || waits_for(lane_at(l), Wait::For::collective)) return;
+  count_warp(worker, first_lane, lane_count);
+}
+
+bool end_waits(Worker& worker) {
+  if (worker.block->abandoned) return false;
+  const bool block_barrier = end_block_barrier(worker);
+  return end_named_barriers(worker) || block_barrier;
+}
+
+// --- Standstill ----------------------------------------------------------------------------------------------------------
+namespace {
+
+// What a lane waits for, and what is missing.
+std::string described(const Worker& worker, const Lane& lane) {
+  const Block& block = *worker.block;
+  if (lane.state == LaneState::polling) return "loads the same value again and again";
+  switch (lane.wait.what) {
+    case Wait::For::block_barrier:
+      return "waits at __syncthreads";
+    case Wait::For::collective:
+      return fmt::format("waits for lanes {:#010x} that never arrive at it", lane.wait.mask);
+    case Wait::For::named_barrier: {
+      const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.barrier)];
+      const auto there = std::count_if(block.lanes.begin(), block.lanes.end(), [&](const Lane& l) {
+        return waits_for(l, Wait::For::named_barrier) && l.wait.barrier == lane.wait.barrier;
+      });
+      return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.barrier,
+                         std::size_t(there) + barrier.arrived.size(), barrier.expected);
+    }
+  }
+  return "";
+}
+
+// A barrier that some threads of the block cannot reach any more, or reach at another line.
+bool explain_block_barrier(Worker& worker) {
+  const Block& block = *worker.block;
+  const Lane *waiting = nullptr, *returned = nullptr, *elsewhere = nullptr;
+  for (const Lane& lane : block.lanes) {
+    if (lane.state == LaneState::done)
+      returned = &lane;
+    else if (!waits_for(lane, Wait::For::block_barrier))
+      return false;
+    else if (waiting == nullptr)
+      waiting = &lane;
+    else if (lane.wait.pc != waiting->wait.pc)
+      elsewhere = &lane;
+  }
+  if (waiting == nullptr) return false;
+  const Address pc = waiting->wait.pc;
+  if (returned != nullptr) {
+    const auto missing =
+        std::count_if(block.lanes.begin(), block.lanes.end(), [](const Lane& l) { return l.state == LaneState::done; });
+    report(worker, Mistake::barrier, pc, 0, [&] {
+      return fmt::format(
+          "barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned "
+          "without reaching it, thread ({},{},{}) first",
+          where(worker, *waiting, pc), format_address(pc), missing, block.lanes.size(), returned->thread.x,
+          returned->thread.y, returned->thread.z);
+    });
+    return true;
+  }
+  if (elsewhere == nullptr) return false;
+  report(worker, Mistake::barrier, pc, elsewhere->wait.pc, [&] {
+    return fmt::format(
+        "barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
+        where(worker, *waiting, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
+        announce::place_of(elsewhere->wait.pc).line);
+  });
+  return true;
+}
+
+bool explain_collective(Worker& worker) {
+  for (const Lane& lane : worker.block->lanes)
+    if (waits_for(lane, Wait::For::collective)) {
+      report(worker, Mistake::warp_operation, lane.wait.pc, 0, [&] {
+        return fmt::format("warp operation: {} {}", where(worker, lane, lane.wait.pc), described(worker, lane));
+      });
+      return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+void explain_standstill(Worker& worker) {
+  Block& block = *worker.block;
+  block.abandoned = true;
+  if (explain_block_barrier(worker) || explain_collective(worker)) return;
+  struct Group {
+    const Lane* first;
+    int threads = 0;
+  };
+  std::map<std::pair<Address, std::string>, Group> groups;
+  int returned = 0;
+  for (const Lane& lane : block.lanes) {
+    if (lane.state == LaneState::done) {
+      ++returned;
+      continue;
+    }
+    ++groups.try_emplace({lane.wait.pc, described(worker, lane)}, Group{&lane}).first->second.threads;
+  }
+  const Lane* first = groups.begin()->second.first;
+  report(worker, Mistake::deadlock, first->wait.pc, 0, [&] {
+    std::string text =
+        fmt::format("deadlock: {} {}", where(worker, *first, first->wait.pc), groups.begin()->first.second);
+    int told = 0;
+    for (const auto& [key, group] : groups) {
+      if (++told == 1) {
+        if (group.threads > 1) text += fmt::format(", with {} threads more", group.threads - 1);
+        continue;
+      }
+      text += fmt::format("; {}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
+                          group.threads > 1 ? fmt::format(" and {} threads more", group.threads - 1) : "", key.second,
+                          line_of(key.first));
+    }
+    if (returned > 0) text += fmt::format("; {} threads have returned", returned);
+    return text;
+  });
+}
+
+}  // namespace simt::execute

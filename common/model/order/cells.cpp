@@ -1,0 +1,154 @@
+#include "common/model/order/cells.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace simt::order {
+namespace {
+
+// Flags of a stamp in a cell.
+constexpr Stamp atomic_write = 1;                                          // of a writer
+constexpr Stamp several_lanes = 1, several_warps = 2, several_blocks = 4;  // of a reader
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+// --- Shared memory -----------------------------------------------------------------------------------------------
+
+void SharedCells::start(std::size_t words, int threads) {
+  warps_ = std::size_t(threads + 31) / 32;
+  words_.assign(words, {});
+  readers_.assign(words * warps_, {});
+}
+
+void SharedCells::forget_readers(std::size_t word) {
+  words_[word].last_read = 0;
+  std::fill_n(readers_of(word), warps_, Readers{});
+}
+
+bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& conflict) {
+  Word& word = words_[at];
+  const BlockOrder& order = access.order;
+  if (word.writer != 0 && block_of(word.writer) != order.serial()) {  // of a block that had this memory before
+    word = {};
+    forget_readers(at);
+  }
+  bool found = false;
+  const bool both_atomic = access.atomic && (word.writer & atomic_write);
+  // A copy starts when its thread does: what that thread is ordered after, the copy is ordered after, too.
+  if (word.writer != 0 && !both_atomic && !order.ordered(word.writer, access.thread)) {
+    conflict = {word.writer & ~flags_mask, word.writer_pc, true};
+    found = true;
+  }
+  if (!access.writes) {
+    if (!access.atomic) note_read(at, access);
+    return found;
+  }
+  if (word.last_read != 0) {
+    for (std::size_t warp = 0; word.last_read >= order.floor() && !found && warp < warps_; ++warp) {
+      const Readers& r = readers_of(at)[warp];
+      if (r.epoch < order.floor()) continue;
+      for (std::uint32_t lanes = r.lanes; lanes != 0 && !found; lanes &= lanes - 1) {
+        const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
+        const Stamp reader = stamp(order.serial(), thread, r.epoch);
+        found = !order.ordered(reader, access.thread);
+        if (found) conflict = {reader, r.pc, false};
+      }
+    }
+    forget_readers(at);
+  }
+  word.writer = access.mine() | (access.atomic ? atomic_write : 0);
+  word.writer_pc = access.pc;
+  return found;
+}
+
+SharedCells SharedCells::refined(std::size_t parts) const {
+  SharedCells fine;
+  fine.warps_ = warps_;
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    for (std::size_t part = 0; part < parts; ++part) {
+      fine.words_.push_back(words_[i]);
+      fine.readers_.insert(fine.readers_.end(), readers_.begin() + std::ptrdiff_t(i * warps_),
+                           readers_.begin() + std::ptrdiff_t((i + 1) * warps_));
+    }
+  return fine;
+}
+
+// --- Global memory -----------------------------------------------------------------------------------------------
+
+GlobalCells::GlobalCells(std::size_t elements) : size_(elements), cells_(std::make_unique<Cell[]>(elements)) {}
+
+void GlobalCells::clear_one(Cell& cell, bool inside) {
+  cell.writer.store(inside ? 0 : nowhere, relaxed);
+  cell.reader.store(0, relaxed);
+  cell.other_reader.store(0, relaxed);
+}
+
+namespace {
+
+bool of_one_warp(Stamp reader) { return !(reader & (several_warps | several_blocks)); }
+
+// Whether all that a reader's stamp stands for is ordered before what `thread` does next.
+bool readers_ordered(const BlockOrder& order, Stamp reader, int thread) {
+  if (reader & several_blocks) return false;
+  if (!(reader & (several_lanes | several_warps))) return order.ordered(reader, thread);
+  return order.all_ordered(reader, !of_one_warp(reader), thread);
+}
+
+// The reader's stamp after one more read.
+Stamp with_reader(const BlockOrder& order, Stamp before, Stamp mine, int thread) {
+  if (before == 0) return mine;
+  if ((before & several_warps) && block_of(before) == block_of(mine) && epoch_of(before) >= epoch_of(mine)) return before;
+  if (readers_ordered(order, before, thread)) return mine;  // what is ordered after this read is ordered after those
+  if (block_of(before) != block_of(mine)) return mine | several_blocks;
+  const Stamp sticky = before & several_blocks;
+  const Stamp latest = stamp(block_of(mine), actor_of(mine), std::max(epoch_of(before), epoch_of(mine)));
+  if (actor_of(before) == actor_of(mine) && !(before & (several_lanes | several_warps))) return latest | sticky;
+  if ((before & several_warps) || warp_of(before) != warp_of(mine)) return latest | sticky | several_warps;
+  return latest | sticky | several_lanes;
+}
+
+}  // namespace
+
+bool GlobalCells::put(std::size_t element, const Access& access, Conflict& conflict) {
+  Cell& cell = cells_[element];
+  const BlockOrder& order = access.order;
+  const Stamp mine = access.mine();
+  bool found = false;
+  const Stamp writer = cell.writer.load(relaxed);
+  const bool both_atomic = access.atomic && (writer & atomic_write);
+  if (writer != 0 && !both_atomic && !order.ordered(writer, access.thread)) {
+    conflict = {writer & ~flags_mask, cell.writer_pc.load(relaxed), true};
+    found = true;
+  }
+  if (!access.writes) {
+    if (access.atomic)
+      return found;  // it would conflict with plain writes alone, and those are found when they are read
+    Stamp reader = cell.reader.load(relaxed);
+    if (reader & several_blocks) return found;
+    Stamp now = with_reader(order, reader, mine, access.thread);
+    if (now == reader) return found;
+    while (!cell.reader.compare_exchange_weak(reader, now, relaxed))
+      now = with_reader(order, reader, mine, access.thread);
+    if (reader != 0 && actor_and_block_of(reader) != actor_and_block_of(mine))
+      cell.other_reader.store(reader & ~flags_mask, relaxed);
+    cell.reader_pc.store(access.pc, relaxed);
+    return found;
+  }
+  const Stamp reader = cell.reader.load(relaxed);
+  if (!found && reader != 0 && !readers_ordered(order, reader, access.thread)) {
+    // Where several read, the one to name is not the writer itself.
+    const Stamp other = cell.other_reader.load(relaxed);
+    const bool itself = actor_and_block_of(reader) == actor_and_block_of(mine);
+    if (!itself || (reader & flags_mask)) {
+      conflict = {itself && other != 0 ? other : reader & ~flags_mask, cell.reader_pc.load(relaxed), false};
+      found = true;
+    }
+  }
+  cell.writer.store(mine | (access.atomic ? atomic_write : 0), relaxed);
+  cell.writer_pc.store(access.pc, relaxed);
+  return found;
+}
+
+}  // namespace simt::order

@@ -1,0 +1,117 @@
+// Shadow memory: who last wrote and read each word of shared memory, and each element of global memory. An access is put to
+// its cell together with the clocks of its block; what comes back is the access that it is not ordered after, if there is one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/model/order/clocks.hpp"
+
+namespace simt::order {
+
+/// One access: by `thread` of the block of `order`, or by its asynchronous copies.
+struct Access {
+  const BlockOrder& order;
+  int thread = 0;
+  bool writes = false, atomic = false, by_copy = false;
+  std::uint32_t pc = 0;  ///< offset of the return address in the program's image
+
+  Stamp mine() const { return by_copy ? order.stamp_of_copies(thread) : order.stamp_of(thread); }
+};
+
+/// Another access to the same place that is not ordered with an access.
+struct Conflict {
+  Stamp with = 0;
+  std::uint32_t pc = 0;
+  bool wrote = false;
+};
+
+/// The shared memory of one block.
+class SharedCells {
+ public:
+  /// `words` places of `granule` bytes each, for a block of so many threads; none is written yet.
+  void start(std::size_t words, int threads);
+  std::size_t size() const { return words_.size(); }
+
+  /// Whether a thread of the block has written the place.
+  bool written(std::size_t word, const BlockOrder& order) const {
+    return words_[word].writer != 0 && block_of(words_[word].writer) == order.serial();
+  }
+  /// Notes the access; returns whether it conflicts, and with what.
+  bool put(std::size_t word, const Access& access, Conflict& conflict) {
+    Word& w = words_[word];
+    const BlockOrder& order = access.order;
+    // The usual case: a read of what a thread wrote before the last barrier of the block.
+    if (!access.writes && !access.atomic && block_of(w.writer) == order.serial() && actor_of(w.writer) < copies_of &&
+        epoch_of(w.writer) < order.floor()) {
+      note_read(word, access);
+      return false;
+    }
+    return put_unusual(word, access, conflict);
+  }
+  /// The same places at a finer grain: each takes over what is known of the one it was part of.
+  SharedCells refined(std::size_t parts) const;
+
+ private:
+  struct Word {
+    Stamp writer = 0;
+    std::uint32_t writer_pc = 0;
+    Epoch last_read = 0;  // the latest epoch of any reader since the last write; 0: not read
+  };
+  // Readers of one warp since the last write. Where lanes read at different epochs, the latest stands for all.
+  struct Readers {
+    Epoch epoch = 0;
+    std::uint32_t lanes = 0, pc = 0;
+  };
+  Readers* readers_of(std::size_t word) { return &readers_[word * warps_]; }
+  void forget_readers(std::size_t word);
+  void note_read(std::size_t word, const Access& access) {
+    const Epoch epoch = access.order.clock(access.thread).epoch;
+    Readers& mine = readers_of(word)[access.thread / 32];
+    if (mine.epoch < access.order.floor()) mine.lanes = 0;  // older reads are ordered before all that comes
+    mine = {std::max(mine.epoch, epoch), mine.lanes | 1u << access.thread % 32, access.pc};
+    words_[word].last_read = std::max(words_[word].last_read, epoch);
+  }
+  bool put_unusual(std::size_t word, const Access& access, Conflict& conflict);
+
+  std::size_t warps_ = 1;
+  std::vector<Word> words_;
+  std::vector<Readers> readers_;  // warps_ for each word
+};
+
+/// An allocation of global memory, shared by the blocks of a grid. Of several readers it knows one, another, and whether they
+/// are of one warp, of one block, or of several: a write by a thread that is ordered after each of them by other means than a
+/// barrier of that warp or block is taken for a race.
+class GlobalCells {
+ public:
+  explicit GlobalCells(std::size_t elements);
+  std::size_t size() const { return size_; }
+  /// Forgets everything: the begin of a launch. `inside(i)` says whether element i may be touched.
+  template <class Inside>
+  void clear(Inside inside) {
+    for (std::size_t i = 0; i < size_; ++i) clear_one(cells_[i], inside(i));
+  }
+  bool outside(std::size_t element) const { return cells_[element].writer.load(std::memory_order_relaxed) == nowhere; }
+  bool written(std::size_t element) const {
+    const Stamp writer = cells_[element].writer.load(std::memory_order_relaxed);
+    return writer != 0 && writer != nowhere;
+  }
+  /// Notes the access; returns whether it conflicts, and with what.
+  bool put(std::size_t element, const Access& access, Conflict& conflict);
+
+ private:
+  struct Cell {
+    std::atomic<Stamp> writer{0}, reader{0}, other_reader{0};
+    std::atomic<std::uint32_t> writer_pc{0}, reader_pc{0};
+  };
+  static constexpr Stamp nowhere = ~Stamp(0);
+  static void clear_one(Cell& cell, bool inside);
+  std::size_t size_;
+  std::unique_ptr<Cell[]> cells_;
+};
+
+}  // namespace simt::order

@@ -1,0 +1,233 @@
+#include "common/model/order/clocks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+namespace simt::order {
+namespace {
+
+using Entries = std::vector<std::pair<std::uint32_t, Epoch>>;
+
+Epoch value_at(const Entries& entries, std::uint32_t number) {
+  const auto it = std::lower_bound(entries.begin(), entries.end(), std::pair{number, Epoch(0)});
+  return it != entries.end() && it->first == number ? it->second : 0;
+}
+
+Entries larger_of_each(const Entries& one, const Entries& other) {
+  Entries result;
+  result.reserve(one.size() + other.size());
+  auto a = one.begin(), b = other.begin();
+  while (a != one.end() || b != other.end()) {
+    if (b == other.end() || (a != one.end() && a->first < b->first))
+      result.push_back(*a++);
+    else if (a == one.end() || b->first < a->first)
+      result.push_back(*b++);
+    else
+      result.push_back({a->first, std::max(a->second, b->second)}), ++a, ++b;
+  }
+  return result;
+}
+
+View joined_views(const View& one, const View& other) {
+  return {one.block, std::max(one.all, other.all), larger_of_each(one.warps, other.warps),
+          larger_of_each(one.actors, other.actors)};
+}
+
+}  // namespace
+
+Epoch View::of(std::uint32_t actor) const {
+  if (actor >= copies_of) return value_at(actors, actor);
+  return std::max({all, value_at(warps, actor / 32), value_at(actors, actor)});
+}
+
+const View* Known::of_block(std::uint32_t block) const {
+  const auto it =
+      std::lower_bound(views.begin(), views.end(), block, [](const View& v, std::uint32_t b) { return v.block < b; });
+  return it != views.end() && it->block == block ? &*it : nullptr;
+}
+
+KnownPointer joined(const KnownPointer& one, const KnownPointer& other) {
+  if (one == nullptr || one == other) return other;
+  if (other == nullptr) return one;
+  auto result = std::make_shared<Known>();
+  auto a = one->views.begin(), b = other->views.begin();
+  while (a != one->views.end() || b != other->views.end()) {
+    if (b == other->views.end() || (a != one->views.end() && a->block < b->block))
+      result->views.push_back(*a++);
+    else if (a == one->views.end() || b->block < a->block)
+      result->views.push_back(*b++);
+    else
+      result->views.push_back(joined_views(*a++, *b++));
+  }
+  if (result->views == one->views) return one;
+  if (result->views == other->views) return other;
+  return result;
+}
+
+KnownPointer joined(const KnownPointer& one, View more) {
+  if (more.all == 0 && more.warps.empty() && more.actors.empty()) return one;
+  auto known = std::make_shared<Known>();
+  known->views.push_back(std::move(more));
+  return joined(one, KnownPointer(std::move(known)));
+}
+
+void BlockOrder::start(std::uint32_t serial, int threads) {
+  serial_ = serial;
+  floor_ = 1;
+  copies_used_ = false;
+  warp_floors_.fill(0);
+  copies_floors_.assign(std::size_t(threads), 0);
+  clocks_.assign(std::size_t(threads), {});
+}
+
+Epoch BlockOrder::next_epoch(Epoch latest) const {
+  if (latest >= last_epoch)
+    throw std::length_error("a thread has synchronised 67,108,863 times, more than can be counted");
+  return latest + 1;
+}
+
+bool BlockOrder::known_before(Stamp before, int thread) const {
+  const View* view = clock(thread).known->of_block(block_of(before));
+  return view != nullptr && epoch_of(before) < view->of(actor_of(before));
+}
+
+bool BlockOrder::all_ordered(Stamp before, bool whole_block, int thread) const {
+  if (block_of(before) == serial_) {
+    if (actor_of(before) >= copies_of) return ordered(before, thread);
+    if (epoch_of(before) < floor_) return true;
+    const std::uint32_t warp = warp_of(before);
+    if (!whole_block && warp == std::uint32_t(thread) / 32 && epoch_of(before) < warp_floors_[warp]) return true;
+  }
+  const ThreadClock& mine = clock(thread);
+  if (mine.known == nullptr) return false;
+  const View* view = mine.known->of_block(block_of(before));
+  if (view == nullptr) return false;
+  return epoch_of(before) < (whole_block ? view->all : std::max(view->all, value_at(view->warps, warp_of(before))));
+}
+
+KnownPointer BlockOrder::joined_of(const std::vector<int>& threads) const {
+  KnownPointer all;
+  std::set<const Known*> seen;
+  for (const int t : threads)
+    if (const KnownPointer& known = clock(t).known; known != nullptr && seen.insert(known.get()).second)
+      all = joined(all, known);
+  return all;
+}
+
+View BlockOrder::copies_known_by(const std::vector<int>& threads) const {
+  View view{serial_, 0, {}, {}};
+  if (!copies_used_) return view;
+  for (const int t : threads)
+    if (clock(t).copies_done > 0) view.actors.emplace_back(copies_of + std::uint32_t(t), clock(t).copies_done + 1);
+  std::sort(view.actors.begin(), view.actors.end());
+  return view;
+}
+
+void BlockOrder::block_barrier() {
+  Epoch latest = 0;
+  bool some_known = false;
+  for (const ThreadClock& c : clocks_) {
+    latest = std::max(latest, c.epoch);
+    some_known = some_known || c.known != nullptr;
+  }
+  floor_ = next_epoch(latest);
+  for (ThreadClock& c : clocks_) c.epoch = floor_;
+  if (copies_used_) {
+    // What some thread knew of another's copies, all know now.
+    for (std::size_t t = 0; t < clocks_.size(); ++t)
+      copies_floors_[t] = std::max(copies_floors_[t], clocks_[t].copies_done + 1);
+  }
+  if (!some_known) return;
+  std::vector<int> threads(clocks_.size());
+  std::iota(threads.begin(), threads.end(), 0);
+  KnownPointer all = joined_of(threads);
+  if (const View* own = all->of_block(serial_)) {  // the floor says as much, but for copies
+    for (const auto& [actor, epoch] : own->actors)
+      if (actor >= copies_of) copies_floors_[actor - copies_of] = std::max(copies_floors_[actor - copies_of], epoch);
+    auto others = std::make_shared<Known>(*all);
+    std::erase_if(others->views, [&](const View& v) { return v.block == serial_; });
+    all = others->views.empty() ? nullptr : KnownPointer(std::move(others));
+  }
+  for (ThreadClock& c : clocks_) c.known = all;
+}
+
+void BlockOrder::warp_barrier(int first_thread, int lanes, unsigned mask) {
+  std::vector<int> members;
+  bool some_known = false;
+  Epoch latest = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!(mask >> lane & 1u)) continue;
+    const ThreadClock& c = clock(first_thread + lane);
+    members.push_back(first_thread + lane);
+    latest = std::max(latest, c.epoch);
+    some_known = some_known || c.known != nullptr || c.copies_done > 0;
+  }
+  const Epoch now = next_epoch(latest);
+  const bool whole = members.size() == std::size_t(lanes);
+  for (const int t : members) clock(t).epoch = now;
+  if (whole) warp_floors_[std::size_t(first_thread / 32)] = now;
+  if (whole && !some_known) return;
+  KnownPointer all = joined(joined_of(members), copies_known_by(members));
+  if (!whole) {
+    View lanes_known{serial_, 0, {}, {}};
+    for (const int t : members) lanes_known.actors.emplace_back(std::uint32_t(t), now);
+    all = joined(all, std::move(lanes_known));
+  }
+  for (const int t : members) clock(t).known = all;
+}
+
+void BlockOrder::barrier_of(const std::vector<int>& threads) {
+  Epoch latest = 0;
+  for (const int t : threads) latest = std::max(latest, clock(t).epoch);
+  const Epoch now = next_epoch(latest);
+  View view = copies_known_by(threads);
+  std::vector<int> sorted = threads;
+  std::sort(sorted.begin(), sorted.end());
+  std::array<int, 32> in_warp{};
+  for (const int t : sorted) ++in_warp[std::size_t(t / 32)];
+  Entries single;
+  for (const int t : sorted) {
+    const auto warp = std::size_t(t / 32);
+    const bool whole = in_warp[warp] == std::min(32, int(clocks_.size()) - int(warp) * 32);
+    if (!whole) single.emplace_back(std::uint32_t(t), now);
+    if (whole && t % 32 == 0) view.warps.emplace_back(std::uint32_t(warp), now);
+  }
+  view.actors = larger_of_each(single, view.actors);
+  const KnownPointer all = joined(joined_of(threads), std::move(view));
+  for (const int t : threads) {
+    clock(t).epoch = now;
+    clock(t).known = all;
+  }
+}
+
+void BlockOrder::commit_copies(int thread) {
+  copies_used_ = true;
+  clock(thread).copies_group = next_epoch(clock(thread).copies_group);
+}
+
+void BlockOrder::wait_for_copies(int thread, Epoch pending) {
+  ThreadClock& c = clock(thread);
+  const Epoch committed = c.copies_group - 1;
+  if (committed > pending) c.copies_done = std::max(c.copies_done, committed - pending);
+}
+
+KnownPointer BlockOrder::published(int thread) {
+  ThreadClock& c = clock(thread);
+  View own{serial_, floor_, {}, {}};
+  const auto warp = std::uint32_t(thread / 32);
+  if (warp_floors_[warp] > floor_) own.warps.emplace_back(warp, warp_floors_[warp]);
+  own.actors.emplace_back(std::uint32_t(thread), next_epoch(c.epoch));
+  for (std::size_t t = 0; copies_used_ && t < copies_floors_.size(); ++t) {
+    Epoch done = copies_floors_[t];
+    if (t == std::size_t(thread)) done = std::max(done, c.copies_done + 1);
+    if (done > 1) own.actors.emplace_back(copies_of + std::uint32_t(t), done);
+  }
+  c.epoch = next_epoch(c.epoch);
+  return joined(c.known, std::move(own));
+}
+
+void BlockOrder::fence(int thread) { clock(thread).fenced = published(thread); }
+
+}  // namespace simt::order

@@ -1,0 +1,320 @@
+// Tests of the SIMT model's order: which unordered accesses and endless waits it finds, and which ordered ones it leaves alone.
+#include <string>
+
+#include "common/cuda/ptx.hpp"
+#include "common/report/chapter.hpp"
+#include "common/report/count.hpp"
+
+// Gives this program the command line of the chapters.
+TILE_CHAPTER(.number = 0, .title = "tests of the SIMT model's order", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+
+namespace {
+
+// What the model says of a launch with so much dynamic shared memory, or "" where it says nothing.
+template <class... Parameters, class... Arguments>
+std::string said_with(std::size_t shared, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                      Arguments&&... arguments) {
+  try {
+    simt::trace([&] { tile::launch(kernel, grid, block, shared, arguments...); });
+  } catch (const simt::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+template <class... Parameters, class... Arguments>
+std::string said_of(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
+  return said_with(0, kernel, grid, block, arguments...);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// --- Barriers of some lanes, some warps -----------------------------------------------------------------------------------
+
+// Each half of the warp exchanges words with itself, or (mixed) one half reads the other's.
+template <bool MIXED>
+__global__ void halves_of_a_warp(float* out) {
+  __shared__ float words[32];
+  const unsigned lane = threadIdx.x, half = lane / 16;
+  words[lane] = float(lane);
+  __syncwarp(half == 0 ? 0x0000ffffu : 0xffff0000u);
+  out[lane] = words[(MIXED ? 31 - lane : half * 16 + 15 - lane % 16)];
+}
+
+__global__ void table_in_a_long_loop(float* out, int turns) {
+  __shared__ float table[32];
+  table[threadIdx.x] = float(threadIdx.x);
+  __syncwarp();
+  float sum = 0;
+  for (int i = 0; i < turns; ++i) {
+    sum += table[(threadIdx.x + unsigned(i)) % 32];
+    __syncwarp();
+  }
+  table[threadIdx.x] = sum;
+  __syncwarp();
+  out[threadIdx.x] = table[31 - threadIdx.x];
+}
+
+// With `barrier` false one thread reads what another writes at the same time, in a late turn.
+template <bool BARRIER>
+__global__ void many_barriers(int* out, int turns) {
+  __shared__ int word;
+  for (int i = 0; i < turns; ++i) {
+    if (threadIdx.x == 0) word = i;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) word = turns;
+  if (BARRIER) __syncthreads();
+  if (threadIdx.x == 1) out[0] = word;
+}
+
+// The first warp fills, the second takes; AHEAD: it takes before the other has filled.
+template <bool AHEAD>
+__global__ void hand_over(float* out, int turns) {
+  __shared__ float words[32];
+  const unsigned lane = threadIdx.x % 32;
+  for (int i = 0; i < turns; ++i) {
+    if (threadIdx.x < 32) {
+      words[lane] = float(i);
+      tile::ptx::barrier_arrive(1, 64);
+      tile::ptx::barrier_sync(2, 64);
+    } else {
+      if (!AHEAD) tile::ptx::barrier_sync(1, 64);
+      out[lane] = words[31 - lane];
+      if (AHEAD) tile::ptx::barrier_sync(1, 64);
+      tile::ptx::barrier_arrive(2, 64);
+    }
+  }
+}
+
+__global__ void barrier_for_more_than_come(float* out) {
+  if (threadIdx.x < 32) tile::ptx::barrier_sync(3, 96);
+  out[threadIdx.x] = 1;
+}
+
+__global__ void shuffle_from_outside(int* out) {
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, int(threadIdx.x), 20);
+}
+__global__ void shuffle_for_others(int* out) {
+  out[threadIdx.x] = __shfl_sync(threadIdx.x < 16 ? 0xffff0000u : 0xffff0000u, int(threadIdx.x), 16);
+}
+
+__global__ void all_lanes_store(int* out, int different) {
+  __shared__ int word;
+  word = different * int(threadIdx.x);
+  out[0] = 7 + different * int(threadIdx.x);
+  __syncthreads();  // thread 1 reads what the others stored as well
+  if (threadIdx.x == 1) out[1] = word;
+}
+
+// --- Between blocks -------------------------------------------------------------------------------------------------------
+
+// Each block writes a part; the last to finish adds them up.
+template <bool FENCE>
+__global__ void reduce(const float* in, float* parts, unsigned* finished, float* out) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    float sum = 0;
+    for (unsigned i = 0; i < blockDim.x; ++i) sum += in[blockIdx.x * blockDim.x + i];
+    parts[blockIdx.x] = sum;
+    if (FENCE) __threadfence();
+    last = atomicAdd(finished, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();  // all learn whether theirs is the last block
+  if (!last) return;
+  if (threadIdx.x == 1) {
+    float sum = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += parts[b];
+    out[0] = sum;
+  }
+}
+
+__global__ void tickets(int* next, int* owner, int tiles) {
+  __shared__ int tile_number;
+  while (true) {
+    __syncthreads();  // the others have read the last number
+    if (threadIdx.x == 0) tile_number = atomicAdd(next, 1);
+    __syncthreads();  // all read the new one
+    if (tile_number >= tiles) return;
+    if (threadIdx.x == 0) owner[tile_number] = int(blockIdx.x);
+  }
+}
+
+template <bool FENCE>
+__global__ void count_under_a_lock(int* lock, int* total) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0, 1) != 0) __nanosleep(20);
+  if (FENCE) __threadfence();
+  total[0] += 1;
+  if (FENCE) __threadfence();
+  atomicExch(lock, 0);
+}
+
+// All blocks wait for what the last one writes: they must be resident at once.
+__global__ void wait_for_the_last_block(volatile int* flag, int* data, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == gridDim.x - 1) {
+    data[0] = 42;
+    __threadfence();
+    flag[0] = 1;
+  }
+  while (flag[0] == 0) {
+  }
+  __threadfence();
+  out[blockIdx.x] = data[0];
+}
+
+__global__ void wait_for_nobody(volatile int* flag) {
+  while (flag[threadIdx.x] == 0) {
+  }
+}
+
+// --- Asynchronous copies ----------------------------------------------------------------------------------------------------
+
+enum class Copying { right, no_wait, lax, no_barrier, overwritten };
+
+// Sums up tiles of 64 floats that come in three stages.
+template <Copying HOW>
+__global__ void staged_sum(const float* in, float* out, int tiles) {
+  constexpr int STAGES = 3, TILE = 64;
+  __shared__ float stage[STAGES * TILE];
+  const int t = int(threadIdx.x);
+  const auto fetch = [&](int tile) {
+    if (tile < tiles) tile::ptx::cp_async_ca<4>(&stage[tile % STAGES * TILE + t], &in[tile * TILE + t]);
+    tile::ptx::cp_async_commit_group();
+  };
+  for (int tile = 0; tile < STAGES - 1; ++tile) fetch(tile);
+  float sum = 0;
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (HOW == Copying::overwritten) fetch(tile + STAGES - 1);
+    if (HOW == Copying::lax)
+      tile::ptx::cp_async_wait_group<STAGES - 1>();
+    else if (HOW == Copying::overwritten)
+      tile::ptx::cp_async_wait_group<STAGES - 1>();
+    else if (HOW != Copying::no_wait)
+      tile::ptx::cp_async_wait_group<STAGES - 2>();
+    if (HOW != Copying::no_barrier)
+      __syncthreads();  // the tile is there for all, and the one before it was read by all
+    if (HOW != Copying::overwritten) fetch(tile + STAGES - 1);
+    sum += stage[tile % STAGES * TILE + 63 - t];
+  }
+  out[t] = sum;
+}
+
+std::string said_of_copying(void (*kernel)(const float*, float*, int), std::vector<float>* result = nullptr) {
+  auto in = tile::array<float>("in", 64 * 7), out = tile::array<float>("out", 64);
+  const std::string said = said_of(kernel, dim3(1), dim3(64), in.device(), out.device(), 7);
+  if (result != nullptr) *result = out.host();
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("a barrier of some lanes orders those lanes alone" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  CHECK(said_of(halves_of_a_warp<false>, dim3(1), dim3(32), out.device()) == "");
+  CHECK(contains(said_of(halves_of_a_warp<true>, dim3(1), dim3(32), out.device()), "race: halves_of_a_warp<true>"));
+}
+
+TEST_CASE("no number of barriers wraps" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  CHECK(said_of(table_in_a_long_loop, dim3(1), dim3(32), out.device(), 600) == "");
+  auto words = tile::array<int>("words", 1);
+  CHECK(said_of(many_barriers<true>, dim3(1), dim3(2), words.device(), 1 << 18) == "");
+  CHECK(contains(said_of(many_barriers<false>, dim3(1), dim3(2), words.device(), 1 << 18), "race: many_barriers"));
+}
+
+TEST_CASE("named barriers order those who come to them" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  CHECK(said_of(hand_over<false>, dim3(1), dim3(64), out.device(), 5) == "");
+  CHECK(contains(said_of(hand_over<true>, dim3(1), dim3(64), out.device(), 5), "race: hand_over"));
+  const std::string stuck = said_of(barrier_for_more_than_come, dim3(1), dim3(64), out.device());
+  CHECK(contains(stuck, "deadlock: barrier_for_more_than_come, order_test.cu:"));
+  CHECK(contains(stuck,
+                 "waits at barrier 3: 32 of 96 threads are there, with 31 threads more; 32 threads have returned"));
+}
+
+TEST_CASE("a shuffle takes part among its own" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 32);
+  CHECK(contains(said_of(shuffle_from_outside, dim3(1), dim3(32), out.device()),
+                 "takes a value from lane 20, which takes no part: the mask is 0x0000ffff"));
+  CHECK(contains(said_of(shuffle_for_others, dim3(1), dim3(32), out.device()),
+                 "takes part for lanes 0xffff0000, of which it is none"));
+}
+
+TEST_CASE("lanes of a warp may store the same value, but not different ones" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 2);
+  CHECK(said_of(all_lanes_store, dim3(1), dim3(32), out.device(), 0) == "");
+  CHECK(out.host()[0] == 7);
+  const std::string race = said_of(all_lanes_store, dim3(1), dim3(32), out.device(), 1);
+  CHECK(contains(race, "writes word[0]"));
+  CHECK(contains(race, "writes out[0]"));
+  CHECK(contains(said_of(all_lanes_store, dim3(1), dim3(64), out.device(), 0), "race: all_lanes_store"));  // two warps
+}
+
+TEST_CASE("the last block of a reduction reads what the others fenced" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 64 * 9), parts = tile::array<float>("parts", 9),
+       out = tile::array<float>("out", 1);
+  for (const char* threads : {"1", "3"}) {
+    setenv("SIMT_THREADS", threads, 1);
+    auto finished = tile::array<unsigned>("finished", 1), again = tile::array<unsigned>("again", 1);
+    finished.set({0});
+    again.set({0});
+    CHECK(said_of(reduce<true>, dim3(9), dim3(64), in.device(), parts.device(), finished.device(), out.device()) == "");
+    CHECK(contains(said_of(reduce<false>, dim3(9), dim3(64), in.device(), parts.device(), again.device(), out.device()),
+                   "reads parts["));
+  }
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("blocks may take tickets and hold locks" * doctest::test_suite("model")) {
+  auto next = tile::array<int>("next", 1), owner = tile::array<int>("owner", 50);
+  next.set({0});
+  CHECK(said_of(tickets, dim3(4), dim3(64), next.device(), owner.device(), 50) == "");
+  auto lock = tile::array<int>("lock", 1), total = tile::array<int>("total", 1);
+  lock.set({0});
+  total.set({0});
+  CHECK(said_of(count_under_a_lock<true>, dim3(20), dim3(32), lock.device(), total.device()) == "");
+  CHECK(total.host()[0] == 20);
+  lock.set({0});
+  CHECK(contains(said_of(count_under_a_lock<false>, dim3(20), dim3(32), lock.device(), total.device()), "total[0]"));
+}
+
+TEST_CASE("blocks that wait for each other are resident together, as many as the GPU holds" *
+          doctest::test_suite("model")) {
+  auto flag = tile::array<int>("flag", 1), data = tile::array<int>("data", 1), out = tile::array<int>("out", 133);
+  constexpr std::size_t half_an_sm = 120 << 10;  // one block to an SM
+  for (const char* threads : {"1", "2"}) {
+    setenv("SIMT_THREADS", threads, 1);
+    flag.set({0});
+    CHECK(said_with(half_an_sm, wait_for_the_last_block, dim3(132), dim3(32), flag.device(), data.device(),
+                    out.device()) == "");
+    CHECK(out.host()[0] == 42);
+    flag.set({0});
+    const std::string stuck =
+        said_with(half_an_sm, wait_for_the_last_block, dim3(133), dim3(32), flag.device(), data.device(), out.device());
+    CHECK(contains(stuck, "deadlock: wait_for_the_last_block, order_test.cu:"));
+    CHECK(contains(stuck, "loads the same value again and again"));
+  }
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a block that waits for nobody is told" * doctest::test_suite("model")) {
+  auto flag = tile::array<int>("flag", 32);
+  flag.set(std::vector<int>(32, 0));
+  const std::string stuck = said_of(wait_for_nobody, dim3(1), dim3(32), flag.device());
+  CHECK(contains(stuck, "deadlock: wait_for_nobody, order_test.cu:"));
+  CHECK(contains(stuck, "loads the same value again and again, with 31 threads more"));
+}
+
+TEST_CASE("an asynchronous copy is there after the wait, and for others after a barrier" *
+          doctest::test_suite("model")) {
+  std::vector<float> sums;
+  CHECK(said_of_copying(staged_sum<Copying::right>, &sums) == "");
+  float expected = 0;
+  for (int tile = 0; tile < 7; ++tile) expected += float(tile * 64 + 63);
+  CHECK(sums[0] == expected);
+  CHECK(contains(said_of_copying(staged_sum<Copying::no_wait>), "an asynchronous copy of thread ("));
+  CHECK(contains(said_of_copying(staged_sum<Copying::lax>), "an asynchronous copy of thread ("));
+  CHECK(contains(said_of_copying(staged_sum<Copying::no_barrier>), "race: staged_sum"));
+  CHECK(contains(said_of_copying(staged_sum<Copying::overwritten>), "asynchronously writes stage["));
+}
