@@ -47,7 +47,7 @@ constexpr int max_threads = 1024;
 constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
 // How often all blocks of a worker may poll in vain, while all other workers do the same, before they are taken to wait forever.
 // A loop of fewer turns than this times repeats_of_a_poll that loads one element and does nothing else is not mistaken.
-constexpr int most_idle_rounds = 1 << 11;
+constexpr int most_idle_rounds = 1 << 10;
 
 // --- Fibers --------------------------------------------------------------------------------------------------------------
 
