@@ -25,6 +25,13 @@ bool complete(const Lane* warp, int lane_count, const Lane& lane) {
   return true;
 }
 
+// Whether all lanes of a warp that have not returned wait at one operation: what they did before it belongs together.
+bool converged(const Lane* warp, int lane_count) {
+  return std::all_of(warp, warp + lane_count, [&](const Lane& lane) {
+    return lane.state == LaneState::done || (waits_for(lane, Wait::For::collective) && lane.wait.pc == warp->wait.pc);
+  });
+}
+
 // Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
 bool end_collectives(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
@@ -120,6 +127,8 @@ void run_warp(Worker& worker, int first_lane, int lane_count) {
   while (again) {
     for (int l = 0; l < lane_count && !block.abandoned; ++l)
       if (lane_at(l).state == LaneState::ready) run_lane(worker, lane_at(l));
+    if (worker.traced && !block.abandoned && converged(&lane_at(0), lane_count))
+      count_warp(worker, first_lane, lane_count);
     again = !block.abandoned && end_collectives(worker, first_lane, lane_count);
   }
   if (block.abandoned || !worker.traced) return;

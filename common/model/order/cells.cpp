@@ -24,10 +24,10 @@ void SharedCells::start(std::size_t words, int threads) {
 
 void SharedCells::forget_readers(std::size_t word) {
   words_[word].last_read = 0;
-  std::fill_n(readers_of(word), warps_, Readers{});
+  for (std::size_t warp = 0; warp < warps_; ++warp) readers_of(word, warp) = {};
 }
 
-bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& conflict) {
+bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) {
   Word& word = words_[at];
   const BlockOrder& order = access.order;
   if (word.writer != 0 && block_of(word.writer) != order.serial()) {  // of a block that had this memory before
@@ -45,9 +45,9 @@ bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& co
     if (!access.atomic) note_read(at, access);
     return found;
   }
-  if (word.last_read != 0) {
-    for (std::size_t warp = 0; word.last_read >= order.floor() && !found && warp < warps_; ++warp) {
-      const Readers& r = readers_of(at)[warp];
+  if (word.last_read >= order.floor()) {  // what was read before is ordered before all that comes
+    for (std::size_t warp = 0; !found && warp < warps_; ++warp) {
+      const Readers& r = readers_of(at, warp);
       if (r.epoch < order.floor()) continue;
       for (std::uint32_t lanes = r.lanes; lanes != 0 && !found; lanes &= lanes - 1) {
         const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
@@ -63,15 +63,21 @@ bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& co
   return found;
 }
 
+SharedCells SharedCells::grown(std::size_t words) const {
+  SharedCells more;
+  more.start(words, int(warps_) * 32);
+  std::copy(words_.begin(), words_.end(), more.words_.begin());
+  for (std::size_t warp = 0; warp < warps_; ++warp)
+    std::copy_n(readers_.begin() + std::ptrdiff_t(warp * words_.size()), words_.size(),
+                more.readers_.begin() + std::ptrdiff_t(warp * words));
+  return more;
+}
+
 SharedCells SharedCells::refined(std::size_t parts) const {
   SharedCells fine;
   fine.warps_ = warps_;
-  for (std::size_t i = 0; i < words_.size(); ++i)
-    for (std::size_t part = 0; part < parts; ++part) {
-      fine.words_.push_back(words_[i]);
-      fine.readers_.insert(fine.readers_.end(), readers_.begin() + std::ptrdiff_t(i * warps_),
-                           readers_.begin() + std::ptrdiff_t((i + 1) * warps_));
-    }
+  for (const Word& word : words_) fine.words_.insert(fine.words_.end(), parts, word);
+  for (const Readers& readers : readers_) fine.readers_.insert(fine.readers_.end(), parts, readers);
   return fine;
 }
 
@@ -99,7 +105,8 @@ bool readers_ordered(const BlockOrder& order, Stamp reader, int thread) {
 // The reader's stamp after one more read.
 Stamp with_reader(const BlockOrder& order, Stamp before, Stamp mine, int thread) {
   if (before == 0) return mine;
-  if ((before & several_warps) && block_of(before) == block_of(mine) && epoch_of(before) >= epoch_of(mine)) return before;
+  if ((before & several_warps) && block_of(before) == block_of(mine) && epoch_of(before) >= epoch_of(mine))
+    return before;
   if (readers_ordered(order, before, thread)) return mine;  // what is ordered after this read is ordered after those
   if (block_of(before) != block_of(mine)) return mine | several_blocks;
   const Stamp sticky = before & several_blocks;
