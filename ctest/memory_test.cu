@@ -37,6 +37,7 @@ enum class Declared { in_kernel, in_function, in_template, at_file_scope, outsid
 }  // namespace
 
 __shared__ float words_outside_namespaces[64];
+__device__ bool first_of_a_line, second_of_a_line;
 
 namespace {
 
@@ -105,7 +106,7 @@ __global__ void too_much_in_a_function(float* out) {
     return own;
   };
   words()[threadIdx.x] = words_of_function()[threadIdx.x] = 1;
-  __shared__ float more[2250];
+  __shared__ float more[2256];
   more[threadIdx.x] = words()[threadIdx.x];
   out[threadIdx.x] = more[threadIdx.x] + words_of_function()[threadIdx.x];
 }
@@ -124,11 +125,17 @@ __device__ unsigned finished_blocks;
 static __device__ int start = 40;
 __device__ float2 pair_of_words{1, 2};
 __device__ float parts[2][2];
-__device__ bool flag_of_a_byte = true, second_of_a_line;
+__device__ bool flag_of_a_byte = true;
 __device__ volatile int signal_word;
 
-__global__ void look_up(float* out) { out[threadIdx.x] = table[threadIdx.x % 4]; }  //@ look-up
-__global__ void look_up_in_array(const float* values, float* out) { out[threadIdx.x] = values[threadIdx.x % 4]; }
+__global__ void look_up(float* out) {
+  const float value = table[threadIdx.x % 4];  //@ look-up
+  out[threadIdx.x] = value;
+}
+__global__ void look_up_in_array(const float* values, float* out) {
+  const float value = values[threadIdx.x % 4];  //@ look-up-in-array
+  out[threadIdx.x] = value;
+}
 __global__ void count_on(int* out) {
   if (threadIdx.x == 0) out[0] = start++ + (flag_of_a_byte ? 1000 : 0) + int(pair_of_words.y);
 }
@@ -250,8 +257,9 @@ TEST_CASE("blocks that are resident together have __shared__ variables of their 
 
 TEST_CASE("__shared__ variables of functions count towards the limit of a block" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 32);
-  CHECK(contains(said_of(too_much_in_a_function, dim3(1), dim3(32), out.device()),
-                 "launch of too_much_in_a_function: 49256 bytes of static shared memory; 48 KB is the limit"));
+  const std::string said = said_of(too_much_in_a_function, dim3(1), dim3(32), out.device());
+  INFO(said);
+  CHECK(contains(said, "launch of too_much_in_a_function: 49280 bytes of static shared memory; 48 KB is the limit"));
 }
 
 TEST_CASE("a __shared__ variable of another kernel is out of bounds" * doctest::test_suite("model")) {
@@ -268,8 +276,9 @@ TEST_CASE("__device__ variables are global memory" * doctest::test_suite("model"
   CHECK(load.array == "table");
   CHECK(load.space == simt::Space::global);
   const auto array = counted(look_up_in_array, dim3(1), dim3(32), values.device(), out.device());
-  CHECK(load.sectors == array.sites.front().sectors);
-  CHECK(load.l1_cycles == array.sites.front().l1_cycles);
+  const simt::Site& expected = tile::site(array, "look-up-in-array");
+  CHECK(load.sectors == expected.sectors);
+  CHECK(load.l1_cycles == expected.l1_cycles);
   CHECK(contains(said_of(beyond_the_table, dim3(1), dim3(1), out.device(), 4), "4 bytes past the end of table"));
 }
 
