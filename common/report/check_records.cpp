@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "common/measure/consistency.hpp"
+#include "common/records/consistency.hpp"
 #include "common/report/counters.hpp"
 #include "common/report/options.hpp"
 #include "common/report/tuning.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/measure/record.hpp"
 #include "common/model/model.hpp"
+#include "common/records/record.hpp"
 
 namespace tile {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 #include "common/report/profile.hpp"
 
 namespace tile {

@@ -7,7 +7,7 @@
 
 #include "common/check/sites.hpp"
 #include "common/check/source.hpp"
-#include "common/measure/ceilings.hpp"
+#include "common/predict/ceilings.hpp"
 #include "common/report/counters.hpp"
 #include "common/report/options.hpp"
 #include "common/report/output_file.hpp"

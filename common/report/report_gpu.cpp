@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "common/cuda/machine.hpp"
-#include "common/measure/bench.hpp"
-#include "common/measure/describe_gpu.hpp"
-#include "common/measure/timing.hpp"
 #include "common/report/options.hpp"
 #include "common/report/tune.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/describe_gpu.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {

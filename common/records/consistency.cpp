@@ -1,4 +1,4 @@
-#include "common/measure/consistency.hpp"
+#include "common/records/consistency.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "common/measure/gpu.hpp"
-#include "common/measure/run.hpp"
+#include "common/predict/gpu.hpp"
+#include "common/records/run.hpp"
 
 namespace tile {
 namespace {

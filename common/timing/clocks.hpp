@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 
 namespace tile {
 

@@ -1,4 +1,4 @@
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "common/measure/machine_code.hpp"
-#include "common/measure/whole_file.hpp"
+#include "common/records/machine_code.hpp"
+#include "common/records/whole_file.hpp"
 
 namespace tile {
 namespace {

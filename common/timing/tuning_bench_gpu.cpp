@@ -4,10 +4,10 @@
 
 #include <stdexcept>
 
-#include "common/measure/bench.hpp"
-#include "common/measure/rotation.hpp"
-#include "common/measure/run.hpp"
-#include "common/measure/timing.hpp"
+#include "common/records/run.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/rotation.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 

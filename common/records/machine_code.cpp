@@ -1,4 +1,4 @@
-#include "common/measure/machine_code.hpp"
+#include "common/records/machine_code.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 
 namespace tile {
 

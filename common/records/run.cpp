@@ -1,4 +1,4 @@
-#include "common/measure/run.hpp"
+#include "common/records/run.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 
 namespace tile {
 

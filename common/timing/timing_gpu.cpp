@@ -1,6 +1,6 @@
 // Calls timed one by one with CUDA events: time_ms of timing.hpp.
-#include "common/measure/cuda_handles.hpp"
-#include "common/measure/timing.hpp"
+#include "common/timing/cuda_handles.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 

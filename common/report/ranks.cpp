@@ -1,4 +1,4 @@
-#include "common/measure/ranks.hpp"
+#include "common/report/ranks.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/measure/run.hpp"
+#include "common/records/run.hpp"
 
 namespace tile {
 

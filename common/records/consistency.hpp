@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 
 namespace tile {
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "common/measure/cublas.hpp"
-#include "common/measure/rotation.hpp"
+#include "common/timing/cublas.hpp"
+#include "common/timing/rotation.hpp"
 
 namespace tile {
 namespace {

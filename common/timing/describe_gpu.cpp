@@ -1,4 +1,4 @@
-#include "common/measure/describe_gpu.hpp"
+#include "common/timing/describe_gpu.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "common/measure/cuda_handles.hpp"
+#include "common/timing/cuda_handles.hpp"
 
 namespace tile {
 namespace {

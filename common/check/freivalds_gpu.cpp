@@ -2,7 +2,7 @@
 // result lies from right, in units of the tolerance.
 #include "common/check/gemm.hpp"
 #include "common/cuda/machine.hpp"
-#include "common/measure/timing.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 

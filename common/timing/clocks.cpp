@@ -1,4 +1,4 @@
-#include "common/measure/clocks.hpp"
+#include "common/timing/clocks.hpp"
 
 #include <dlfcn.h>
 

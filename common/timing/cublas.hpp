@@ -2,7 +2,7 @@
 // product in C, computed on the default stream. GPU programs only; chapters ask for rates through timing.hpp.
 #pragma once
 
-#include "common/measure/timing.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 

@@ -1,4 +1,4 @@
-#include "common/measure/whole_file.hpp"
+#include "common/records/whole_file.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "common/measure/ceilings.hpp"
+#include "common/predict/ceilings.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/cuda/cuda.hpp"
-#include "common/measure/timing.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {

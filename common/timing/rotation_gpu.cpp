@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/measure/rotation.hpp"
+#include "common/timing/rotation.hpp"
 
 namespace tile {
 

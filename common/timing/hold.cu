@@ -1,5 +1,5 @@
 #include "common/cuda/cuda.hpp"
-#include "common/measure/timing.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {

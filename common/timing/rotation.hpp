@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/measure/cuda_handles.hpp"
+#include "common/timing/cuda_handles.hpp"
 
 namespace tile {
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "common/measure/bench.hpp"
-#include "common/measure/clocks.hpp"
-#include "common/measure/cublas.hpp"
-#include "common/measure/rotation.hpp"
-#include "common/measure/run.hpp"
-#include "common/measure/timing.hpp"
+#include "common/records/run.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/clocks.hpp"
+#include "common/timing/cublas.hpp"
+#include "common/timing/rotation.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {
