@@ -13,14 +13,17 @@
 
 #include "common/check/traced.hpp"
 #include "common/predict/ceilings.hpp"
+#include "common/records/compiled_work.hpp"
 #include "common/records/consistency.hpp"
+#include "common/records/counters.hpp"
+#include "common/records/fingerprint.hpp"
 #include "common/records/machine_code.hpp"
+#include "common/records/merge.hpp"
 #include "common/report/ranks.hpp"
 #include "common/records/record.hpp"
 #include "common/records/run.hpp"
 #include "common/records/whole_file.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/counters.hpp"
 #include "common/report/explain_tuning.hpp"
 #include "common/report/tuning.hpp"
 
@@ -421,7 +424,7 @@ TEST_CASE("a tuning that is changed by hand contradicts itself" * doctest::test_
 
 TEST_CASE("counters must equal counts, except where a difference is named" * doctest::test_suite("model")) {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
-    return joined(tile::unexplained(few_counts(), entry, differences));
+    return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
   };
   tile::Record entry = agreeing_counters();
   CHECK(complaint(entry, {}) == "");

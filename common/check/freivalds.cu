@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "common/check/freivalds.hpp"
 #include "common/cuda/cuda.hpp"
-#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {

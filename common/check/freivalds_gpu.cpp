@@ -1,8 +1,8 @@
 // A problem too large for the float64 reference, run once and checked on the GPU. In: a launcher and a case. Out: how far the
 // result lies from right, in units of the tolerance.
+#include "common/check/freivalds.hpp"
 #include "common/check/gemm.hpp"
 #include "common/cuda/machine.hpp"
-#include "common/timing/timing.hpp"
 
 namespace tile {
 

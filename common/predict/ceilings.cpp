@@ -28,26 +28,6 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
   return work;
 }
 
-std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record,
-                                     double counted_load_requests, const Case& counted, const Case& to) {
-  for (const char* group : {"counters", "profile", "sass_loop"})
-    if (!kernel.contains(group)) return {};
-  const Record& loop = kernel.at("sass_loop");
-  const double ffma = loop.value("FFMA", 0.0), size = record.value("profiled_size", 0);
-  if (ffma == 0 || !loop.contains("ffma_reads_even") || to.M != size || to.N != size || to.K != size) return {};
-  const auto volume = [](const Case& c) { return double(c.M) * c.N * c.K; };
-  const Record &counters = kernel.at("counters"), &profile = kernel.at("profile");
-  work.wavefronts = volume(to) / volume(counted) *
-                    (counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum").get<double>() +
-                     counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum").get<double>());
-  if (counters.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") != counted_load_requests)
-    work.l1_cycles = work.l1_wavefronts = 0;
-  work.instructions = profile.at("smsp__inst_executed.sum");
-  work.bank_reads = std::max(loop.at("ffma_reads_even").get<double>(), loop.at("ffma_reads_odd").get<double>()) / ffma *
-                    profile.at("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum").get<double>() / 32;
-  return work;
-}
-
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   const double cycles_per_second = rates.sms * rates.clock_hz;
   std::vector<Ceiling> result;

@@ -1,13 +1,11 @@
 // From what the model counted to the fastest a kernel can be.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/check/gemm.hpp"
 #include "common/model/model.hpp"
-#include "common/records/record.hpp"
 
 namespace tile {
 
@@ -44,14 +42,6 @@ struct Work {
 /// The work of `counts` for a problem of the given extents. Sites on array "C" are scaled by M*N, all others by
 /// M*N*K, from the counted problem to `to`; exact when tiles divide both.
 Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
-
-/// The work of what nvcc made of a kernel whose source does `work` at `to`: shared wavefronts and instructions that the
-/// hardware counted, the first on the problem `counted`, the second on `to`; and the register reads of its machine code's
-/// main loop. Global accesses stay as in the source if the hardware counted as many requests of loads, and are left out
-/// otherwise, where nvcc has merged some; `counted_load_requests` is the model's count on `counted`. Nothing where `kernel`, its entry in `record`,
-/// lacks the counters, was not profiled at `to`, or has no FFMA in a loop.
-std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record,
-                                     double counted_load_requests, const Case& counted, const Case& to);
 
 /// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
 /// same with every memory instruction taking a slot, too, or all instructions where their number is known. Register banks:

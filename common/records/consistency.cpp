@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/predict/gpu.hpp"
+#include "common/records/metrics.hpp"
 #include "common/records/run.hpp"
 
 namespace tile {
@@ -133,9 +134,8 @@ void check_launch(Findings& findings, const Record& kernel, const GpuSpec& gpu) 
 void check_registers(Findings& findings, const Record& kernel) {
   for (const char* group : {"counters", "profile"})
     if (kernel.contains(group))
-      findings.equal("registers", kernel.at("registers"),
-                     fmt::format("launch__registers_per_thread of its {} is", group),
-                     kernel.at(group).at("launch__registers_per_thread"));
+      findings.equal("registers", kernel.at("registers"), fmt::format("{} of its {} is", metric("registers"), group),
+                     kernel.at(group).at(metric("registers")));
 }
 
 // Besides counts of opcodes, a tally of machine code has these.
@@ -203,7 +203,7 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
 
   // Every product of the sum is one FFMA of one thread; tiles that overhang the matrix may add a few.
   const double size = record.at("profiled_size"), products = size * size * size;
-  const std::string ffma = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", all = "smsp__inst_executed.sum";
+  const std::string ffma = metric("ffma"), all = metric("instructions");
   findings.within(ffma, value(ffma), products, 1.125 * products, fmt::format("MNK at {}", size));
   findings.within(all, value(all), value(ffma) / 32, 1e18, "a warp-wide instruction has at most 32 FFMA");
 
@@ -219,33 +219,32 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
                     fmt::format("its sum {} over {} units", sum, units));
   }
 
-  const double issued = value("smsp__issue_active.avg.per_cycle_active");
-  const double warps = value("smsp__warps_active.avg.per_cycle_active");
+  const double issued = value(metric("issue_active"));
+  const double warps = value(metric("warps"));
   const double resident =
       kernel.at("blocks_per_sm").get<double>() * ((kernel.at("block_threads").get<int>() + 31) / 32);
-  findings.within("smsp__issue_active.avg.per_cycle_active", issued, 0, 1, "a scheduler issues one a cycle");
+  findings.within(metric("issue_active"), issued, 0, 1, "a scheduler issues one a cycle");
   // ncu reads the two counters of an average in passes of their own, which differ by less than a percent.
-  findings.within("smsp__warps_active.avg.per_cycle_active", warps, 0, 1.01 * resident / 4 + rounding,
-                  "blocks_per_sm allow");
+  findings.within(metric("warps"), warps, 0, 1.01 * resident / 4 + rounding, "blocks_per_sm allow");
   double waiting = 0;
   for (const auto& [metric, ratio] : profile.items())
-    if (metric.starts_with("smsp__average_warps_issue_stalled_")) {
+    if (is_stall_metric(metric)) {
       findings.within(metric, ratio, 0, 1e3, "an average of warps");
       waiting += ratio.get<double>();
     }
   findings.within("the sum of the waiting warps", waiting, 0,
                   1.01 * (warps + rounding) / std::max(issued - rounding, rounding),
                   "warps active per instruction issued");
-  const std::string latency = "smsp__average_warp_latency_per_inst_issued.ratio";
+  const std::string latency = metric("latency");
   if (profile.contains(latency))
     findings.within("the sum of the waiting warps", waiting, 0.98 * value(latency) - 0.1, 1.02 * value(latency) + 0.1,
                     "the reasons for waiting make up a warp's latency");
-  const std::string hits = "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct";
+  const std::string hits = metric("l1_hit");
   findings.within(hits, value(hits), 0, 100, "a percentage");
   // Instructions over (schedulers x issue rate x time) is the clock, which boost cannot exceed.
-  const double nanoseconds = value("gpu__time_duration.sum");
+  const double nanoseconds = value(metric("duration"));
   if (const Record* run = find_run(record, kernel.at("name"), int(size)))
-    findings.within("gpu__time_duration.sum", nanoseconds, 0.8e6 * run->at("median_ms").get<double>(),
+    findings.within(metric("duration"), nanoseconds, 0.8e6 * run->at("median_ms").get<double>(),
                     1.2e6 * run->at("median_ms").get<double>(), "a fifth less or more than median_ms");
   const double fastest = gpu.clock_ghz * 1e9 * 4 * gpu.sms * (issued + rounding) * nanoseconds * 1e-9;
   findings.within(all, value(all), 0, fastest, "more cannot be issued in gpu__time_duration.sum at that rate");
@@ -282,9 +281,9 @@ std::vector<std::string> contradictions(const Record& record) {
     findings.about(name);
     findings.all_of([&] {
       if (kernel.contains("counters") && kernel.contains("profile"))
-        findings.equal("launch__registers_per_thread of its counters",
-                       kernel.at("counters").at("launch__registers_per_thread"), "of its profile it is",
-                       kernel.at("profile").at("launch__registers_per_thread"));
+        findings.equal(fmt::format("{} of its counters", metric("registers")),
+                       kernel.at("counters").at(metric("registers")), "of its profile it is",
+                       kernel.at("profile").at(metric("registers")));
     });
   }
   for (const char* group : {"counters", "profile", "sass"}) {

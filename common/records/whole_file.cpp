@@ -1,10 +1,14 @@
 #include "common/records/whole_file.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <sstream>
+
+#include "common/records/record.hpp"
 
 namespace tile {
 namespace {
@@ -39,6 +43,14 @@ class RemovedBySignals {
 };
 
 }  // namespace
+
+std::string read_whole(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw RecordError(fmt::format("cannot read {}: check that it exists and is readable", file.string()));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
 
 bool write_whole(const std::filesystem::path& file, const std::string& text) {
   const std::filesystem::path part = file.string() + ".part";

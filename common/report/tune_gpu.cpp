@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "common/cuda/machine.hpp"
+#include "common/records/fingerprint.hpp"
 #include "common/records/run.hpp"
 #include "common/report/tune.hpp"
 #include "common/report/tuning.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "common/check/freivalds.hpp"
 #include "common/records/run.hpp"
 #include "common/timing/bench.hpp"
 #include "common/timing/clocks.hpp"

@@ -25,12 +25,4 @@ enum class CublasMode { fp32, tf32, bf16 };
 /// TFLOP/s of cublasGemmEx on cubes of `size`: inputs of full entropy, buffers rotated past the L2, 32 MiB workspace.
 Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
 
-/// Freivalds' check in float64 on the GPU: with a random vector x of -1 and 1, C x must equal
-/// alpha A (B x) + beta C0 x. `before` is C before the run (N elements a row) and may be null when beta is 0.
-/// Returns the largest deviation of a row in units of the tolerance: exactly 0 is expected of integer inputs; for
-/// random ones the tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times the root-mean-square rounding error of a row
-/// under independent roundings. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use less running
-/// time", 1977.)
-double freivalds(const Gemm& g, const float* before, std::uint64_t seed);
-
 }  // namespace tile

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "common/check/freivalds.hpp"
 #include "common/records/run.hpp"
 #include "common/timing/bench.hpp"
 #include "common/timing/rotation.hpp"

@@ -1,7 +1,9 @@
 // The model's counts against the hardware's counters, and the differences that a chapter explains.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +27,10 @@ const std::vector<Counter>& counters();
 
 /// What the model counted.
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter);
+
+/// The same of all counters, by key.
+using Tallies = std::map<std::string, std::uint64_t>;
+Tallies tallies(const simt::Counts& counts);
 
 /// What Nsight Compute counted over several launches of a kernel: the same each time, or not.
 struct Measured {
@@ -56,7 +62,7 @@ const Difference* find_difference(const std::vector<Difference>& differences, co
 
 /// What is wrong with a kernel's counters, one line each: a row that is not equal and is not named or is outside of
 /// what is named, and a row that is named although it is equal. `entry` is the kernel's in a record.
-std::vector<std::string> unexplained(const simt::Counts& counts, const Record& entry,
+std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
                                      const std::vector<Difference>& differences);
 
 }  // namespace tile

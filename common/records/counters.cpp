@@ -1,4 +1,4 @@
-#include "common/report/counters.hpp"
+#include "common/records/counters.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "common/report/facts.hpp"
+#include "common/records/metrics.hpp"
+#include "common/records/numbers.hpp"
 
 namespace tile {
 namespace {
@@ -33,23 +34,19 @@ std::string contradiction_of(const Difference* difference, double counted, const
 const std::vector<Counter>& counters() {
   using simt::Op, simt::Site, simt::Space;
   static const std::vector<Counter> all{
-      {"global load requests", "load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", Space::global,
-       Op::load, &Site::requests},
-      {"global load sectors", "load_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", Space::global, Op::load,
-       &Site::sectors},
-      {"global store requests", "store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", Space::global,
-       Op::store, &Site::requests},
-      {"global store sectors", "store_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", Space::global,
-       Op::store, &Site::sectors},
-      {"shared load requests", "shared_load_requests", "smsp__inst_executed_op_shared_ld.sum", Space::shared, Op::load,
+      {"global load requests", "load_requests", metric("load_requests"), Space::global, Op::load, &Site::requests},
+      {"global load sectors", "load_sectors", metric("load_sectors"), Space::global, Op::load, &Site::sectors},
+      {"global store requests", "store_requests", metric("store_requests"), Space::global, Op::store, &Site::requests},
+      {"global store sectors", "store_sectors", metric("store_sectors"), Space::global, Op::store, &Site::sectors},
+      {"shared load requests", "shared_load_requests", metric("shared_load_requests"), Space::shared, Op::load,
        &Site::requests},
-      {"shared load wavefronts", "shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-       Space::shared, Op::load, &Site::wavefronts},
-      {"shared store requests", "shared_store_requests", "smsp__inst_executed_op_shared_st.sum", Space::shared,
-       Op::store, &Site::requests},
-      {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-       Space::shared, Op::store, &Site::wavefronts},
-      {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", Space::global, Op::load, &Site::lines, true},
+      {"shared load wavefronts", "shared_load_wavefronts", metric("shared_load_wavefronts"), Space::shared, Op::load,
+       &Site::wavefronts},
+      {"shared store requests", "shared_store_requests", metric("shared_store_requests"), Space::shared, Op::store,
+       &Site::requests},
+      {"shared store wavefronts", "shared_store_wavefronts", metric("shared_store_wavefronts"), Space::shared,
+       Op::store, &Site::wavefronts},
+      {"cache lines looked up", "lines", metric("lines"), Space::global, Op::load, &Site::lines, true},
   };
   return all;
 }
@@ -59,6 +56,12 @@ std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
   for (const simt::Site& site : counts.sites)
     if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
   return sum;
+}
+
+Tallies tallies(const simt::Counts& counts) {
+  Tallies all;
+  for (const Counter& counter : counters()) all[counter.key] = tally(counts, counter);
+  return all;
 }
 
 std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
@@ -109,12 +112,12 @@ const Difference* find_difference(const std::vector<Difference>& differences, co
   return nullptr;
 }
 
-std::vector<std::string> unexplained(const simt::Counts& counts, const Record& entry,
+std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
                                      const std::vector<Difference>& differences) {
   std::vector<std::string> lines;
   const std::string kernel = entry.at("name");
   for (const Counter& counter : counters()) {
-    const double counted = double(tally(counts, counter));
+    const double counted = double(counts.at(counter.key));
     const auto found = measured(entry, counter);
     if (!found) {
       lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.metric));
