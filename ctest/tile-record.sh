@@ -54,7 +54,7 @@ refuse 1 "was not made by a program of chapters/03-shared-tiling" --keep "$recor
 refuse 1 "chapters/nowhere is no directory" --keep "$record" --in chapters/nowhere
 refuse 1 "missing is no program: build it first" --check "$scratch/missing"
 refuse 1 "cannot start README.md" --check README.md
-refuse 1 "true: what it says of itself is no description" --steps "$(command -v true)"
+refuse 1 "true: what it says of itself is no description" --steps /bin/true
 refuse 1 "cannot read $scratch/missing" --metrics profile --known "$scratch/missing"
 
 "$tool" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/sass.txt" \
