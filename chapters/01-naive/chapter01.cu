@@ -284,7 +284,7 @@ TEST_CASE("the prediction over lda is within 10 percent of the record" * doctest
   }
 }
 
-TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model")) {
+TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model thorough")) {
   for (const int pad : {0, 1, 8}) {
     constexpr int size = 128;
     // A begins where its allocation begins, as it does where the GPU is timed.

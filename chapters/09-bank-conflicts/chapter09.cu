@@ -1089,8 +1089,7 @@ TEST_CASE("patterns that stand for an access of a kernel are that access") {
 }
 
 TEST_CASE("the 150 counted patterns leave every candidate") {
-  const auto repository = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path().parent_path();
-  std::ifstream rows(repository / "ctest/data/h200-shared-memory-wavefronts.csv");
+  std::ifstream rows(tile::in_repository("ctest/data/h200-shared-memory-wavefronts.csv"));
   int counted_patterns = 0;
   for (std::string row; std::getline(rows, row);) {
     if (row.empty() || row[0] == '#') continue;

@@ -9,6 +9,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "common/check/repository.hpp"
+
 namespace tile {
 
 std::string format_number(double value, int decimals) {
@@ -42,7 +44,7 @@ void Facts::add(const std::string& key, const char* kind, double value, int deci
 }
 
 void Facts::measured_in(const std::string& file) {
-  const std::filesystem::path path = std::filesystem::path(TILE_ROOT) / file;
+  const std::filesystem::path path = in_repository(file);
   std::ifstream lines(path);
   if (!lines)
     throw std::runtime_error(fmt::format("cannot read {}: it holds measurements of this chapter", path.string()));
