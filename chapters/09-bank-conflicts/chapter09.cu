@@ -699,7 +699,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("step.ffma_cycles", double(Large::RESULTS) / tile::GpuSpec::schedulers);
 
   // What it should bring: throughput at 4096 if each wavefront less saves what earlier records say that it costs.
-  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto chapters = tile::in_repository("chapters");
   const auto record_of = [&](const char* chapter) {
     for (const tile::Record& record : tile::load_records(chapters / chapter))
       if (record["gpu"] == tile::reference_gpu) return record;
@@ -1181,8 +1181,7 @@ TEST_CASE("the clock shows the wavefronts of the rule, pattern by pattern" * doc
   tile::Facts facts;
   predict(facts);
   int compared = 0;
-  for (const tile::Record& record :
-       tile::load_records(std::filesystem::path(tile::this_chapter_file()).parent_path())) {
+  for (const tile::Record& record : tile::load_records(tile::in_repository("chapters/09-bank-conflicts"))) {
     REQUIRE(has_all_patterns(record));
     const auto rate = [&](const std::string& name) { return record["rates"].at(name).get<double>(); };
     const bool hopper = record["architecture"].get<std::string>().starts_with("90");
@@ -1278,7 +1277,7 @@ TEST_CASE("the prose's arithmetic: wavefronts for a multiply-add, and what one c
   CHECK(facts.value("step.ffma_cycles") == 8 * 4 * 2 * 2 / 4);  // results of a thread, over schedulers
 
   // At the price of the loads `large`, given the wavefronts of `flat`, is as fast as the kernel that the price is from.
-  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto chapters = tile::in_repository("chapters");
   const auto throughput = [&](const char* chapter, const char* kernel) {
     for (const tile::Record& record : tile::load_records(chapters / chapter))
       if (record["gpu"] == tile::reference_gpu)
