@@ -11,8 +11,8 @@
 #include "common/check/repository.hpp"
 #include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
-#include "common/measure/gpu.hpp"
 #include "common/model/rules.hpp"
+#include "common/predict/gpu.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/check/sites.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "common/measure/gpu.hpp"
+#include "common/predict/gpu.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
 
