@@ -55,7 +55,7 @@ end
 -- until the page says which. Called once all claims of the page are resolved.
 function claims.check_ceilings()
   for _, row in ipairs(emitted.rows(page.id, "above.tsv", "kernels above their ceilings")) do
-    local kernel, what = table.unpack(row)
+    local kernel, what = row.kernel, row.text
     if not explained_above[kernel] then page.fail(what .. ": explain it in a claim with above=" .. kernel) end
     explained_above[kernel] = "needed"
   end

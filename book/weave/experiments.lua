@@ -9,10 +9,10 @@ local emitted = require("weave.emitted")
 
 local experiments = {}
 
--- The experiment `name` of a chapter, or nil: {outcome, old, new, test, message}.
+-- The experiment `name` of a chapter, a row of breaks.tsv, or nil.
 local function find(chapter, name)
-  for _, f in ipairs(emitted.rows(chapter, "breaks.tsv", "experiment " .. name)) do
-    if f[1] == name then return {outcome = f[2], old = f[3], new = f[4], test = f[5], message = f[6] or ""} end
+  for _, row in ipairs(emitted.rows(chapter, "breaks.tsv", "experiment " .. name)) do
+    if row.name == name then return row end
   end
 end
 
@@ -34,8 +34,8 @@ function experiments.resolve(div)
     pandoc.CodeBlock(table.concat(diff, "\n"), {class = "diff"}), html("</div>")})
   blocks:extend(div.content)
   local outcome = found.outcome == "test" and "Then this test fails: " or "Then it does not compile: "
-  local says = found.message ~= "" and ", and says <code>" .. text.escape(found.message) .. "</code>" or ""
-  blocks:insert(html('<p class="outcome">' .. outcome .. "<code>" .. text.escape(found.test) .. "</code>" .. says ..
+  local says = found.says ~= "" and ", and says <code>" .. text.escape(found.says) .. "</code>" or ""
+  blocks:insert(html('<p class="outcome">' .. outcome .. "<code>" .. text.escape(found.result) .. "</code>" .. says ..
                      "</p></section>"))
   return blocks
 end

@@ -17,11 +17,11 @@ local explorer = {
 local function lanes_of(chapter, kernel, site)
   local words, bytes, op = {}, nil, nil
   for _, row in ipairs(emitted.rows(chapter, "samples.tsv", "accesses")) do
-    if row[1] == kernel and row[2] == site then
-      if row[3] ~= "shared" then page.fail(site .. " of " .. kernel .. " is not in shared memory") end
-      local lane = tonumber(row[6])
+    if row.kernel == kernel and row.site == site then
+      if row.space ~= "shared" then page.fail(site .. " of " .. kernel .. " is not in shared memory") end
+      local lane = tonumber(row.lane)
       if words[lane] then break end  -- of an unrolled loop the trace has several
-      words[lane], bytes, op = tonumber(row[7]), row[5], row[8]
+      words[lane], bytes, op = tonumber(row.word), row.bytes, row.op
     end
   end
   if not bytes then page.fail("chapter " .. chapter .. " has no trace of " .. kernel .. " " .. site) end

@@ -46,10 +46,10 @@ end
 local function counts_by_line(chapter, kernel)
   local notes, known = {}, false
   for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts")) do
-    if row[1] == kernel then
+    if row.kernel == kernel then
       known = true
-      local number = tonumber(row[2])
-      notes[number] = (notes[number] and notes[number] .. ", " or "") .. row[3]
+      local number = tonumber(row.line)
+      notes[number] = (notes[number] and notes[number] .. ", " or "") .. row.text
     end
   end
   if not known then page.fail("no counts of a kernel " .. kernel) end

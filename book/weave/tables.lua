@@ -87,8 +87,7 @@ end
 function tables.resolve(div)
   if div.attributes.caption then return written(div) end
   local name = div.attributes.name or page.fail("a table without name or caption")
-  local rows = emitted.rows(elements.chapter_of(div), "table-" .. name .. ".tsv", "table " .. name)
-  local caption, heads = table.remove(rows, 1)[1], table.remove(rows, 1)
+  local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   return {elements.figure_open(div, "data-table" .. (#heads > 5 and " full-width" or "")), elements.html("<figcaption>"),
           elements.caption_of(div, caption), elements.html("</figcaption>"),

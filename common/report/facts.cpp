@@ -9,6 +9,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "common/report/units.hpp"
+
 namespace tile {
 
 std::string format_number(double value, int decimals) {
@@ -38,7 +40,11 @@ std::string multiple_of_K(double per_k) {
 }
 
 void Facts::add(const std::string& key, const char* kind, double value, int decimals) {
-  facts_.push_back({key, kind, format_number(value, decimals), value});
+  facts_.push_back({key, kind, format_number(value, decimals), value, unit_of(key)});
+}
+
+void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit) {
+  facts_.push_back({key, "measured", format_number(value), value, unit});
 }
 
 void Facts::measured_in(const std::string& file) {
@@ -72,13 +78,13 @@ void Facts::predicted_loads(const std::string& kernel, double global, double sha
 }
 
 void Facts::text(const std::string& key, const std::string& kind, const std::string& text) {
-  facts_.push_back({key, kind, text, std::nan("")});
+  facts_.push_back({key, kind, text, std::nan(""), ""});
 }
 
 void Facts::write(std::ostream& out) const {
   for (const Fact& fact : facts_)
-    out << fmt::format("{}\t{}\t{}\t{}\n", fact.key, fact.kind, fact.text,
-                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value));
+    out << fmt::format("{}\t{}\t{}\t{}\t{}\n", fact.key, fact.kind,
+                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value), fact.unit, fact.text);
 }
 
 double Facts::value(const std::string& key) const {

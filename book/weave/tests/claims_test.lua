@@ -1,7 +1,7 @@
 -- Tests of weave/claims.lua; those of the expressions are in expression_test.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local files = testing.with_labels({
-  ["emit/03/facts.tsv"] = "a\tpredicted\t1\t1\nb\tcounted\t2\t2\nc\tmeasured\t3.0\t3.04\nd\tmeasured\tnot yet measured\t\n",
+  ["emit/03/facts.tsv"] = "a\tpredicted\t1\t\t1\nb\tcounted\t2\t\t2\nc\tmeasured\t3.04\tms\t3.0\nd\tmeasured\t\t\tnot yet measured\n",
   ["emit/03/above.tsv"] = "shared\tshared was measured at 3, above its ceiling of 2\n",
 })
 testing.on_page(files, {}, function()

@@ -1,7 +1,7 @@
 -- Tests of weave/experiments.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local files = testing.with_labels({
-  ["emit/03/breaks.tsv"] = "barrier\ttest\t__syncthreads();\\n\tx <\\\\ y;\ta race\tread of As\nedge\tcompile\ta\tb\ta message\n",
+  ["emit/03/breaks.tsv"] = "barrier\ttest\t__syncthreads();\\n\tx <\\\\ y;\ta race\tread of As\nedge\tmessage\ta\tb\ta message\t\n",
 })
 testing.on_page(files, {}, function()
   local experiments = require("weave.experiments")

@@ -15,7 +15,7 @@ int before;
 local files = testing.with_labels({
   ["chapter03.cu"] = source,
   ["common/x.hpp"] = "// [snippet wrapper]\nint w;\n// [/snippet wrapper]\n",
-  ["emit/03/lines.tsv"] = "shared\t3\t4 sectors\t16\nshared\t3\t1 wavefront\t8\nother\t6\t2 sectors\t4\n",
+  ["emit/03/lines.tsv"] = "shared\t3\t4\tsector\t4 sectors\nshared\t3\t1\twavefront\t1 wavefront\nother\t6\t2\tsector\t2 sectors\n",
 })
 testing.on_page(files, {}, function()
   local listings = require("weave.listings")

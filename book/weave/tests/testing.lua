@@ -5,6 +5,10 @@
 local directory = pandoc.path.directory(PANDOC_SCRIPT_FILE)
 package.path = pandoc.path.join({directory, "..", "..", "?.lua"}) .. ";" .. package.path
 
+local schema_file = assert(io.open(pandoc.path.join({directory, "..", "..", "..", "common", "report", "emitted.tsv"})))
+local schema = schema_file:read("a")
+schema_file:close()
+
 local testing = {}
 local wrong = 0
 local refusal  -- the last complaint; errors lose what they carry on their way through pandoc
@@ -42,6 +46,7 @@ function testing.on_page(files, metadata, f)
     if name:match("^weave%.") and name ~= "weave.tests.testing" then package.loaded[name] = nil end
   end
   pandoc.system.with_temporary_directory("weave", function(work)
+    files["common/report/emitted.tsv"] = schema
     for path, text in pairs(files) do
       os.execute("mkdir -p '" .. work .. "/" .. (path:match("^(.*)/") or "") .. "'")
       local file = io.open(work .. "/" .. path, "wb")
