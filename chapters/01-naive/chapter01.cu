@@ -38,7 +38,6 @@ constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int
 }
 // [/snippet maps]
 
-// [snippet kernel]
 __global__ void sgemm_naive(int M, int N, int K, float alpha,  //
                             const float* A, int lda,           // M x K
                             const float* B, int ldb,           // K x N
@@ -63,7 +62,6 @@ __global__ void sgemm_naive(int M, int N, int K, float alpha,  //
   *c = result;                            //@ store-C
   // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 void launch_naive(const tile::Gemm& g) {

@@ -442,7 +442,6 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// [snippet kernel]
 // FLOAT4S: tiles are whole and addresses divisible by 16.
 template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -462,7 +461,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
@@ -522,9 +520,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
-  // [snippet epilogue]
   // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
@@ -559,9 +555,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       }
     }
   }
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
