@@ -28,6 +28,7 @@
 #include "common/report/explain_tuning.hpp"
 #include "common/report/ranks.hpp"
 #include "common/report/tuning.hpp"
+#include "common/report/units.hpp"
 #include "common/timing/clocks.hpp"
 #include "common/timing/nvml.hpp"
 
@@ -504,16 +505,39 @@ TEST_CASE("a record is written with its samples on one line, and read back the s
   CHECK(tile::record_file("chapter", "tuned", "NVIDIA H200") == "chapter/tuned/nvidia-h200.json");
 }
 
-TEST_CASE("facts are written with a text to read and a value to plot" * doctest::test_suite("model")) {
+TEST_CASE("facts are written with a value to plot, its unit and a text to read" * doctest::test_suite("model")) {
   tile::Facts facts;
-  facts.counted("intensity", 1365 + 1 / 3.0);
+  facts.counted("naive.4096.intensity.sm", 1365 + 1 / 3.0);
   facts.measured("share", 0.5, 3);
-  facts.not_yet_measured("later");
+  facts.measured_in_unit("rates.lda", 2.25, "ms");
+  facts.not_yet_measured("later.ms");
   std::ostringstream out;
   facts.write(out);
   CHECK(out.str() ==
-        "intensity\tcounted\t1,365\t1365.3333333333333\nshare\tmeasured\t0.500\t0.5\nlater\tmeasured\tnot yet "
-        "measured\t\n");
+        "naive.4096.intensity.sm\tcounted\t1365.3333333333333\tFLOP/B\t1,365\nshare\tmeasured\t0.5\t\t0.500\n"
+        "rates.lda\tmeasured\t2.25\tms\t2.25\nlater.ms\tmeasured\t\t\tnot yet measured\n");
+}
+
+TEST_CASE("keys and labels tell units" * doctest::test_suite("model")) {
+  CHECK(tile::unit_of("shared.4096.tflops") == "TFLOP/s");
+  CHECK(tile::unit_of("no_reuse.4092.gflops_a6000") == "GFLOP/s");
+  CHECK(tile::unit_of("a6000.percent_of_cublas") == "%");
+  CHECK(tile::unit_of("clocks_before.power_w") == "W");
+  CHECK(tile::unit_of("x.w").empty());  // a letter alone is a name
+  CHECK(tile::unit_of("hide.dram.bytes_per_cycle") == "B/cycle");
+  CHECK(tile::unit_of("l1_cycles_per_fma") == "cycles/fma");
+  CHECK(tile::unit_of("load-A.sectors_per_request").empty());
+  CHECK(tile::unit_of("rates.l1_cycles.load16.by3") == "cycles");
+  CHECK(tile::unit_of("shared.4096.ceiling.banks") == "TFLOP/s");
+  CHECK(tile::unit_of("shared.4096.compiled.dram") == "TFLOP/s");
+  CHECK(tile::unit_of("compiled.lds_per_step").empty());
+  CHECK(tile::unit_of("naive.4096.intensity.l2") == "FLOP/B");
+  CHECK(tile::unit_of("tflops_times_cycles").empty());
+  CHECK(tile::unit_of("tiles").empty());
+  CHECK(tile::unit_of_label("microseconds of tall, beta 0") == "us");
+  CHECK(tile::unit_of_label("ms at 4096 with lda = 4097") == "ms");
+  CHECK(tile::unit_of_label("cycles a request: load4.by3") == "cycles");
+  CHECK(tile::unit_of_label("shared memory read, GB/s").empty());
 }
 
 TEST_CASE("measurements by hand become facts, and what is none is refused with its line" *

@@ -12,6 +12,7 @@
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
 #include "common/check/operands.hpp"
+#include "common/check/repository.hpp"
 #include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/model/rules.hpp"

@@ -8,14 +8,21 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "common/check/repository.hpp"
+#include "common/report/units.hpp"
+
 namespace tile {
 
 void Facts::add(const std::string& key, const char* kind, double value, int decimals) {
-  facts_.push_back({key, kind, format_number(value, decimals), value});
+  facts_.push_back({key, kind, format_number(value, decimals), value, unit_of(key)});
+}
+
+void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit) {
+  facts_.push_back({key, "measured", format_number(value), value, unit});
 }
 
 void Facts::measured_in(const std::string& file) {
-  const std::filesystem::path path = std::filesystem::path(TILE_ROOT) / file;
+  const std::filesystem::path path = in_repository(file);
   std::ifstream lines(path);
   if (!lines)
     throw std::runtime_error(fmt::format("cannot read {}: it holds measurements of this chapter", path.string()));
@@ -45,13 +52,13 @@ void Facts::predicted_loads(const std::string& kernel, double global, double sha
 }
 
 void Facts::text(const std::string& key, const std::string& kind, const std::string& text) {
-  facts_.push_back({key, kind, text, std::nan("")});
+  facts_.push_back({key, kind, text, std::nan(""), ""});
 }
 
 void Facts::write(std::ostream& out) const {
   for (const Fact& fact : facts_)
-    out << fmt::format("{}\t{}\t{}\t{}\n", fact.key, fact.kind, fact.text,
-                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value));
+    out << fmt::format("{}\t{}\t{}\t{}\t{}\n", fact.key, fact.kind,
+                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value), fact.unit, fact.text);
 }
 
 double Facts::value(const std::string& key) const {

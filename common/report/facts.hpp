@@ -9,17 +9,20 @@
 
 namespace tile {
 
-/// Numbers that the prose can name. A number has a key, a kind and a text.
+/// Numbers that the prose can name. A number has a key, a kind, a value, a unit and a text.
 class Facts {
  public:
   struct Fact {
     std::string key, kind, text;
     double value;
+    std::string unit;
   };
   /// `decimals` < 0 picks three significant digits, or none for whole numbers.
   void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
   void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
   void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
+  /// A number whose key does not tell its unit.
+  void measured_in_unit(const std::string& key, double value, const std::string& unit);
   /// Numbers measured by hand: `file`, below the repository's root, has lines of key,value, and comments that begin with #.
   /// Throws std::runtime_error, naming file and line, for what cannot be read.
   void measured_in(const std::string& file);
@@ -31,8 +34,8 @@ class Facts {
   /// A number that a GPU has yet to give; the book shows it as such.
   void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
   const std::vector<Fact>& all() const { return facts_; }
-  /// Writes key, kind, text and value of each as tab-separated lines: the text is for reading, the value, in full and
-  /// without commas, for plots; a fact that is no number has none.
+  /// Writes facts.tsv, see emitted.tsv: a value in full and without commas, which is what plots and claims take, and the text that
+  /// is made of it.
   void write(std::ostream& out) const;
   /// The fact's value; throws std::out_of_range for an unknown key.
   double value(const std::string& key) const;

@@ -42,13 +42,6 @@ double loads_per_result(const CountedKernel& k, simt::Space space, double fmas) 
   return loads / (32 * fmas);
 }
 
-// "4 sectors" or "1 wavefront": what one warp-wide access costs.
-std::string per_request(const simt::Site& s) {
-  const bool global = s.space == simt::Space::global;
-  const double cost = double(global ? s.sectors : s.wavefronts) / double(s.requests);
-  return fmt::format("{} {}{}", format_number(cost), global ? "sector" : "wavefront", cost == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Table table_of_sites(const CountedKernel& k) {
@@ -94,8 +87,11 @@ void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem
   auto out = open_for_writing(directory / "lines.tsv");
   for (const CountedKernel& k : kernels)
     for (const simt::Site& s : k.counts.sites) {
-      const double requests = double(s.requests);
-      out << k.kernel.name << '\t' << s.line << '\t' << per_request(s) << '\t' << format_number(requests) << '\n';
+      const bool global = s.space == simt::Space::global;
+      const double cost = double(global ? s.sectors : s.wavefronts) / double(s.requests);
+      const char* const unit = global ? "sector" : "wavefront";
+      out << fmt::format("{}\t{}\t{}\t{}\t{} {}{}\n", k.kernel.name, s.line, cost, unit, format_number(cost), unit,
+                         cost == 1 ? "" : "s");
     }
 }
 

@@ -119,6 +119,7 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   }
   auto facts_file = open_for_writing(directory / "facts.tsv");
   facts.write(facts_file);
+  emit_kernels(kernels, directory);
   emit_lines(kernels, directory);
   emit_samples(kernels, directory);
   emit_touches(kernels, directory);

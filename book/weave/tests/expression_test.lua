@@ -1,5 +1,5 @@
--- Tests of the language of claims. Run by pandoc, whose Lua it is: pandoc --lua-filter expression_test.lua /dev/null
-local expression = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/expression.lua")
+-- Tests of the language of claims. Run by pandoc, whose Lua it is: pandoc --from markdown --lua-filter expression_test.lua /dev/null
+local expression = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/../expression.lua")
 
 local values = {
   ["two"] = 2, ["three"] = 3, ["four.4096.tflops"] = 4, ["zero"] = 0,
