@@ -372,14 +372,16 @@ TEST_CASE("the fingerprint covers headers of common/cuda that nvcc sees, and say
   write("chapter77.cu", "#include \"common/report/chapter.hpp\"\nint f();\n");
   write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint harness();\n");
   write("common/cuda/cuda.hpp", "int word();\n#include \"common/cuda/vocabulary.hpp\"\n");
-  write("common/cuda/vocabulary.hpp", "int model();\n");
+  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint model();\n");
+  write("common/cuda/asynchronous.hpp", "int model_of_copies();\n");
   write("common/cuda/ptx.hpp", "int unused();\n");
   const tile::Record before = tile::fingerprint(root / "chapter77.cu", root);
   const auto changed = [&] { return tile::changed_parts(before, tile::fingerprint(root / "chapter77.cu", root)); };
   CHECK(changed() == "");
   CHECK(before.contains("flags"));
   write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint another_harness();\n");
-  write("common/cuda/vocabulary.hpp", "int another_model();\n");
+  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint another_model();\n");
+  write("common/cuda/asynchronous.hpp", "int another_model_of_copies();\n");
   write("common/cuda/ptx.hpp", "int another();\n");
   CHECK(changed() == "");
   write("common/cuda/cuda.hpp", "int another_word();\n#include \"common/cuda/vocabulary.hpp\"\n");

@@ -29,10 +29,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/cuda/asynchronous.hpp"
 #include "common/model/account/tally.hpp"
 #include "common/model/announce/announce.hpp"
 #include "common/model/announce/memory.hpp"
-#include "common/model/asynchronous.hpp"
 #include "common/model/model.hpp"
 #include "common/model/order/cells.hpp"
 
