@@ -61,7 +61,8 @@ __global__ void hand_over(float* out, int turns) {
   }
 }
 
-// Thread 0 starts a copy of 64 bytes, but announces them when thread 32 has begun to wait.
+// Thread 0 starts a copy of 64 bytes, but announces so many when thread 32 has begun to wait.
+template <unsigned ANNOUNCED>
 __global__ void announce_late(const float* in, float* out) {
   __shared__ __align__(16) float words[16];
   __shared__ std::uint64_t full, go;
@@ -74,7 +75,7 @@ __global__ void announce_late(const float* in, float* out) {
   if (threadIdx.x == 0) {
     ptx::cp_async_bulk(words, in, sizeof words, &full);
     ptx::mbarrier_wait_parity(&go, 0);
-    ptx::mbarrier_arrive_expect_tx(&full, sizeof words);
+    ptx::mbarrier_arrive_expect_tx(&full, ANNOUNCED);
   }
   if (threadIdx.x == 32) ptx::mbarrier_wait_parity(&full, 0);
   if (threadIdx.x == 64) ptx::mbarrier_arrive(&go);
@@ -133,6 +134,19 @@ __global__ void lanes_that_part(float* out) {
   if (threadIdx.x == 0) ptx::mbarrier_wait_parity(&mbarrier, 0);
   __syncwarp();
   out[threadIdx.x] = 1;
+}
+
+// Two copies of 16 bytes, of which the bytes of one are announced.
+__global__ void announce_one_of_two(const float* in) {
+  __shared__ __align__(16) float words[8];
+  __shared__ std::uint64_t full;
+  if (threadIdx.x != 0) return;
+  ptx::mbarrier_init(&full, 1);
+  ptx::fence_mbarrier_init();
+  ptx::mbarrier_arrive_expect_tx(&full, 16);
+  ptx::cp_async_bulk(words, in, 16, &full);
+  ptx::cp_async_bulk(words + 4, in + 4, 16, &full);
+  ptx::mbarrier_wait_parity(&full, 0);
 }
 
 // One thread asks for two phases in turn, the later first.
@@ -280,8 +294,8 @@ std::string said_of_storing(std::vector<float>* stored = nullptr) {
   return said;
 }
 
-// Two groups: the words of the first may be overwritten when one is under way.
-template <int PENDING>
+// Two groups: the words of the first may be overwritten when one is under way, those of the second may not.
+template <int PENDING, int OVERWRITTEN>
 __global__ void two_groups(float* out) {
   __shared__ __align__(16) float words[8];
   if (threadIdx.x != 0) return;
@@ -292,7 +306,7 @@ __global__ void two_groups(float* out) {
     ptx::cp_async_bulk_commit_group();
   }
   ptx::cp_async_bulk_wait_group_read<PENDING>();
-  words[0] = 2;
+  words[OVERWRITTEN] = 2;
   ptx::cp_async_bulk_wait_group_read<0>();
 }
 
@@ -316,8 +330,18 @@ TEST_CASE("phases do not wrap" * doctest::test_suite("model")) {
 
 TEST_CASE("bytes may come before they are announced" * doctest::test_suite("model")) {
   auto in = tile::array<float>("in", 16), out = tile::array<float>("out", 1);
-  CHECK(said_of(announce_late, dim3(96), in.device(), out.device()) == "");
+  CHECK(said_of(announce_late<64>, dim3(96), in.device(), out.device()) == "");
   CHECK(out.host()[0] == 15);
+  CHECK(contains(said_of(announce_late<48>, dim3(96), in.device(), out.device()),
+                 ": 16 bytes more have come in phase 0 than were announced"));
+}
+
+TEST_CASE("bytes that come when their phase is over are too many" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 8);
+  const std::string said = said_of(announce_one_of_two, dim3(32), in.device());
+  CHECK(contains(said, "bulk copy: announce_one_of_two, mbarrier_test.cu:"));
+  CHECK(contains(said, "copies 16 bytes for mbarrier full[0] (address 0x"));
+  CHECK(contains(said, " in phase 0, which was over before they came: fewer bytes were announced than copied"));
 }
 
 TEST_CASE("an mbarrier is used as one" * doctest::test_suite("model")) {
@@ -413,6 +437,11 @@ TEST_CASE("copies out of shared memory" * doctest::test_suite("model")) {
 
 TEST_CASE("a group is waited for in its turn" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 8);
-  CHECK(said_of(two_groups<1>, dim3(32), out.device()) == "");
-  CHECK(contains(said_of(two_groups<2>, dim3(32), out.device()), "writes words[0]"));
+  CHECK(said_of(two_groups<1, 0>, dim3(32), out.device()) == "");
+  CHECK(out.host()[0] == 1);
+  CHECK(contains(said_of(two_groups<2, 0>, dim3(32), out.device()), "writes words[0]"));
+  CHECK(contains(said_of(two_groups<1, 4>, dim3(32), out.device()), "writes words[4]"));
+  // Where nothing is checked, what is read too late shows in the result.
+  tile::launch(two_groups<1, 4>, dim3(1), dim3(32), 0, out.device());
+  CHECK(out.host()[4] == 2);
 }

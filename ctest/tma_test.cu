@@ -152,12 +152,15 @@ template <int BYTES, int OFFSET>
 __global__ void show_box(const __grid_constant__ CUtensorMap map, int x, int y, float* out) {
   __shared__ __align__(1024) float box[(OFFSET + BYTES) / 4];
   __shared__ std::uint64_t full;
+  // What the copy brings is told from what was there before.
+  for (unsigned i = threadIdx.x; i < BYTES / 4; i += blockDim.x) box[OFFSET / 4 + i] = -1;
+  ptx::fence_proxy_async_shared_cta();
   if (threadIdx.x == 0) {
     ptx::prefetch_tensormap(map);
     ptx::mbarrier_init(&full, 1);
     ptx::fence_mbarrier_init();
   }
-  __syncthreads();  // the mbarrier is there for all
+  __syncthreads();  // the mbarrier and the old words are there for all
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(&full, BYTES);
     ptx::cp_async_bulk_tensor(&box[OFFSET / 4], map, x, y, &full);
