@@ -51,5 +51,5 @@ function(tile_add_chapter source)
 
   tile_discover_tests(${model_program} ${name} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
   # A record is of the code as it was measured: between two edits it says nothing new.
-  add_test(NAME ${name}.records COMMAND $<TARGET_FILE:${model_program}> --on model --check-records)
+  add_test(NAME ${name}.records COMMAND tile-record --check $<TARGET_FILE:${model_program}>)
 endfunction()

@@ -12,15 +12,19 @@
 #include <sstream>
 
 #include "common/check/traced.hpp"
-#include "common/measure/ceilings.hpp"
-#include "common/measure/consistency.hpp"
-#include "common/measure/machine_code.hpp"
-#include "common/measure/ranks.hpp"
-#include "common/measure/record.hpp"
-#include "common/measure/run.hpp"
-#include "common/measure/whole_file.hpp"
+#include "common/predict/ceilings.hpp"
+#include "common/records/compiled_work.hpp"
+#include "common/records/consistency.hpp"
+#include "common/records/counters.hpp"
+#include "common/records/fingerprint.hpp"
+#include "common/records/machine_code.hpp"
+#include "common/records/merge.hpp"
+#include "common/records/program.hpp"
+#include "common/report/ranks.hpp"
+#include "common/records/record.hpp"
+#include "common/records/run.hpp"
+#include "common/records/whole_file.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/counters.hpp"
 #include "common/report/explain_tuning.hpp"
 #include "common/report/tuning.hpp"
 #include "common/report/units.hpp"
@@ -422,7 +426,7 @@ TEST_CASE("a tuning that is changed by hand contradicts itself" * doctest::test_
 
 TEST_CASE("counters must equal counts, except where a difference is named" * doctest::test_suite("model")) {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
-    return joined(tile::unexplained(few_counts(), entry, differences));
+    return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
   };
   tile::Record entry = agreeing_counters();
   CHECK(complaint(entry, {}) == "");
@@ -601,7 +605,9 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   CHECK_FALSE(record["kernels"][0]["counters"].contains("a__b.max"));
   CHECK(record["other_kernels"]["_Z5otherv"]["counters"]["a__b.sum"] == 5);
   CHECK_FALSE(record["other_kernels"]["_Z5otherv"].contains("counters_range"));
-  CHECK_THROWS_AS(tile::add_counters(record, scratch("empty.csv", "nothing\n"), "counters"), tile::RecordError);
+  for (const char* empty : {"nothing\n", "\"ID\",\"Kernel Name\",\"a__b.sum\"\n\"\",\"\",\"\"\n"})
+    CHECK_THROWS_AS(tile::add_counters(record, scratch("empty.csv", empty), "counters"), tile::RecordError);
+  CHECK_THROWS_AS(tile::add_sass(record, scratch("sass.txt", "\t\tFunction : _Z5otherv\n")), tile::RecordError);
   tile::add_sass(record, scratch("sass.txt",
                                  "\t\tFunction : _Z1kv\n /*0000*/  LDS.128 R1, [R2] ; /* 0x1 */\n"
                                  " /*0010*/  @!P0 FFMA R1, R2.reuse, R3.reuse, R1 ;\n /*0020*/  FFMA R1, R2 ;\n"
@@ -620,6 +626,28 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
                                  " /*0020*/  @P0 BRA 0x0 ;\n"));
   CHECK(kernel["sass_loop"]["ldg_first"] == 1);
   CHECK(!kernel["sass"].contains("ldg_first"));  // it is a place in a loop
+}
+
+TEST_CASE("what a program says of itself is read back the same" * doctest::test_suite("model")) {
+  tile::Program program;
+  program.chapter = 7;
+  program.source = "/some where/chapter07.cu";
+  program.fingerprint = {{"chapter07.cu", "0123"}};
+  program.kernels = {{"k", false, 256, 1024, {{{{"lines", 5}}, 16}}}, {"tuned", true}};
+  program.problems = {"4096", tile::named_problem(1, 2, 3)};
+  program.profiled_pads = {1, 8};
+  program.compiled_for = {86};
+  program.candidates = {{"c", "too slow"}};
+  const tile::Record json = tile::to_json(program);
+  CHECK(json["kernels"][0]["counted"]["tallies"]["lines"] == 5);
+  CHECK_FALSE(json["kernels"][1].contains("counted"));
+  CHECK(json["problems"][1] == "1 x 2 x 3");
+  CHECK(tile::to_json(tile::program_of(json.dump())) == json);
+  for (const auto& [key, value] : json.items()) {
+    tile::Record without = json;
+    without.erase(key);
+    CHECK_THROWS_AS(tile::program_of(without.dump()), tile::RecordError);
+  }
 }
 
 TEST_CASE("an FFMA reads no operand again that the one before kept for it" * doctest::test_suite("model")) {

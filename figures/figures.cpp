@@ -36,11 +36,11 @@
 #include <string>
 #include <vector>
 
-#include "common/measure/gpu.hpp"
-#include "common/measure/ranks.hpp"
-#include "common/measure/record.hpp"
 #include "common/model/rules.hpp"
+#include "common/predict/gpu.hpp"
+#include "common/records/record.hpp"
 #include "common/report/facts.hpp"
+#include "common/report/ranks.hpp"
 
 namespace {
 

@@ -542,7 +542,7 @@ TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = 
 
 TILE_GEMM_TESTS(tile::resolved_kernels())
 
-TEST_CASE("every configuration computes the same") {
+TEST_CASE("every configuration computes the same" * doctest::test_suite("thorough")) {
   for (const tile::Candidate& c : candidates()) {
     const auto verdict = tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
     CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
@@ -641,7 +641,7 @@ TEST_CASE("the experiment's stores have the conflicts that it says, and each ele
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model")) {
+TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model thorough")) {
   for (std::size_t i = 0; i < candidates().size(); i += 7) {
     const auto& p = candidates()[i].parameters;
     const Shape s{p[0].second, p[1].second, p[2].second, p[3].second, p[4].second};

@@ -1046,7 +1046,8 @@ int offset_family_size(int bits) {
   return size;
 }
 
-TEST_CASE("each answer of the solver has no conflicts, and where it has none, trying all of a family finds none") {
+TEST_CASE("each answer of the solver has no conflicts, and where it has none, trying all of a family finds none" *
+          doctest::test_suite("thorough")) {
   std::map<Family, int> answers;
   int none = 0;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {

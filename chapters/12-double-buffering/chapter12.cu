@@ -385,7 +385,7 @@ TILE_CHAPTER(.number = 12, .title = "Double buffering", .kernels = kernels(), .c
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged") {
+TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" * doctest::test_suite("thorough")) {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
     for (const int tiles : {1, 2, 3})
       for (const int more : {-1, 0, 1}) {

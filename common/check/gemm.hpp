@@ -141,7 +141,7 @@ std::vector<Case> whole_tiles(const Tile& tile);
 /// Whole tiles where one pointer or one leading dimension is such that no float4 access may meet it; integers.
 std::vector<Case> misaligned_cases(const Tile& tile);
 
-/// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (freivalds of timing.hpp).
+/// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (freivalds.hpp).
 double freivalds_deviation(Launcher launcher, const Case& c);
 
 /// The comparison alone: `result` has N elements a row.

@@ -8,10 +8,11 @@
 
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
+#include "common/check/repository.hpp"
 #include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
-#include "common/measure/gpu.hpp"
 #include "common/model/rules.hpp"
+#include "common/predict/gpu.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/check/sites.hpp"

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/records/numbers.hpp"
+
 namespace tile {
 
 /// Numbers that the prose can name. A number has a key, a kind, a value, a unit and a text.
@@ -42,11 +44,5 @@ class Facts {
   void add(const std::string& key, const char* kind, double value, int decimals);
   std::vector<Fact> facts_;
 };
-
-/// 1234567.0 -> "1,234,567"; three significant digits for small fractions; see Facts::predicted for `decimals`.
-std::string format_number(double value, int decimals = -1);
-
-/// 0.015625 -> "K/64", 1.125 -> "9K/8", 0 -> "-": a count for each unit of K as a multiple of K.
-std::string multiple_of_K(double per_k);
 
 }  // namespace tile

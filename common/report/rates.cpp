@@ -3,7 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "common/measure/gpu.hpp"
+#include "common/predict/gpu.hpp"
+#include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
 #include "common/report/units.hpp"
 

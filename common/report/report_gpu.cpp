@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "common/cuda/machine.hpp"
-#include "common/measure/bench.hpp"
-#include "common/measure/describe_gpu.hpp"
-#include "common/measure/timing.hpp"
+#include "common/records/fingerprint.hpp"
 #include "common/report/options.hpp"
 #include "common/report/tune.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/describe_gpu.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {
@@ -82,7 +83,7 @@ int run_chapter(const Options& options) {
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.
-  if (!options.check_records && options.emit.empty() && !options.merges() && options.keep.empty()) {
+  if (options.describe.empty() && options.emit.empty()) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();

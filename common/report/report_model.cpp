@@ -11,10 +11,9 @@
 #include "common/cuda/machine.hpp"
 #include "common/report/against_ceilings.hpp"
 #include "common/report/against_counters.hpp"
-#include "common/report/check_records.hpp"
 #include "common/report/counted.hpp"
+#include "common/report/describe.hpp"
 #include "common/report/explain_tuning.hpp"
-#include "common/report/finish_record.hpp"
 #include "common/report/measured_facts.hpp"
 #include "common/report/options.hpp"
 #include "common/report/output_file.hpp"
@@ -165,11 +164,8 @@ int run_chapter(const Options& options) {
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
   if (options.tune || options.tune_pruned)
     throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
-  if (options.check_records) return check_records();
-  if (options.merges())
-    merge(options);
-  else if (!options.keep.empty())
-    keep(options.keep);
+  if (!options.describe.empty())
+    fmt::print("{}\n", to_json(describe_program(options.describe == "counts")).dump(2));
   else
     report(options);
   return 0;

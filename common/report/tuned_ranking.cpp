@@ -7,8 +7,8 @@
 #include <string>
 
 #include "common/check/traced.hpp"
-#include "common/measure/ranks.hpp"
 #include "common/report/output_file.hpp"
+#include "common/report/ranks.hpp"
 #include "common/report/rates.hpp"
 #include "common/report/tuning.hpp"
 

@@ -17,7 +17,7 @@
 
 namespace simt {
 
-enum class Op : std::uint8_t { load, store, atomic };
+enum class Op : std::uint8_t { load, store, atomic, bulk_load, bulk_store };
 enum class Space : std::uint8_t { global, shared };
 
 }  // namespace simt

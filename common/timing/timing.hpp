@@ -1,0 +1,28 @@
+// Timing on the GPU: CUDA events, the cuBLAS baseline, paired repetitions. Only GPU programs link this.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/check/gemm.hpp"
+#include "common/records/run.hpp"
+
+namespace tile {
+
+/// Throws std::runtime_error when an environment variable would change what cuBLAS computes
+/// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).
+void require_plain_cublas();
+
+/// Keeps the GPU busy for about a tenth of a millisecond, so that what is queued right after it starts when it ends and not
+/// when the CPU has got it there: else the time between two events around a short kernel is the CPU's.
+void hold_gpu();
+
+/// Milliseconds of one call of `work` on the GPU, measured with events: warm-up, then `repetitions` runs.
+Spread time_ms(const std::function<void(int repetition)>& work, int repetitions = 20);
+
+enum class CublasMode { fp32, tf32, bf16 };
+/// TFLOP/s of cublasGemmEx on cubes of `size`: inputs of full entropy, buffers rotated past the L2, 32 MiB workspace.
+Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
+
+}  // namespace tile
