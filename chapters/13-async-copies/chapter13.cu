@@ -1,0 +1,427 @@
+// Tile by Tile, chapter 13: asynchronous copies.
+//
+// Question: a tile on its way to shared memory passes through registers, which it needs for nothing but to arrive. Must it?
+// Idea: cp.async copies from global to shared memory while the thread goes on. A ring of stages holds tiles that are on their
+// way, and a wait for all but the latest of them comes before each barrier.
+// Previous chapter: 12, whose maps and pieces these are, but for a tile twice as wide and one more row of pieces a thread.
+//
+// Build, run, verify:   ./tile run 13      ctest --preset model -R chapter13
+#include <cstring>
+
+#include "common/cuda/ptx.hpp"
+#include "common/report/chapter.hpp"
+
+namespace {
+
+// [snippet config]
+// How a tile of A comes to shared memory.
+enum class CopyA {
+  words,     // 4 bytes at a time, asynchronously: each word can go to its place in the transposed tile
+  rows,      // 16 bytes at a time, asynchronously: four words of a row stay together, so the tile is not transposed
+  registers  // 16 bytes at a time into registers, and from there word by word into the transposed tile
+};
+// When a thread loads the operands of a step from shared memory.
+enum class Operands {
+  ahead,  // in the step before: two sets of registers take turns
+  at_use  // in the step itself
+};
+// In which order a step's multiply-adds go through the results of a thread.
+enum class Order {
+  snake,  // row by row, to and fro: where a row ends, the next begins in the same column
+  rows    // row by row, each from its first column
+};
+
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+          int WM_, int WN_,           // rows and columns of C per warp
+          int WNITER_,                // pieces of the warp's tile, side by side
+          int TM_, int TN_,           // rows and columns of results per thread and piece
+          int STAGES_,                // tiles that shared memory has room for
+          CopyA COPY_A_, Operands OPERANDS_, Order ORDER_>
+struct Config {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
+                       STAGES = STAGES_;
+  static constexpr CopyA COPY_A = COPY_A_;
+  static constexpr Operands OPERANDS = OPERANDS_;
+  static constexpr Order ORDER = ORDER_;
+  static constexpr int WSUBN = WN / WNITER;                     // columns of a piece
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;            // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WMITER = WM / WSUBM;                     // pieces of the warp's tile, one below the other
+  static constexpr int ROWS = WMITER * TM, COLS = WNITER * TN;  // results per thread
+  static constexpr int NUM_THREADS = BM * BN / (ROWS * COLS);
+  static constexpr int WIDTH_A = COPY_A == CopyA::words ? 1 : 4;      // words of A that a thread copies at once
+  static constexpr int ROWS_A = WIDTH_A * NUM_THREADS / BK;           // rows of a tile of A that all copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;                 // rows of a tile of B
+  static constexpr int COPIES_A = BM / ROWS_A, COPIES_B = BK / ROWS_B;  // of each thread and tile
+  static constexpr int COPIES = COPIES_A + COPIES_B;
+  static constexpr int STRIDE_A = COPY_A == CopyA::rows ? BK : BM + 4;  // words from row to row of As, padded if transposed
+  static constexpr int WORDS_A = COPY_A == CopyA::rows ? BM * STRIDE_A : BK * STRIDE_A;
+  static constexpr int STAGE_WORDS = WORDS_A + BK * BN;
+  static constexpr int SMEM_BYTES = STAGES * STAGE_WORDS * 4;
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
+                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(BM * BK % (WIDTH_A * NUM_THREADS) == 0 && WIDTH_A * NUM_THREADS % BK == 0,
+                "BM*BK must be divisible by WIDTH_A*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(WSUBM / TM == 4 && WSUBN / TN == 8, "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
+  static_assert(COPIES <= BK, "a thread starts at most one copy a step: the others would never be made");
+  static_assert(BK % 2 == 0, "two sets of operands take turns: a tile must begin with the first again");
+  static_assert(STAGES >= 2, "a tile is copied while another is multiplied: one stage would hold both");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(SMEM_BYTES <= 227 * 1024, "a block has at most 227 KB of shared memory: the launch would fail");
+};
+
+// One tile of 128 x 256 in eight warps, 16 x 8 results a thread: one block fills an SM.
+template <int STAGES, CopyA COPY_A = CopyA::words, Operands OPERANDS = Operands::ahead, Order ORDER = Order::snake>
+using Wide = Config<128, 256, 8, 64, 64, 2, 4, 4, STAGES, COPY_A, OPERANDS, ORDER>;
+
+using Stages2 = Wide<2>;
+using Stages3 = Wide<3>;  // the chapter's kernel
+using Stages4 = Wide<4>;
+using Stages5 = Wide<5>;
+using RowMajor = Wide<3, CopyA::rows>;
+using Registers = Wide<3, CopyA::registers>;
+using AtUse = Wide<3, CopyA::words, Operands::at_use>;
+using InRows = Wide<3, CopyA::words, Operands::ahead, Order::rows>;
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's first result lies in the warp's tile. Lanes 2n and 2n + 1 lie one below the other. Where As is not
+// transposed, rows of neighbouring lanes are neighbours as well, so that their words lie in different banks.
+template <class C>
+constexpr __host__ __device__ Position first_result_of(int thread) {
+  const int laneId = thread % 32;
+  const int laneRow = laneId / 16 * 2 + laneId % 2, laneCol = laneId / 2 % 8;
+  return {C::COPY_A == CopyA::rows ? laneRow : laneRow * C::TM, laneCol * C::TN};
+}
+// How far the i-th row of a thread's results lies below its first, and the j-th column right of its first.
+template <class C>
+constexpr __host__ __device__ int row_of_result(int i) {
+  return C::COPY_A == CopyA::rows ? i * (C::WSUBM / C::TM) : i / C::TM * C::WSUBM + i % C::TM;
+}
+template <class C>
+constexpr __host__ __device__ int col_of_result(int j) {
+  return j / C::TN * C::WSUBN + j % C::TN;
+}
+// The first word of a thread's first copy in the tile of A, and in the tile of B.
+template <class C>
+constexpr __host__ __device__ Position copy_A_of(int thread) {
+  return {thread / (C::BK / C::WIDTH_A), thread % (C::BK / C::WIDTH_A) * C::WIDTH_A};
+}
+template <class C>
+constexpr __host__ __device__ Position copy_B_of(int thread) {
+  return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
+}
+// Where an element of the tile of A lies in a stage, and an element of the tile of B.
+template <class C>
+constexpr __host__ __device__ int place_in_As(int row, int k) {
+  return C::COPY_A == CopyA::rows ? row * C::STRIDE_A + k : k * C::STRIDE_A + row;
+}
+template <class C>
+constexpr __host__ __device__ int place_in_Bs(int k, int col) {
+  return C::WORDS_A + k * C::BN + col;
+}
+// The stage behind this one in the ring; stages are named by the word at which they begin.
+template <class C>
+constexpr __host__ __device__ int next_stage(int stage) {
+  return stage == (C::STAGES - 1) * C::STAGE_WORDS ? 0 : stage + C::STAGE_WORDS;
+}
+// The column of the n-th multiply-add of row i.
+template <class C>
+constexpr __host__ __device__ int nth_column(int i, int n) {
+  return C::ORDER == Order::snake && i % 2 == 1 ? C::COLS - 1 - n : n;
+}
+// [/snippet maps]
+
+// [snippet kernel]
+// WHOLE: tiles are whole and addresses divisible by 16.
+template <class Config, bool WHOLE>
+__global__ void __launch_bounds__(Config::NUM_THREADS, 1)
+    sgemm_async(int M, int N, int K, float alpha,  //
+                const float* A, int lda,           // M x K
+                const float* B, int ldb,           // K x N
+                float beta,                        //
+                float* C, int ldc) {               // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
+  constexpr CopyA COPY_A = Config::COPY_A;
+  constexpr bool AHEAD = Config::OPERANDS == Operands::ahead;
+  extern __shared__ float4 stages[];  // STAGES times: BK x BM of A, transposed and padded (rows: BM x BK), then BK x BN of B
+  float* const words = reinterpret_cast<float*>(stages);
+
+  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = first_result_of<Config>(threadIdx.x);
+  const auto [rowA, colA] = copy_A_of<Config>(threadIdx.x);
+  const auto [rowB, colB] = copy_B_of<Config>(threadIdx.x);
+  float acc[ROWS][COLS] = {};
+
+  // [snippet load]
+  const int tiles = (K + BK - 1) / BK;
+  int asked = 0;  // tiles whose copies this thread has started
+  int filled = 0, read = 0;  // the stage that copies go to, and the one that operands come from
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  float4 fetchedA[COPY_A == CopyA::registers ? Config::COPIES_A : 1];  // what of A is on its way through registers
+
+  // Starts the n-th of this thread's copies of the next tile.
+  const auto copy_A = [&](int n) {
+    const int row = rowA + n * Config::ROWS_A;
+    const float* from = nextA + std::size_t(n * Config::ROWS_A) * lda;
+    float* to = words + filled + place_in_As<Config>(row, colA);
+    if constexpr (COPY_A == CopyA::registers) {
+      if constexpr (WHOLE) {
+        fetchedA[n] = *reinterpret_cast<const float4*>(from);  //@ load-A
+      } else {
+        float a[4] = {};
+        for (int i = 0; i < 4; ++i)
+          if (firstRow + row < M && asked * BK + colA + i < K) a[i] = from[i];  //@ load-A-words
+        fetchedA[n] = {a[0], a[1], a[2], a[3]};
+      }
+    } else if constexpr (!WHOLE) {
+      for (int i = 0; i < Config::WIDTH_A; ++i) {
+        if (firstRow + row < M && asked * BK + colA + i < K)
+          tile::ptx::cp_async_ca<4>(to + i, from + i);  //@ load-A-words store-As-words
+        else
+          to[i] = 0.0f;  //@ store-As-zero
+      }
+    } else if constexpr (COPY_A == CopyA::words) {
+      tile::ptx::cp_async_ca<4>(to, from);  //@ load-A store-As
+    } else {
+      tile::ptx::cp_async_cg(to, from);  //@ load-A store-As
+    }
+  };
+  const auto copy_B = [&](int n) {
+    const int k = rowB + n * Config::ROWS_B;
+    const float* from = nextB + std::size_t(n * Config::ROWS_B) * ldb;
+    float* to = words + filled + place_in_Bs<Config>(k, colB);
+    if constexpr (WHOLE) {
+      tile::ptx::cp_async_cg(to, from);  //@ load-B store-Bs
+    } else {
+      for (int j = 0; j < 4; ++j) {
+        if (asked * BK + k < K && firstCol + colB + j < N)
+          tile::ptx::cp_async_ca<4>(to + j, from + j);  //@ load-B-words store-Bs-words
+        else
+          to[j] = 0.0f;  //@ store-Bs-zero
+      }
+    }
+  };
+  const auto copy = [&](int n) {
+    if (asked >= tiles) return;
+    if (n < Config::COPIES_A)
+      copy_A(n);
+    else if (n < Config::COPIES)
+      copy_B(n - Config::COPIES_A);
+  };
+  // All copies of a tile have been started: they are a group, empty behind the last tile.
+  const auto finish_tile = [&] {
+    if constexpr (COPY_A == CopyA::registers) {
+#pragma unroll
+      for (int n = 0; n < Config::COPIES_A; ++n) {
+        if (asked >= tiles) break;
+        const float a[4] = {fetchedA[n].x, fetchedA[n].y, fetchedA[n].z, fetchedA[n].w};
+        for (int i = 0; i < 4; ++i)
+          words[filled + place_in_As<Config>(rowA + n * Config::ROWS_A, colA + i)] = a[i];  //@ store-As
+      }
+    }
+    tile::ptx::cp_async_commit_group();
+    ++asked;
+    filled = next_stage<Config>(filled);
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+  };
+  // [/snippet load]
+
+  // [snippet wait]
+  const auto wait_for_tile = [&] {
+    tile::ptx::cp_async_wait_group<Config::STAGES - 2>();  // what this thread copied of the tile has arrived
+    __syncthreads();  // so has what the others copied, and all have read the stage that the next copies go to
+  };
+  // [/snippet wait]
+
+  // [snippet multiply]
+  constexpr int SETS = AHEAD ? 2 : 1;
+  float regM[COPY_A == CopyA::rows ? 1 : SETS][ROWS], regN[SETS][COLS];  // operands of a step
+  float4 quads[COPY_A == CopyA::rows ? ROWS : 1];                        // of A not transposed: of four steps
+
+  const auto load_operands = [&](int k, int set) {
+    if constexpr (COPY_A != CopyA::rows) {
+      for (int i = 0; i < ROWS; i += 4) {
+        const int row = warpRow + threadRow + row_of_result<Config>(i);
+        const float4 four = *reinterpret_cast<const float4*>(&words[read + place_in_As<Config>(row, k)]);  //@ load-As
+        regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
+      }
+    }
+    for (int j = 0; j < COLS; j += 4) {
+      const int col = warpCol + threadCol + col_of_result<Config>(j);
+      const float4 four = *reinterpret_cast<const float4*>(&words[read + place_in_Bs<Config>(k, col)]);  //@ load-Bs
+      regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
+    }
+  };
+  const auto load_quads = [&](int k) {
+    for (int i = 0; i < ROWS; ++i) {
+      const int row = warpRow + threadRow + row_of_result<Config>(i);
+      quads[i] = *reinterpret_cast<const float4*>(&words[read + place_in_As<Config>(row, k)]);  //@ load-As
+    }
+  };
+  const auto multiply = [&](int k, int set) {
+    for (int i = 0; i < ROWS; ++i) {
+      float a;
+      if constexpr (COPY_A == CopyA::rows)
+        a = k % 4 == 0 ? quads[i].x : k % 4 == 1 ? quads[i].y : k % 4 == 2 ? quads[i].z : quads[i].w;
+      else
+        a = regM[set][i];
+      for (int n = 0; n < COLS; ++n) {
+        const int j = nth_column<Config>(i, n);
+        acc[i][j] += a * regN[set][j];
+      }
+    }
+  };
+  // [/snippet multiply]
+
+  // [snippet main-loop]
+#pragma unroll
+  for (int stage = 0; stage < Config::STAGES - 1; ++stage) {
+#pragma unroll
+    for (int n = 0; n < Config::COPIES; ++n) copy(n);
+    finish_tile();
+  }
+  wait_for_tile();
+  if constexpr (AHEAD) load_operands(0, 0);
+#pragma unroll 1
+  for (int multiplied = 0; multiplied < tiles; ++multiplied) {
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      if constexpr (COPY_A == CopyA::rows) {
+        if (k % 4 == 0) load_quads(k);
+      }
+      copy(k);
+      if constexpr (AHEAD) {
+        if (k == BK - 1) {  // the operands of the next step lie in the next tile
+          finish_tile();
+          wait_for_tile();
+          read = next_stage<Config>(read);
+        }
+        if (k < BK - 1 || multiplied + 1 < tiles) load_operands((k + 1) % BK, (k + 1) % 2);
+        multiply(k, k % 2);
+      } else {
+        load_operands(k, 0);
+        multiply(k, 0);
+      }
+    }
+    if constexpr (!AHEAD) {
+      finish_tile();
+      wait_for_tile();
+      read = next_stage<Config>(read);
+    }
+  }
+  // [/snippet main-loop]
+
+  // [snippet epilogue]
+#pragma unroll
+  for (int i = 0; i < ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < COLS; j += 4) {
+      const int row = firstRow + warpRow + threadRow + row_of_result<Config>(i);
+      const int col = firstCol + warpCol + threadCol + col_of_result<Config>(j);
+      float* c = &C[std::size_t(row) * ldc + col];
+      if constexpr (WHOLE) {
+        float4 result{alpha * acc[i][j], alpha * acc[i][j + 1], alpha * acc[i][j + 2], alpha * acc[i][j + 3]};
+        if (beta != 0.0f) {
+          const float4 old = *reinterpret_cast<const float4*>(c);  //@ load-C
+          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+        }
+        *reinterpret_cast<float4*>(c) = result;  //@ store-C
+      } else {
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          if (row >= M || col + n >= N) continue;
+          float result = alpha * acc[i][j + n];
+          if (beta != 0.0f) result += beta * c[n];  //@ load-C-words
+          c[n] = result;                            //@ store-C-words
+        }
+      }
+    }
+  }
+  // [/snippet epilogue]
+}
+// [/snippet kernel]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+template <class Config>
+bool float4s_fit(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
+         g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
+         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+}
+
+template <class Config>
+void launch_async(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
+  tile::launch(float4s_fit<Config>(g) ? sgemm_async<Config, true> : sgemm_async<Config, false>, grid,
+               dim3(Config::NUM_THREADS), Config::SMEM_BYTES, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta,
+               g.C, g.ldc);
+}
+// [/snippet launch]
+
+// Calls f(name, configuration) for every kernel of this chapter.
+template <class F>
+void for_each_config(F&& f) {
+  f("stages2", Stages2{});
+  f("stages3", Stages3{});
+  f("stages4", Stages4{});
+  f("stages5", Stages5{});
+  f("row_major", RowMajor{});
+  f("registers", Registers{});
+  f("at_use", AtUse{});
+  f("in_rows", InRows{});
+}
+
+const tile::Case counted{256, 256, 256};
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  for_each_config([&]<class C>(const std::string& name, C) {
+    facts.predicted(name + ".threads", C::NUM_THREADS);
+    facts.predicted(name + ".stages", C::STAGES);
+  });
+}
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_async<Config>,
+          reinterpret_cast<const void*>(sgemm_async<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          0,
+          Config::SMEM_BYTES};
+}
+
+std::vector<tile::Kernel> kernels() {
+  std::vector<tile::Kernel> all;
+  for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
+  return all;
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 13, .title = "Asynchronous copies", .kernels = kernels(), .counted = counted,
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
