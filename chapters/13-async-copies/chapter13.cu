@@ -6,7 +6,9 @@
 // Previous chapter: 12, whose maps and pieces these are, but for a tile twice as wide and one more row of pieces a thread.
 //
 // Build, run, verify:   ./tile run 13      ctest --preset model -R chapter13
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "common/cuda/ptx.hpp"
 #include "common/report/chapter.hpp"
@@ -43,17 +45,18 @@ struct Config {
   static constexpr CopyA COPY_A = COPY_A_;
   static constexpr Operands OPERANDS = OPERANDS_;
   static constexpr Order ORDER = ORDER_;
-  static constexpr int WSUBN = WN / WNITER;                     // columns of a piece
-  static constexpr int WSUBM = 32 * TM * TN / WSUBN;            // rows of a piece: 32 threads of TM x TN results cover it
-  static constexpr int WMITER = WM / WSUBM;                     // pieces of the warp's tile, one below the other
+  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
   static constexpr int ROWS = WMITER * TM, COLS = WNITER * TN;  // results per thread
   static constexpr int NUM_THREADS = BM * BN / (ROWS * COLS);
-  static constexpr int WIDTH_A = COPY_A == CopyA::words ? 1 : 4;      // words of A that a thread copies at once
-  static constexpr int ROWS_A = WIDTH_A * NUM_THREADS / BK;           // rows of a tile of A that all copy at once
-  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;                 // rows of a tile of B
+  static constexpr int WIDTH_A = COPY_A == CopyA::words ? 1 : 4;        // words of A that a thread copies at once
+  static constexpr int ROWS_A = WIDTH_A * NUM_THREADS / BK;             // rows of a tile of A that all copy at once
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;                   // rows of a tile of B
   static constexpr int COPIES_A = BM / ROWS_A, COPIES_B = BK / ROWS_B;  // of each thread and tile
   static constexpr int COPIES = COPIES_A + COPIES_B;
-  static constexpr int STRIDE_A = COPY_A == CopyA::rows ? BK : BM + 4;  // words from row to row of As, padded if transposed
+  static constexpr int STRIDE_A =
+      COPY_A == CopyA::rows ? BK : BM + 4;  // words from row to row of As, padded if transposed
   static constexpr int WORDS_A = COPY_A == CopyA::rows ? BM * STRIDE_A : BK * STRIDE_A;
   static constexpr int STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr int SMEM_BYTES = STAGES * STAGE_WORDS * 4;
@@ -61,12 +64,13 @@ struct Config {
   static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
                 "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
   static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
-  static_assert(BM * BK % (WIDTH_A * NUM_THREADS) == 0 && WIDTH_A * NUM_THREADS % BK == 0,
-                "BM*BK must be divisible by WIDTH_A*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(
+      BM * BK % (WIDTH_A * NUM_THREADS) == 0 && WIDTH_A * NUM_THREADS % BK == 0,
+      "BM*BK must be divisible by WIDTH_A*NUM_THREADS: else threads copy past the tile of A or leave parts out");
   static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
                 "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
   static_assert(WSUBM / TM == 4 && WSUBN / TN == 8, "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
-  static_assert(COPIES <= BK, "a thread starts at most one copy a step: the others would never be made");
+  static_assert(COPIES <= 2 * BK, "a thread starts at most two copies a step: the others would never be made");
   static_assert(BK % 2 == 0, "two sets of operands take turns: a tile must begin with the first again");
   static_assert(STAGES >= 2, "a tile is copied while another is multiplied: one stage would hold both");
   static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
@@ -78,13 +82,13 @@ template <int STAGES, CopyA COPY_A = CopyA::words, Operands OPERANDS = Operands:
 using Wide = Config<128, 256, 8, 64, 64, 2, 4, 4, STAGES, COPY_A, OPERANDS, ORDER>;
 
 using Stages2 = Wide<2>;
-using Stages3 = Wide<3>;  // the chapter's kernel
-using Stages4 = Wide<4>;
+using Stages3 = Wide<3>;
+using Stages4 = Wide<4>;  // the chapter's kernel
 using Stages5 = Wide<5>;
-using RowMajor = Wide<3, CopyA::rows>;
-using Registers = Wide<3, CopyA::registers>;
-using AtUse = Wide<3, CopyA::words, Operands::at_use>;
-using InRows = Wide<3, CopyA::words, Operands::ahead, Order::rows>;
+using RowMajor = Wide<4, CopyA::rows>;
+using Registers = Wide<4, CopyA::registers>;
+using AtUse = Wide<4, CopyA::words, Operands::at_use>;
+using InRows = Wide<4, CopyA::words, Operands::ahead, Order::rows>;
 // [/snippet config]
 
 // [snippet maps]
@@ -133,11 +137,6 @@ template <class C>
 constexpr __host__ __device__ int place_in_Bs(int k, int col) {
   return C::WORDS_A + k * C::BN + col;
 }
-// The stage behind this one in the ring; stages are named by the word at which they begin.
-template <class C>
-constexpr __host__ __device__ int next_stage(int stage) {
-  return stage == (C::STAGES - 1) * C::STAGE_WORDS ? 0 : stage + C::STAGE_WORDS;
-}
 // The column of the n-th multiply-add of row i.
 template <class C>
 constexpr __host__ __device__ int nth_column(int i, int n) {
@@ -148,16 +147,16 @@ constexpr __host__ __device__ int nth_column(int i, int n) {
 // [snippet kernel]
 // WHOLE: tiles are whole and addresses divisible by 16.
 template <class Config, bool WHOLE>
-__global__ void __launch_bounds__(Config::NUM_THREADS, 1)
-    sgemm_async(int M, int N, int K, float alpha,  //
-                const float* A, int lda,           // M x K
-                const float* B, int ldb,           // K x N
-                float beta,                        //
-                float* C, int ldc) {               // M x N
+__global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int N, int K, float alpha,  //
+                                                                      const float* A, int lda,           // M x K
+                                                                      const float* B, int ldb,           // K x N
+                                                                      float beta,                        //
+                                                                      float* C, int ldc) {               // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
   constexpr CopyA COPY_A = Config::COPY_A;
   constexpr bool AHEAD = Config::OPERANDS == Operands::ahead;
-  extern __shared__ float4 stages[];  // STAGES times: BK x BM of A, transposed and padded (rows: BM x BK), then BK x BN of B
+  extern __shared__ float4
+      stages[];  // STAGES times: BK x BM of A, transposed and padded (rows: BM x BK), then BK x BN of B
   float* const words = reinterpret_cast<float*>(stages);
 
   const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
@@ -169,17 +168,21 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
 
   // [snippet load]
   const int tiles = (K + BK - 1) / BK;
-  int asked = 0;  // tiles whose copies this thread has started
-  int filled = 0, read = 0;  // the stage that copies go to, and the one that operands come from
+  int asked = 0;                         // tiles whose copies this thread has started
+  float *filled = words, *read = words;  // the stage that copies go to, and the one that operands come from
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float4 fetchedA[COPY_A == CopyA::registers ? Config::COPIES_A : 1];  // what of A is on its way through registers
 
+  // The stage behind this one in the ring.
+  const auto next_stage = [&](float* stage) {
+    return stage == words + (Config::STAGES - 1) * Config::STAGE_WORDS ? words : stage + Config::STAGE_WORDS;
+  };
   // Starts the n-th of this thread's copies of the next tile.
   const auto copy_A = [&](int n) {
     const int row = rowA + n * Config::ROWS_A;
     const float* from = nextA + std::size_t(n * Config::ROWS_A) * lda;
-    float* to = words + filled + place_in_As<Config>(row, colA);
+    float* to = filled + place_in_As<Config>(row, colA);
     if constexpr (COPY_A == CopyA::registers) {
       if constexpr (WHOLE) {
         fetchedA[n] = *reinterpret_cast<const float4*>(from);  //@ load-A
@@ -205,7 +208,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   const auto copy_B = [&](int n) {
     const int k = rowB + n * Config::ROWS_B;
     const float* from = nextB + std::size_t(n * Config::ROWS_B) * ldb;
-    float* to = words + filled + place_in_Bs<Config>(k, colB);
+    float* to = filled + place_in_Bs<Config>(k, colB);
     if constexpr (WHOLE) {
       tile::ptx::cp_async_cg(to, from);  //@ load-B store-Bs
     } else {
@@ -232,12 +235,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
         if (asked >= tiles) break;
         const float a[4] = {fetchedA[n].x, fetchedA[n].y, fetchedA[n].z, fetchedA[n].w};
         for (int i = 0; i < 4; ++i)
-          words[filled + place_in_As<Config>(rowA + n * Config::ROWS_A, colA + i)] = a[i];  //@ store-As
+          filled[place_in_As<Config>(rowA + n * Config::ROWS_A, colA + i)] = a[i];  //@ store-As
       }
     }
     tile::ptx::cp_async_commit_group();
     ++asked;
-    filled = next_stage<Config>(filled);
+    filled = next_stage(filled);
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
   };
@@ -255,24 +258,24 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   float regM[COPY_A == CopyA::rows ? 1 : SETS][ROWS], regN[SETS][COLS];  // operands of a step
   float4 quads[COPY_A == CopyA::rows ? ROWS : 1];                        // of A not transposed: of four steps
 
-  const auto load_operands = [&](int k, int set) {
+  const auto load_operands = [&](const float* stage, int k, int set) {
     if constexpr (COPY_A != CopyA::rows) {
       for (int i = 0; i < ROWS; i += 4) {
         const int row = warpRow + threadRow + row_of_result<Config>(i);
-        const float4 four = *reinterpret_cast<const float4*>(&words[read + place_in_As<Config>(row, k)]);  //@ load-As
+        const float4 four = *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);  //@ load-As
         regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
       }
     }
     for (int j = 0; j < COLS; j += 4) {
       const int col = warpCol + threadCol + col_of_result<Config>(j);
-      const float4 four = *reinterpret_cast<const float4*>(&words[read + place_in_Bs<Config>(k, col)]);  //@ load-Bs
+      const float4 four = *reinterpret_cast<const float4*>(&stage[place_in_Bs<Config>(k, col)]);  //@ load-Bs
       regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
     }
   };
-  const auto load_quads = [&](int k) {
+  const auto load_quads = [&](const float* stage, int k) {
     for (int i = 0; i < ROWS; ++i) {
       const int row = warpRow + threadRow + row_of_result<Config>(i);
-      quads[i] = *reinterpret_cast<const float4*>(&words[read + place_in_As<Config>(row, k)]);  //@ load-As
+      quads[i] = *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);  //@ load-As
     }
   };
   const auto multiply = [&](int k, int set) {
@@ -288,6 +291,38 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
       }
     }
   };
+  // One tile; what comes in between for the next ones is left out in the last.
+  const auto multiply_tile = [&](auto last) {
+    constexpr bool LAST = decltype(last)::value;
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      if constexpr (COPY_A == CopyA::rows) {
+        if (k % 4 == 0) load_quads(read, k);
+      }
+      if constexpr (!LAST) {
+        copy(2 * k);
+        copy(2 * k + 1);
+      }
+      if constexpr (!AHEAD) {
+        load_operands(read, k, 0);
+        multiply(k, 0);
+        continue;
+      }
+      if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
+      if constexpr (!LAST) {
+        if (k == BK - 1) {  // the operands of the next step lie in the next tile
+          finish_tile();
+          wait_for_tile();
+          load_operands(next_stage(read), 0, 0);
+        }
+      }
+      multiply(k, k % 2);
+    }
+    if constexpr (!AHEAD && !LAST) {
+      finish_tile();
+      wait_for_tile();
+    }
+  };
   // [/snippet multiply]
 
   // [snippet main-loop]
@@ -298,34 +333,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
     finish_tile();
   }
   wait_for_tile();
-  if constexpr (AHEAD) load_operands(0, 0);
+  if constexpr (AHEAD) load_operands(read, 0, 0);
 #pragma unroll 1
-  for (int multiplied = 0; multiplied < tiles; ++multiplied) {
-#pragma unroll
-    for (int k = 0; k < BK; ++k) {
-      if constexpr (COPY_A == CopyA::rows) {
-        if (k % 4 == 0) load_quads(k);
-      }
-      copy(k);
-      if constexpr (AHEAD) {
-        if (k == BK - 1) {  // the operands of the next step lie in the next tile
-          finish_tile();
-          wait_for_tile();
-          read = next_stage<Config>(read);
-        }
-        if (k < BK - 1 || multiplied + 1 < tiles) load_operands((k + 1) % BK, (k + 1) % 2);
-        multiply(k, k % 2);
-      } else {
-        load_operands(k, 0);
-        multiply(k, 0);
-      }
-    }
-    if constexpr (!AHEAD) {
-      finish_tile();
-      wait_for_tile();
-      read = next_stage<Config>(read);
-    }
+  for (int multiplied = 1; multiplied < tiles; ++multiplied) {
+    multiply_tile(std::false_type{});
+    read = next_stage(read);
   }
+  multiply_tile(std::true_type{});
   // [/snippet main-loop]
 
   // [snippet epilogue]
@@ -397,9 +411,45 @@ const tile::Case counted{256, 256, 256};
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   for_each_config([&]<class C>(const std::string& name, C) {
+    const double ffma = C::BK * C::ROWS * C::COLS, lds = C::BK * (C::ROWS + C::COLS) / 4.0;
+    const double sts = C::COPY_A == CopyA::registers ? 4 * C::COPIES_A : 0;
+    const double all = ffma + lds + sts + C::COPIES + 3;  // and the group, the wait, the barrier
+    const double warps = C::NUM_THREADS / 32.0;
+    const int sets = C::OPERANDS == Operands::ahead ? 2 : 1;
     facts.predicted(name + ".threads", C::NUM_THREADS);
     facts.predicted(name + ".stages", C::STAGES);
+    facts.predicted(name + ".results", C::ROWS * C::COLS);
+    facts.predicted(name + ".smem_bytes", C::SMEM_BYTES);
+    facts.predicted(name + ".stage_kb", C::STAGE_WORDS * 4 / 1024.0, 1);
+    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 1);
+    facts.predicted(name + ".copies", C::COPIES);
+    facts.predicted(name + ".copies_of_A", C::COPIES_A);
+    facts.predicted(name + ".operands",
+                    C::COPY_A == CopyA::rows ? 4 * C::ROWS + sets * C::COLS : sets * (C::ROWS + C::COLS));
+    facts.predicted(name + ".in_flight", C::COPY_A == CopyA::registers ? 4 * C::COPIES_A : 0);
+    facts.predicted(name + ".round.ffma", ffma);
+    facts.predicted(name + ".round.lds", lds);
+    facts.predicted(name + ".round.all", all);
+    facts.predicted(name + ".round.ffma_percent", 100 * ffma / all, 1);
+    facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / all);
+    // What the FFMA of one tile take at least, one a cycle and scheduler, and how many of them pass from copies to their use.
+    facts.predicted(name + ".tile_cycles", ffma * warps / tile::GpuSpec::schedulers);
+    facts.predicted(name + ".ahead_cycles", (C::STAGES - 1) * ffma * warps / tile::GpuSpec::schedulers);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
   });
+  using C = Stages4;
+  const auto [row, k] = copy_A_of<C>(13);
+  facts.predicted("worked.copy.row", row);
+  facts.predicted("worked.copy.k", k);
+  facts.predicted("worked.copy.word", place_in_As<C>(row, k));
+  facts.predicted("worked.copy.bank", place_in_As<C>(row, k) % tile::GpuSpec::banks);
+  facts.predicted("worked.copy.next_bank", place_in_As<C>(row, k + 1) % tile::GpuSpec::banks);
+  facts.predicted("worked.stride", C::STRIDE_A);
+  facts.predicted("worked.result.row", first_result_of<C>(13).row);
+  facts.predicted("worked.result.col", first_result_of<C>(13).col);
+  facts.predicted("worked.result.row5", first_result_of<C>(13).row + row_of_result<C>(5));
+  facts.predicted("worked.result.row_major.row", first_result_of<RowMajor>(13).row);
+  facts.predicted("worked.result.row_major.row5", first_result_of<RowMajor>(13).row + row_of_result<RowMajor>(5));
 }
 
 template <class Config>
@@ -425,3 +475,215 @@ TILE_CHAPTER(.number = 13, .title = "Asynchronous copies", .kernels = kernels(),
              .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+TEST_CASE("fewer tiles than stages, as many, and more, whole and ragged") {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    for (const int tiles : {1, 2, 3, 4, 5, 6, 11})
+      for (const int more : {-1, 0, 1}) {
+        const int K = tiles * kernel.tile.BK + more;
+        const tile::Case whole{kernel.tile.BM, kernel.tile.BN, K, 1, 0, 0, tile::Fill::integers};
+        INFO(kernel.name, ", K = ", K);
+        CHECK(tile::first_failure(kernel.launch, {whole, {70, 31, K, 1, 2, 1, tile::Fill::integers}}) == "");
+      }
+}
+
+// One thread a result, k ascending: the order of additions of every chapter since the first.
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
+                               int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || col >= N) return;
+  float acc = 0.0f;
+  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  C[std::size_t(row) * ldc + col] = acc;
+}
+
+void launch_in_order(const tile::Gemm& g) {
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
+               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+}
+
+// The bits of what a launcher makes of random inputs.
+std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
+  tile::Operands operands(c);
+  launcher(operands.gemm());
+  tile::machine::synchronize();
+  return operands.download_C();
+}
+
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+  for (const tile::Case& c : {tile::Case{256, 512, 80}, tile::Case{70, 90, 101}}) {
+    const std::vector<float> expected = result_of(launch_in_order, c);
+    for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+      INFO(kernel.name);
+      const std::vector<float> result = result_of(kernel.launch, c);
+      REQUIRE(result.size() == expected.size());
+      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+TEST_CASE("a kernel's name says its stages, or in what it differs from the one with four") {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    CHECK(C::BM == 128);
+    CHECK(C::BN == 256);
+    CHECK(C::NUM_THREADS == 256);
+    CHECK(C::STAGES == (name.starts_with("stages") ? name.back() - '0' : 4));
+    CHECK((C::COPY_A == CopyA::rows) == (name == "row_major"));
+    CHECK((C::COPY_A == CopyA::registers) == (name == "registers"));
+    CHECK((C::OPERANDS == Operands::at_use) == (name == "at_use"));
+    CHECK((C::ORDER == Order::rows) == (name == "in_rows"));
+  });
+}
+
+TEST_CASE("every result of a tile has one thread, and so has every element of the tiles of A and B") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    std::vector<int> results(C::BM * C::BN), of_A(C::BM * C::BK), of_B(C::BK * C::BN);
+    for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
+      const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+      const auto [row, col] = first_result_of<C>(thread);
+      for (int i = 0; i < C::ROWS; ++i)
+        for (int j = 0; j < C::COLS; ++j)
+          ++results.at(
+              std::size_t((warpRow + row + row_of_result<C>(i)) * C::BN + warpCol + col + col_of_result<C>(j)));
+      for (int n = 0; n < C::COPIES_A; ++n)
+        for (int i = 0; i < C::WIDTH_A; ++i)
+          ++of_A.at(std::size_t((copy_A_of<C>(thread).row + n * C::ROWS_A) * C::BK + copy_A_of<C>(thread).col + i));
+      for (int n = 0; n < C::COPIES_B; ++n)
+        for (int i = 0; i < 4; ++i)
+          ++of_B.at(std::size_t((copy_B_of<C>(thread).row + n * C::ROWS_B) * C::BN + copy_B_of<C>(thread).col + i));
+    }
+    CHECK(results == std::vector<int>(results.size(), 1));
+    CHECK(of_A == std::vector<int>(of_A.size(), 1));
+    CHECK(of_B == std::vector<int>(of_B.size(), 1));
+  });
+}
+
+TEST_CASE("no two elements share a word of a stage, and float4s begin at multiples of 16 bytes") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    std::vector<int> elements(C::STAGE_WORDS);
+    for (int k = 0; k < C::BK; ++k) {
+      for (int row = 0; row < C::BM; ++row) ++elements.at(std::size_t(place_in_As<C>(row, k)));
+      for (int col = 0; col < C::BN; ++col) ++elements.at(std::size_t(place_in_Bs<C>(k, col)));
+    }
+    CHECK(*std::max_element(elements.begin(), elements.end()) == 1);
+    CHECK(C::STAGE_WORDS % 4 == 0);
+    for (int k = 0; k < C::BK; ++k) {
+      CHECK(place_in_Bs<C>(k, 4) % 4 == 0);
+      CHECK(place_in_As<C>(4, k / 4 * 4) % 4 == 0);
+    }
+  });
+}
+
+TEST_CASE("the snake goes through every column of a row, and begins a row where it ended the last") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    for (int i = 0; i < C::ROWS; ++i) {
+      std::vector<int> columns(C::COLS);
+      for (int n = 0; n < C::COLS; ++n) ++columns.at(std::size_t(nth_column<C>(i, n)));
+      CHECK(columns == std::vector<int>(C::COLS, 1));
+      const bool goes_on = nth_column<C>(i, C::COLS - 1) == nth_column<C>(i + 1, 0);
+      CHECK(goes_on == (C::ORDER == Order::snake));
+    }
+  });
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("a block passes one barrier a tile" * doctest::test_suite("model")) {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    for (const int tiles : {1, 2, 7}) {
+      INFO(kernel.name);
+      const tile::Case c{kernel.tile.BM, kernel.tile.BN, tiles * kernel.tile.BK, 1, 0, 0, tile::Fill::integers};
+      CHECK(tile::traced_run(kernel.launch, c).barriers == std::uint64_t(tiles));
+    }
+}
+
+// What one block does between two barriers: the tiles of B that it begins to copy, the words of shared memory that it or its
+// copies write, and those that it reads; sorted, each once.
+struct Interval {
+  std::vector<std::int64_t> tiles, written, read;
+};
+
+void keep_each_once(std::vector<std::int64_t>& places) {
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+}
+
+template <class C>
+std::vector<Interval> intervals_of(C, int tiles) {
+  simt::Trace options;
+  options.keep_touches = true;
+  const simt::Counts run =
+      tile::traced_run(launch_async<C>, {C::BM, C::BN, tiles * C::BK, 1, 0, 0, tile::Fill::integers}, options);
+  std::vector<Interval> intervals(run.barriers + 1);
+  for (const simt::Touch& t : run.touches) {
+    Interval& interval = intervals.at(std::size_t(t.interval));
+    if (t.array == "B") interval.tiles.push_back(t.byte_offset / 4 / C::BN / C::BK);
+    if (t.array != "stages") continue;
+    for (std::int64_t word = t.byte_offset / 4; word < (t.byte_offset + t.width) / 4; ++word)
+      (t.op == simt::Op::load ? interval.read : interval.written).push_back(word);
+  }
+  for (Interval& interval : intervals) {
+    keep_each_once(interval.tiles);
+    keep_each_once(interval.written);
+    keep_each_once(interval.read);
+  }
+  return intervals;
+}
+
+TEST_CASE("copies run STAGES - 1 tiles ahead, and no stage is both written and read between two barriers" *
+          doctest::test_suite("model")) {
+  for_each_config([]<class C>(const char* name, C config) {
+    INFO(name);
+    const int tiles = 2 * C::STAGES + 1, ahead = C::STAGES - 1;
+    const auto intervals = intervals_of(config, tiles);
+    REQUIRE(intervals.size() == std::size_t(tiles + 1));
+    std::vector<std::int64_t> first(static_cast<std::size_t>(ahead));
+    for (int s = 0; s < ahead; ++s) first[std::size_t(s)] = s;
+    CHECK(intervals[0].tiles == first);
+    CHECK(intervals[0].read.empty());
+    for (int i = 1; i <= tiles; ++i) {  // tile i - 1 is multiplied
+      CAPTURE(i);
+      const Interval& interval = intervals[std::size_t(i)];
+      CHECK(interval.tiles ==
+            (i - 1 + ahead < tiles ? std::vector<std::int64_t>{i - 1 + ahead} : std::vector<std::int64_t>{}));
+      CHECK(interval.read.size() == std::size_t((C::BM + C::BN) * C::BK));
+      CHECK(interval.read.front() / C::STAGE_WORDS == (i - 1) % C::STAGES);
+      CHECK(interval.read.back() / C::STAGE_WORDS == (i - 1) % C::STAGES);
+      for (const std::int64_t word : interval.written)
+        REQUIRE(!std::binary_search(interval.read.begin(), interval.read.end(), word));
+    }
+  });
+}
+
+TEST_CASE("no access to shared memory meets a bank conflict" * doctest::test_suite("model")) {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    const auto run = tile::count(launch_async<C>, {256, 256, 64});
+    CHECK(tile::bank_conflict(run, "store-As") == "");
+    CHECK(tile::bank_conflict(run, "store-Bs") == "");
+    CHECK(tile::bank_conflict(run, "load-As") == "");
+    CHECK(tile::bank_conflict(run, "load-Bs") == "");
+    const auto per_request = [&](const char* tag) {
+      return double(tile::site(run, tag).wavefronts) / double(tile::site(run, tag).requests);
+    };
+    CHECK(per_request("store-As") == (C::COPY_A == CopyA::rows ? 4 : 1));  // 128 words or 32
+    CHECK(per_request("store-Bs") == 4);
+    CHECK(per_request("load-As") == 2);
+    CHECK(per_request("load-Bs") == 2);
+  });
+}
+
+TEST_CASE("4-byte copies of A take four times as many requests as 16-byte ones, and the same sectors" *
+          doctest::test_suite("model")) {
+  const tile::Case c{256, 256, 64};
+  const auto words = tile::count(launch_async<Stages4>, c), rows = tile::count(launch_async<RowMajor>, c);
+  CHECK(tile::site(words, "load-A").requests == 4 * tile::site(rows, "load-A").requests);
+  CHECK(tile::site(words, "load-A").sectors == tile::site(rows, "load-A").sectors);
+  CHECK(tile::site(words, "load-A").tag_passes == tile::site(rows, "load-A").tag_passes);
+  CHECK(tile::site(words, "load-As").requests == tile::site(rows, "load-As").requests);
+  CHECK(tile::site(words, "load-As").wavefronts == tile::site(rows, "load-As").wavefronts);
+}
+#endif
