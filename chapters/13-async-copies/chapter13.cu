@@ -477,14 +477,15 @@ TILE_CHAPTER(.number = 13, .title = "Asynchronous copies", .kernels = kernels(),
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("fewer tiles than stages, as many, and more, whole and ragged") {
-  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
-    for (const int tiles : {1, 2, 3, 4, 5, 6, 11})
-      for (const int more : {-1, 0, 1}) {
-        const int K = tiles * kernel.tile.BK + more;
-        const tile::Case whole{kernel.tile.BM, kernel.tile.BN, K, 1, 0, 0, tile::Fill::integers};
-        INFO(kernel.name, ", K = ", K);
-        CHECK(tile::first_failure(kernel.launch, {whole, {70, 31, K, 1, 2, 1, tile::Fill::integers}}) == "");
-      }
+  for_each_config([]<class C>(const char* name, C) {
+    for (const int tiles : {1, C::STAGES - 1, C::STAGES, C::STAGES + 1, 2 * C::STAGES + 1}) {
+      const int K = tiles * C::BK;
+      INFO(name, ", K = ", K);
+      const auto ragged = [&](int more) { return tile::Case{35, 31, K + more, 1, 2, 1, tile::Fill::integers}; };
+      const tile::Case whole{C::BM, C::BN, K, 1, 0, 0, tile::Fill::integers};
+      CHECK(tile::first_failure(launch_async<C>, {whole, ragged(-1), ragged(0), ragged(1)}) == "");
+    }
+  });
 }
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
