@@ -55,8 +55,8 @@ struct Config {
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;                   // rows of a tile of B
   static constexpr int COPIES_A = BM / ROWS_A, COPIES_B = BK / ROWS_B;  // of each thread and tile
   static constexpr int COPIES = COPIES_A + COPIES_B;
-  static constexpr int STRIDE_A =
-      COPY_A == CopyA::rows ? BK : BM + 4;  // words from row to row of As, padded if transposed
+  // Words from row to row of As, padded if it is transposed.
+  static constexpr int STRIDE_A = COPY_A == CopyA::rows ? BK : BM + 4;
   static constexpr int WORDS_A = COPY_A == CopyA::rows ? BM * STRIDE_A : BK * STRIDE_A;
   static constexpr int STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr int SMEM_BYTES = STAGES * STAGE_WORDS * 4;
