@@ -406,7 +406,7 @@ void for_each_config(F&& f) {
   f("in_rows", InRows{});
 }
 
-const tile::Case counted{256, 256, 256};
+const tile::Case counted{256, 512, 256};  // four blocks
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
