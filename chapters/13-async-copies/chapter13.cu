@@ -3,7 +3,7 @@
 // Question: a tile on its way to shared memory passes through registers, which it needs for nothing but to arrive. Must it?
 // Idea: cp.async copies from global to shared memory while the thread goes on. A ring of stages holds tiles that are on their
 // way, and a wait for all but the latest of them comes before each barrier.
-// Previous chapter: 12, whose maps and pieces these are, but for a tile twice as wide and one more row of pieces a thread.
+// Previous chapter: 12, whose maps these are, but for a tile twice as wide and pieces half as tall.
 //
 // Build, run, verify:   ./tile run 13      ctest --preset model -R chapter13
 #include <algorithm>
