@@ -7,7 +7,7 @@
 --   work      directory with labels/, emit/NN/, figures/, search/
 --   tests     directory with the CTest entries of every test program
 --   root      the repository
---   only      with pass "weave": resolve just "listings" (regions, figures, experiments) or "numbers" (and tables)
+--   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
 -- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
@@ -256,7 +256,7 @@ local function claim(span)
 end
 
 local function resolve_span(span)
-  if pass ~= "weave" or only == "listings" then return nil end
+  if pass ~= "weave" then return nil end
   if has(span, "claim") then return claim(span) end
   for kind, meaning in pairs(kinds) do
     if has(span, kind) then
@@ -272,7 +272,7 @@ end
 -- A kernel that was measured above one of its ceilings is an error, in the counts, the rates or the idea of the machine,
 -- until the page says which.
 local function check_ceilings()
-  if pass ~= "weave" or only == "listings" or not page:match("^%d+$") then return nil end
+  if pass ~= "weave" or not page:match("^%d+$") then return nil end
   for _, line in ipairs(lines_of(emitted(page, "above.tsv", "kernels above their ceilings"))) do
     local kernel, what = table.unpack(split(line))
     if not explained_above[kernel] then fail(what .. ": explain it in a claim with above=" .. kernel) end
@@ -718,13 +718,11 @@ end
 
 local function resolve_div(div)
   if pass ~= "weave" then return nil end
-  if only ~= "numbers" then
-    if has(div, "listing") then return listing(div) end
-    if has(div, "figure") then return figure(div) end
-    if has(div, "explorer") then return explorer(div) end
-    if has(div, "break") then return break_it(div) end
-  end
-  if has(div, "table") and only ~= "listings" then return data_table(div) end
+  if has(div, "listing") then return listing(div) end
+  if has(div, "figure") then return figure(div) end
+  if has(div, "explorer") then return explorer(div) end
+  if has(div, "break") then return break_it(div) end
+  if has(div, "table") then return data_table(div) end
   if only ~= "" then return nil end
   if has(div, "settled") then return settled(div) end
   if has(div, "tally") then return tally_table() end

@@ -28,7 +28,7 @@ function(tile_add_registers name source)
 endfunction()
 
 # Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, where chapterNN is for the
-# GPU), and the tests chapterNN.<case>, chapterNN.gpu.<case>, .listings, .numbers, .records and .breaks.
+# GPU), and the tests chapterNN.<case>, chapterNN.gpu.<case>, .page, .records and .breaks.
 function(tile_add_chapter source)
   get_filename_component(name ${source} NAME_WE)
   get_filename_component(directory ${PROJECT_SOURCE_DIR}/${source} DIRECTORY)

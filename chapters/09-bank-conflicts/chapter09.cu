@@ -1136,8 +1136,8 @@ TEST_CASE("each pattern that is named by a distance agrees at that distance alon
     check("load" + width + ".quads_differ", [](int quad, int distance) { return distance == (quad % 8 == 0 ? 1 : 2); });
     for (const char* op : {"load", "store"}) check(op + width + ".one_word", [](int, int) { return true; });
     check("load" + width + ".half_agrees", [](int quad, int distance) { return quad < 16 && distance == 1; });
-    const Pattern& odd_idle = pattern_named("load" + width + ".odd_idle");
-    const Pattern& groups_idle = pattern_named("load" + width + ".groups_idle");
+    const Pattern odd_idle = pattern_named("load" + width + ".odd_idle");
+    const Pattern groups_idle = pattern_named("load" + width + ".groups_idle");
     const int group = 128 / std::stoi(width);
     for (int lane = 0; lane < 32; ++lane) {
       CHECK((odd_idle.word[lane] == IDLE) == (lane % 2 == 1));

@@ -19,7 +19,7 @@ int sum(const int* A, int rows, bool twice) {
 TILE_CHAPTER(0)
 
 int main() {
-  const int A[SIZE + 2] = {1, 2, 3, 4};
+  const int A[SIZE + 5] = {1, 2, 3, 4, 0, 7};
   puts("TEST CASE:  sums");
   return sum(A, 2, false) == 3 && sum(A, 2, true) == 6 && sum(A, 9, false) == 2 ? 0 : 1;
 }

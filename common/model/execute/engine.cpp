@@ -45,8 +45,9 @@ constexpr std::size_t stack_bytes = 256 * 1024;  // a finding reads debug inform
 constexpr int max_threads = 1024;
 // The GPU that launches are imagined on: how many blocks it holds at once, by threads and shared memory alone.
 constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
-// How often all blocks of a worker may poll in vain, nothing else happening anywhere, before they are taken to wait forever.
-constexpr int most_idle_rounds = 1 << 14;
+// How often all blocks of a worker may poll in vain, while all other workers do the same, before they are taken to wait forever.
+// A loop of fewer turns than this times repeats_of_a_poll that loads one element and does nothing else is not mistaken.
+constexpr int most_idle_rounds = 1 << 10;
 
 // --- Fibers --------------------------------------------------------------------------------------------------------------
 
@@ -228,7 +229,30 @@ void finish(Worker& worker, std::size_t which) {
   worker.idle.push_back(std::move(worker.resident[which]));
   worker.resident.erase(worker.resident.begin() + std::ptrdiff_t(which));
   --launch.resident;
-  ++launch.events;
+}
+
+// Lets every resident block of the worker go on as far as it can. Returns whether any got anywhere.
+bool advance_all(Worker& worker) {
+  bool progress = false;
+  for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop;) {
+    switch_to(worker, *worker.resident[i]);
+    const std::uint64_t before = work_of(*worker.block);
+    if (advance(worker)) {
+      finish(worker, i);
+      progress = true;
+      continue;
+    }
+    progress = progress || work_of(*worker.block) != before;
+    ++i;
+  }
+  return progress;
+}
+
+// Notes that a worker has nothing to do, or has again, such that all can see when nobody has.
+void set_idle(Worker& worker, bool idle) {
+  if (idle == worker.is_idle) return;
+  worker.is_idle = idle;
+  worker.launch->idle_workers += idle ? 1 : -1;
 }
 
 void run_blocks(Worker& worker) {
@@ -236,38 +260,25 @@ void run_blocks(Worker& worker) {
   prepare_memory(worker);
   Launch& launch = *worker.launch;
   int idle_rounds = 0;
-  std::uint64_t events = 0;
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
-    for (std::size_t i = 0; i < worker.resident.size() && !launch.stop;) {
-      switch_to(worker, *worker.resident[i]);
-      const std::uint64_t before = work_of(*worker.block);
-      if (advance(worker)) {
-        finish(worker, i);
-        continue;
-      }
-      if (work_of(*worker.block) != before) ++launch.events;
-      ++i;
-    }
-    if (launch.stop) break;
-    if (start_next(worker)) {
-      ++launch.events;
+    if (advance_all(worker) || (!launch.stop && start_next(worker))) {
+      set_idle(worker, false);
+      idle_rounds = 0;
       continue;
     }
-    if (worker.resident.empty()) {
-      if (launch.next_block >= launch.block_count) break;
-      std::this_thread::yield();  // all that the GPU holds are with other workers
-      continue;
-    }
-    idle_rounds = launch.events == events ? idle_rounds + 1 : 0;
-    events = launch.events;
-    if (idle_rounds == most_idle_rounds) {
+    if (worker.resident.empty() && launch.next_block >= launch.block_count) break;
+    set_idle(worker, true);
+    if (launch.idle_workers < launch.live_workers) idle_rounds = 0;
+    if (!worker.resident.empty() && ++idle_rounds == most_idle_rounds) {
       switch_to(worker, *worker.resident.front());
       explain_standstill(worker);
       launch.stop = true;
     }
-    if (idle_rounds > 16) std::this_thread::yield();
+    if (idle_rounds % 64 == 0) std::this_thread::yield();
   }
+  set_idle(worker, false);
+  --launch.live_workers;
   for (auto* blocks : {&worker.resident, &worker.idle})
     for (const auto& block : *blocks)
       if (block->stacks != nullptr) stack_pool.give(block->stacks);
@@ -369,6 +380,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   const auto start = std::chrono::steady_clock::now();
   std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.block_count)));
   std::vector<std::thread> threads;
+  launch.live_workers = int(workers.size());
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;

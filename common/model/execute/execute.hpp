@@ -140,8 +140,9 @@ struct Worker final : announce::Listener {
   boost::context::detail::fcontext_t scheduler = nullptr;
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
-  std::vector<std::unique_ptr<Block>> resident, idle;
-  std::set<MistakeKey> seen;  // what this worker has met; Launch::seen is all workers'
+  std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
+  bool is_idle = false;                                // none of those that have begun can go on
+  std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
   bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
   Address tls_begin = 0;
@@ -177,7 +178,8 @@ struct Launch {
   std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
   std::uint64_t block_count = 0;
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
-  std::atomic<std::uint64_t> next_block{0}, resident{0}, events{0};
+  std::atomic<std::uint64_t> next_block{0}, resident{0};
+  std::atomic<int> live_workers{0}, idle_workers{0};
   std::atomic<bool> stop{false};
   // What was known and done by those who wrote an element atomically or through volatile after a fence.
   std::mutex released_mutex;
