@@ -18,9 +18,20 @@ namespace {
 // [snippet config]
 // How a tile of A comes to shared memory.
 enum class CopyA {
-  words,     // 4 bytes at a time, asynchronously: each word can go to its place in the transposed tile
-  rows,      // 16 bytes at a time, asynchronously: four words of a row stay together, so the tile is not transposed
-  registers  // 16 bytes at a time into registers, and from there word by word into the transposed tile
+  words,     // 4 bytes at a time, asynchronously: each word can go anywhere
+  quads,     // 16 bytes at a time, asynchronously: four words of a row stay together
+  registers  // 16 bytes at a time into registers, and from there word by word
+};
+// How it lies there.
+enum class TileA {
+  transposed,  // along columns of A, padded
+  rows         // as in A
+};
+// In which step of a tile the copies of a later tile are started. The last step belongs to the tile behind it.
+enum class Start {
+  first,   // all in the first
+  spread,  // two a step, from the first on
+  late     // all in the last but one
 };
 // When a thread loads the operands of a step from shared memory.
 enum class Operands {
@@ -38,11 +49,13 @@ template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth 
           int WNITER_,                // pieces of the warp's tile, side by side
           int TM_, int TN_,           // rows and columns of results per thread and piece
           int STAGES_,                // tiles that shared memory has room for
-          CopyA COPY_A_, Operands OPERANDS_, Order ORDER_>
+          CopyA COPY_A_, TileA TILE_A_, Start START_, Operands OPERANDS_, Order ORDER_>
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
                        STAGES = STAGES_;
   static constexpr CopyA COPY_A = COPY_A_;
+  static constexpr bool TRANSPOSED = TILE_A_ == TileA::transposed;
+  static constexpr Start START = START_;
   static constexpr Operands OPERANDS = OPERANDS_;
   static constexpr Order ORDER = ORDER_;
   static constexpr int WSUBN = WN / WNITER;           // columns of a piece
@@ -55,9 +68,8 @@ struct Config {
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;                   // rows of a tile of B
   static constexpr int COPIES_A = BM / ROWS_A, COPIES_B = BK / ROWS_B;  // of each thread and tile
   static constexpr int COPIES = COPIES_A + COPIES_B;
-  // Words from row to row of As, padded if it is transposed.
-  static constexpr int STRIDE_A = COPY_A == CopyA::rows ? BK : BM + 4;
-  static constexpr int WORDS_A = COPY_A == CopyA::rows ? BM * STRIDE_A : BK * STRIDE_A;
+  static constexpr int STRIDE_A = TRANSPOSED ? BM + 4 : BK;  // words from row to row of As
+  static constexpr int WORDS_A = TRANSPOSED ? BK * STRIDE_A : BM * STRIDE_A;
   static constexpr int STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr int SMEM_BYTES = STAGES * STAGE_WORDS * 4;
   static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
@@ -70,7 +82,8 @@ struct Config {
   static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
                 "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
   static_assert(WSUBM / TM == 4 && WSUBN / TN == 8, "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
-  static_assert(COPIES <= 2 * BK, "a thread starts at most two copies a step: the others would never be made");
+  static_assert(COPY_A != CopyA::quads || !TRANSPOSED, "a copy of 16 bytes cannot transpose");
+  static_assert(COPIES <= 2 * (BK - 1), "two copies a step must all be started before the last step");
   static_assert(BK % 2 == 0, "two sets of operands take turns: a tile must begin with the first again");
   static_assert(STAGES >= 2, "a tile is copied while another is multiplied: one stage would hold both");
   static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
@@ -78,17 +91,23 @@ struct Config {
 };
 
 // One tile of 128 x 256 in eight warps, 16 x 8 results a thread: one block fills an SM.
-template <int STAGES, CopyA COPY_A = CopyA::words, Operands OPERANDS = Operands::ahead, Order ORDER = Order::snake>
-using Wide = Config<128, 256, 8, 64, 64, 2, 4, 4, STAGES, COPY_A, OPERANDS, ORDER>;
+template <int STAGES, Start START = Start::first, CopyA COPY_A = CopyA::words, TileA TILE_A = TileA::transposed,
+          Operands OPERANDS = Operands::ahead, Order ORDER = Order::snake>
+using Wide = Config<128, 256, 8, 64, 64, 2, 4, 4, STAGES, COPY_A, TILE_A, START, OPERANDS, ORDER>;
 
 using Stages2 = Wide<2>;
-using Stages3 = Wide<3>;
-using Stages4 = Wide<4>;  // the chapter's kernel
+using Stages3 = Wide<3>;  // the chapter's kernel
+using Stages4 = Wide<4>;
 using Stages5 = Wide<5>;
-using RowMajor = Wide<4, CopyA::rows>;
-using Registers = Wide<4, CopyA::registers>;
-using AtUse = Wide<4, CopyA::words, Operands::at_use>;
-using InRows = Wide<4, CopyA::words, Operands::ahead, Order::rows>;
+using Late2 = Wide<2, Start::late>;
+using Late3 = Wide<3, Start::late>;
+using Late4 = Wide<4, Start::late>;
+using Spread = Wide<3, Start::spread>;
+using RowQuads = Wide<3, Start::first, CopyA::quads, TileA::rows>;
+using RowWords = Wide<3, Start::first, CopyA::words, TileA::rows>;
+using Registers = Wide<3, Start::first, CopyA::registers>;
+using AtUse = Wide<3, Start::first, CopyA::words, TileA::transposed, Operands::at_use>;
+using InRows = Wide<3, Start::first, CopyA::words, TileA::transposed, Operands::ahead, Order::rows>;
 // [/snippet config]
 
 // [snippet maps]
@@ -108,12 +127,12 @@ template <class C>
 constexpr __host__ __device__ Position first_result_of(int thread) {
   const int laneId = thread % 32;
   const int laneRow = laneId / 16 * 2 + laneId % 2, laneCol = laneId / 2 % 8;
-  return {C::COPY_A == CopyA::rows ? laneRow : laneRow * C::TM, laneCol * C::TN};
+  return {C::TRANSPOSED ? laneRow * C::TM : laneRow, laneCol * C::TN};
 }
 // How far the i-th row of a thread's results lies below its first, and the j-th column right of its first.
 template <class C>
 constexpr __host__ __device__ int row_of_result(int i) {
-  return C::COPY_A == CopyA::rows ? i * (C::WSUBM / C::TM) : i / C::TM * C::WSUBM + i % C::TM;
+  return C::TRANSPOSED ? i / C::TM * C::WSUBM + i % C::TM : i * (C::WSUBM / C::TM);
 }
 template <class C>
 constexpr __host__ __device__ int col_of_result(int j) {
@@ -131,11 +150,16 @@ constexpr __host__ __device__ Position copy_B_of(int thread) {
 // Where an element of the tile of A lies in a stage, and an element of the tile of B.
 template <class C>
 constexpr __host__ __device__ int place_in_As(int row, int k) {
-  return C::COPY_A == CopyA::rows ? row * C::STRIDE_A + k : k * C::STRIDE_A + row;
+  return C::TRANSPOSED ? k * C::STRIDE_A + row : row * C::STRIDE_A + k;
 }
 template <class C>
 constexpr __host__ __device__ int place_in_Bs(int k, int col) {
   return C::WORDS_A + k * C::BN + col;
+}
+// The step in which a thread starts its n-th copy.
+template <class C>
+constexpr __host__ __device__ int step_of_copy(int n) {
+  return C::START == Start::first ? 0 : C::START == Start::spread ? n / 2 : C::BK - 2;
 }
 // The column of the n-th multiply-add of row i.
 template <class C>
@@ -154,6 +178,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
                                                                       float* C, int ldc) {               // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
   constexpr CopyA COPY_A = Config::COPY_A;
+  constexpr bool TRANSPOSED = Config::TRANSPOSED;
   constexpr bool AHEAD = Config::OPERANDS == Operands::ahead;
   extern __shared__ float4
       stages[];  // STAGES times: BK x BM of A, transposed and padded (rows: BM x BK), then BK x BN of B
@@ -224,7 +249,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
     if (asked >= tiles) return;
     if (n < Config::COPIES_A)
       copy_A(n);
-    else if (n < Config::COPIES)
+    else
       copy_B(n - Config::COPIES_A);
   };
   // All copies of a tile have been started: they are a group, empty behind the last tile.
@@ -255,11 +280,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
 
   // [snippet multiply]
   constexpr int SETS = AHEAD ? 2 : 1;
-  float regM[COPY_A == CopyA::rows ? 1 : SETS][ROWS], regN[SETS][COLS];  // operands of a step
-  float4 quads[COPY_A == CopyA::rows ? ROWS : 1];                        // of A not transposed: of four steps
+  float regM[TRANSPOSED ? SETS : 1][ROWS], regN[SETS][COLS];  // operands of a step
+  float4 quads[TRANSPOSED ? 1 : ROWS];                        // of A not transposed: of four steps
 
   const auto load_operands = [&](const float* stage, int k, int set) {
-    if constexpr (COPY_A != CopyA::rows) {
+    if constexpr (TRANSPOSED) {
       for (int i = 0; i < ROWS; i += 4) {
         const int row = warpRow + threadRow + row_of_result<Config>(i);
         const float4 four = *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);  //@ load-As
@@ -281,10 +306,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
   const auto multiply = [&](int k, int set) {
     for (int i = 0; i < ROWS; ++i) {
       float a;
-      if constexpr (COPY_A == CopyA::rows)
-        a = k % 4 == 0 ? quads[i].x : k % 4 == 1 ? quads[i].y : k % 4 == 2 ? quads[i].z : quads[i].w;
-      else
+      if constexpr (TRANSPOSED)
         a = regM[set][i];
+      else
+        a = k % 4 == 0 ? quads[i].x : k % 4 == 1 ? quads[i].y : k % 4 == 2 ? quads[i].z : quads[i].w;
       for (int n = 0; n < COLS; ++n) {
         const int j = nth_column<Config>(i, n);
         acc[i][j] += a * regN[set][j];
@@ -296,27 +321,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
     constexpr bool LAST = decltype(last)::value;
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
-      if constexpr (COPY_A == CopyA::rows) {
+      if constexpr (!TRANSPOSED) {
         if (k % 4 == 0) load_quads(read, k);
-      }
-      if constexpr (!LAST) {
-        copy(2 * k);
-        copy(2 * k + 1);
       }
       if constexpr (!AHEAD) {
         load_operands(read, k, 0);
-        multiply(k, 0);
-        continue;
+      } else {
+        if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
       }
-      if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
       if constexpr (!LAST) {
+#pragma unroll
+        for (int n = 0; n < Config::COPIES; ++n) {
+          if (step_of_copy<Config>(n) == k) copy(n);
+        }
+      }
+      if constexpr (AHEAD && !LAST) {
         if (k == BK - 1) {  // the operands of the next step lie in the next tile
           finish_tile();
           wait_for_tile();
           load_operands(next_stage(read), 0, 0);
         }
       }
-      multiply(k, k % 2);
+      multiply(k, AHEAD ? k % 2 : 0);
     }
     if constexpr (!AHEAD && !LAST) {
       finish_tile();
@@ -400,7 +426,12 @@ void for_each_config(F&& f) {
   f("stages3", Stages3{});
   f("stages4", Stages4{});
   f("stages5", Stages5{});
-  f("row_major", RowMajor{});
+  f("late2", Late2{});
+  f("late3", Late3{});
+  f("late4", Late4{});
+  f("spread", Spread{});
+  f("row_quads", RowQuads{});
+  f("row_words", RowWords{});
   f("registers", Registers{});
   f("at_use", AtUse{});
   f("in_rows", InRows{});
@@ -424,8 +455,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 1);
     facts.predicted(name + ".copies", C::COPIES);
     facts.predicted(name + ".copies_of_A", C::COPIES_A);
-    facts.predicted(name + ".operands",
-                    C::COPY_A == CopyA::rows ? 4 * C::ROWS + sets * C::COLS : sets * (C::ROWS + C::COLS));
+    facts.predicted(name + ".operands", C::TRANSPOSED ? sets * (C::ROWS + C::COLS) : 4 * C::ROWS + sets * C::COLS);
     facts.predicted(name + ".in_flight", C::COPY_A == CopyA::registers ? 4 * C::COPIES_A : 0);
     facts.predicted(name + ".round.ffma", ffma);
     facts.predicted(name + ".round.lds", lds);
@@ -437,7 +467,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".ahead_cycles", (C::STAGES - 1) * ffma * warps / tile::GpuSpec::schedulers);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
   });
-  using C = Stages4;
+  using C = Stages3;
   const auto [row, k] = copy_A_of<C>(13);
   facts.predicted("worked.copy.row", row);
   facts.predicted("worked.copy.k", k);
@@ -448,8 +478,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.result.row", first_result_of<C>(13).row);
   facts.predicted("worked.result.col", first_result_of<C>(13).col);
   facts.predicted("worked.result.row5", first_result_of<C>(13).row + row_of_result<C>(5));
-  facts.predicted("worked.result.row_major.row", first_result_of<RowMajor>(13).row);
-  facts.predicted("worked.result.row_major.row5", first_result_of<RowMajor>(13).row + row_of_result<RowMajor>(5));
+  facts.predicted("worked.result.row_words.row", first_result_of<RowWords>(13).row);
+  facts.predicted("worked.result.row_words.row5", first_result_of<RowWords>(13).row + row_of_result<RowWords>(5));
 }
 
 template <class Config>
@@ -523,14 +553,17 @@ TEST_CASE("the result equals the one of chapter 05's order of additions bit for 
   }
 }
 
-TEST_CASE("a kernel's name says its stages, or in what it differs from the one with four") {
+TEST_CASE("a kernel's name says its stages, or in what it differs from the one with three") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
     CHECK(C::BM == 128);
     CHECK(C::BN == 256);
     CHECK(C::NUM_THREADS == 256);
-    CHECK(C::STAGES == (name.starts_with("stages") ? name.back() - '0' : 4));
-    CHECK((C::COPY_A == CopyA::rows) == (name == "row_major"));
+    const bool has_number = name.starts_with("stages") || name.starts_with("late");
+    CHECK(C::STAGES == (has_number ? name.back() - '0' : 3));
+    CHECK(C::START == (name.starts_with("late") ? Start::late : name == "spread" ? Start::spread : Start::first));
+    CHECK((C::COPY_A == CopyA::quads) == (name == "row_quads"));
+    CHECK(C::TRANSPOSED == !name.starts_with("row_"));
     CHECK((C::COPY_A == CopyA::registers) == (name == "registers"));
     CHECK((C::OPERANDS == Operands::at_use) == (name == "at_use"));
     CHECK((C::ORDER == Order::rows) == (name == "in_rows"));
@@ -670,7 +703,7 @@ TEST_CASE("no access to shared memory meets a bank conflict" * doctest::test_sui
     const auto per_request = [&](const char* tag) {
       return double(tile::site(run, tag).wavefronts) / double(tile::site(run, tag).requests);
     };
-    CHECK(per_request("store-As") == (C::COPY_A == CopyA::rows ? 4 : 1));  // 128 words or 32
+    CHECK(per_request("store-As") == (C::COPY_A == CopyA::quads ? 4 : 1));  // 128 words or 32
     CHECK(per_request("store-Bs") == 4);
     CHECK(per_request("load-As") == 2);
     CHECK(per_request("load-Bs") == 2);
@@ -680,11 +713,27 @@ TEST_CASE("no access to shared memory meets a bank conflict" * doctest::test_sui
 TEST_CASE("4-byte copies of A take four times as many requests as 16-byte ones, and the same sectors" *
           doctest::test_suite("model")) {
   const tile::Case c{256, 256, 64};
-  const auto words = tile::count(launch_async<Stages4>, c), rows = tile::count(launch_async<RowMajor>, c);
-  CHECK(tile::site(words, "load-A").requests == 4 * tile::site(rows, "load-A").requests);
-  CHECK(tile::site(words, "load-A").sectors == tile::site(rows, "load-A").sectors);
-  CHECK(tile::site(words, "load-A").tag_passes == tile::site(rows, "load-A").tag_passes);
-  CHECK(tile::site(words, "load-As").requests == tile::site(rows, "load-As").requests);
-  CHECK(tile::site(words, "load-As").wavefronts == tile::site(rows, "load-As").wavefronts);
+  const auto transposed = tile::count(launch_async<Stages3>, c), words = tile::count(launch_async<RowWords>, c),
+             quads = tile::count(launch_async<RowQuads>, c);
+  CHECK(tile::site(words, "load-A").requests == 4 * tile::site(quads, "load-A").requests);
+  CHECK(tile::site(words, "load-A").sectors == tile::site(quads, "load-A").sectors);
+  CHECK(tile::site(words, "load-A").tag_passes == tile::site(quads, "load-A").tag_passes);
+  CHECK(tile::site(words, "store-As").wavefronts == tile::site(quads, "store-As").wavefronts);
+  for (const auto* rows : {&words, &quads}) {
+    CHECK(tile::site(transposed, "load-As").requests == tile::site(*rows, "load-As").requests);
+    CHECK(tile::site(transposed, "load-As").wavefronts == tile::site(*rows, "load-As").wavefronts);
+  }
+}
+
+TEST_CASE("each copy of a tile is started in the step that the kernel's name says, and before the last" *
+          doctest::test_suite("model")) {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    for (int n = 0; n < C::COPIES; ++n) {
+      const int step = step_of_copy<C>(n);
+      CHECK(step == (name.starts_with("late") ? 6 : name == "spread" ? n / 2 : 0));
+      CHECK(step < C::BK - 1);
+    }
+  });
 }
 #endif
