@@ -28,6 +28,13 @@ std::string contradiction_of(const Difference* difference, double counted, const
                            difference->from, difference->to);
 }
 
+// The hardware counts what an asynchronous copy loads with all other loads, and what it stores apart.
+bool covers(const Counter& counter, const simt::Site& site) {
+  if (site.space != counter.space) return false;
+  const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
+  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.by_copy);
+}
+
 }  // namespace
 
 const std::vector<Counter>& counters() {
@@ -49,6 +56,10 @@ const std::vector<Counter>& counters() {
        Op::store, &Site::requests},
       {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
        Space::shared, Op::store, &Site::wavefronts},
+      {"asynchronous copies", "copies", "smsp__inst_executed_op_ldgsts.sum", Space::shared, Op::store, &Site::requests,
+       false, true},
+      {"wavefronts of copies", "copy_wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+       Space::shared, Op::store, &Site::wavefronts, false, true},
       {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", Space::global, Op::load, &Site::lines, true},
   };
   return all;
@@ -57,7 +68,7 @@ const std::vector<Counter>& counters() {
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
   std::uint64_t sum = 0;
   for (const simt::Site& site : counts.sites)
-    if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
+    if (covers(counter, site)) sum += site.*counter.tally;
   return sum;
 }
 
@@ -116,6 +127,7 @@ std::vector<std::string> unexplained(const simt::Counts& counts, const Record& e
   for (const Counter& counter : counters()) {
     const double counted = double(tally(counts, counter));
     const auto found = measured(entry, counter);
+    if (!found && counter.by_copy && counted == 0) continue;  // not asked for where there are no copies
     if (!found) {
       lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.metric));
       continue;

@@ -20,6 +20,8 @@ struct Counter {
   simt::Op op;
   std::uint64_t simt::Site::*tally;
   bool every_op = false;  ///< loads, stores and atomics together
+  bool by_copy =
+      false;  ///< what asynchronous copies store; other counters of stores leave it out, as the hardware's do
 };
 const std::vector<Counter>& counters();
 

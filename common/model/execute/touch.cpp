@@ -267,6 +267,7 @@ void settle(Worker& w) {
 void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Address pc) {
   touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), true, false});
   touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), true, false});
+  w.copies_at.insert(announce::offset_of(pc));
   w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
 }
 
