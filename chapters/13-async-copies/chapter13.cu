@@ -27,6 +27,8 @@ enum class TileA {
   transposed,  // along columns of A, padded
   rows         // as in A
 };
+// How a tile of B comes to shared memory, where it lies as in B.
+enum class CopyB { quads, words };
 // In which step of a tile the copies of a later tile are started. The last step belongs to the tile behind it.
 enum class Start {
   first,   // all in the first
@@ -49,12 +51,13 @@ template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth 
           int WNITER_,                // pieces of the warp's tile, side by side
           int TM_, int TN_,           // rows and columns of results per thread and piece
           int STAGES_,                // tiles that shared memory has room for
-          CopyA COPY_A_, TileA TILE_A_, Start START_, Operands OPERANDS_, Order ORDER_>
+          CopyA COPY_A_, TileA TILE_A_, CopyB COPY_B_, Start START_, Operands OPERANDS_, Order ORDER_>
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
                        STAGES = STAGES_;
   static constexpr CopyA COPY_A = COPY_A_;
   static constexpr bool TRANSPOSED = TILE_A_ == TileA::transposed;
+  static constexpr CopyB COPY_B = COPY_B_;
   static constexpr Start START = START_;
   static constexpr Operands OPERANDS = OPERANDS_;
   static constexpr Order ORDER = ORDER_;
@@ -64,8 +67,9 @@ struct Config {
   static constexpr int ROWS = WMITER * TM, COLS = WNITER * TN;  // results per thread
   static constexpr int NUM_THREADS = BM * BN / (ROWS * COLS);
   static constexpr int WIDTH_A = COPY_A == CopyA::words ? 1 : 4;        // words of A that a thread copies at once
+  static constexpr int WIDTH_B = COPY_B == CopyB::words ? 1 : 4;        // words of B
   static constexpr int ROWS_A = WIDTH_A * NUM_THREADS / BK;             // rows of a tile of A that all copy at once
-  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;                   // rows of a tile of B
+  static constexpr int ROWS_B = WIDTH_B * NUM_THREADS / BN;             // rows of a tile of B
   static constexpr int COPIES_A = BM / ROWS_A, COPIES_B = BK / ROWS_B;  // of each thread and tile
   static constexpr int COPIES = COPIES_A + COPIES_B;
   static constexpr int STRIDE_A = TRANSPOSED ? BM + 4 : BK;  // words from row to row of As
@@ -79,8 +83,9 @@ struct Config {
   static_assert(
       BM * BK % (WIDTH_A * NUM_THREADS) == 0 && WIDTH_A * NUM_THREADS % BK == 0,
       "BM*BK must be divisible by WIDTH_A*NUM_THREADS: else threads copy past the tile of A or leave parts out");
-  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
-                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(
+      BK * BN % (WIDTH_B * NUM_THREADS) == 0 && WIDTH_B * NUM_THREADS % BN == 0,
+      "BK*BN must be divisible by WIDTH_B*NUM_THREADS: else threads copy past the tile of B or leave parts out");
   static_assert(WSUBM / TM == 4 && WSUBN / TN == 8, "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
   static_assert(COPY_A != CopyA::quads || !TRANSPOSED, "a copy of 16 bytes cannot transpose");
   static_assert(COPIES <= 2 * (BK - 1), "two copies a step must all be started before the last step");
@@ -92,8 +97,8 @@ struct Config {
 
 // One tile of 128 x 256 in eight warps, 16 x 8 results a thread: one block fills an SM.
 template <int STAGES, Start START = Start::first, CopyA COPY_A = CopyA::words, TileA TILE_A = TileA::transposed,
-          Operands OPERANDS = Operands::ahead, Order ORDER = Order::snake>
-using Wide = Config<128, 256, 8, 64, 64, 2, 4, 4, STAGES, COPY_A, TILE_A, START, OPERANDS, ORDER>;
+          Operands OPERANDS = Operands::ahead, Order ORDER = Order::snake, CopyB COPY_B = CopyB::quads>
+using Wide = Config<128, 256, 8, 64, 64, 2, 4, 4, STAGES, COPY_A, TILE_A, COPY_B, START, OPERANDS, ORDER>;
 
 using Stages2 = Wide<2>;
 using Stages3 = Wide<3>;  // the chapter's kernel
@@ -108,6 +113,7 @@ using RowWords = Wide<3, Start::first, CopyA::words, TileA::rows>;
 using Registers = Wide<3, Start::first, CopyA::registers>;
 using AtUse = Wide<3, Start::first, CopyA::words, TileA::transposed, Operands::at_use>;
 using InRows = Wide<3, Start::first, CopyA::words, TileA::transposed, Operands::ahead, Order::rows>;
+using AllWords = Wide<3, Start::first, CopyA::words, TileA::transposed, Operands::ahead, Order::snake, CopyB::words>;
 // [/snippet config]
 
 // [snippet maps]
@@ -145,7 +151,7 @@ constexpr __host__ __device__ Position copy_A_of(int thread) {
 }
 template <class C>
 constexpr __host__ __device__ Position copy_B_of(int thread) {
-  return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
+  return {thread / (C::BN / C::WIDTH_B), thread % (C::BN / C::WIDTH_B) * C::WIDTH_B};
 }
 // Where an element of the tile of A lies in a stage, and an element of the tile of B.
 template <class C>
@@ -234,10 +240,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
     const int k = rowB + n * Config::ROWS_B;
     const float* from = nextB + std::size_t(n * Config::ROWS_B) * ldb;
     float* to = filled + place_in_Bs<Config>(k, colB);
-    if constexpr (WHOLE) {
+    if constexpr (WHOLE && Config::COPY_B == CopyB::quads) {
       tile::ptx::cp_async_cg(to, from);  //@ load-B store-Bs
+    } else if constexpr (WHOLE) {
+      tile::ptx::cp_async_ca<4>(to, from);  //@ load-B store-Bs
     } else {
-      for (int j = 0; j < 4; ++j) {
+      for (int j = 0; j < Config::WIDTH_B; ++j) {
         if (asked * BK + k < K && firstCol + colB + j < N)
           tile::ptx::cp_async_ca<4>(to + j, from + j);  //@ load-B-words store-Bs-words
         else
@@ -435,6 +443,7 @@ void for_each_config(F&& f) {
   f("registers", Registers{});
   f("at_use", AtUse{});
   f("in_rows", InRows{});
+  f("all_words", AllWords{});
 }
 
 const tile::Case counted{256, 512, 256};  // four blocks
@@ -563,6 +572,7 @@ TEST_CASE("a kernel's name says its stages, or in what it differs from the one w
     CHECK(C::STAGES == (has_number ? name.back() - '0' : 3));
     CHECK(C::START == (name.starts_with("late") ? Start::late : name == "spread" ? Start::spread : Start::first));
     CHECK((C::COPY_A == CopyA::quads) == (name == "row_quads"));
+    CHECK((C::COPY_B == CopyB::words) == (name == "all_words"));
     CHECK(C::TRANSPOSED == !name.starts_with("row_"));
     CHECK((C::COPY_A == CopyA::registers) == (name == "registers"));
     CHECK((C::OPERANDS == Operands::at_use) == (name == "at_use"));
@@ -585,7 +595,7 @@ TEST_CASE("every result of a tile has one thread, and so has every element of th
         for (int i = 0; i < C::WIDTH_A; ++i)
           ++of_A.at(std::size_t((copy_A_of<C>(thread).row + n * C::ROWS_A) * C::BK + copy_A_of<C>(thread).col + i));
       for (int n = 0; n < C::COPIES_B; ++n)
-        for (int i = 0; i < 4; ++i)
+        for (int i = 0; i < C::WIDTH_B; ++i)
           ++of_B.at(std::size_t((copy_B_of<C>(thread).row + n * C::ROWS_B) * C::BN + copy_B_of<C>(thread).col + i));
     }
     CHECK(results == std::vector<int>(results.size(), 1));
@@ -704,7 +714,7 @@ TEST_CASE("no access to shared memory meets a bank conflict" * doctest::test_sui
       return double(tile::site(run, tag).wavefronts) / double(tile::site(run, tag).requests);
     };
     CHECK(per_request("store-As") == (C::COPY_A == CopyA::quads ? 4 : 1));  // 128 words or 32
-    CHECK(per_request("store-Bs") == 4);
+    CHECK(per_request("store-Bs") == C::WIDTH_B);
     CHECK(per_request("load-As") == 2);
     CHECK(per_request("load-Bs") == 2);
   });
