@@ -9,12 +9,13 @@
 --   root      the repository
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
+--   shared    other files that listings may show, relative to root, separated by spaces: those that have a page of their own
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
 -- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
 
 local expression = dofile(pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "expression.lua"}))
 
-local page, pages, pass, work, tests, root, source, combined, only
+local page, pages, pass, work, tests, root, source, shared, combined, only
 local home             -- the page to whose chapter keys without NN/ belong
 local labels = {}      -- id -> {page, text}
 local page_info = {}   -- page id -> {href, number, title}
@@ -75,6 +76,8 @@ end
 local function setup(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
   page, pass, work, tests, root, source = get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
+  shared = {}
+  for file in get("shared"):gmatch("%S+") do shared[file] = true end
   home = page
   combined = get("combined") ~= "" and get("combined")  -- "print" or "epub": one document instead of pages
   pages = {}
@@ -386,13 +389,17 @@ end
 
 local function listing(div)
   local file = div.attributes.file or source
+  if file ~= source and not shared[file] then
+    fail("a listing of " .. file .. ", which has no page: name it in shared_sources of book/CMakeLists.txt")
+  end
+  if file ~= source and div.attributes.counts then fail("a listing of " .. file .. " with counts, which are the chapter's own") end
   local region = div.attributes.region or fail("a listing without region")
   local code = region_of(file, region)
   local numbers, texts, counts = {}, {}, {}
   local by_line = div.attributes.counts and count_notes(chapter_of(div), div.attributes.counts)
   for i, line in ipairs(code) do
     numbers[i] = tostring(line.number)
-    texts[i] = line.text:gsub("%s*//@ [%w%-]+$", "")
+    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", "")
     counts[i] = by_line and by_line[line.number] or ""
   end
   local first, last = code[1].number, code[#code].number
