@@ -465,14 +465,14 @@ TEST_CASE("what copies store is counted apart, and what they load with other loa
   CHECK(counted("lines") == 140);
   CHECK(counted("shared_store_requests") == 200);
   CHECK(counted("shared_store_wavefronts") == 200);
-  CHECK(counted("copies") == 10);
-  CHECK(counted("copy_wavefronts") == 40);
+  CHECK(counted("async_copies") == 10);
+  CHECK(counted("shared_wavefronts") == 240);
   // Nobody asks for counters of copies where there are none.
   simt::Counts without = few_counts();
   without.sites.resize(2);
   tile::Record entry{{"name", "k"}, {"counters", tile::Record::object()}};
   for (const tile::Counter& counter : tile::counters())
-    if (!counter.by_copy) entry["counters"][counter.metric] = double(tile::tally(without, counter));
+    if (!counter.of_copies) entry["counters"][counter.metric] = double(tile::tally(without, counter));
   CHECK(joined(tile::unexplained(without, entry, {})) == "");
 }
 
@@ -758,6 +758,9 @@ TEST_CASE("ceilings as compiled follow from counters and machine code" * doctest
   const auto compiled = tile::work_as_compiled(written, kernel, record, 64, counted, to);
   REQUIRE(compiled.has_value());
   CHECK(compiled->wavefronts == 8 * 320);  // eight times the volume
+  tile::Record copying = kernel;
+  copying["counters"]["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = 350;
+  CHECK(tile::work_as_compiled(written, copying, record, 64, counted, to)->wavefronts == 8 * 350);
   CHECK(compiled->instructions == 9000);
   CHECK(compiled->bank_reads == doctest::Approx(1.3 * 4096));
   CHECK(compiled->l1_wavefronts == 7);

@@ -38,9 +38,11 @@ std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Reco
   if (ffma == 0 || !loop.contains("ffma_reads_even") || to.M != size || to.N != size || to.K != size) return {};
   const auto volume = [](const Case& c) { return double(c.M) * c.N * c.K; };
   const Record &counters = kernel.at("counters"), &profile = kernel.at("profile");
-  work.wavefronts = volume(to) / volume(counted) *
-                    (counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum").get<double>() +
-                     counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum").get<double>());
+  const double loads_and_stores = counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum").get<double>() +
+                                  counters.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum").get<double>();
+  // Records of kernels with asynchronous copies, which are neither, have their sum.
+  work.wavefronts =
+      volume(to) / volume(counted) * counters.value("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", loads_and_stores);
   if (counters.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") != counted_load_requests)
     work.l1_cycles = work.l1_wavefronts = 0;
   work.instructions = profile.at("smsp__inst_executed.sum");

@@ -32,7 +32,7 @@ std::string contradiction_of(const Difference* difference, double counted, const
 bool covers(const Counter& counter, const simt::Site& site) {
   if (site.space != counter.space) return false;
   const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
-  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.by_copy);
+  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.of_copies);
 }
 
 }  // namespace
@@ -56,13 +56,18 @@ const std::vector<Counter>& counters() {
        Op::store, &Site::requests},
       {"shared store wavefronts", "shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
        Space::shared, Op::store, &Site::wavefronts},
-      {"asynchronous copies", "copies", "smsp__inst_executed_op_ldgsts.sum", Space::shared, Op::store, &Site::requests,
-       false, true},
-      {"wavefronts of copies", "copy_wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
-       Space::shared, Op::store, &Site::wavefronts, false, true},
+      {"asynchronous copies", "async_copies", "smsp__inst_executed_op_ldgsts.sum", Space::shared, Op::store,
+       &Site::requests, false, true},
+      {"shared wavefronts, with copies", "shared_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+       Space::shared, Op::load, &Site::wavefronts, true, true},
       {"cache lines looked up", "lines", "l1tex__t_set_accesses.sum", Space::global, Op::load, &Site::lines, true},
   };
   return all;
+}
+
+bool applies_to(const simt::Counts& counts, const Counter& counter) {
+  return !counter.of_copies ||
+         std::any_of(counts.sites.begin(), counts.sites.end(), [](const simt::Site& s) { return s.by_copy; });
 }
 
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
@@ -127,7 +132,7 @@ std::vector<std::string> unexplained(const simt::Counts& counts, const Record& e
   for (const Counter& counter : counters()) {
     const double counted = double(tally(counts, counter));
     const auto found = measured(entry, counter);
-    if (!found && counter.by_copy && counted == 0) continue;  // not asked for where there are no copies
+    if (!applies_to(counts, counter)) continue;
     if (!found) {
       lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.metric));
       continue;
