@@ -7,10 +7,11 @@
 namespace tile::ptx {
 
 // [snippet copies]
-// PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy": cp.async and its commit_group and wait_group.
+// PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
-/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared memory. Both addresses are
-/// multiples of BYTES. It is over for this thread when cp_async_wait_group says so, for others after a barrier besides.
+/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared memory. Both
+/// addresses are multiples of BYTES. It is over for this thread when cp_async_wait_group says so, for others
+/// after a barrier besides.
 template <int BYTES>
 __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
