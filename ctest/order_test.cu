@@ -280,7 +280,7 @@ TEST_CASE("blocks may take tickets and hold locks" * doctest::test_suite("model"
 }
 
 TEST_CASE("blocks that wait for each other are resident together, as many as the GPU holds" *
-          doctest::test_suite("model")) {
+          doctest::test_suite("model thorough")) {
   auto flag = tile::array<int>("flag", 1), data = tile::array<int>("data", 1), out = tile::array<int>("out", 133);
   constexpr std::size_t half_an_sm = 120 << 10;  // one block to an SM
   for (const char* threads : {"2", "1"}) {

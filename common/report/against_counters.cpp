@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "common/report/counters.hpp"
+#include "common/records/counters.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/records/metrics.hpp"
+
 namespace tile {
 
 void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry) {
@@ -48,17 +50,15 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
     give(
         "never_executed", [&] { return those_with("@!"); }, 0);
     if (group == "sass") continue;
-    const auto profiled = [&](const char* metric) {
-      return entry->contains("profile") ? entry->at("profile").value(metric, std::nan("")) : std::nan("");
+    const auto profiled = [&](const char* name_of_metric) {
+      return entry->contains("profile") ? entry->at("profile").value(name_of_metric, std::nan("")) : std::nan("");
     };
-    const auto turn = [&] { return profiled("smsp__average_warp_latency_per_inst_issued.ratio") * count("all"); };
-    const auto banks_of_all_warps = [&] {
-      return profiled("smsp__warps_active.avg.per_cycle_active") * count("bank_cycles");
-    };
+    const auto turn = [&] { return profiled(metric("latency")) * count("all"); };
+    const auto banks_of_all_warps = [&] { return profiled(metric("warps")) * count("bank_cycles"); };
     give("turn_cycles", turn, 0);
-    give("banks_of_all_warps", banks_of_all_warps, 0);
+    give("bank_cycles_of_all_warps", banks_of_all_warps, 0);
     give(
-        "beyond_banks", [&] { return turn() - banks_of_all_warps(); }, 0);
+        "cycles_beyond_banks", [&] { return turn() - banks_of_all_warps(); }, 0);
     // Older records do not say where instructions stand among the FFMA.
     for (const std::string place :
          {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {

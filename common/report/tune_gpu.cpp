@@ -5,11 +5,12 @@
 #include <csignal>
 
 #include "common/cuda/machine.hpp"
-#include "common/measure/bench.hpp"
-#include "common/measure/describe_gpu.hpp"
-#include "common/measure/run.hpp"
+#include "common/records/fingerprint.hpp"
+#include "common/records/run.hpp"
 #include "common/report/tune.hpp"
 #include "common/report/tuning.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/describe_gpu.hpp"
 
 namespace tile {
 namespace {

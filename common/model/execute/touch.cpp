@@ -27,12 +27,10 @@ std::string element_name(const Target& target, const Region* region, Address add
   return fmt::format("{}[{}]", *target.array, index);
 }
 
-const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ? "writes" : "updates"; }
-
 struct Touched {
   Op op;
   Address pc, address;
-  bool by_copy = false;
+  order::By by{};
   bool strong = false;  // atomic, or volatile in global memory: such accesses of several threads are no race
 };
 
@@ -40,15 +38,18 @@ void report_race(Worker& w, const Touched& t, const Target& target, const Region
                  const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
   const Address other_pc = announce::image_base() + other.pc;
-  report(w, Mistake::race, t.pc, other_pc, [&] {
+  report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc, other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
-    return fmt::format("race: {} {}{} {} (address {}), which {}thread {}{} {} at {} with no {} between", where(w, t.pc),
-                       t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
-                       format_address(t.address), of_copy ? "an asynchronous copy of " : "",
-                       thread_name(w, order::thread_of(other.with)),
+    return fmt::format("{}: {} {}{} {} (address {}), which {}{} {} at {} with no {} between",
+                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc),
+                       t.by.thread() ? "" : "asynchronously ", verb_of(t.op), element_name(target, region, t.address),
+                       format_address(t.address), actor_name(w, other.with),
                        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
-                       other.wrote ? "wrote" : "read", line_of(other_pc), of_copy ? "wait" : "barrier");
+                       other.wrote ? "wrote" : "read", line_of(other_pc),
+                       other.unfenced ? "fence.proxy.async"
+                       : of_copy      ? "wait"
+                                      : "barrier");
   });
 }
 
@@ -77,12 +78,12 @@ const PlacedVariable* variable_of(const Worker& w, Address address, std::size_t 
 }
 
 order::Access access_of(const Worker& w, const Touched& t) {
-  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy, announce::offset_of(t.pc)};
+  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by, announce::offset_of(t.pc)};
 }
 
 // Whether two stores are those of two lanes of a warp by one instruction.
 bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict& other) {
-  return t.op == Op::store && !t.by_copy && other.wrote && order::block_of(other.with) == w.block->serial &&
+  return t.op == Op::store && t.by.thread() && other.wrote && order::block_of(other.with) == w.block->serial &&
          order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32 && other.pc == announce::offset_of(t.pc);
 }
 
@@ -104,6 +105,7 @@ bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict
     block.shared = block.shared.refined(block.granule());
     block.granule_bits = 0;
   }
+  if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc, t.by);
   const std::size_t first = variable->first_byte + (t.address - w.tls_begin - variable->offset);
   const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset};
   const order::Access access = access_of(w, t);
@@ -115,7 +117,7 @@ bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict
                            where(w, t.pc), element_name(target, nullptr, t.address + i), format_address(t.address + i));
       });
     if (order::Conflict conflict; block.shared.put(cell, access, conflict))
-      meet(w, {t.op, t.pc, t.address + i, t.by_copy, t.strong}, target, nullptr, conflict);
+      meet(w, {t.op, t.pc, t.address + i, t.by, t.strong}, target, nullptr, conflict);
   }
 }
 
@@ -173,7 +175,7 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
       return;
     }
     if (order::Conflict conflict; region->cells->put(first + i, access, conflict))
-      meet(w, {t.op, t.pc, element, t.by_copy, t.strong}, target, region, conflict);
+      meet(w, {t.op, t.pc, element, t.by, t.strong}, target, region, conflict);
   }
 }
 
@@ -184,8 +186,6 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   });
   abandon_block(w);
 }
-
-bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
 
 // Whether an access stays within a __shared__ array of the kernel or an allocation.
 bool in_bounds(Worker& w, Address address, std::size_t size) {
@@ -248,7 +248,27 @@ bool in_bounds(Worker& w, Address address, std::size_t size) {
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   if (op != Op::store) notice_polling(*this, address, pc);
   const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
-  touch(*this, size, {op, pc, address, false, strong});
+  touch(*this, size, {op, pc, address, {}, strong});
+}
+
+bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
+
+std::string shared_name(const Worker& w, Address address, std::size_t element) {
+  const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
+  if (variable == nullptr) return "";
+  return element_name({&variable->name, element, w.tls_begin + variable->offset}, nullptr, address);
+}
+
+void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
+  if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {op, pc, address, {}, false});
+}
+
+void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
+  const Touched t{op, pc, address, by, false};
+  if (is_shared(w, address))
+    touch_shared(w, size, t);
+  else
+    touch_global(w, size, t);
 }
 
 void settle(Worker& w) {
@@ -265,15 +285,16 @@ void settle(Worker& w) {
 }
 
 void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Address pc) {
-  touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), true, false});
-  touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), true, false});
+  const order::By copies{order::By::What::copies};
+  touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), copies, false});
+  touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), copies, false});
   w.copies_at.insert(announce::offset_of(pc));
   w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
 }
 
 void deliver_copies(Lane& lane, order::Epoch group) {
   const auto later =
-      std::find_if(lane.copies.begin(), lane.copies.end(), [&](const auto& c) { return c.group > group; });
+      std::find_if(lane.copies.begin(), lane.copies.end(), [&](const auto& c) { return c.group >= group; });
   for (auto copy = lane.copies.begin(); copy != later; ++copy) std::memcpy(copy->to, copy->from, copy->bytes);
   lane.copies.erase(lane.copies.begin(), later);
 }
