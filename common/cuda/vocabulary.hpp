@@ -64,25 +64,32 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
+// Bits of a value as two bytes, rounded to nearest even. Apart from the types, so that a store of what they give is an assignment:
+// g++ does not announce that a call writes its result to memory.
+namespace simt {
+SIMT_UNTRACED inline std::uint16_t bits_of_half(float value) {
+  return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
+}
+SIMT_UNTRACED inline std::uint16_t bits_of_bfloat16(float value) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return std::uint16_t((word >> 16) | 0x40);
+  return std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+}
+}  // namespace simt
+
 /// IEEE binary16 as storage; arithmetic goes through float, as the conversions of cuda_fp16.h do.
 struct __half {
   std::uint16_t bits;
 };
 using half = __half;
-SIMT_UNTRACED inline __half __float2half(float value) {
-  return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))};
-}
+SIMT_INLINE __half __float2half(float value) { return {simt::bits_of_half(value)}; }
 SIMT_INLINE float __half2float(__half value) { return static_cast<float>(std::bit_cast<_Float16>(value.bits)); }
 
-/// bfloat16 as storage: the upper half of a float, rounded to nearest even.
+/// bfloat16 as storage: the upper half of a float.
 struct __nv_bfloat16 {
   std::uint16_t bits;
 };
-SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return {std::uint16_t((word >> 16) | 0x40)};
-  return {std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
-}
+SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) { return {simt::bits_of_bfloat16(value)}; }
 SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
   return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
 }
