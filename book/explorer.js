@@ -1,5 +1,5 @@
 // The bank explorer: a figure of class "explorer" whose access to shared memory the reader can change. It starts from an
-// access that a kernel's trace has (the page carries it as data, see book/weave.lua) and counts by the rule in banks.js.
+// access that a kernel's trace has (the page carries it as data, see book/weave/explorer.lua) and counts by the rule in banks.js.
 // Without this script the figure is a picture of that access, and so it is on paper.
 "use strict";
 

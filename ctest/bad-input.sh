@@ -40,6 +40,7 @@ refuse 2 "the command line takes a value that is not empty" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
 refuse 1 "--tune times kernels and needs a GPU" "$bin/chapter07" --on model --tune
 refuse 2 "--tune" "$chapter" --tune
+refuse 2 "--describe" "$chapter" --on model --describe nonsense
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
 
 # A broken record, in a copy of the chapter.
@@ -75,7 +76,7 @@ done
 echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"},
   "kernels": [], "rates": {}, "chosen": "only", "candidates": []}' >"$scratch/tuned/nvidia-h200.json"
 refuse 0 "is of other code (common/cuda/cuda.hpp.* and is passed over" "$scratch/tuner" --test multiplies
-refuse 1 "tuned/nvidia-h200.json: of other code" "$scratch/tuner" --check-records
+refuse 1 "tuned/nvidia-h200.json: of other code" "$bin/tile-record" --check "$scratch/tuner"
 
 # Tables that g++ would read without an announcement.
 for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__(16) const float t[4] = {1, 2, 3, 4};' \
@@ -86,6 +87,10 @@ for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__
   "$model_cc" "$scratch/table.cu" "$scratch/table" count >"$scratch/out" 2>&1
   grep -q "the model cannot count reads of constant tables" "$scratch/out" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
 done
+
+printf '#include "common/report/count.hpp"\n__global__ void __cluster_dims__(2, 1, 1) k() {}\n' >"$scratch/cluster.cu"
+"$model_cc" "$scratch/cluster.cu" "$scratch/cluster" count >"$scratch/out" 2>&1
+grep -q "the model runs no clusters of blocks yet" "$scratch/out" || { echo "a cluster is not refused"; wrong=$((wrong + 1)); }
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one

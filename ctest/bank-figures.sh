@@ -15,7 +15,7 @@ trace() {
 
 # expect FIGURES-PROGRAM TAG SUMMARY ROWS
 expect() {
-  "$1" banks "$scratch/samples.tsv" k "$2" "$scratch/$2.svg"
+  "$1" banks "$scratch" "$scratch/$2.svg" k "$2"
   grep -q ">$3</text>" "$scratch/$2.svg" || {
     echo "$2: expected '$3'; the picture says:"
     grep -o '>[a-z]* of As.*</text>' "$scratch/$2.svg"
@@ -39,21 +39,26 @@ expect "$1" two-banks 'load of As, 4 bytes a lane: 16 different words, 8 wavefro
 expect "$1" neighbours 'load of As, 16 bytes a lane: 64 different words, 2 wavefronts' 2
 expect "$1" stored 'store of As, 16 bytes a lane: 64 different words, 4 wavefronts' 4
 
-if "$1" banks "$scratch/samples.tsv" k nothing "$scratch/nothing.svg" 2>"$scratch/error"; then
+if "$1" banks "$scratch" "$scratch/nothing.svg" k nothing 2>"$scratch/error"; then
   echo "a site that is not in the trace was drawn"
   exit 1
 fi
 grep -q 'no sample of k nothing' "$scratch/error" && [ ! -e "$scratch/nothing.svg" ]
+
 # A swizzled tile is drawn as the trace has it, or not at all: lane l copies 4 words from row l / 4 of A, whose rows have 16, and
 # stores the first of them.
 for lane in $(seq 0 31); do
   row=$((lane % 4 * 4)) col=$((lane / 4))
   printf 's\tload-A\tglobal\tA\t16\t%s\t%s\tload\n' "$lane" $((col * 16 + row))
   printf 's\tstore-As\tshared\tAs\t4\t%s\t%s\tstore\n' "$lane" $((row * 128 + (col ^ (row >> 2 << 3))))
-done | sort -t "$(printf '\t')" -k2,2 -k6,6n >"$scratch/tile.tsv"
-"$1" swizzle "$scratch/tile.tsv" s 128 16 16 2 3 "$scratch/tile.svg"
+done | sort -t "$(printf '\t')" -k2,2 -k6,6n >"$scratch/samples.tsv"
+printf 's\t256\t128\t128\t16\t16\t128\t128\n' >"$scratch/kernels.tsv"
+swizzled() { printf 's.swizzle.down\tpredicted\t%s\t\t%s\ns.swizzle.up\tpredicted\t%s\t\t%s\n' "$1" "$1" "$2" "$2" >"$scratch/facts.tsv"; }
+swizzled 2 3
+"$1" swizzle "$scratch" "$scratch/tile.svg" s
 [ "$(grep -c "fill:var(--accent)" "$scratch/tile.svg")" = 32 ]
-if "$1" swizzle "$scratch/tile.tsv" s 128 16 16 2 2 "$scratch/wrong.svg" 2>"$scratch/error"; then
+swizzled 2 2
+if "$1" swizzle "$scratch" "$scratch/wrong.svg" s 2>"$scratch/error"; then
   echo "a tile was drawn that the trace does not have"
   exit 1
 fi

@@ -15,7 +15,6 @@
 // breaks run    runs what was built
 // breaks emit   writes the experiments for the book
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -24,22 +23,14 @@
 
 #include "ctest/files.hpp"
 #include "ctest/findings.hpp"
+#include "ctest/subprocess.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-using files::quoted, files::read_text, files::write_text;
-
-struct Run {
-  int status;
-  std::string output;
-};
-
-Run run(const std::string& command, const fs::path& log) {
-  const int raw = std::system(fmt::format("{} > {} 2>&1", command, quoted(log.string())).c_str());
-  return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128, read_text(log)};
-}
+using files::read_text, files::write_text;
+using subprocess::run;
 
 struct Edit {
   std::string find, replace;
@@ -130,8 +121,7 @@ void build(const Experiment& e, const Build& b) {
   std::string depends = fmt::format("{}: {}", in_makefile(log), in_makefile(b.source));
   try {
     write_text(copy, edited(read_text(b.source), e));
-    const Run compiled = run(
-        fmt::format("{} {} {} chapter {}", quoted(b.compiler), quoted(copy), quoted(b.program), quoted(headers)), log);
+    const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, log);
     if (compiled.status != 0 && compiled.output.find(": error: ") == std::string::npos) {
       fs::remove(log);
       throw std::runtime_error(fmt::format("{} was not compiled:\n{}", e.name, compiled.output));
@@ -171,8 +161,8 @@ std::string surprise(const Experiment& e, const fs::path& program) {
                : fmt::format("the compiler does not say '{}' but '{}'", e.message, first_error(output));
   }
   if (outcome != outcome_built) return "it does not compile:\n" + output;
-  const Run test = run(fmt::format("timeout 120 {} --on model --test {}", quoted(program.string()), quoted(e.test)),
-                       program.string() + ".out");
+  const auto test =
+      run("timeout", {"120", program.string(), "--on", "model", "--test", e.test}, program.string() + ".out");
   if (test.status == 0) return fmt::format("the test '{}' still passes", e.test);
   if (test.status != 1)
     return fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, test.status, test.output);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ctest/chromium.hpp"
+#include "ctest/subprocess.hpp"
 
 namespace {
 
@@ -30,8 +31,9 @@ constexpr unsigned parallel_browsers = 2;  // as many cores as the test reserves
 void save_screenshot(Browser& browser, const fs::path& file) {
   const std::string base64 = browser.call("Page.captureScreenshot", {{"captureBeyondViewport", true}})["data"];
   std::ofstream(file.string() + ".base64") << base64;
-  if (std::system(fmt::format("base64 -d '{0}.base64' > '{0}' && rm '{0}.base64'", file.string()).c_str()) != 0)
+  if (subprocess::run("base64", {"-d", file.string() + ".base64"}, file).status != 0)
     throw std::runtime_error("cannot write " + file.string());
+  fs::remove(file.string() + ".base64");
 }
 
 // Elements whose text ends outside the page without a scroller around them.

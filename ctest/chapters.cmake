@@ -50,4 +50,6 @@ function(tile_add_chapter source)
   set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
 
   tile_discover_tests(${model_program} ${name} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
+  # A record is of the code as it was measured: between two edits it says nothing new.
+  add_test(NAME ${name}.records COMMAND tile-record --check $<TARGET_FILE:${model_program}>)
 endfunction()

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include <boost/process/args.hpp>
+#include <boost/process/exe.hpp>
+#include <boost/process/io.hpp>
+#include <stdexcept>
+
+namespace bp = boost::process;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
@@ -12,31 +17,18 @@ Browser::Browser(const std::string& program) {
   std::string profile = (fs::temp_directory_path() / "tile-browser-XXXXXX").string();
   if (mkdtemp(profile.data()) == nullptr) throw std::runtime_error("cannot make a directory " + profile);
   profile_ = profile;
-  int to_child[2], from_child[2];
-  if (pipe(to_child) != 0 || pipe(from_child) != 0) throw std::runtime_error("pipe failed");
-  child_ = fork();
-  if (child_ == 0) {
-    dup2(to_child[0], 63);  // out of the way of 3 and 4 first
-    dup2(from_child[1], 62);
-    dup2(63, 3);
-    dup2(62, 4);
-    for (int fd = 5; fd < 64; ++fd) close(fd);
-    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(127);  // it chatters about desktops it does not find
-    const std::string directory = "--user-data-dir=" + profile_.string();
-    execl(program.c_str(), program.c_str(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
-          directory.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  close(to_child[0]);
-  close(from_child[1]);
-  write_ = to_child[1];
-  read_ = from_child[0];
+  // What it reads and says on 3 and 4 are pipes to here; besides, it chatters about desktops that it does not find.
+  const std::string places = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
+  child_ = bp::child(bp::exe = "/bin/sh",
+                     bp::args = {"-c", places, "sh", program, "--headless", "--no-sandbox", "--disable-gpu",
+                                 "--no-first-run", "--disable-background-networking", "--disable-component-update",
+                                 "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + profile},
+                     bp::std_in<to_child_, bp::std_out> from_child_);
 }
 
 Browser::~Browser() {
-  kill(child_, SIGTERM);
-  waitpid(child_, nullptr, 0);
+  kill(child_.id(), SIGTERM);
+  child_.wait();
   std::error_code ignored;
   fs::remove_all(profile_, ignored);
 }
@@ -46,7 +38,8 @@ json Browser::call(const std::string& method, const json& params) {
   json message{{"id", id}, {"method", method}, {"params", params}};
   if (!session_.empty()) message["sessionId"] = session_;
   const std::string text = message.dump() + '\0';
-  if (write(write_, text.data(), text.size()) != ssize_t(text.size())) throw std::runtime_error("the browser is gone");
+  if (to_child_.write(text.data(), int(text.size())) != int(text.size()))
+    throw std::runtime_error("the browser is gone");
   for (;;) {
     const json reply = receive();
     if (reply.value("id", 0) != id) continue;
@@ -94,7 +87,7 @@ json Browser::receive() {
       return message;
     }
     char chunk[65536];
-    const ssize_t got = read(read_, chunk, sizeof chunk);
+    const int got = from_child_.read(chunk, sizeof chunk);
     if (got <= 0) throw std::runtime_error("the browser ended");
     buffer_.append(chunk, std::size_t(got));
   }

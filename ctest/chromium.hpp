@@ -4,8 +4,8 @@
 // descriptors 3 and 4.
 #pragma once
 
-#include <sys/types.h>
-
+#include <boost/process/child.hpp>
+#include <boost/process/pipe.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,8 +34,9 @@ class Browser {
   nlohmann::json receive();
   void note(const nlohmann::json& message);
 
-  pid_t child_ = -1;
-  int read_ = -1, write_ = -1, last_id_ = 0;
+  boost::process::child child_;
+  boost::process::pipe to_child_, from_child_;
+  int last_id_ = 0;
   std::string session_, buffer_;
   bool loaded_ = false;
   std::filesystem::path profile_;

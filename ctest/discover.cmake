@@ -1,5 +1,6 @@
 # Writes CTest entries for the test cases of one chapter program: each once on the model and once on the GPU, unless
-# its test suite says "model" or "gpu". Those on the model are what `./tile test --quick` runs.
+# its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
+# suite ends with "thorough": they try all of something that another test tries a part of.
 # Input: PROGRAM, NAME, RUN, OUTPUT.
 execute_process(COMMAND ${PROGRAM} --list-tests OUTPUT_VARIABLE listing RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
@@ -8,18 +9,23 @@ endif()
 string(REPLACE "\n" ";" lines "${listing}")
 set(script "")
 foreach(line ${lines})
-  if(NOT line MATCHES "^([a-z]*)\t(.*)$")
+  if(NOT line MATCHES "^([a-z ]*)\t(.*)$")
     continue()
   endif()
   set(suite "${CMAKE_MATCH_1}")
   set(case "${CMAKE_MATCH_2}")
   string(REGEX REPLACE "[^A-Za-z0-9]+" "-" slug "${case}")
   string(REGEX REPLACE "^-|-$" "" slug "${slug}")
-  if(NOT suite STREQUAL "gpu")
-    string(APPEND script "add_test([=[${NAME}.${slug}]=] \"${RUN}\" --on model --test [=[${case}]=])\n"
-      "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS quick)\n")
+  if(suite MATCHES "thorough$")
+    set(labels "")
+  else()
+    set(labels " LABELS quick")
   endif()
-  if(NOT suite STREQUAL "model")
+  if(NOT suite MATCHES "^gpu")
+    string(APPEND script "add_test([=[${NAME}.${slug}]=] \"${RUN}\" --on model --test [=[${case}]=])\n"
+      "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77${labels})\n")
+  endif()
+  if(NOT suite MATCHES "^model")
     string(APPEND script "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"
       "set_tests_properties([=[${NAME}.gpu.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)\n")
   endif()

@@ -22,10 +22,4 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 }  // namespace files

@@ -1,4 +1,4 @@
-// Small things that the tools of the tests share: whole files, and words for the shell.
+// Small things that the tools of the tests share: whole files.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,5 @@ std::string read_text(const std::filesystem::path& file);
 
 /// Replaces the content of a file. Throws std::runtime_error naming the file.
 void write_text(const std::filesystem::path& file, const std::string& text);
-
-/// The text as one word of a POSIX shell.
-std::string quoted(const std::string& text);
 
 }  // namespace files

@@ -5,7 +5,6 @@
 //
 // The list: [{"from", "to", "reason"}], with the changed line before and after, without comments and with single spaces.
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -19,12 +18,13 @@
 
 #include "ctest/files.hpp"
 #include "ctest/mutate.hpp"
+#include "ctest/subprocess.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-using files::quoted, files::read_text, files::write_text;
+using files::read_text, files::write_text;
 
 struct Accepted {
   std::string from, to, reason;
@@ -80,25 +80,25 @@ class Workshop {
  private:
   static constexpr int timed_out = 124;  // what timeout(1) exits with
 
-  int run(const std::string& command) const {
-    const int raw = std::system(fmt::format("{} > {} 2>&1", command, quoted(log_)).c_str());
-    return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128;
+  int run(const fs::path& program, const std::vector<std::string>& arguments,
+          const std::map<std::string, std::string>& settings = {}) const {
+    return subprocess::run(program, arguments, log_, settings).status;
   }
 
   bool compile(const std::string& text) const {
     write_text(source_, text);
-    return run(fmt::format("{} {} {} chapter", quoted(compiler_), quoted(source_), quoted(program_))) == 0;
+    return run(compiler_, {source_, program_, "chapter"}) == 0;
   }
 
   // The workers share the cores, so each program has one thread.
   int run_tests(int seconds) const {
-    return run(fmt::format("SIMT_THREADS=1 timeout -k 1 {} {} --on model --all-tests", seconds, quoted(program_)));
+    return run("timeout", {"-k", "1", std::to_string(seconds), program_, "--on", "model", "--all-tests"},
+               {{"SIMT_THREADS", "1"}});
   }
 
   std::string machine_code() const {
     const fs::path stripped = program_.string() + ".stripped";
-    if (run(fmt::format("objcopy --strip-all --remove-section=.note.gnu.build-id {} {}", quoted(program_),
-                        quoted(stripped))) != 0)
+    if (run("objcopy", {"--strip-all", "--remove-section=.note.gnu.build-id", program_, stripped}) != 0)
       throw std::runtime_error("objcopy failed: " + read_text(log_));
     return read_text(stripped);
   }

@@ -4,7 +4,7 @@ set -e
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/emit/01"
-printf 'naive.4096.intensity.sm\tcounted\t1,365\t1365.25\n' >"$scratch/emit/01/facts.tsv"
+printf 'naive.4096.intensity.sm\tcounted\t1365.25\tFLOP/B\t1,365\n' >"$scratch/emit/01/facts.tsv"
 "$1" roofline chapters "$scratch/emit" 01 "$scratch/roofline.tsv"
 grep -q "$(printf '^naive\tsm\t1365.25\t')" "$scratch/roofline.tsv" || {
   echo "not the value of the fact:"
@@ -16,8 +16,8 @@ echo "the roofline is drawn from values"
 # Kernels that agree share a point and its label; of two that are close, each has its own side. Chapter 00's are left out.
 mkdir -p "$scratch/emit/00" "$scratch/emit/02"
 kernel() { # NN KERNEL CYCLES WAITING
-  printf '%s.sass_loop.bank_cycles_per_instruction\tmeasured\t%s\t%s\n' "$2" "$3" "$3" >>"$scratch/emit/$1/facts.tsv"
-  printf '%s.profile.dispatch_stall\tmeasured\t%s\t%s\n' "$2" "$4" "$4" >>"$scratch/emit/$1/facts.tsv"
+  printf '%s.sass_loop.bank_cycles_per_instruction\tmeasured\t%s\tcycles/instruction\t%s\n' "$2" "$3" "$3" >>"$scratch/emit/$1/facts.tsv"
+  printf '%s.profile.dispatch_stall\tmeasured\t%s\t\t%s\n' "$2" "$4" "$4" >>"$scratch/emit/$1/facts.tsv"
 }
 kernel 00 reads3 1.6 3
 kernel 01 one 1.2 0.5
@@ -26,7 +26,7 @@ kernel 02 three 1.2 0.5
 kernel 02 left 1.298 0.7
 kernel 02 right 1.3 0.6995
 kernel 02 unlike 1.35 0.1
-"$1" dispatch "$scratch/emit" "$scratch/dispatch.tsv"
+"$1" dispatch chapters "$scratch/emit" 02 "$scratch/dispatch.tsv"
 printf '%s\n' '"01 one, two; 02 three" 1.2000 0.5000 left' '"02 left" 1.2980 0.7000 right' '"02 right" 1.3000 0.6995 left' \
   '"02 unlike" 1.3500 0.1000 left' >"$scratch/expected"
 cut -f1-4 "$scratch/dispatch.tsv" | tr '\t' ' ' | diff "$scratch/expected" - || exit 1

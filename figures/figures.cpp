@@ -1,22 +1,28 @@
-// Draws the book's maps from traces, and gathers the data of its plots from records.
+// Draws the book's maps from traces, and gathers the data of its plots from records. NN is emit/NN, where the program of chapter NN
+// wrote what it counted: files and columns are those of common/report/emitted.tsv.
 //
-//   figures access SAMPLES KERNEL TAG OUT.svg   which words, sectors and lines a warp's first access touched
-//   figures banks SAMPLES KERNEL TAG OUT.svg    the same access by bank: how many wavefronts it takes
-//   figures swizzle SAMPLES KERNEL BM BK LDA DOWN UP OUT.svg  in which bank each element of a swizzled As lies
+//   figures access NN OUT.svg KERNEL TAG        which words, sectors and lines a warp's first access touched
+//   figures banks NN OUT.svg KERNEL TAG         the same access by bank: how many wavefronts it takes
+//   figures swizzle NN OUT.svg KERNEL           in which bank each element of As lies; facts KERNEL.swizzle.down and .up: how swizzled
+//   figures tiles NN OUT.svg KERNEL             what one block read of A and B between barriers
+//   figures thread NN OUT.svg KERNEL ROUND      what one thread copies, reads and computes in one round
+//   figures outer NN OUT.svg KERNEL ROUND       one step of that round: the outer product in registers
+//   figures transposed NN OUT.svg KERNEL        where one thread's first float4 of A goes in As
+//   figures warps NN OUT.svg KERNEL THREAD      how warps, and the lanes of one of them, share a tile of C
+//   figures rounds NN OUT.svg KERNEL...         which tile is fetched, stored and multiplied between which barriers
+//   figures stages NN OUT.svg KERNEL...         which tile is on its way to a stage of shared memory, or read from it, between
+//                                               which barriers
+//   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
 //   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
-//   figures tiles TOUCHES KERNEL SIZE OUT.svg   what one block read of A and B between barriers
-//   figures thread TRACE KERNEL ROUND BM BN BK LDC OUT.svg  what one thread copies, reads and computes in one round
-//   figures outer TRACE KERNEL ROUND BN BK LDC OUT.svg  one step of that round: the outer product in registers
-//   figures transposed TRACE KERNEL BM BK LDA OUT.svg  where one thread's first float4 of A goes in As
-//   figures warps OWNERS KERNEL THREAD OUT.svg  how warps, and the lanes of one of them, share a tile of C
-//   figures rounds INTERVALS BK LDA BUFFER OUT.svg KERNEL...  which tile is fetched, stored and multiplied between which
-//                                               barriers; BUFFER: words of a buffer of As
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
-//   figures occupancy OUT.svg                   what stops one more block of chapter 03's kernel on an RTX A6000
-//   figures ladder CHAPTERS LAST OUT.tsv        TFLOP/s of every kernel up to chapter LAST, for gnuplot
+//
+// Data for gnuplot, of chapters up to LAST, from the records below CHAPTERS and what the programs wrote below EMIT:
+//   figures ladder CHAPTERS EMIT LAST OUT.tsv   TFLOP/s of every kernel
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels; roofs in OUT.tsv.rates
-//   figures dispatch EMIT OUT.tsv               who waits for dispatch over what its register banks need, with places for
+//   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
+//   figures dispatch CHAPTERS EMIT LAST OUT.tsv who waits for dispatch over what its register banks need, with places for
 //                                               labels; the plot's frame in OUT.tsv.frame
+//
 //   figures results CHAPTERS                    the results table of the README, on standard output
 #include <fmt/format.h>
 
@@ -26,16 +32,17 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "common/measure/gpu.hpp"
-#include "common/measure/ranks.hpp"
-#include "common/measure/record.hpp"
 #include "common/model/rules.hpp"
+#include "common/predict/gpu.hpp"
+#include "common/records/record.hpp"
 #include "common/report/facts.hpp"
+#include "common/report/ranks.hpp"
 
 namespace {
 
@@ -92,9 +99,25 @@ class Drawing {
   std::string body_;
 };
 
+/// What a chapter's program says of the sizes of a kernel, see kernels.tsv.
+struct Sizes {
+  int threads, BM, BN, BK;
+  long lda, ldb, ldc;
+};
+
+Sizes sizes_of(const fs::path& emitted, const std::string& kernel) {
+  for (const auto& row : read_tsv(emitted / "kernels.tsv")) {
+    if (row.at(0) != kernel) continue;
+    const auto number = [&](std::size_t column) { return std::stoi(row.at(column)); };
+    return {number(1), number(2), number(3), number(4), number(5), number(6), number(7)};
+  }
+  throw std::runtime_error(fmt::format("no kernel {} in {}", kernel, (emitted / "kernels.tsv").string()));
+}
+
 std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-void draw_access(const fs::path& samples, const std::string& kernel, const std::string& tag, const fs::path& out) {
+void draw_access(const fs::path& emitted, const std::string& kernel, const std::string& tag, const fs::path& out) {
+  const fs::path samples = emitted / "samples.tsv";
   std::map<long, std::map<int, std::vector<int>>> lines;  // line -> word -> lanes
   std::string array;
   int width = 4;
@@ -140,7 +163,8 @@ struct SampledAccess {
   simt::WarpAccess access;  ///< addresses count from the beginning of the array
 };
 
-SampledAccess read_sample(const fs::path& samples, const std::string& kernel, const std::string& tag) {
+SampledAccess read_sample(const fs::path& emitted, const std::string& kernel, const std::string& tag) {
+  const fs::path samples = emitted / "samples.tsv";
   SampledAccess sample;
   for (const auto& row : read_tsv(samples)) {
     if (row.at(0) != kernel || row.at(1) != tag) continue;
@@ -216,8 +240,8 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double 
   }
 }
 
-void draw_banks(const fs::path& samples, const std::string& kernel, const std::string& tag, const fs::path& out) {
-  const auto [array, shared, load, access] = read_sample(samples, kernel, tag);
+void draw_banks(const fs::path& emitted, const std::string& kernel, const std::string& tag, const fs::path& out) {
+  const auto [array, shared, load, access] = read_sample(emitted, kernel, tag);
   const bool merges = shared && load;
   const int group = simt::lanes_together(access, merges), count = simt::shared_wavefronts(access, merges);
   constexpr int banks = tile::GpuSpec::banks;
@@ -250,19 +274,32 @@ void draw_banks(const fs::path& samples, const std::string& kernel, const std::s
   d.save(out);
 }
 
-// The first 32 columns of As, transposed and swizzled by col ^ ((row >> down) << up): which column lies in which bank, and what
-// a warp's first store brings. Where the trace says otherwise, nothing is drawn.
-void draw_swizzle(const fs::path& samples, const std::string& kernel, int BM, int BK, long lda, int down, int up,
-                  const fs::path& out) {
+/// A number among a chapter's facts, if it is there.
+std::optional<double> fact(const fs::path& emitted, const std::string& key) {
+  for (const auto& row : read_tsv(emitted / "facts.tsv"))
+    if (row.at(0) == key && !row.at(2).empty()) return std::stod(row.at(2));
+  return {};
+}
+
+/// How a kernel swizzles As: col ^ ((row >> down) << up), or not at all where its chapter says nothing of it.
+struct Swizzle {
+  std::optional<double> down, up;
+  int place(int row, int col) const { return down && up ? col ^ (row >> int(*down) << int(*up)) : col; }
+};
+
+// The first 32 columns of As, transposed and swizzled: which column lies in which bank, and what a warp's first store brings.
+// Where the trace says otherwise, nothing is drawn.
+void draw_swizzle(const fs::path& emitted, const std::string& kernel, const fs::path& out) {
   constexpr int banks = tile::GpuSpec::banks;
-  const auto load = read_sample(samples, kernel, "load-A"), store = read_sample(samples, kernel, "store-As");
-  const auto place = [&](int row, int col) { return col ^ (row >> down << up); };
+  const auto load = read_sample(emitted, kernel, "load-A"), store = read_sample(emitted, kernel, "store-As");
+  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
+  const Swizzle swizzle{fact(emitted, kernel + ".swizzle.down"), fact(emitted, kernel + ".swizzle.up")};
   std::map<std::pair<int, int>, int> stored;  // row of As and bank -> lane
   for (int lane = 0; lane < 32; ++lane) {
     const auto from = long(load.access.address[std::size_t(lane)] / 4),
                to = long(store.access.address[std::size_t(lane)] / 4);
     const int row = int(from % lda % BK), col = int(from / lda % BM);
-    if (to != row * BM + place(row, col))
+    if (to != row * BM + swizzle.place(row, col))
       throw std::runtime_error(fmt::format("{}: lane {} stores row {}, column {} at word {}, not as this swizzle says",
                                            kernel, lane, row, col, to));
     stored[{row, int(to % banks)}] = lane;
@@ -276,7 +313,7 @@ void draw_swizzle(const fs::path& samples, const std::string& kernel, int BM, in
     const double y = top + row * height;
     d.text(left - 8, y + 12, fmt::format("row {}", row), "end", 11);
     for (int col = 0; col < banks; ++col) {
-      const int bank = place(row, col);
+      const int bank = swizzle.place(row, col);
       const bool now = stored.count({row, bank}) != 0;
       d.rect(left + bank * cell + 0.5, y + 0.5, cell - 1, height - 1, now ? "var(--accent)" : "var(--rule)", "none",
              now ? 1 : 0.3);
@@ -354,7 +391,9 @@ void draw_sm(const fs::path& out) {
   d.save(out);
 }
 
-void draw_tiles(const fs::path& touches, const std::string& kernel, int size, const fs::path& out) {
+void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::path& out) {
+  const fs::path touches = emitted / "touches.tsv";
+  const long size = sizes_of(emitted, kernel).ldc;  // of a cube
   struct Box {
     int top = 1 << 30, left = 1 << 30, bottom = -1, right = -1;
     void add(int row, int col) {
@@ -367,7 +406,7 @@ void draw_tiles(const fs::path& touches, const std::string& kernel, int size, co
     if (row.at(0) == kernel) boxes[{row.at(2), std::stoi(row.at(1))}].add(std::stoi(row.at(3)), std::stoi(row.at(4)));
   if (boxes.empty()) throw std::runtime_error(fmt::format("no touches of {} in {}", kernel, touches.string()));
 
-  const double side = 190, gap = 46, left = 30, top = 30, scale = side / size;
+  const double side = 190, gap = 46, left = 30, top = 30, scale = side / double(size);
   Drawing d(left + 2 * side + gap + 20, top + 2 * side + gap + 26);
   const std::map<std::string, std::pair<double, double>> origin{
       {"A", {left, top + side + gap}}, {"B", {left + side + gap, top}}, {"C", {left + side + gap, top + side + gap}}};
@@ -401,19 +440,20 @@ struct ThreadTrace {
   std::set<long> results;
 };
 
-ThreadTrace read_thread(const fs::path& trace, const std::string& kernel, int round) {
+ThreadTrace read_thread(const fs::path& emitted, const std::string& kernel, int round) {
+  const fs::path trace = emitted / "thread.tsv";
   ThreadTrace t;
   for (const auto& row : read_tsv(trace)) {
     if (row.at(0) != kernel) continue;
-    const int interval = std::stoi(row.at(1));
-    const bool load = row.at(2) == "load";
-    const long element = std::stol(row.at(4));
-    if (row.at(3) == "C")
+    const int interval = std::stoi(row.at(2));
+    const bool load = row.at(3) == "load";
+    const long element = std::stol(row.at(5));
+    if (row.at(4) == "C")
       t.results.insert(element);
     else if (interval == 2 * round)
-      (load ? t.loaded : t.stored)[row.at(3)].insert(element);
+      (load ? t.loaded : t.stored)[row.at(4)].insert(element);
     else if (interval == 2 * round + 1 && load)
-      t.read[row.at(3)].insert(element);
+      t.read[row.at(4)].insert(element);
   }
   for (const auto* group : {&t.loaded, &t.stored, &t.read})
     if (group->size() != 2 || t.results.empty())
@@ -422,7 +462,8 @@ ThreadTrace read_thread(const fs::path& trace, const std::string& kernel, int ro
 }
 
 // Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
-void draw_thread(const ThreadTrace& t, int BM, int BN, int BK, long ldc, const fs::path& out) {
+void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
+  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
   const double cell = std::min(6.5, 560.0 / (BN + BK)), left = 30, top = 30, gap = 26;
   const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
   Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
@@ -451,7 +492,8 @@ void draw_thread(const ThreadTrace& t, int BM, int BN, int BK, long ldc, const f
 }
 
 // The first step of a round: one column of As and one row of Bs in registers, and their outer product.
-void draw_outer(const ThreadTrace& t, int BN, int BK, long ldc, const fs::path& out) {
+void draw_outer(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
+  const int BN = sizes.BN, BK = sizes.BK;
   std::vector<long> rows, cols;
   for (const long e : t.read.at("As"))
     if (e % BK == 0) rows.push_back(e / BK);
@@ -472,7 +514,7 @@ void draw_outer(const ThreadTrace& t, int BN, int BK, long ldc, const fs::path& 
     d.text(left - 42 + cell / 2, y + 21, std::to_string(rows[i]), "middle", 12, "var(--paper)");
     for (std::size_t j = 0; j < cols.size(); ++j) {
       if (t.results.size() != rows.size() * cols.size() ||
-          !std::any_of(t.results.begin(), t.results.end(), [&](long e) { return e % ldc % BN == cols[j]; }))
+          !std::any_of(t.results.begin(), t.results.end(), [&](long e) { return e % sizes.ldc % BN == cols[j]; }))
         throw std::runtime_error("the results of the thread are not the product of what it reads");
       const double x = left + double(j) * cell;
       d.rect(x + 1, y + 1, cell - 2, cell - 2, "var(--third)", "none", 0.6);
@@ -487,7 +529,8 @@ void draw_outer(const ThreadTrace& t, int BN, int BK, long ldc, const fs::path& 
 }
 
 // A tile of A, row-major, and As, which holds it transposed: the elements of one thread's first float4 in both.
-void draw_transposed(const ThreadTrace& t, int BM, int BK, long lda, const fs::path& out) {
+void draw_transposed(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
+  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
   const long first = *t.loaded.at("A").begin();
   const double cell = std::min(6.5, 560.0 / BM), left = 40, top = 26, gap = 40, wide = 12;
   const double xAs = left + BK * wide + gap;
@@ -545,7 +588,10 @@ struct Round {
 };
 
 // What is stored was fetched last, and what is multiplied is what was last stored in the buffer that is read.
-std::vector<Round> read_rounds(const fs::path& intervals, const std::string& kernel, int BK, long lda, long buffer) {
+std::vector<Round> read_rounds(const fs::path& emitted, const std::string& kernel) {
+  const fs::path intervals = emitted / "intervals.tsv";
+  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
+  const long buffer = long(BM) * BK;  // words of a buffer of As
   std::map<int, Round> rounds;
   for (const auto& row : read_tsv(intervals)) {
     if (row.at(0) != kernel) continue;
@@ -569,8 +615,7 @@ std::vector<Round> read_rounds(const fs::path& intervals, const std::string& ker
   return in_order;
 }
 
-void draw_rounds(const fs::path& intervals, int BK, long lda, long buffer, const std::vector<std::string>& kernels,
-                 const fs::path& out) {
+void draw_rounds(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
   constexpr std::size_t shown = 7;
   const double left = 74, wide = 78, high = 19, panel = 3 * high + 46;
   Drawing d(left + shown * wide + 30, double(kernels.size()) * panel + 14);
@@ -579,7 +624,7 @@ void draw_rounds(const fs::path& intervals, int BK, long lda, long buffer, const
     d.text(4, top - 8, kernel, "start", 13);
     const char* const rows[] = {"fetch", "store", "multiply"};
     for (int r = 0; r < 3; ++r) d.text(left - 8, top + (r + 0.7) * high, rows[r], "end", 12);
-    const auto rounds = read_rounds(intervals, kernel, BK, lda, buffer);
+    const auto rounds = read_rounds(emitted, kernel);
     for (std::size_t i = 0; i < std::min(shown, rounds.size()); ++i) {
       const double x = left + double(i) * wide;
       const auto box = [&](int row, int tile, const char* fill) {
@@ -600,7 +645,88 @@ void draw_rounds(const fs::path& intervals, int BK, long lda, long buffer, const
   d.save(out);
 }
 
-void draw_warps(const fs::path& owners, const std::string& kernel, int thread, const fs::path& out) {
+/// A stage of shared memory between two barriers: the tile that is on its way to it, or that is read from it (-1: none).
+struct Stage {
+  int arriving = -1, read = -1;
+};
+
+// By interval and stage. Copies of a tile are under way from the interval in which they start to the one before the tile is
+// read. Tiles go through the stages in turn, and an interval may start several: as many as it has accesses for.
+std::vector<std::vector<Stage>> read_stages(const fs::path& emitted, const std::string& kernel) {
+  const fs::path intervals = emitted / "intervals.tsv";
+  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
+  const auto bytes = fact(emitted, kernel + ".smem_bytes"), count = fact(emitted, kernel + ".stages");
+  if (!bytes || !count) throw std::runtime_error(fmt::format("{} does not say how large its stages are", kernel));
+  const long words = long(*bytes / *count / 4);  // of a stage
+  std::map<int, int> start_of, read_in;          // tile -> interval
+  std::map<int, long> stage_of;
+  std::vector<std::array<long, 2>> copied;  // by interval: accesses to A, and the first of them
+  for (const auto& row : read_tsv(intervals)) {
+    if (row.at(0) != kernel || row.at(2) != "load") continue;
+    const int interval = std::stoi(row.at(1));
+    if (row.at(3) == "A") copied.push_back({std::stol(row.at(4)), std::stol(row.at(5))});
+    if (row.at(3) == "stages") {
+      const int tile = int(read_in.size());
+      read_in[tile] = interval;
+      stage_of[tile] = std::stol(row.at(5)) / words;
+    }
+  }
+  if (copied.empty() || read_in.empty())
+    throw std::runtime_error(fmt::format("no stages of {} in {}", kernel, intervals.string()));
+  const long accesses_of_a_tile = copied.back()[0];
+  for (std::size_t interval = 0; interval < copied.size(); ++interval)
+    for (long n = 0; n < copied[interval][0] / accesses_of_a_tile; ++n)
+      start_of[int(copied[interval][1] % lda / BK + n)] = int(interval);
+  long stages = 0;
+  for (const auto& [tile, stage] : stage_of) stages = std::max(stages, stage + 1);
+  std::vector<std::vector<Stage>> by_interval(read_in.size() + 1, std::vector<Stage>(std::size_t(stages)));
+  for (const auto& [tile, interval] : read_in) {
+    const auto stage = std::size_t(stage_of.at(tile));
+    by_interval.at(std::size_t(interval))[stage].read = tile;
+    for (int i = start_of.at(tile); i < interval; ++i) by_interval.at(std::size_t(i))[stage].arriving = tile;
+  }
+  return by_interval;
+}
+
+void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
+  constexpr std::size_t shown = 7;
+  const double left = 74, wide = 88, high = 20, gap = 44;
+  std::vector<std::vector<std::vector<Stage>>> all;
+  double height = 0;
+  for (const std::string& kernel : kernels) {
+    all.push_back(read_stages(emitted, kernel));
+    height += double(all.back().front().size()) * high + gap;
+  }
+  Drawing d(left + shown * wide + 30, height + 14);
+  double top = 24;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    const std::size_t stages = all[k].front().size();
+    const double bottom = top + double(stages) * high;
+    d.text(4, top - 8, kernels[k], "start", 13);
+    for (std::size_t s = 0; s < stages; ++s)
+      d.text(left - 8, top + (double(s) + 0.7) * high, fmt::format("stage {}", s), "end", 12);
+    for (std::size_t i = 0; i < std::min(shown, all[k].size()); ++i) {
+      const double x = left + double(i) * wide;
+      for (std::size_t s = 0; s < stages; ++s) {
+        const auto [arriving, read] = all[k][i][s];
+        const double y = top + double(s) * high;
+        if (read >= 0) d.rect(x + 3, y + 1.5, wide - 6, high - 3, "var(--third)", "none", 0.55);
+        if (arriving >= 0) d.rect(x + 3, y + 1.5, wide - 6, high - 3, "none", "var(--second)");
+        if (read >= 0 || arriving >= 0)
+          d.text(x + wide / 2, y + 0.7 * high,
+                 fmt::format("{} {}", read >= 0 ? "multiply" : "copy", std::max(read, arriving)), "middle", 12);
+      }
+      d.line(x + wide, top - 4, x + wide, bottom + 4);
+    }
+    d.text(left + shown * wide + 6, (top + bottom) / 2 + 4, "…", "start", 14);
+    d.text(left + wide, bottom + 17, "wait and barrier", "middle", 11, "var(--muted)");
+    top = bottom + gap;
+  }
+  d.save(out);
+}
+
+void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, const fs::path& out) {
+  const fs::path owners = emitted / "owners.tsv";
   std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
   long top_row = 1 << 30, left_col = 1 << 30, bottom = 0, right = 0;
   for (const auto& row : read_tsv(owners)) {
@@ -645,7 +771,8 @@ void draw_warps(const fs::path& owners, const std::string& kernel, int thread, c
 }
 
 /// For the plot over the leading dimension: lda, predicted and measured milliseconds (0: not yet), from a chapter's facts.
-void lda_sweep(const fs::path& facts, const fs::path& out) {
+void gather_lda(const fs::path& emitted, const fs::path& out) {
+  const fs::path facts = emitted / "facts.tsv";
   struct Times {
     double rule = 0, in_turns = 0, measured = 0;
   };
@@ -654,12 +781,12 @@ void lda_sweep(const fs::path& facts, const fs::path& out) {
     int lda = 0, used = 0;
     const std::string& key = row.at(0);
     if (std::sscanf(key.c_str(), "lda.%d.ms%n", &lda, &used) == 1 && used == int(key.size()))
-      times[lda].rule = std::stod(row.at(3));
+      times[lda].rule = std::stod(row.at(2));
     else if (std::sscanf(key.c_str(), "lda.%d.in_turns.ms%n", &lda, &used) == 1 && used == int(key.size()))
-      times[lda].in_turns = std::stod(row.at(3));
+      times[lda].in_turns = std::stod(row.at(2));
     else if (std::sscanf(key.c_str(), "rates.lda.%d%n", &lda, &used) == 1 && used == int(key.size()) &&
-             !row.at(3).empty())
-      times[lda].measured = std::stod(row.at(3));
+             !row.at(2).empty())
+      times[lda].measured = std::stod(row.at(2));
   }
   if (times.empty()) throw std::runtime_error(fmt::format("{} has no times over lda", facts.string()));
   std::string text;
@@ -679,7 +806,7 @@ void gather_loads(const fs::path& emit, const std::string& last, const fs::path&
     std::map<std::string, std::string> facts;
     std::vector<std::string> kernels;
     for (const auto& row : read_tsv(chapter / "facts.tsv")) {
-      facts[row.at(0)] = row.at(2);
+      facts[row.at(0)] = row.at(4);
       if (const auto at = row.at(0).find(".loads.global"); at != std::string::npos)
         kernels.push_back(row.at(0).substr(0, at));
     }
@@ -696,9 +823,16 @@ void gather_loads(const fs::path& emit, const std::string& last, const fs::path&
   write_text(out, text);
 }
 
-void draw_occupancy(const fs::path& out) {
+// On an RTX A6000, with as many registers as the chapter takes a thread to have there.
+void draw_occupancy(const fs::path& emitted, const std::string& kernel, const fs::path& out) {
   const tile::GpuSpec& gpu = tile::rtx_a6000;
-  const int threads = 1024, registers = 37, shared = 8192;
+  const auto number = [&](const std::string& key) {
+    const auto found = fact(emitted, key);
+    if (!found) throw std::runtime_error(fmt::format("no fact {} in {}", key, emitted.string()));
+    return int(*found);
+  };
+  const int threads = sizes_of(emitted, kernel).threads, registers = number("a6000.registers_per_thread");
+  const int shared = number(kernel + ".shared_bytes");
   const auto o = tile::occupancy(gpu, threads, registers, shared);
   struct Bar {
     std::string name;
@@ -774,7 +908,7 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
     for (const auto& row : read_tsv(emit / m.chapter / "facts.tsv"))
       for (const char* level : {"sm", "dram"})
         if (row.at(0) == fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level))
-          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(3), m.run["tflops"].get<double>());
+          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(2), m.run["tflops"].get<double>());
   write_text(out, text.empty() ? "none\tsm\t1\t0.001\n" : text);
   // The roofs: what chapter 00 recorded, or the specification where it has not run yet.
   const tile::GpuSpec& gpu = tile::h200;
@@ -854,16 +988,16 @@ std::string joined(const std::vector<std::string>& kernels) {
 // The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
 // for every kernel whose machine code and profile are recorded. Not for the microbenchmarks of chapter 00, which issue
 // hardly anything but FFMA, from more warps. Kernels that agree in both share a point.
-void gather_dispatch(const fs::path& emit, const fs::path& out) {
+void gather_dispatch(const fs::path& emit, const std::string& last, const fs::path& out) {
   const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
   std::map<std::string, std::map<std::string, double>> kernels;  // "05 unrolled" -> key -> value
   for (const auto& chapter : fs::directory_iterator(emit)) {
     const std::string number = chapter.path().filename().string();
-    if (number == "00") continue;
+    if (number == "00" || number > last) continue;
     for (const auto& row : read_tsv(chapter.path() / "facts.tsv"))
       for (const std::string& key : {banks, waiting})
-        if (row.at(0).ends_with(key) && row.size() > 3)
-          kernels[fmt::format("{} {}", number, row[0].substr(0, row[0].size() - key.size()))][key] = std::stod(row[3]);
+        if (row.at(0).ends_with(key) && !row.at(2).empty())
+          kernels[fmt::format("{} {}", number, row[0].substr(0, row[0].size() - key.size()))][key] = std::stod(row[2]);
   }
   std::map<std::pair<double, double>, std::vector<std::string>> at;
   for (const auto& [name, values] : kernels)
@@ -920,8 +1054,12 @@ void print_results(const fs::path& chapters) {
   const auto [fewest, most] = std::minmax_element(
       all.begin(), all.end(), [&](const Measured& a, const Measured& b) { return repetitions(a) < repetitions(b); });
   const int few = repetitions(*fewest), many = repetitions(*most);
+  std::set<std::string> dates;
+  for (const Measured& m : all) dates.insert(m.record["date"].get<std::string>());
+  const std::string days =
+      dates.size() == 1 ? *dates.begin() : fmt::format("{} to {}", *dates.begin(), *dates.rbegin());
   fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
-             record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
+             record["gpu"].get<std::string>(), days, record["driver"].get<std::string>(),
              record["cuda"].get<std::string>(),
              few == many ? fmt::format("{}", few) : fmt::format("{} to {}", few, many));
 }
@@ -931,117 +1069,74 @@ void print_results(const fs::path& chapters) {
 int main(int argc, char** argv) {
   CLI::App app{"Figures and figure data of the book"};
   app.require_subcommand(1);
-  std::string input, emit, kernel, tag, last, out;
-  int size = 0;
-  auto* access = app.add_subcommand("access");
-  access->add_option("samples", input)->required();
-  access->add_option("kernel", kernel)->required();
-  access->add_option("tag", tag)->required();
-  access->add_option("out", out)->required();
-  auto* banks = app.add_subcommand("banks");
-  banks->add_option("samples", input)->required();
-  banks->add_option("kernel", kernel)->required();
-  banks->add_option("tag", tag)->required();
-  banks->add_option("out", out)->required();
+  std::string emitted, chapters, emit, kernel, tag, last, out;
+  std::vector<std::string> kernels;
+  int number = 0;
+  // A drawing of what one chapter emitted; `of` adds what it is of.
+  const auto drawing = [&](const char* name, auto&&... of) {
+    auto* command = app.add_subcommand(name);
+    command->add_option("emitted", emitted, "what the chapter's program wrote")->required();
+    command->add_option("out", out)->required();
+    (of(command), ...);
+    return command;
+  };
+  const auto of_kernel = [&](CLI::App* command) { command->add_option("kernel", kernel)->required(); };
+  const auto at_tag = [&](CLI::App* command) { command->add_option("tag", tag)->required(); };
+  const auto in_round = [&](CLI::App* command) { command->add_option("round", number)->required(); };
+  const auto of_thread = [&](CLI::App* command) { command->add_option("thread", number)->required(); };
+  const auto of_kernels = [&](CLI::App* command) { command->add_option("kernels", kernels)->required(); };
+  auto* access = drawing("access", of_kernel, at_tag);
+  auto* banks = drawing("banks", of_kernel, at_tag);
+  auto* swizzle = drawing("swizzle", of_kernel);
+  auto* tiles = drawing("tiles", of_kernel);
+  auto* thread = drawing("thread", of_kernel, in_round);
+  auto* outer = drawing("outer", of_kernel, in_round);
+  auto* transposed = drawing("transposed", of_kernel);
+  auto* warps = drawing("warps", of_kernel, of_thread);
+  auto* rounds = drawing("rounds", of_kernels);
+  auto* stages = drawing("stages", of_kernels);
+  auto* occupancy = drawing("occupancy", of_kernel);
   auto* sm = app.add_subcommand("sm");
   sm->add_option("out", out)->required();
-  auto* tiles = app.add_subcommand("tiles");
-  tiles->add_option("touches", input)->required();
-  tiles->add_option("kernel", kernel)->required();
-  tiles->add_option("size", size)->required();
-  tiles->add_option("out", out)->required();
-  int round = 0, BM = 0, BN = 0, BK = 0;
-  long ld = 0;
-  int down = 0, up = 0;
-  auto* swizzle = app.add_subcommand("swizzle");
-  swizzle->add_option("samples", input)->required();
-  swizzle->add_option("kernel", kernel)->required();
-  swizzle->add_option("BM", BM)->required();
-  swizzle->add_option("BK", BK)->required();
-  swizzle->add_option("LDA", ld)->required();
-  swizzle->add_option("down", down)->required();
-  swizzle->add_option("up", up)->required();
-  swizzle->add_option("out", out)->required();
-  auto* thread = app.add_subcommand("thread");
-  thread->add_option("touches", input)->required();
-  thread->add_option("kernel", kernel)->required();
-  thread->add_option("round", round)->required();
-  thread->add_option("BM", BM)->required();
-  thread->add_option("BN", BN)->required();
-  thread->add_option("BK", BK)->required();
-  thread->add_option("LDC", ld)->required();
-  thread->add_option("out", out)->required();
-  auto* outer = app.add_subcommand("outer");
-  outer->add_option("trace", input)->required();
-  outer->add_option("kernel", kernel)->required();
-  outer->add_option("round", round)->required();
-  outer->add_option("BN", BN)->required();
-  outer->add_option("BK", BK)->required();
-  outer->add_option("LDC", ld)->required();
-  outer->add_option("out", out)->required();
-  auto* transposed = app.add_subcommand("transposed");
-  transposed->add_option("trace", input)->required();
-  transposed->add_option("kernel", kernel)->required();
-  transposed->add_option("BM", BM)->required();
-  transposed->add_option("BK", BK)->required();
-  transposed->add_option("LDA", ld)->required();
-  transposed->add_option("out", out)->required();
-  auto* warps = app.add_subcommand("warps");
-  warps->add_option("owners", input)->required();
-  warps->add_option("kernel", kernel)->required();
-  warps->add_option("thread", size)->required();
-  warps->add_option("out", out)->required();
-  long buffer = 0;
-  std::vector<std::string> kernels;
-  auto* rounds = app.add_subcommand("rounds");
-  rounds->add_option("intervals", input)->required();
-  rounds->add_option("BK", BK)->required();
-  rounds->add_option("LDA", ld)->required();
-  rounds->add_option("BUFFER", buffer)->required();
-  rounds->add_option("out", out)->required();
-  rounds->add_option("kernels", kernels)->required();
   auto* loads = app.add_subcommand("loads");
   loads->add_option("emit", emit)->required();
   loads->add_option("last", last)->required();
   loads->add_option("out", out)->required();
-  auto* occupancy = app.add_subcommand("occupancy");
-  occupancy->add_option("out", out)->required();
-  auto* ladder = app.add_subcommand("ladder");
-  ladder->add_option("chapters", input)->required();
-  ladder->add_option("last", last)->required();
-  ladder->add_option("out", out)->required();
-  auto* roofline = app.add_subcommand("roofline");
-  roofline->add_option("chapters", input)->required();
-  roofline->add_option("emit", emit)->required();
-  roofline->add_option("last", last)->required();
-  roofline->add_option("out", out)->required();
-  auto* dispatch = app.add_subcommand("dispatch");
-  dispatch->add_option("emit", input)->required();
-  dispatch->add_option("out", out)->required();
-  auto* lda = app.add_subcommand("lda");
-  lda->add_option("facts", input)->required();
-  lda->add_option("out", out)->required();
+  // Data of a plot.
+  const auto plot = [&](const char* name) {
+    auto* command = app.add_subcommand(name);
+    command->add_option("chapters", chapters, "the chapters, with their records")->required();
+    command->add_option("emit", emit, "what their programs wrote")->required();
+    command->add_option("last", last, "the last chapter")->required();
+    command->add_option("out", out)->required();
+    return command;
+  };
+  auto* ladder = plot("ladder");
+  auto* roofline = plot("roofline");
+  auto* lda = plot("lda");
+  auto* dispatch = plot("dispatch");
   auto* results = app.add_subcommand("results");
-  results->add_option("chapters", input)->required();
+  results->add_option("chapters", chapters)->required();
   CLI11_PARSE(app, argc, argv);
   try {
-    if (*access) draw_access(input, kernel, tag, out);
-    if (*banks) draw_banks(input, kernel, tag, out);
-    if (*swizzle) draw_swizzle(input, kernel, BM, BK, ld, down, up, out);
+    if (*access) draw_access(emitted, kernel, tag, out);
+    if (*banks) draw_banks(emitted, kernel, tag, out);
+    if (*swizzle) draw_swizzle(emitted, kernel, out);
+    if (*tiles) draw_tiles(emitted, kernel, out);
+    if (*thread) draw_thread(read_thread(emitted, kernel, number), sizes_of(emitted, kernel), out);
+    if (*outer) draw_outer(read_thread(emitted, kernel, number), sizes_of(emitted, kernel), out);
+    if (*transposed) draw_transposed(read_thread(emitted, kernel, 0), sizes_of(emitted, kernel), out);
+    if (*warps) draw_warps(emitted, kernel, number, out);
+    if (*rounds) draw_rounds(emitted, kernels, out);
+    if (*stages) draw_stages(emitted, kernels, out);
     if (*sm) draw_sm(out);
-    if (*tiles) draw_tiles(input, kernel, size, out);
-    if (*thread) draw_thread(read_thread(input, kernel, round), BM, BN, BK, ld, out);
-    if (*outer) draw_outer(read_thread(input, kernel, round), BN, BK, ld, out);
-    if (*transposed) draw_transposed(read_thread(input, kernel, 0), BM, BK, ld, out);
-    if (*warps) draw_warps(input, kernel, size, out);
-    if (*rounds) draw_rounds(input, BK, ld, buffer, kernels, out);
+    if (*occupancy) draw_occupancy(emitted, kernel, out);
     if (*loads) gather_loads(emit, last, out);
-    if (*occupancy) draw_occupancy(out);
-    if (*ladder) gather_ladder(input, last, out);
-    if (*roofline) gather_roofline(input, emit, last, out);
-    if (*lda) lda_sweep(input, out);
-    if (*dispatch) gather_dispatch(input, out);
-    if (*results) print_results(input);
+    if (*ladder) gather_ladder(chapters, last, out);
+    if (*roofline) gather_roofline(chapters, emit, last, out);
+    if (*lda) gather_lda(fs::path(emit) / last, out);
+    if (*dispatch) gather_dispatch(emit, last, out);
+    if (*results) print_results(chapters);
   } catch (const std::exception& e) {
     fmt::print(stderr, "figures: {}\n", e.what());
     return 1;

@@ -38,7 +38,6 @@ constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int
 }
 // [/snippet maps]
 
-// [snippet kernel]
 __global__ void sgemm_naive(int M, int N, int K, float alpha,  //
                             const float* A, int lda,           // M x K
                             const float* B, int ldb,           // K x N
@@ -63,7 +62,6 @@ __global__ void sgemm_naive(int M, int N, int K, float alpha,  //
   *c = result;                            //@ store-C
   // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 void launch_naive(const tile::Gemm& g) {
@@ -270,8 +268,7 @@ TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * do
 TEST_CASE("the prediction over lda is within 10 percent of the record" * doctest::test_suite("model")) {
   tile::Facts facts;
   predict(facts);
-  for (const tile::Record& record :
-       tile::load_records(std::filesystem::path(tile::this_chapter_file()).parent_path())) {
+  for (const tile::Record& record : tile::load_records(tile::in_repository("chapters/01-naive"))) {
     if (record["gpu"] != tile::reference_gpu) continue;
     for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
       const double measured = record["rates"].at(sweep_key(pad)).get<double>();
@@ -284,7 +281,7 @@ TEST_CASE("the prediction over lda is within 10 percent of the record" * doctest
   }
 }
 
-TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model")) {
+TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model thorough")) {
   for (const int pad : {0, 1, 8}) {
     constexpr int size = 128;
     // A begins where its allocation begins, as it does where the GPU is timed.

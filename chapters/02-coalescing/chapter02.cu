@@ -32,7 +32,6 @@ constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int
 }
 // [/snippet maps]
 
-// [snippet kernel]
 __global__ void sgemm_coalesced(int M, int N, int K, float alpha,  //
                                 const float* A, int lda,           // M x K
                                 const float* B, int ldb,           // K x N
@@ -50,14 +49,11 @@ __global__ void sgemm_coalesced(int M, int N, int K, float alpha,  //
   }
   // [/snippet main-loop]
 
-  // [snippet epilogue]
   float* c = &C[std::size_t(row) * ldc + col];
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C
   *c = result;                            //@ store-C
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 void launch_coalesced(const tile::Gemm& g) {
@@ -79,8 +75,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("speedup", 33.0 / 2);
   facts.predicted("ceiling.tflops", lines * 64 / 2 * 1e-12, 2);
   facts.predicted("ceiling.percent_of_peak", 100 * lines * 64 / 2 * 1e-12 / gpu.peak_tflops(), 1);
-  facts.predicted("sectors_per_fma", 5);
-  facts.predicted("sectors_per_fma.naive", 33);
   const Position worked = result_of(2, 3, 5, 7);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);

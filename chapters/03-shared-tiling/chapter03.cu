@@ -25,7 +25,6 @@ struct Config {
 };
 // [/snippet config]
 
-// [snippet maps]
 struct Position {
   int row, col;
 };
@@ -33,9 +32,7 @@ struct Position {
 // Where a thread's result lies in the block's tile of C. The tiles of A and B are as large, and a thread loads the
 // elements in the same place of each.
 constexpr __host__ __device__ Position position_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
-// [/snippet maps]
 
-// [snippet kernel]
 // EDGES: whether a tile may hang over the edge of a matrix.
 template <bool EDGES>
 __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
@@ -81,15 +78,12 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
   }
   // [/snippet main-loop]
 
-  // [snippet epilogue]
   if (EDGES && (row >= M || col >= N)) return;  // only now: every thread had to load and to reach the barriers
   float* c = &C[std::size_t(row) * ldc + col];
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C
   *c = result;                            //@ store-C
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 void launch_shared(const tile::Gemm& g) {
@@ -111,8 +105,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("reuse", Config::BM);
   facts.predicted("global_loads_per_result.4096", 2 * 4096.0 / Config::BK);
   facts.predicted("global_loads_per_result.4096.before", 2 * 4096.0);
-  facts.predicted("intensity.l2",
-                  2.0 * Config::BM * Config::BN * Config::BK / ((Config::BM + Config::BN) * Config::BK * 4));
   facts.predicted("wavefronts_per_fma", 2);
   facts.predicted("ceiling.tflops", cycles * 64 / 2 * 1e-12, 2);
   facts.predicted("smem_bytes", Config::SMEM_BYTES);
@@ -129,15 +121,17 @@ void predict(tile::Facts& facts) {
   facts.predicted("pairs.requests_per_fma", (1 + 2) / 2.0, 1);
   facts.predicted("pairs.wavefronts_per_fma", (1 + 2) / 2.0, 1);
 
-  const auto a6000 = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
+  const int registers = 37;  // of a thread, as published for that GPU
+  const auto a6000 = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, registers, Config::SMEM_BYTES);
+  facts.predicted("a6000.registers_per_thread", registers);
   facts.predicted("a6000.by_shared", a6000.by_shared);
   facts.predicted("a6000.by_threads", a6000.by_threads);
   facts.predicted("a6000.by_registers", a6000.by_registers);
   facts.predicted("a6000.blocks", a6000.blocks);
   facts.predicted("a6000.percent", 100 * a6000.fraction, 0);
-  facts.predicted("registers_per_warp.37", tile::registers_per_warp(37));
-  facts.predicted("registers_per_warp.37.exact", 37 * 32);
-  facts.predicted("a6000.registers_per_block", Config::NUM_THREADS / 32 * tile::registers_per_warp(37));
+  facts.predicted("registers_per_warp.37", tile::registers_per_warp(registers));
+  facts.predicted("registers_per_warp.37.exact", registers * 32);
+  facts.predicted("a6000.registers_per_block", Config::NUM_THREADS / 32 * tile::registers_per_warp(registers));
   facts.predicted("a6000.registers", tile::rtx_a6000.registers);
   facts.predicted("a6000.by_shared.48kb", tile::occupancy(tile::rtx_a6000, 128, 32, static_limit).by_shared);
   facts.predicted("h200.by_shared.48kb", tile::occupancy(tile::h200, 128, 32, static_limit).by_shared);

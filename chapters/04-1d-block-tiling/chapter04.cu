@@ -39,7 +39,6 @@ constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / 
 constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
 // [/snippet maps]
 
-// [snippet kernel]
 // EDGES: whether a tile may hang over the edge of a matrix. SWAPPED: whether the two inner loops change places.
 template <bool EDGES, bool SWAPPED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
@@ -57,7 +56,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[TM] = {0.0f};  // TM results, one below the other
@@ -99,7 +97,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     }
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i) {
@@ -112,7 +109,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   }
   // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 template <bool SWAPPED>
@@ -138,8 +134,6 @@ void predict(tile::Facts& facts) {
   // Per result and unit of K; chapter 03: 2 / 32 global and 2 shared.
   facts.predicted("global_per_k", 1 / (2 / (BK * TM)));
   facts.predicted("global_per_k.before", 16);
-  facts.predicted("shared_per_k", (1 + TM) / TM, 3);
-  facts.predicted("intensity.l2", 2 * BM * BN * BK / ((BM + BN) * BK * 4));
   // As compiled: 16-byte loads along dotIdx bring four values of As in two wavefronts.
   facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + 1) / TM, 3);
   facts.predicted("compiled.ceiling.tflops", cycles * 64 / ((TM / 4 * 2 + 1) / TM) * 1e-12);

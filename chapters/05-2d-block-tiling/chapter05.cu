@@ -45,7 +45,6 @@ constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / 
 constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
 // [/snippet maps]
 
-// [snippet kernel]
 // EDGES: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over dotIdx is unrolled.
 template <bool EDGES, bool UNROLLED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
@@ -63,7 +62,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
@@ -99,7 +97,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i)
@@ -113,7 +110,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     }
   // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 template <bool UNROLLED>
@@ -149,14 +145,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("wavefronts_per_fma", (TM * 2 + TN * 4) / (TM * TN), 3);
   facts.predicted("ceiling.tflops", ceiling((TM * 2 + TN * 4) / (TM * TN)));
   // As compiled: 16-byte loads. As along dotIdx: a load serves 4 steps in 2 wavefronts; Bs along j: 8 wavefronts a load.
-  facts.predicted("compiled.lds_per_step", TM / 4 + TN / 4);
-  facts.predicted("compiled.lds_per_round", BK * (TM / 4 + TN / 4));
-  facts.predicted("compiled.ffma_per_lds", TM * TN / (TM / 4 + TN / 4));
   facts.predicted("compiled.wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
   facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + TN / 4 * 8) / (TM * TN), 3);
   facts.predicted("compiled.ceiling.tflops", ceiling((TM / 4 * 2 + TN / 4 * 8) / (TM * TN)));
   // As the compiler really made it: it does not unroll the loop over dotIdx, so only Bs is read 16 bytes at a time.
-  facts.predicted("found.lds_per_step", TM + TN / 4);
   facts.predicted("found.wavefronts_per_step", TM * 2 + TN / 4 * 8);
   facts.predicted("found.wavefronts_per_fma", (TM * 2 + TN / 4 * 8) / (TM * TN), 2);
   facts.predicted("found.ceiling.tflops", ceiling((TM * 2 + TN / 4 * 8) / (TM * TN)));

@@ -51,7 +51,6 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// [snippet kernel]
 // Takes whole tiles only, so the grid says all about M and N, and only addresses divisible by 16.
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_vectorised(int, int, int K, float alpha,      //
@@ -68,7 +67,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
@@ -101,7 +99,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i)
@@ -118,7 +115,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     }
   // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // --- The same without float4: with guards for every other problem, without them as a rival ---------------------------
 
@@ -314,7 +310,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("float4s_per_round", (BM + BN) * BK / threads / 4);
   facts.predicted("stores_As_per_round", BM * BK / threads);
   facts.predicted("stores_Bs_per_round", BK * BN / threads / 4);
-  facts.predicted("ffma_per_round", BK * TM * TN);
   facts.predicted("lds_per_step", (TM + TN) / 4);
   facts.predicted("ffma_per_lds", TM * TN / ((TM + TN) / 4));
   // As: lanes of a warp stand in two rows of threads: 2 wavefronts a load. Bs: 16-byte words 32 bytes apart: 8.
@@ -323,7 +318,6 @@ void predict(tile::Facts& facts) {
   const double wavefronts_per_fma = (TM / 4 * 2 + TN / 4 * 8) / (TM * TN);
   facts.predicted("wavefronts_per_fma", wavefronts_per_fma, 3);
   facts.predicted("ceiling.tflops", cycles * 64 / wavefronts_per_fma * 1e-12);
-  facts.predicted("wavefronts.before", TM * 2 + TN / 4 * 8);
   facts.predicted("wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
   facts.predicted("loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
   facts.predicted("epilogue.float4s", TM * TN / 4);

@@ -62,7 +62,6 @@ struct Config {
 using Default = Config<128, 128, 16, 8, 8>;  // chapter 06's
 // [/snippet config]
 
-// [snippet maps]
 struct Position {
   int row, col;
 };
@@ -77,9 +76,7 @@ constexpr __host__ __device__ Position load_A_of(int thread, int BK) {
 constexpr __host__ __device__ Position load_B_of(int thread, int BN) {
   return {thread / (BN / 4), thread % (BN / 4) * 4};
 }
-// [/snippet maps]
 
-// [snippet kernel]
 // FLOAT4S: tiles are whole and addresses divisible by 16.
 template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
@@ -97,7 +94,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const auto [rowA, colA] = load_A_of(threadIdx.x, BK);
   const auto [rowB, colB] = load_B_of(threadIdx.x, BN);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
@@ -131,7 +127,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextB += std::size_t(BK) * ldb;
     __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
 
-    // [snippet multiply]
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       const float* rowOfAs = &As[dotIdx * BM + threadRow];
@@ -148,12 +143,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
-    // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
-  // [snippet epilogue]
   // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
@@ -180,9 +172,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       }
     }
   }
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
@@ -525,11 +515,9 @@ void predict(tile::Facts& facts) {
   facts.predicted("fewest_warps", FEWEST_WARPS);
   facts.predicted("lowest_bound.tflops", LOWEST_BOUND * tile::h200.peak_tflops());
   facts.predicted("default.bound", bound_of(Default::shape));
-  facts.predicted("default.registers", registers_of(Default::shape));
   const Round round = round_of(Default::shape);
   facts.predicted("default.wavefronts", round.load_wavefronts + round.store_wavefronts);
   facts.predicted("default.fmas", round.fmas);
-  facts.predicted("default.wavefronts_per_fma", double(round.load_wavefronts + round.store_wavefronts) / round.fmas, 3);
   facts.predicted("invalid.elements", 64 * 8);
   facts.predicted("invalid.at_once", 4 * 256);
   const double BM = Default::BM, BN = Default::BN, TM = Default::TM, TN = Default::TN;
@@ -544,7 +532,6 @@ void predict(tile::Facts& facts) {
   facts.predicted_loads("tuned", 1 / bm + 1 / bn, (tm + tn) / (tm * tn), 4, 4);
   facts.predicted("tuned.bound", chosen.bound);
   facts.predicted("tuned.predicted_registers", chosen.registers);
-  facts.predicted("tuned.predicted_warps", chosen.warps);
 }
 
 }  // namespace
@@ -555,7 +542,7 @@ TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = 
 
 TILE_GEMM_TESTS(tile::resolved_kernels())
 
-TEST_CASE("every configuration computes the same") {
+TEST_CASE("every configuration computes the same" * doctest::test_suite("thorough")) {
   for (const tile::Candidate& c : candidates()) {
     const auto verdict = tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
     CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
@@ -654,7 +641,7 @@ TEST_CASE("the experiment's stores have the conflicts that it says, and each ele
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model")) {
+TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model thorough")) {
   for (std::size_t i = 0; i < candidates().size(); i += 7) {
     const auto& p = candidates()[i].parameters;
     const Shape s{p[0].second, p[1].second, p[2].second, p[3].second, p[4].second};

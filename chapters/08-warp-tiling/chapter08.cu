@@ -75,7 +75,6 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// [snippet kernel]
 // FLOAT4S: tiles are whole and addresses divisible by 16.
 template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -95,12 +94,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
-    // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       float a[4] = {};
@@ -128,7 +125,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    // [/snippet load]
     __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
 
     // [snippet multiply]
@@ -155,9 +151,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
-  // [snippet epilogue]
   // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
@@ -192,9 +186,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       }
     }
   }
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }

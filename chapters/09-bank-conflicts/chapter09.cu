@@ -442,7 +442,6 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// [snippet kernel]
 // FLOAT4S: tiles are whole and addresses divisible by 16.
 template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -462,7 +461,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
@@ -522,9 +520,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
-  // [snippet epilogue]
   // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
@@ -559,9 +555,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       }
     }
   }
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
@@ -699,7 +693,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("step.ffma_cycles", double(Large::RESULTS) / tile::GpuSpec::schedulers);
 
   // What it should bring: throughput at 4096 if each wavefront less saves what earlier records say that it costs.
-  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto chapters = tile::in_repository("chapters");
   const auto record_of = [&](const char* chapter) {
     for (const tile::Record& record : tile::load_records(chapters / chapter))
       if (record["gpu"] == tile::reference_gpu) return record;
@@ -1089,8 +1083,7 @@ TEST_CASE("patterns that stand for an access of a kernel are that access") {
 }
 
 TEST_CASE("the 150 counted patterns leave every candidate") {
-  const auto repository = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path().parent_path();
-  std::ifstream rows(repository / "ctest/data/h200-shared-memory-wavefronts.csv");
+  std::ifstream rows(tile::in_repository("ctest/data/h200-shared-memory-wavefronts.csv"));
   int counted_patterns = 0;
   for (std::string row; std::getline(rows, row);) {
     if (row.empty() || row[0] == '#') continue;
@@ -1182,8 +1175,7 @@ TEST_CASE("the clock shows the wavefronts of the rule, pattern by pattern" * doc
   tile::Facts facts;
   predict(facts);
   int compared = 0;
-  for (const tile::Record& record :
-       tile::load_records(std::filesystem::path(tile::this_chapter_file()).parent_path())) {
+  for (const tile::Record& record : tile::load_records(tile::in_repository("chapters/09-bank-conflicts"))) {
     REQUIRE(has_all_patterns(record));
     const auto rate = [&](const std::string& name) { return record["rates"].at(name).get<double>(); };
     const bool hopper = record["architecture"].get<std::string>().starts_with("90");
@@ -1279,7 +1271,7 @@ TEST_CASE("the prose's arithmetic: wavefronts for a multiply-add, and what one c
   CHECK(facts.value("step.ffma_cycles") == 8 * 4 * 2 * 2 / 4);  // results of a thread, over schedulers
 
   // At the price of the loads `large`, given the wavefronts of `flat`, is as fast as the kernel that the price is from.
-  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto chapters = tile::in_repository("chapters");
   const auto throughput = [&](const char* chapter, const char* kernel) {
     for (const tile::Record& record : tile::load_records(chapters / chapter))
       if (record["gpu"] == tile::reference_gpu)

@@ -71,7 +71,6 @@ using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;                          /
 using TallSplit = Config<64, 128, 16, 64, 32, 2, 8, 4, 4>;
 // [/snippet config]
 
-// [snippet maps]
 struct Position {
   int row, col;
 };
@@ -97,7 +96,6 @@ template <class C>
 constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
 }
-// [/snippet maps]
 
 // [snippet write-maps]
 // The first column, in the warp's tile, of a lane's group-th float4 of a row of its results.
@@ -145,7 +143,6 @@ __device__ void put_in_order(float (&parts)[C::GROUPS][4], int laneId) {
 }
 // [/snippet reorder]
 
-// [snippet kernel]
 // FLOAT4S: tiles are whole and addresses divisible by 16.
 template <class Config, bool FLOAT4S>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -165,12 +162,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  // [snippet main-loop]
   const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
-    // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       float a[4] = {};
@@ -198,10 +193,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    // [/snippet load]
     __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
 
-    // [snippet multiply]
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
@@ -222,10 +215,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
           for (int i = 0; i < TM; ++i)
             for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
     }
-    // [/snippet multiply]
     __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
   }
-  // [/snippet main-loop]
 
   // [snippet epilogue]
   const int laneId = threadIdx.x % 32;
@@ -281,7 +272,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
   // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
@@ -450,7 +440,6 @@ void start_empty(const tile::Gemm& g) {
   tile::launch(do_nothing<Config>, grid_of<Config>(g), dim3(Config::NUM_THREADS), CROWDING<Config>);
 }
 
-// [snippet experiment]
 // A kernel under the name that tables give it. `start` takes K = 0 too, which launchers refuse.
 struct Variant {
   std::string name;
@@ -498,7 +487,6 @@ std::vector<tile::Chapter::Rate> experiment_rates() {
       rates.push_back({w.key(place), "microseconds of writing, " + w.name + ", " + place.key});
   return rates;
 }
-// [/snippet experiment]
 
 #if TILE_ON_GPU
 // Device memory for the experiments, filled with random values.

@@ -33,20 +33,22 @@ void skip_test(const std::string& reason);
 }  // namespace tile
 
 /// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each takes problems of any shape.
-#define TILE_GEMM_TESTS(kernels)                                                                              \
-  TEST_CASE("integers are exact at every kind of shape") { tile::test_shapes(kernels); }                      \
-  TEST_CASE("random values stay within the error bound") { tile::test_rounding(kernels); }                    \
-  TEST_CASE("leading dimensions may exceed the matrix") { tile::test_leading_dimensions(kernels); }           \
-  TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {                     \
-    tile::test_misalignment(kernels);                                                                         \
-  }                                                                                                           \
-  TEST_CASE("alpha and beta have BLAS semantics") { tile::test_alpha_and_beta(kernels); }                     \
-  TEST_CASE("with beta 0 C is not read") { tile::test_unread_C(kernels); }                                    \
-  TEST_CASE("impossible problems are refused") { tile::test_refusals(kernels); }                              \
-  TEST_CASE("an element may lie more than 2^31 elements from the first") { tile::test_far_offsets(kernels); } \
-  TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {                            \
-    tile::test_large_problems(kernels);                                                                       \
-  }                                                                                                           \
+#define TILE_GEMM_TESTS(kernels)                                                                             \
+  TEST_CASE("integers are exact at every kind of shape") { tile::test_shapes(kernels); }                     \
+  TEST_CASE("random values stay within the error bound") { tile::test_rounding(kernels); }                   \
+  TEST_CASE("leading dimensions may exceed the matrix") { tile::test_leading_dimensions(kernels); }          \
+  TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {                    \
+    tile::test_misalignment(kernels);                                                                        \
+  }                                                                                                          \
+  TEST_CASE("alpha and beta have BLAS semantics") { tile::test_alpha_and_beta(kernels); }                    \
+  TEST_CASE("with beta 0 C is not read") { tile::test_unread_C(kernels); }                                   \
+  TEST_CASE("impossible problems are refused") { tile::test_refusals(kernels); }                             \
+  TEST_CASE("an element may lie more than 2^31 elements from the first" * doctest::test_suite("thorough")) { \
+    tile::test_far_offsets(kernels);                                                                         \
+  }                                                                                                          \
+  TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {                           \
+    tile::test_large_problems(kernels);                                                                      \
+  }                                                                                                          \
   TILE_GEMM_MODEL_TESTS(kernels)
 
 #if TILE_ON_MODEL

@@ -43,6 +43,11 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 // clang-format on
 #define __constant__ SIMT_NO_TABLE
 
+// clang-format off: the pragma takes one string
+#define __cluster_dims__(...) \
+  _Pragma("GCC error \"the model runs no clusters of blocks yet: launch blocks one by one\"")
+// clang-format on
+
 #define SIMT_INLINE inline __attribute__((always_inline))
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
 
@@ -80,7 +85,8 @@ struct __half {
   std::uint16_t bits;
 };
 using half = __half;
-SIMT_UNTRACED inline __half __float2half(float value) {  // to nearest, ties to even
+// Inlined: g++ announces no store of what a call returns as a whole.
+SIMT_INLINE __half __float2half(float value) {  // to nearest, ties to even
   const auto word = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
   std::uint32_t bits = 0;
@@ -105,10 +111,10 @@ SIMT_INLINE float __half2float(__half value) {
 struct __nv_bfloat16 {
   std::uint16_t bits;
 };
-SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
+SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return {std::uint16_t((word >> 16) | 0x40)};
-  return {std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
+  const std::uint32_t quiet = word | 0x400000u, rounded = word + 0x7fffu + ((word >> 16) & 1u);
+  return {std::uint16_t((std::isnan(value) ? quiet : rounded) >> 16)};
 }
 SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
   return std::bit_cast<float>(std::uint32_t(value.bits) << 16);

@@ -1,32 +1,4 @@
-// From the times of a kernel and of cuBLAS, measured in turn, to what a record says of them.
+// What a record says of times, by the name that chapters were recorded with: their #include lines are part of a record's fingerprint.
 #pragma once
 
-#include <vector>
-
-#include "common/measure/record.hpp"
-
-namespace tile {
-
-/// Median, 10th and 90th percentile of repeated measurements.
-struct Spread {
-  double median = 0, low = 0, high = 0;
-};
-Spread spread_of(std::vector<double> samples);
-
-/// Whether the median of these samples is known well enough: half the distance between its quartiles over the square root
-/// of their number, the size of the median's own spread, is less than a quarter of a percent of it. Never with fewer than 20.
-bool settled(const std::vector<double>& samples);
-
-/// TFLOP/s of a product of these extents that takes so many milliseconds.
-double tflops_of(double M, double N, double K, double ms);
-
-/// Milliseconds without digits that no event of CUDA resolves.
-double to_nanosecond(double ms);
-
-/// What follows from a run's extents M, N, K and its "samples_ms" and "cublas_samples_ms", pairs of times measured one after
-/// the other: repetitions, medians, spreads, throughputs, and the spread of the paired ratio (cuBLAS's time over the
-/// kernel's). Written by whoever measures, computed again by whoever checks. Throws RecordError
-/// when the samples do not come in pairs, nlohmann::json::exception when something is missing.
-Record summary_of(const Record& run);
-
-}  // namespace tile
+#include "common/records/run.hpp"

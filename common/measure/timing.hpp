@@ -1,36 +1,4 @@
-// Timing on the GPU: CUDA events, the cuBLAS baseline, paired repetitions. Only GPU programs link this.
+// Timing on the GPU, by the name that chapters were recorded with: their #include lines are part of a record's fingerprint.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
-#include "common/check/gemm.hpp"
-#include "common/measure/run.hpp"
-
-namespace tile {
-
-/// Throws std::runtime_error when an environment variable would change what cuBLAS computes
-/// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).
-void require_plain_cublas();
-
-/// Keeps the GPU busy for about a tenth of a millisecond, so that what is queued right after it starts when it ends and not
-/// when the CPU has got it there: else the time between two events around a short kernel is the CPU's.
-void hold_gpu();
-
-/// Milliseconds of one call of `work` on the GPU, measured with events: warm-up, then `repetitions` runs.
-Spread time_ms(const std::function<void(int repetition)>& work, int repetitions = 20);
-
-enum class CublasMode { fp32, tf32, bf16 };
-/// TFLOP/s of cublasGemmEx on cubes of `size`: inputs of full entropy, buffers rotated past the L2, 32 MiB workspace.
-Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
-
-/// Freivalds' check in float64 on the GPU: with a random vector x of -1 and 1, C x must equal
-/// alpha A (B x) + beta C0 x. `before` is C before the run (N elements a row) and may be null when beta is 0.
-/// Returns the largest deviation of a row in units of the tolerance: exactly 0 is expected of integer inputs; for
-/// random ones the tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times the root-mean-square rounding error of a row
-/// under independent roundings. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use less running
-/// time", 1977.)
-double freivalds(const Gemm& g, const float* before, std::uint64_t seed);
-
-}  // namespace tile
+#include "common/timing/timing.hpp"

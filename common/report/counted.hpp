@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/measure/record.hpp"
 #include "common/model/model.hpp"
+#include "common/records/record.hpp"
 
 namespace tile {
 

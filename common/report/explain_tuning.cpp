@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "common/measure/ranks.hpp"
+#include "common/report/ranks.hpp"
 
 namespace tile {
 namespace {

@@ -2,47 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <stdexcept>
 
+#include "common/check/repository.hpp"
+#include "common/report/units.hpp"
+
 namespace tile {
 
-std::string format_number(double value, int decimals) {
-  if (decimals < 0) {
-    const double magnitude = std::abs(value);
-    if (value == std::floor(value) || magnitude >= 1000)
-      decimals = 0;
-    else
-      decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : 3;
-  }
-  std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
-  const auto point = std::min(text.find('.'), text.size());
-  for (int at = int(point) - 3; at > 0; at -= 3) text.insert(std::size_t(at), 1, ',');
-  if (value < 0) text.insert(text.begin(), '-');
-  return text;
-}
-
-std::string multiple_of_K(double per_k) {
-  if (per_k == 0) return "-";
-  for (int denominator = 1; denominator <= 4096; ++denominator) {
-    const double numerator = per_k * denominator;
-    if (std::abs(numerator - std::round(numerator)) > 1e-9 || std::round(numerator) == 0) continue;
-    return fmt::format("{}K{}", numerator < 1.5 ? "" : format_number(std::round(numerator)),
-                       denominator == 1 ? "" : fmt::format("/{}", denominator));
-  }
-  return fmt::format("{:.4f}K", per_k);
-}
-
 void Facts::add(const std::string& key, const char* kind, double value, int decimals) {
-  facts_.push_back({key, kind, format_number(value, decimals), value});
+  facts_.push_back({key, kind, format_number(value, decimals), value, unit_of(key)});
+}
+
+void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit) {
+  facts_.push_back({key, "measured", format_number(value), value, unit});
 }
 
 void Facts::measured_in(const std::string& file) {
-  const std::filesystem::path path = std::filesystem::path(TILE_ROOT) / file;
+  const std::filesystem::path path = in_repository(file);
   std::ifstream lines(path);
   if (!lines)
     throw std::runtime_error(fmt::format("cannot read {}: it holds measurements of this chapter", path.string()));
@@ -72,13 +52,13 @@ void Facts::predicted_loads(const std::string& kernel, double global, double sha
 }
 
 void Facts::text(const std::string& key, const std::string& kind, const std::string& text) {
-  facts_.push_back({key, kind, text, std::nan("")});
+  facts_.push_back({key, kind, text, std::nan(""), ""});
 }
 
 void Facts::write(std::ostream& out) const {
   for (const Fact& fact : facts_)
-    out << fmt::format("{}\t{}\t{}\t{}\n", fact.key, fact.kind, fact.text,
-                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value));
+    out << fmt::format("{}\t{}\t{}\t{}\t{}\n", fact.key, fact.kind,
+                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value), fact.unit, fact.text);
 }
 
 double Facts::value(const std::string& key) const {

@@ -5,19 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "common/records/numbers.hpp"
+
 namespace tile {
 
-/// Numbers that the prose can name. A number has a key, a kind and a text.
+/// Numbers that the prose can name. A number has a key, a kind, a value, a unit and a text.
 class Facts {
  public:
   struct Fact {
     std::string key, kind, text;
     double value;
+    std::string unit;
   };
   /// `decimals` < 0 picks three significant digits, or none for whole numbers.
   void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
   void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
   void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
+  /// A number whose key does not tell its unit.
+  void measured_in_unit(const std::string& key, double value, const std::string& unit);
   /// Numbers measured by hand: `file`, below the repository's root, has lines of key,value, and comments that begin with #.
   /// Throws std::runtime_error, naming file and line, for what cannot be read.
   void measured_in(const std::string& file);
@@ -29,8 +34,8 @@ class Facts {
   /// A number that a GPU has yet to give; the book shows it as such.
   void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
   const std::vector<Fact>& all() const { return facts_; }
-  /// Writes key, kind, text and value of each as tab-separated lines: the text is for reading, the value, in full and
-  /// without commas, for plots; a fact that is no number has none.
+  /// Writes facts.tsv, see emitted.tsv: a value in full and without commas, which is what plots and claims take, and the text that
+  /// is made of it.
   void write(std::ostream& out) const;
   /// The fact's value; throws std::out_of_range for an unknown key.
   double value(const std::string& key) const;
@@ -39,11 +44,5 @@ class Facts {
   void add(const std::string& key, const char* kind, double value, int decimals);
   std::vector<Fact> facts_;
 };
-
-/// 1234567.0 -> "1,234,567"; three significant digits for small fractions; see Facts::predicted for `decimals`.
-std::string format_number(double value, int decimals = -1);
-
-/// 0.015625 -> "K/64", 1.125 -> "9K/8", 0 -> "-": a count for each unit of K as a multiple of K.
-std::string multiple_of_K(double per_k);
 
 }  // namespace tile

@@ -81,7 +81,7 @@ int run_test(const std::string& name) {
 /// Runs every test case of this machine in one process, up to the first that fails.
 int run_all_tests() {
   doctest::Context context;
-  context.setOption("test-suite-exclude", machine::kind() == "gpu" ? "model" : "gpu");
+  context.setOption("test-suite-exclude", machine::kind() == "gpu" ? "model*" : "gpu*");
   context.setOption("abort-after", 1);
   context.setOption("no-intro", true);
   return context.run() != 0 || TestLog::assertions == 0 ? 1 : 0;
@@ -150,16 +150,10 @@ Options parse(int argc, char** argv) {
   }
   auto* once = app.add_flag("--once", o.once, "run every kernel once at the counted size, for a profiler");
   app.add_option("--repeat", o.repeat, "with --once: so many times")->needs(once)->check(CLI::Range(1, 100));
-  app.add_flag("--check-records", o.check_records, "check that the chapter's records fit its program");
   app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
+  app.add_option("--describe", o.describe, "print what tile-record has to know of this program, or counts as well")
+      ->check(CLI::IsMember({"program", "counts"}));
   app.add_option("--record", o.record)->group("");
-  app.add_flag("--profiled-pads", o.profiled_pads)->group("");
-  app.add_flag("--compiled-for", o.compiled_for)->group("");
-  app.add_option("--add-counters", o.add_counters)->expected(2)->group("");
-  app.add_option("--add-profile", o.add_profile)->expected(2)->group("");
-  app.add_option("--add-sass", o.add_sass)->expected(2)->group("");
-  app.add_option("--add-registers", o.add_registers)->expected(3)->group("");
-  app.add_option("--keep", o.keep)->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -188,14 +182,6 @@ Options parse(int argc, char** argv) {
 
 int dispatch(const Options& options) {
   if (options.list_tests) return list_tests();
-  if (options.compiled_for) {
-    fmt::print("{}\n", fmt::join(this_chapter().compiled_for, " "));
-    return 0;
-  }
-  if (options.profiled_pads) {
-    fmt::print("{}\n", fmt::join(this_chapter().profiled_pads, " "));
-    return 0;
-  }
   const std::string reason = machine::kind() == "gpu" ? machine::unavailable()
                              : options.on == "gpu"    ? "this program was built without a CUDA toolkit"
                                                       : "";

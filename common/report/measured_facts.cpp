@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "common/records/merge.hpp"
+#include "common/records/metrics.hpp"
 #include "common/report/against_counters.hpp"
 #include "common/report/machine_code_facts.hpp"
 #include "common/report/measured_field.hpp"
@@ -51,14 +53,14 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   const auto give = [&](const char* key, const Record* from, const char* metric, int decimals = 0, double factor = 1) {
     add_measured_field(facts, profiled.key + key, from, metric, decimals, factor);
   };
-  give(".registers", counters, "launch__registers_per_thread");
-  give(".sm_sectors", counters, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
-  give(".l2_sectors", counters, "lts__t_sectors_op_read.sum");
-  give(".profile.l2_sectors_written", profile, "lts__t_sectors_op_write.sum");
-  give(".profile.l2_data_sectors", profile, "lts__d_sectors.sum");
-  give(".profile.l2_filled_sectors", profile, "lts__d_sectors_fill_device.sum");
-  give(".profile.dram_read_mb", profile, "dram__bytes_read.sum", -1, 1e-6);
-  give(".profile.dram_written_mb", profile, "dram__bytes_write.sum", -1, 1e-6);
+  give(".registers", counters, metric("registers"));
+  give(".sm_sectors", counters, metric("load_sectors"));
+  give(".l2_sectors", counters, metric("l2_sectors"));
+  give(".profile.l2_sectors_written", profile, metric("l2_sectors_written"));
+  give(".profile.l2_data_sectors", profile, metric("l2_data_sectors"));
+  give(".profile.l2_filled_sectors", profile, metric("l2_filled_sectors"));
+  give(".profile.dram_read_mb", profile, metric("dram_read"), -1, 1e-6);
+  give(".profile.dram_written_mb", profile, metric("dram_written"), -1, 1e-6);
 }
 
 // A kernel of the chapter: what it was compiled to, counted, profiled and timed.

@@ -2,7 +2,7 @@
 // there is a record or not.
 #pragma once
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 #include "common/report/facts.hpp"
 
 namespace tile {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 #include "common/report/facts.hpp"
 
 namespace tile {

@@ -22,25 +22,16 @@ struct Options {
   std::string test;  ///< run this test case
   bool all_tests = false;
   bool list_tests = false;
-  bool profiled_pads = false;  ///< print Chapter::profiled_pads
-  bool compiled_for = false;   ///< print Chapter::compiled_for
-  bool lines = false;          ///< print counts line by line
-  bool once = false;           ///< run every kernel `repeat` times, for a profiler
+  bool lines = false;  ///< print counts line by line
+  bool once = false;   ///< run every kernel `repeat` times, for a profiler
   int repeat = 1;
   bool bench = false;
-  bool tune = false;         ///< time the candidates and record the choice
-  bool tune_pruned = false;  ///< the pruned candidates, too
-  bool check_records = false;
+  bool tune = false;             ///< time the candidates and record the choice
+  bool tune_pruned = false;      ///< the pruned candidates, too
+  std::string describe;          ///< print a description: "program", or "counts" for one with what the model counts
   std::filesystem::path out;     ///< where --bench writes its record
   std::filesystem::path emit;    ///< write what the book needs into this directory
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
-  // RECORD FILE pairs: merge what ncu (--once, --once --size N) and cuobjdump -sass printed into a record
-  std::vector<std::filesystem::path> add_counters, add_profile, add_sass;
-  std::vector<std::string> add_registers;  ///< RECORD FILE ARCHITECTURE: merge what cuobjdump -res-usage printed
-  std::filesystem::path keep;              ///< put this finished record where the chapter keeps its GPU's
-  bool merges() const {
-    return !add_counters.empty() || !add_profile.empty() || !add_sass.empty() || !add_registers.empty();
-  }
 };
 
 /// Kernels chosen by --kernel, or all. Throws UsageError for an unknown name.

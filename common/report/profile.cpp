@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/records/metrics.hpp"
+
 namespace tile {
 namespace {
 
@@ -14,52 +16,21 @@ struct ProfileMetric {
   double divisor = 1;
 };
 const ProfileMetric profile_metrics[] = {
-    {"instructions issued per scheduler and cycle", "issue_active", "smsp__issue_active.avg.per_cycle_active"},
-    {"cycles between two instructions of a warp", "latency", "smsp__average_warp_latency_per_inst_issued.ratio"},
-    {"L1 lines looked up per cycle", "lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active"},
-    {"L1 tag passes per cycle", "tag_passes_per_cycle", "l1tex__t_output_wavefronts.avg.per_cycle_active"},
-    {"shared and global wavefronts per cycle", "wavefronts_per_cycle",
-     "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active"},
-    {"global load sectors that hit L1, percent", "l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"},
-    {"sectors that SMs asked of L2", "l2_asked", "lrc__request_sectors_op_read_coalescable.sum"},
-    {"of them merged with another request", "l2_coalesced",
-     "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum"},
-    {"sectors read from L2's slices", "l2_sectors", "lts__t_sectors_op_read.sum"},
-    {"bytes read from DRAM", "dram_bytes", "dram__bytes_read.sum"},
-    {"warp-wide instructions", "instructions", "smsp__inst_executed.sum"},
-    {"of them FFMA (thread-wide / 32)", "ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32},
-    {"warps resident per scheduler", "warps", "smsp__warps_active.avg.per_cycle_active"},
+    {"instructions issued per scheduler and cycle", "issue_active", metric("issue_active")},
+    {"cycles between two instructions of a warp", "latency", metric("latency")},
+    {"L1 lines looked up per cycle", "lines_per_cycle", metric("lines_per_cycle")},
+    {"L1 tag passes per cycle", "tag_passes_per_cycle", metric("tag_passes_per_cycle")},
+    {"shared and global wavefronts per cycle", "wavefronts_per_cycle", metric("wavefronts_per_cycle")},
+    {"global load sectors that hit L1, percent", "l1_hit", metric("l1_hit")},
+    {"sectors that SMs asked of L2", "l2_asked", metric("l2_asked")},
+    {"of them merged with another request", "l2_coalesced", metric("l2_coalesced")},
+    {"sectors read from L2's slices", "l2_sectors", metric("l2_sectors")},
+    {"bytes read from DRAM", "dram_bytes", metric("dram_read")},
+    {"warp-wide instructions", "instructions", metric("instructions")},
+    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), 32},
+    {"warps resident per scheduler", "warps", metric("warps")},
 };
 
-/// Where the cycles between two instructions of a warp go: on average so many warps wait for this when another one is issued.
-/// The names are Nsight Compute's; together they are all its reasons.
-struct Stall {
-  const char *label, *name;
-  std::string metric() const {
-    return fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", name);
-  }
-};
-const Stall stalls[] = {
-    {"issued", "selected"},
-    {"ready, but another warp was chosen", "not_selected"},
-    {"result of an arithmetic instruction (a fixed number of cycles)", "wait"},
-    {"data of L1, L2 or DRAM", "long_scoreboard"},
-    {"data of shared memory", "short_scoreboard"},
-    {"place in the queue of global memory", "lg_throttle"},
-    {"place in the queue of shared memory", "mio_throttle"},
-    {"barrier", "barrier"},
-    {"dispatch", "dispatch_stall"},
-    {"arithmetic pipe", "math_pipe_throttle"},
-    {"instruction cache", "no_instruction"},
-    {"constant cache", "imc_miss"},
-    {"branch", "branch_resolving"},
-    {"stores, before the warp ends", "drain"},
-    {"memory barrier", "membar"},
-    {"texture queue", "tex_throttle"},
-    {"tensor core", "gmma"},
-    {"sleep", "sleeping"},
-    {"other", "misc"},
-};
 constexpr double small_stall = 0.02;  // of a warp's latency: what no kernel of a table exceeds is shown as one sum
 
 /// What a record's profile says of a kernel, or nothing.
@@ -94,7 +65,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
       {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   const auto value = [&](const CountedKernel& k, const Stall& stall) {
-    return profiled(records, k.kernel.name, stall.metric()).value_or(0);
+    return profiled(records, k.kernel.name, stall_metric(stall.name)).value_or(0);
   };
   const auto latency = [&](const CountedKernel& k) {
     double sum = 0;
@@ -112,7 +83,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
   const auto add = [&](const std::string& label, auto&& cell) {
     std::vector<std::string> row{label};
     for (const CountedKernel& k : kernels) {
-      const bool known = profiled(records, k.kernel.name, stalls[0].metric()).has_value();
+      const bool known = profiled(records, k.kernel.name, stall_metric(stalls[0].name)).has_value();
       row.push_back(known ? format_number(cell(k), 2) : "not yet measured");
     }
     table.rows.push_back(row);
@@ -126,8 +97,6 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
   add("together", latency);
   return table;
 }
-
-std::string profile_with_pad(int pad) { return fmt::format("profile+{}", pad); }
 
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile) {
   const auto value = [&](const char* metric) -> std::optional<double> {
@@ -144,10 +113,10 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
     const auto number = value(metric.metric);
     give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt);
   }
-  for (const Stall& stall : stalls) give(stall.name, value(stall.metric().c_str()), 2);  // as many as the profiler gives
-  const auto all = value("smsp__inst_executed.sum"),
-             ffma = value("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum");
-  const auto issued = value("smsp__issue_active.avg.per_cycle_active");
+  for (const Stall& stall : stalls)
+    give(stall.name, value(stall_metric(stall.name).c_str()), 2);  // as many as the profiler gives
+  const auto all = value(metric("instructions")), ffma = value(metric("ffma"));
+  const auto issued = value(metric("issue_active"));
   const bool known = all && ffma && issued && *all > 0;
   give("ffma_percent", known ? std::optional(100 * *ffma / 32 / *all) : std::nullopt, 1);
   give("issued_percent", issued ? std::optional(100 * *issued) : std::nullopt, 0);

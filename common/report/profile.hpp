@@ -16,9 +16,6 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
 /// Where a warp's time goes, the largest reason of the first kernel first.
 Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records);
 
-/// What a record calls the profile of a run whose leading dimensions exceed the width by `pad`.
-std::string profile_with_pad(int pad);
-
 /// Facts `<name>.profile.*` of one profiled run; not yet measured when `profile` is null.
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile);
 

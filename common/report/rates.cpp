@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <string>
 
-#include "common/measure/gpu.hpp"
+#include "common/predict/gpu.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
+#include "common/report/units.hpp"
 
 namespace tile {
 
@@ -40,9 +41,15 @@ Table table_of_rates(const std::vector<Record>& records) {
 }
 
 void add_rate_facts(Facts& facts, const Record* record) {
-  for (const Chapter::Rate& rate : this_chapter().rates)
-    add_measured_field(facts, "rates." + rate.name, record == nullptr ? nullptr : &(*record)["rates"],
-                       rate.name.c_str());
+  std::string unit;
+  for (const Chapter::Rate& rate : this_chapter().rates) {
+    const std::string key = "rates." + rate.name;
+    if (!rate.label.starts_with("the same")) unit = unit_of_label(rate.label);
+    if (record == nullptr || !record->at("rates").contains(rate.name))
+      facts.not_yet_measured(key);
+    else
+      facts.measured_in_unit(key, record->at("rates")[rate.name].get<double>(), unit.empty() ? unit_of(key) : unit);
+  }
 }
 
 }  // namespace tile

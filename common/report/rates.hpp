@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "common/measure/ceilings.hpp"
-#include "common/measure/record.hpp"
+#include "common/predict/ceilings.hpp"
+#include "common/records/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"
 

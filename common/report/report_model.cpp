@@ -11,10 +11,9 @@
 #include "common/cuda/machine.hpp"
 #include "common/report/against_ceilings.hpp"
 #include "common/report/against_counters.hpp"
-#include "common/report/check_records.hpp"
 #include "common/report/counted.hpp"
+#include "common/report/describe.hpp"
 #include "common/report/explain_tuning.hpp"
-#include "common/report/finish_record.hpp"
 #include "common/report/measured_facts.hpp"
 #include "common/report/options.hpp"
 #include "common/report/output_file.hpp"
@@ -68,7 +67,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   std::vector<CountedKernel> counted;
   for (const Kernel& kernel : kernels) {
     if (!emitting) std::fflush(stdout);
-    counted.push_back({kernel, problem, count(kernel.launch, problem, trace)});
+    counted.push_back({kernel, problem, count(kernel, problem, trace)});
     if (!emitting) counted.back().untraced_seconds = untraced_seconds(kernel, problem);
   }
   return counted;
@@ -120,6 +119,7 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   }
   auto facts_file = open_for_writing(directory / "facts.tsv");
   facts.write(facts_file);
+  emit_kernels(kernels, directory);
   emit_lines(kernels, directory);
   emit_samples(kernels, directory);
   emit_touches(kernels, directory);
@@ -130,9 +130,10 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
 
 // The kernels alone, without counting.
 void run_untraced(const std::vector<Kernel>& kernels, const Case& problem, int repeat) {
-  Operands operands(problem);
-  for (const Kernel& kernel : kernels)
-    for (int i = 0; i < repeat; ++i) kernel.launch(operands.gemm());
+  for (const Kernel& kernel : kernels) {
+    const Ready ready(kernel, problem);
+    for (int i = 0; i < repeat; ++i) ready.kernel->run();
+  }
 }
 
 // Counts, then prints or emits.
@@ -164,11 +165,8 @@ int run_chapter(const Options& options) {
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
   if (options.tune || options.tune_pruned)
     throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
-  if (options.check_records) return check_records();
-  if (options.merges())
-    merge(options);
-  else if (!options.keep.empty())
-    keep(options.keep);
+  if (!options.describe.empty())
+    fmt::print("{}\n", to_json(describe_program(options.describe == "counts")).dump(2));
   else
     report(options);
   return 0;

@@ -20,10 +20,19 @@ constexpr int sampled_thread = 197;  // the one that figures of a single thread 
 
 }  // namespace
 
+void emit_kernels(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "kernels.tsv");
+  for (const auto& [kernel, problem, counts, seconds] : kernels)
+    out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", kernel.name, kernel.block_threads, kernel.tile.BM,
+                       kernel.tile.BN, kernel.tile.BK, problem.lda(), problem.ldb(), problem.ldc());
+}
+
 void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto samples = open_for_writing(directory / "samples.tsv");
-  for (const CountedKernel& k : kernels)
+  for (const CountedKernel& k : kernels) {
+    std::set<std::size_t> shown;  // a lambda that is called twice makes two accesses of one site: the first will do
     for (const simt::Sample& sample : k.counts.samples) {
+      if (!shown.insert(sample.site).second) continue;
       const simt::Site& s = k.counts.sites[sample.site];
       for (int lane = 0; lane < 32; ++lane) {
         if (sample.byte_offset[lane] < 0) continue;
@@ -32,11 +41,12 @@ void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesyst
                 << '\n';
       }
     }
+  }
 }
 
 void emit_touches(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto touches = open_for_writing(directory / "touches.tsv");
-  auto threads = open_for_writing(directory / fmt::format("thread-{}.tsv", sampled_thread));
+  auto threads = open_for_writing(directory / "thread.tsv");
   auto owners = open_for_writing(directory / "owners.tsv");
   for (const CountedKernel& k : kernels) {
     const std::map<std::string, int> ld{{"A", k.problem.lda()}, {"B", k.problem.ldb()}, {"C", k.problem.ldc()}};
@@ -44,8 +54,8 @@ void emit_touches(const std::vector<CountedKernel>& kernels, const std::filesyst
     for (const simt::Touch& t : k.counts.touches) {
       for (std::int64_t element = t.byte_offset / 4; element < (t.byte_offset + t.width) / 4; ++element) {
         if (t.thread == sampled_thread)
-          threads << fmt::format("{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.interval, simt::name_of(t.op), t.array,
-                                 element);
+          threads << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.thread, t.interval, simt::name_of(t.op),
+                                 t.array, element);
         if (ld.count(t.array) == 0) continue;
         if (t.array == "C" && t.op == simt::Op::store)
           owners << fmt::format("{}\t{}\t{}\t{}\n", k.kernel.name, t.thread, element / ld.at("C"),

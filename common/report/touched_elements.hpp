@@ -1,4 +1,5 @@
-// Which elements the sampled block of a kernel touched, for figures. In: kernels counted with Trace::keep_touches. Out: files.
+// Which elements the sampled block of a kernel touched, for figures. In: kernels counted with Trace::keep_touches. Out: files, whose
+// columns emitted.tsv lists.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +9,14 @@
 
 namespace tile {
 
+/// Writes kernels.tsv: the sizes of every kernel's block and tile, and the leading dimensions of the counted problem.
+void emit_kernels(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory);
+
 /// Writes samples.tsv: the addresses of the sampled warp at each site, lane by lane.
 void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory);
 
 /// Writes touches.tsv, the elements of A, B and C that the block touched between barriers; owners.tsv, which of its threads wrote
-/// which element of C; and thread-197.tsv, what that one thread touched.
+/// which element of C; and thread.tsv, what one thread touched.
 void emit_touches(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory);
 
 /// Writes intervals.tsv: what the block touched between two barriers, how often, and the first element.

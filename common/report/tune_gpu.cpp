@@ -5,11 +5,12 @@
 #include <csignal>
 
 #include "common/cuda/machine.hpp"
-#include "common/measure/bench.hpp"
-#include "common/measure/describe_gpu.hpp"
-#include "common/measure/run.hpp"
+#include "common/records/fingerprint.hpp"
+#include "common/records/run.hpp"
 #include "common/report/tune.hpp"
 #include "common/report/tuning.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/describe_gpu.hpp"
 
 namespace tile {
 namespace {
@@ -60,7 +61,7 @@ int tune(const Options& options) {
     Record entry = kernel_attributes(c.kernel.address, c.kernel.block_threads, c.kernel.dynamic_shared);
     entry["name"] = c.kernel.name;
     entry["pruned"] = c.pruned;
-    const double ms = bench.median_ms(c.kernel.launch);
+    const double ms = bench.median_ms(c.kernel);
     entry["median_ms"] = ms;
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/measure/ceilings.hpp"
-#include "common/measure/record.hpp"
+#include "common/predict/ceilings.hpp"
+#include "common/records/record.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "common/records/fingerprint.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {
@@ -43,34 +44,10 @@ std::filesystem::path tuning_file(const std::string& gpu_name) {
   return record_file(chapter_directory(), "tuned", gpu_name);
 }
 
-Record load_tuning(const std::filesystem::path& file) {
-  Record record = load_record(file);
-  try {
-    record.at("chosen").get<std::string>();
-    for (const auto& timed : record.at("candidates")) {
-      for (const char* number : {"size", "sms", "clock_hz"}) record.at(number).get<double>();
-      timed.at("name").get<std::string>();
-      timed.at("pruned").get<std::string>();
-      for (const char* number : {"tflops", "median_ms", "registers", "spill_bytes", "blocks_per_sm", "block_threads"})
-        timed.at(number).get<double>();
-    }
-  } catch (const nlohmann::json::exception& e) {
-    throw RecordError(fmt::format("{} is not the record of a tuning ({}); delete it or run --tune on that GPU again",
-                                  file.string(), e.what()));
-  }
-  return record;
-}
-
 std::vector<Record> load_tunings() {
   std::vector<Record> tunings;
   for (const auto& file : record_files(chapter_directory(), "tuned")) tunings.push_back(load_tuning(file));
   return tunings;
-}
-
-const Record* find_timed(const Record& tuning, const std::string& name) {
-  for (const Record& timed : tuning.at("candidates"))
-    if (timed["name"] == name) return &timed;
-  return nullptr;
 }
 
 const Candidate& choose(const std::vector<Candidate>& candidates, const std::vector<Record>& tunings,

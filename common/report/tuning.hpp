@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/measure/record.hpp"
+#include "common/records/record.hpp"
 #include "common/report/chapter.hpp"
 
 namespace tile {
@@ -15,12 +15,6 @@ std::filesystem::path tuning_file(const std::string& gpu_name);
 
 /// All tunings of the chapter, the reference GPU's first, then by file name. Throws RecordError.
 std::vector<Record> load_tunings();
-
-/// One tuning. Throws RecordError.
-Record load_tuning(const std::filesystem::path& file);
-
-/// What a tuning says of a configuration, or nullptr.
-const Record* find_timed(const Record& tuning, const std::string& name);
 
 /// The candidate that the first usable one of `tunings` chose, or, when none is, the one with the highest bound that is
 /// not pruned. `passed_over` receives a line for each tuning before that which is of other code, or chose a

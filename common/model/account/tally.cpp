@@ -51,4 +51,21 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   }
 }
 
+void Tally::add_bulk(const BulkCopy& copy, const Array& array,
+                     const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block) {
+  SiteTally& tally = sites[{copy.pc, copy.op, array.space, copy.element, array.index}];
+  ++tally.requests;
+  const bool load = copy.op == Op::bulk_load;
+  for (const auto& [begin, end] : rows) {
+    tally.accesses += (end - begin) / copy.element;
+    if (array.space == Space::shared) continue;
+    std::vector<std::uint32_t>& last_block = (load ? loaded_by : stored_by)[array.index];
+    last_block.resize((array.end - array.begin + 31) / 32 + 1);
+    const std::uint64_t first = (begin - array.begin) / 32, last = (end - 1 - array.begin) / 32;
+    std::fill(last_block.begin() + std::ptrdiff_t(first), last_block.begin() + std::ptrdiff_t(last) + 1, block);
+    tally.sectors += last - first + 1;
+    (load ? block_sectors : block_store_sectors) += last - first + 1;
+  }
+}
+
 }  // namespace simt::account

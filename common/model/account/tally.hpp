@@ -38,6 +38,13 @@ struct Array {
   std::uint64_t begin = 0, end = 0, counted_from = 0;
 };
 
+/// A copy in bulk: the instruction that starts it, its direction, and the bytes of an element.
+struct BulkCopy {
+  std::uint32_t pc;
+  Op op;
+  std::uint8_t element;
+};
+
 /// The account of what one host thread ran.
 struct Tally {
   std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
@@ -51,6 +58,10 @@ struct Tally {
   /// Adds one warp-wide access of block number `block` (1-based).
   void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
            bool sampled);
+  /// Adds one side of a copy in bulk by block number `block`: the bytes [begin, end) of each row. It goes past L1, so that each
+  /// copy fetches its sectors anew, and no tags or wavefronts are counted; those of shared memory are not known.
+  void add_bulk(const BulkCopy& copy, const Array& array,
+                const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
 };
 
 }  // namespace simt::account

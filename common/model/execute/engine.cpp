@@ -13,7 +13,10 @@
 
 namespace simt {
 
-const char* name_of(Op op) { return op == Op::load ? "load" : op == Op::store ? "store" : "atomic"; }
+const char* name_of(Op op) {
+  constexpr const char* names[] = {"load", "store", "atomic", "bulk load", "bulk store"};
+  return names[std::size_t(op)];
+}
 const char* name_of(Space space) { return space == Space::global ? "global" : "shared"; }
 
 unsigned host_threads() {
@@ -23,11 +26,12 @@ unsigned host_threads() {
 }
 
 namespace execute {
+
+thread_local Worker* running = nullptr;
+
 namespace {
 
 namespace context = boost::context::detail;
-
-thread_local Worker* running = nullptr;  // also set while the model itself works, unlike announce::attention
 
 const char* const unnamed_dynamic_shared = "dynamic shared memory";
 constexpr std::size_t largest_shared = 227 * 1024;  // bytes a block can have, since compute capability 9.0
@@ -110,6 +114,14 @@ void run_lane(Worker& worker, Lane& lane) {
   announce::attention = nullptr;
 }
 
+void wait_for(const Wait& wait) {
+  const announce::Unheard unheard;
+  settle(*running);
+  running->lane->wait = wait;
+  running->lane->repeats = 0;
+  suspend(*running, LaneState::waiting);
+}
+
 void abandon_block(Worker& worker) {
   worker.block->abandoned = true;
   worker.lane->state = LaneState::done;
@@ -154,6 +166,10 @@ void start_block(Worker& worker, std::uint64_t number) {
   block.serial = std::uint32_t(number + 1);
   block.interval = 0;
   block.barriers = {};
+  block.mbarriers.clear();
+  block.bulk_loads.clear();
+  block.happenings = 1;
+  block.gave_up_at = 0;
   if (block.stacks == nullptr) block.stacks = stack_pool.take();
   block.order.start(block.serial, int(block.lanes.size()));
   if (worker.traced) prepare_shared(worker, block);
@@ -166,6 +182,8 @@ void start_block(Worker& worker, std::uint64_t number) {
     lane.turns.reset();
     lane.log.clear();
     lane.copies.clear();
+    lane.bulk_stores.clear();
+    lane.tried_at = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
     std::byte* low = block.stacks + std::size_t(i) * stack_bytes;
@@ -194,6 +212,7 @@ bool advance(Worker& worker) {
       progress = true;
     }
     progress = end_waits(worker) || progress;
+    progress = progress || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
   }
   if (block.abandoned) return true;
   bool polling = false, done = true;
@@ -201,6 +220,7 @@ bool advance(Worker& worker) {
     polling = polling || lane.state == LaneState::polling;
     done = done && lane.state == LaneState::done;
   }
+  if (done) require_no_bulk_copies(worker);
   if (!done && !polling) explain_standstill(worker);
   return done || block.abandoned;
 }
@@ -436,38 +456,26 @@ void* dynamic_shared(const char* name) {
   return execute::dynamic_shared_memory;
 }
 
-namespace {
-
-void wait_for(const execute::Wait& wait) {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  running->lane->wait = wait;
-  running->lane->repeats = 0;
-  execute::suspend(*running, execute::LaneState::waiting);
-}
-
-}  // namespace
-
 void block_barrier() {
-  wait_for({.what = execute::Wait::For::block_barrier, .pc = execute::Address(__builtin_return_address(0))});
+  execute::wait_for({.what = execute::Wait::For::block_barrier, .pc = execute::Address(__builtin_return_address(0))});
 }
 
 void collective(unsigned mask, Collective function, Slot& mine) {
-  wait_for({.what = execute::Wait::For::collective,
-            .pc = execute::Address(__builtin_return_address(0)),
-            .mask = mask,
-            .function = function,
-            .slot = &mine});
+  execute::wait_for({.what = execute::Wait::For::collective,
+                     .pc = execute::Address(__builtin_return_address(0)),
+                     .mask = mask,
+                     .function = function,
+                     .slot = &mine});
 }
 
 void named_barrier(int number, int threads) {
   const announce::Unheard unheard;
   execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
   barrier.expected = threads;
-  wait_for({.what = execute::Wait::For::named_barrier,
-            .pc = execute::Address(__builtin_return_address(0)),
-            .barrier = number,
-            .expected = threads});
+  execute::wait_for({.what = execute::Wait::For::named_barrier,
+                     .pc = execute::Address(__builtin_return_address(0)),
+                     .barrier = number,
+                     .expected = threads});
 }
 
 void arrive_at_named_barrier(int number, int threads) {
@@ -506,7 +514,7 @@ void wait_for_async_copies(int pending) {
   execute::settle(*running);
   order::BlockOrder& order = running->block->order;
   order.wait_for_copies(running->lane->linear, order::Epoch(pending));
-  execute::deliver_copies(*running->lane, order.clock(running->lane->linear).copies_done);
+  execute::deliver_copies(*running->lane, order.clock(running->lane->linear).over[order::kind_of(order::copies_of)]);
 }
 
 }  // namespace device

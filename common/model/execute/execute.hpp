@@ -6,8 +6,8 @@
 //
 // How: each thread is a fiber, a *lane* with a stack of its own. One host thread, a *worker*, runs the lanes of a block in turn,
 // warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides when it is over:
-// a barrier of the block, a named one, a collective operation of a warp, or a value in memory that some other lane will write
-// (the lane keeps loading the same element: it *polls*). Blocks start in the order of their numbers. When no lane of a block can
+// a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, or a value in memory that some
+// other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no lane can go on. Blocks start in the order of their numbers. When no lane of a block can
 // go on, the worker runs others, and starts as many as the GPU would hold at once; their shared memory is swapped then, since
 // `__shared__` is the host thread's own (thread_local). When nothing can go on at all, the error lists who waits where for
 // what, and what is missing.
@@ -20,6 +20,7 @@
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -28,6 +29,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/cuda/asynchronous.hpp"
 #include "common/model/account/tally.hpp"
 #include "common/model/announce/announce.hpp"
 #include "common/model/announce/memory.hpp"
@@ -49,7 +51,7 @@ enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
 /// What a lane waits for.
 struct Wait {
-  enum class For : std::uint8_t { block_barrier, named_barrier, collective } what{};
+  enum class For : std::uint8_t { block_barrier, named_barrier, collective, mbarrier } what{};
   Address pc = 0;  ///< return address of the call that waits
   // a named barrier: its number, and how many threads it takes
   int barrier = 0, expected = 0;
@@ -57,6 +59,10 @@ struct Wait {
   unsigned mask = 0;
   device::Collective function = nullptr;
   device::Slot* slot = nullptr;
+  // an mbarrier: where it lies, the parity of the phase, and whether that was over when the wait ended
+  Address mbarrier = 0;
+  std::uint32_t parity = 0;
+  bool over = false;
 };
 
 /// An asynchronous copy on its way: it arrives when its thread waits for it, at the latest moment that the rules allow.
@@ -65,6 +71,27 @@ struct PendingCopy {
   const void* from = nullptr;
   std::size_t bytes = 0;
   order::Epoch group = 0;
+};
+
+/// A box of a matrix in global memory, and where it lies in shared memory. Bytes in a row are one as well.
+struct Box {
+  TensorMap map;
+  std::int64_t x = 0, y = 0;
+  Address shared = 0;
+};
+/// A copy in bulk on its way to shared memory: it arrives when nothing else can go on.
+struct BulkLoad {
+  Box box;
+  Address mbarrier = 0;
+  std::uint64_t phase = 0;  ///< that of the mbarrier when the copy was started
+  int thread = 0;
+  Address pc = 0;
+};
+/// A copy in bulk out of shared memory: it is made when its thread waits for its group.
+struct BulkStore {
+  Box box;
+  order::Epoch group = 0;
+  Address pc = 0;
 };
 
 /// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is known
@@ -94,6 +121,8 @@ struct alignas(64) Lane {
   uint3 thread{};
   Wait wait{};
   std::vector<PendingCopy> copies;
+  std::vector<BulkStore> bulk_stores;
+  std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
   announce::Turns turns{};
 };
 
@@ -101,6 +130,20 @@ struct alignas(64) Lane {
 struct NamedBarrier {
   std::vector<int> arrived;  ///< threads that are there without waiting (arrive), besides those that wait
   int expected = 0;
+};
+
+/// An mbarrier: what its eight bytes stand for.
+struct Mbarrier {
+  std::uint32_t number = 0;   ///< among those of the block
+  bool live = false;          ///< initialised, and not invalidated since
+  std::uint32_t count = 0;    ///< arrivals that a phase takes
+  std::uint32_t missing = 0;  ///< arrivals that the current phase lacks
+  std::int64_t bytes = 0;     ///< that were announced for it and have not come; negative: more have come
+  std::uint64_t phase = 0;    ///< its number, from 0 on
+  order::Epoch epoch = 1;     ///< phases since the block began, which no initialisation sets back
+  order::Stamp initialised = 0;
+  Address init_pc = 0;
+  order::KnownPointer arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over
 };
 
 struct Block {
@@ -114,7 +157,12 @@ struct Block {
   order::SharedCells shared;
   int granule_bits = 2;  ///< of an address, within a shared cell
   std::array<NamedBarrier, 16> barriers;
-  std::vector<std::byte> saved_shared;  ///< contents of its __shared__ variables while another block runs
+  std::map<Address, Mbarrier> mbarriers;  ///< by address
+  std::vector<BulkLoad> bulk_loads;       ///< on their way, in the order in which they were started
+  std::uint64_t happenings = 1;           ///< arrivals, bytes, ends of barriers: what a lane may wait for
+  std::uint64_t gave_up_at = 0;           ///< of these, when its lanes last gave up waiting for mbarriers,
+  int gave_up = 0;                        ///< and how often they have since
+  std::vector<std::byte> saved_shared;    ///< contents of its __shared__ variables while another block runs
 
   std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
 };
@@ -130,6 +178,9 @@ enum class Mistake : std::uint8_t {
   unsupported,
   barrier,
   warp_operation,
+  mbarrier,
+  bulk_copy,
+  proxy_fence,
   deadlock
 };
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
@@ -143,6 +194,7 @@ struct Worker final : announce::Listener {
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
   std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
+  order::By copying{};                                 // whose accesses are looked at, if not the lane's own
   bool is_idle = false;                                // none of those that have begun can go on
   std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
   bool dynamic_shared_named = false;
@@ -155,6 +207,7 @@ struct Worker final : announce::Listener {
   account::Tally tally;
   std::vector<Touch> touches;
   std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
+  std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
   std::uint64_t barriers = 0;
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
@@ -195,6 +248,9 @@ struct Launch {
   std::set<MistakeKey> seen;  // each is told once
 };
 
+/// The worker whose lane calls a device function. Also set while the model itself works, unlike announce::attention.
+extern thread_local Worker* running;
+
 // --- Findings (findings.cpp) -------------------------------------------------------------------------------------------
 /// Adds a finding to the launch unless another worker has: message() is called under the launch's lock.
 void add_finding(Launch& launch, const MistakeKey& key, const std::function<std::string()>& message);
@@ -209,6 +265,9 @@ void report(Worker& worker, Mistake mistake, Address pc, Address other_pc, Messa
 std::string where(const Worker& worker, const Lane& lane, Address return_address);
 std::string where(const Worker& worker, Address return_address);
 std::string thread_name(const Worker& worker, std::uint64_t linear);
+/// "thread (3,1,0)", or the copy that made an access.
+std::string actor_name(const Worker& worker, order::Stamp by);
+const char* verb_of(Op op);
 std::string format_address(Address address);
 /// "chapter03.cu:57"
 std::string line_of(Address return_address);
@@ -216,6 +275,8 @@ std::string line_of(Address return_address);
 // --- Fibers (engine.cpp) -------------------------------------------------------------------------------------------------
 /// Runs a lane until it waits or returns.
 void run_lane(Worker& worker, Lane& lane);
+/// From the running lane to the scheduler, until the wait is over.
+void wait_for(const Wait& wait);
 /// From the running lane back to the scheduler, until the lane is resumed.
 void suspend(Worker& worker, LaneState state);
 /// Leaves the running lane for good: its block cannot go on.
@@ -228,6 +289,29 @@ void run_warp(Worker& worker, int first_lane, int lane_count);
 bool end_waits(Worker& worker);
 /// Reports why no lane of the running block can go on.
 void explain_standstill(Worker& worker);
+
+// --- mbarriers (mbarriers.cpp) -------------------------------------------------------------------------------------------
+/// Ends the waits of a warp's lanes for phases that are over. Returns whether there were any.
+bool end_mbarrier_waits(Worker& worker, int first_lane, int lane_count);
+/// Lets lanes that wait for mbarriers give up, as try_wait may, if that has not been in vain often. Returns whether any did.
+bool give_up_mbarrier_waits(Worker& worker);
+/// What a lane that waits for an mbarrier lacks.
+std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
+/// "mbarrier full[1]"
+std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
+std::string name_of_numbered_mbarrier(const Worker& worker, std::uint32_t number);
+/// The mbarrier at an address, which the running lane is about to use for what `verb` says; else the lane does not go on.
+Mbarrier& mbarrier_at(Worker& worker, Address mbarrier, Address pc, const char* verb);
+/// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
+void refuse_mbarrier(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
+/// Notes that the bytes of a copy have come for its mbarrier.
+void complete_bytes(Worker& worker, const BulkLoad& load);
+
+// --- Copies in bulk (bulk.cpp) -------------------------------------------------------------------------------------------
+/// Lets copies arrive for which a lane waits. Returns whether there were any.
+bool let_bulk_loads_arrive(Worker& worker);
+/// Reports copies of the running block that nobody has waited for, when all its lanes have returned.
+void require_no_bulk_copies(Worker& worker);
 
 // --- Memory (touch.cpp) --------------------------------------------------------------------------------------------------
 void prepare_memory(Worker& worker);
@@ -242,6 +326,14 @@ void require_announced_stores(const Launch& launch);
 void settle(Worker& worker);
 /// The array that holds an address of a running launch.
 account::Array array_of(const Worker& worker, Address address);
+/// Whether an address lies in the memory of __shared__ variables.
+bool is_shared(const Worker& worker, Address address);
+/// "As[7]", for an address of shared memory in steps of `element` bytes; "" outside every __shared__ array.
+std::string shared_name(const Worker& worker, Address address, std::size_t element);
+/// Ends the running lane unless so many bytes lie in one __shared__ array or allocation.
+void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
+/// An access of a copy in bulk to `size` bytes that are in bounds: whether it is in order with what threads do.
+void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
 void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, Address pc);
 /// Lets the copies of groups up to `group` arrive.
 void deliver_copies(Lane& lane, order::Epoch group);

@@ -29,15 +29,13 @@ std::string element_name(const Target& target, const Region* region, Address add
   return fmt::format("{}[{}]", *target.array, index);
 }
 
-const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ? "writes" : "updates"; }
-
 // Small enough to be handed on in registers.
 struct Touched {
   Address address;
   std::uint32_t at;  // the instruction, as an offset into the program
   Op op;
-  bool by_copy = false;
-  bool strong = false;  // atomic, or volatile in global memory: such accesses of several threads are no race
+  bool by_copy = false;  // not by the thread itself, but by Worker::copying
+  bool strong = false;   // atomic, or volatile in global memory: such accesses of several threads are no race
 
   Address pc() const { return announce::image_base() + at; }
 };
@@ -45,15 +43,18 @@ struct Touched {
 void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
   const Address other_pc = announce::image_base() + other.pc;
-  report(w, Mistake::race, t.pc(), other_pc, [&] {
+  report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc(), other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
-    return fmt::format("race: {} {}{} {} (address {}), which {}thread {}{} {} at {} with no {} between",
-                       where(w, t.pc()), t.by_copy ? "asynchronously " : "", verb_of(t.op),
-                       element_name(target, region, t.address), format_address(t.address),
-                       of_copy ? "an asynchronous copy of " : "", thread_name(w, order::thread_of(other.with)),
+    return fmt::format("{}: {} {}{} {} (address {}), which {}{} {} at {} with no {} between",
+                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc()),
+                       t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
+                       format_address(t.address), actor_name(w, other.with),
                        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
-                       other.wrote ? "wrote" : "read", line_of(other_pc), of_copy ? "wait" : "barrier");
+                       other.wrote ? "wrote" : "read", line_of(other_pc),
+                       other.unfenced ? "fence.proxy.async"
+                       : of_copy      ? "wait"
+                                      : "barrier");
   });
 }
 
@@ -85,7 +86,7 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
 }
 
 order::Access access_of(const Worker& w, Touched t) {
-  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy, t.at};
+  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{}, t.at};
 }
 
 // Whether two stores are those of two lanes of a warp by one instruction.
@@ -139,6 +140,7 @@ std::size_t cells_of(const Launch& launch, const Block& block) {
   if (variable == nullptr) report_wild_shared_access(w, t.address, size, t.op, t.pc());
   Block& block = *w.block;
   if (size < block.granule()) refine_cells(block);
+  if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
   const std::size_t first =
       variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.tls_begin - variable->offset);
   if ((first + size - 1) >> block.granule_bits >= block.shared.size()) grow_cells(w, block);
@@ -215,8 +217,6 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   abandon_block(w);
 }
 
-bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
-
 // Whether an access stays within a __shared__ array of the kernel or an allocation.
 [[gnu::always_inline]] inline bool in_bounds(Worker& w, Address address, std::size_t size) {
   if (is_shared(w, address)) return variable_of(w, address, size) != nullptr;
@@ -291,6 +291,27 @@ void Worker::access(Address address, std::size_t size, Op op, Address pc, bool i
   touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
 }
 
+bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
+
+std::string shared_name(const Worker& w, Address address, std::size_t element) {
+  const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
+  if (variable == nullptr) return "";
+  return element_name({&variable->name, element, w.tls_begin + variable->offset}, nullptr, address);
+}
+
+void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
+  if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, announce::offset_of(pc), op});
+}
+
+void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
+  w.copying = by;
+  const Touched t{address, announce::offset_of(pc), op, !by.thread()};
+  if (is_shared(w, address))
+    touch_shared(w, size, t);
+  else
+    touch_global(w, size, t);
+}
+
 void settle(Worker& w) {
   Lane& lane = *w.lane;
   lane.unsettled = false;
@@ -306,14 +327,16 @@ void settle(Worker& w) {
 }
 
 void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Address pc) {
+  w.copying = {order::By::What::copies};
   touch(w, bytes, {reinterpret_cast<Address>(from), announce::offset_of(pc), Op::load, true, false});
   touch(w, bytes, {reinterpret_cast<Address>(to), announce::offset_of(pc), Op::store, true, false});
+  w.copies_at.insert(announce::offset_of(pc));
   w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
 }
 
 void deliver_copies(Lane& lane, order::Epoch group) {
   const auto later =
-      std::find_if(lane.copies.begin(), lane.copies.end(), [&](const auto& c) { return c.group > group; });
+      std::find_if(lane.copies.begin(), lane.copies.end(), [&](const auto& c) { return c.group >= group; });
   for (auto copy = lane.copies.begin(); copy != later; ++copy) std::memcpy(copy->to, copy->from, copy->bytes);
   lane.copies.erase(lane.copies.begin(), later);
 }

@@ -25,13 +25,6 @@ bool complete(const Lane* warp, int lane_count, const Lane& lane) {
   return true;
 }
 
-// Whether all lanes of a warp that have not returned wait at one operation: what they did before it belongs together.
-bool converged(const Lane* warp, int lane_count) {
-  return std::all_of(warp, warp + lane_count, [&](const Lane& lane) {
-    return lane.state == LaneState::done || (waits_for(lane, Wait::For::collective) && lane.wait.pc == warp->wait.pc);
-  });
-}
-
 // Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
 bool end_collectives(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
@@ -87,6 +80,7 @@ bool end_block_barrier(Worker& worker) {
     if (here.file != there.file || here.line != there.line) return false;
   }
   ++block.interval;
+  ++block.happenings;
   ++worker.barriers;
   if (worker.traced) block.order.block_barrier();
   for (Lane& lane : block.lanes) {
@@ -109,6 +103,7 @@ bool end_named_barriers(Worker& worker) {
     all.insert(all.end(), barrier.arrived.begin(), barrier.arrived.end());
     if (worker.traced) block.order.barrier_of(all);
     barrier = {};
+    ++block.happenings;
     for (const int thread : threads) {
       block.lanes[std::size_t(thread)].state = LaneState::ready;
       block.lanes[std::size_t(thread)].turns.reset();
@@ -116,6 +111,21 @@ bool end_named_barriers(Worker& worker) {
     ended = true;
   }
   return ended;
+}
+
+// Whether what the lanes of a warp have done so far can be put together: none has more to do before the others are where it is.
+bool logs_are_complete(const Lane* warp, int lane_count) {
+  const Lane* apart = nullptr;  // waits where its warp may go on without it
+  for (const Lane* lane = warp; lane < warp + lane_count; ++lane) {
+    if (lane->state == LaneState::polling) return false;
+    if (waits_for(*lane, Wait::For::collective) || waits_for(*lane, Wait::For::mbarrier)) apart = lane;
+  }
+  const auto same_wait = [&](const Lane& lane) {
+    return lane.state == LaneState::done ||
+           (waits_for(lane, apart->wait.what) && lane.wait.pc == apart->wait.pc &&
+            lane.wait.mbarrier == apart->wait.mbarrier && lane.wait.parity == apart->wait.parity);
+  };
+  return apart == nullptr || std::all_of(warp, warp + lane_count, same_wait);
 }
 
 }  // namespace
@@ -127,21 +137,21 @@ void run_warp(Worker& worker, int first_lane, int lane_count) {
   while (again) {
     for (int l = 0; l < lane_count && !block.abandoned; ++l)
       if (lane_at(l).state == LaneState::ready) run_lane(worker, lane_at(l));
-    if (worker.traced && !block.abandoned && converged(&lane_at(0), lane_count))
-      count_warp(worker, first_lane, lane_count);
-    again = !block.abandoned && end_collectives(worker, first_lane, lane_count);
+    if (block.abandoned) return;
+    if (worker.traced && logs_are_complete(&lane_at(0), lane_count)) count_warp(worker, first_lane, lane_count);
+    again = end_collectives(worker, first_lane, lane_count);
+    again = (!block.abandoned && end_mbarrier_waits(worker, first_lane, lane_count)) || again;
   }
-  if (block.abandoned || !worker.traced) return;
-  // The logs of lanes that poll, or wait for others of their warp, are not complete yet.
-  for (int l = 0; l < lane_count; ++l)
-    if (lane_at(l).state == LaneState::polling || waits_for(lane_at(l), Wait::For::collective)) return;
-  count_warp(worker, first_lane, lane_count);
 }
 
 bool end_waits(Worker& worker) {
   if (worker.block->abandoned) return false;
   const bool block_barrier = end_block_barrier(worker);
-  return end_named_barriers(worker) || block_barrier;
+  bool ended = end_named_barriers(worker) || block_barrier;
+  const int threads = int(worker.block->lanes.size());
+  for (int first = 0; first < threads; first += 32)
+    ended = end_mbarrier_waits(worker, first, std::min(32, threads - first)) || ended;
+  return ended;
 }
 
 // --- Standstill ----------------------------------------------------------------------------------------------------------
@@ -164,6 +174,8 @@ std::string described(const Worker& worker, const Lane& lane) {
       return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.barrier,
                          std::size_t(there) + barrier.arrived.size(), barrier.expected);
     }
+    case Wait::For::mbarrier:
+      return described_mbarrier_wait(worker, lane);
   }
   return "";
 }
@@ -206,7 +218,11 @@ bool explain_block_barrier(Worker& worker) {
   return true;
 }
 
+// A collective operation that some lanes do not reach, though nothing keeps them.
 bool explain_collective(Worker& worker) {
+  const auto& lanes = worker.block->lanes;
+  if (std::any_of(lanes.begin(), lanes.end(), [](const Lane& l) { return waits_for(l, Wait::For::mbarrier); }))
+    return false;
   for (const Lane& lane : worker.block->lanes)
     if (waits_for(lane, Wait::For::collective)) {
       report(worker, Mistake::warp_operation, lane.wait.pc, 0, [&] {
@@ -246,9 +262,9 @@ void explain_standstill(Worker& worker) {
         if (group.threads > 1) text += fmt::format(", with {} threads more", group.threads - 1);
         continue;
       }
-      text += fmt::format("; {}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
-                          group.threads > 1 ? fmt::format(" and {} threads more", group.threads - 1) : "", key.second,
-                          line_of(key.first));
+      text += fmt::format("; thread {}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
+                          group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "",
+                          key.second, line_of(key.first));
     }
     if (returned > 0) text += fmt::format("; {} threads have returned", returned);
     return text;

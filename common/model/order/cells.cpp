@@ -20,11 +20,29 @@ void SharedCells::start(std::size_t words, int threads) {
   warps_ = std::size_t(threads + 31) / 32;
   words_.assign(words, {});
   readers_.assign(words * warps_, {});
+  bulk_reads_.clear();
 }
 
 void SharedCells::forget_readers(std::size_t word) {
   words_[word].last_read = 0;
   for (std::size_t warp = 0; warp < warps_; ++warp) readers_of(word, warp) = {};
+}
+
+void SharedCells::note_bulk_read(std::size_t word, const Access& access) {
+  if (bulk_reads_.empty()) bulk_reads_.resize(words_.size());
+  bulk_reads_[word] = {access.mine(), access.pc};
+}
+
+// Whether a copy in bulk may still read what the access is about to overwrite.
+bool SharedCells::bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const {
+  if (bulk_reads_.empty()) return false;
+  const auto& [reader, pc] = bulk_reads_[word];
+  const BlockOrder& order = access.order;
+  if (reader == 0 || block_of(reader) != order.serial() ||
+      order.over(order.serial(), bulk_reads_of + thread_of(reader), epoch_of(reader), access.thread))
+    return false;
+  conflict = {.with = reader, .pc = pc};
+  return true;
 }
 
 bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) {
@@ -41,10 +59,18 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
     conflict = {word.writer & ~flags_mask, word.writer_pc, true};
     found = true;
   }
+  if (!found && access.by.async_proxy() && word.writer != 0 && !order.proxy_fenced(word.writer, false, access.thread)) {
+    conflict = {word.writer & ~flags_mask, word.writer_pc, true, true};
+    found = true;
+  }
   if (!access.writes) {
-    if (!access.atomic) note_read(at, access);
+    if (access.by.async_proxy())
+      note_bulk_read(at, access);
+    else if (!access.atomic)
+      note_read(at, access);
     return found;
   }
+  found = found || bulk_read_before(at, access, conflict);
   if (word.last_read >= order.floor()) {  // what was read before is ordered before all that comes
     for (std::size_t warp = 0; !found && warp < warps_; ++warp) {
       const Readers& r = readers_of(at, warp);
@@ -53,7 +79,7 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
         const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
         const Stamp reader = stamp(order.serial(), thread, r.epoch);
         found = !order.ordered(reader, access.thread);
-        if (found) conflict = {reader, r.pc, false};
+        if (found) conflict = {.with = reader, .pc = r.pc};
       }
     }
     forget_readers(at);
@@ -70,6 +96,8 @@ SharedCells SharedCells::grown(std::size_t words) const {
   for (std::size_t warp = 0; warp < warps_; ++warp)
     std::copy_n(readers_.begin() + std::ptrdiff_t(warp * words_.size()), words_.size(),
                 more.readers_.begin() + std::ptrdiff_t(warp * words));
+  more.bulk_reads_ = bulk_reads_;
+  if (!bulk_reads_.empty()) more.bulk_reads_.resize(words);
   return more;
 }
 
@@ -78,6 +106,7 @@ SharedCells SharedCells::refined(std::size_t parts) const {
   fine.warps_ = warps_;
   for (const Word& word : words_) fine.words_.insert(fine.words_.end(), parts, word);
   for (const Readers& readers : readers_) fine.readers_.insert(fine.readers_.end(), parts, readers);
+  for (const BulkRead& read : bulk_reads_) fine.bulk_reads_.insert(fine.bulk_reads_.end(), parts, read);
   return fine;
 }
 
@@ -129,6 +158,10 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
     conflict = {writer & ~flags_mask, cell.writer_pc.load(relaxed), true};
     found = true;
   }
+  if (!found && access.by.async_proxy() && writer != 0 && !order.proxy_fenced(writer, true, access.thread)) {
+    conflict = {writer & ~flags_mask, cell.writer_pc.load(relaxed), true, true};
+    found = true;
+  }
   if (!access.writes) {
     if (access.atomic)
       return found;  // it would conflict with plain writes alone, and those are found when they are read
@@ -149,7 +182,7 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
     const Stamp other = cell.other_reader.load(relaxed);
     const bool itself = actor_and_block_of(reader) == actor_and_block_of(mine);
     if (!itself || (reader & flags_mask)) {
-      conflict = {itself && other != 0 ? other : reader & ~flags_mask, cell.reader_pc.load(relaxed), false};
+      conflict = {.with = itself && other != 0 ? other : reader & ~flags_mask, .pc = cell.reader_pc.load(relaxed)};
       found = true;
     }
   }

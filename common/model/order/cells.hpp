@@ -13,14 +13,15 @@
 
 namespace simt::order {
 
-/// One access: by `thread` of the block of `order`, or by its asynchronous copies.
+/// One access: by `thread` of the block of `order`, or by copies that it started.
 struct Access {
   const BlockOrder& order;
   int thread = 0;
-  bool writes = false, atomic = false, by_copy = false;
+  bool writes = false, atomic = false;
+  By by{};
   std::uint32_t pc = 0;  ///< offset of the return address in the program's image
 
-  Stamp mine() const { return by_copy ? order.stamp_of_copies(thread) : order.stamp_of(thread); }
+  Stamp mine() const { return by.thread() ? order.stamp_of(thread) : order.stamp_of(thread, by); }
 };
 
 /// Another access to the same place that is not ordered with an access.
@@ -28,6 +29,7 @@ struct Conflict {
   Stamp with = 0;
   std::uint32_t pc = 0;
   bool wrote = false;
+  bool unfenced = false;  ///< they are ordered, but of two proxies, with no fence between these
 };
 
 /// The shared memory of one block.
@@ -49,8 +51,8 @@ class SharedCells {
   bool put_usual(std::size_t word, const Access& access) {
     const Stamp writer = words_[word].writer;
     const BlockOrder& order = access.order;
-    if (access.writes || access.atomic || block_of(writer) != order.serial() || actor_of(writer) >= copies_of ||
-        epoch_of(writer) >= order.floor())
+    if (access.writes || access.atomic || !access.by.thread() || block_of(writer) != order.serial() ||
+        actor_of(writer) >= copies_of || epoch_of(writer) >= order.floor())
       return false;
     note_read(word, access);
     return true;
@@ -82,10 +84,18 @@ class SharedCells {
     mine = {std::max(mine.epoch, epoch), mine.lanes | 1u << access.thread % 32, access.pc};
     words_[word].last_read = std::max(words_[word].last_read, epoch);
   }
+  void note_bulk_read(std::size_t word, const Access& access);
+  bool bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
 
+  // The last read by a copy in bulk.
+  struct BulkRead {
+    Stamp reader = 0;
+    std::uint32_t pc = 0;
+  };
   std::size_t warps_ = 1;
   std::vector<Word> words_;
-  std::vector<Readers> readers_;  // of all words for each warp: the lanes of one run one after the other
+  std::vector<Readers> readers_;      // of all words for each warp: the lanes of one run one after the other
+  std::vector<BulkRead> bulk_reads_;  // one for each word, or empty: of none
 };
 
 /// An allocation of global memory, shared by the blocks of a grid. Of several readers it knows one, another, and whether they

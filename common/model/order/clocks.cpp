@@ -76,21 +76,65 @@ KnownPointer joined(const KnownPointer& one, View more) {
 void BlockOrder::start(std::uint32_t serial, int threads) {
   serial_ = serial;
   floor_ = 1;
-  copies_used_ = false;
   warp_floors_.fill(0);
-  copies_floors_.assign(std::size_t(threads), 0);
+  used_.clear();
+  floors_.clear();
   clocks_.assign(std::size_t(threads), {});
+  last_learnt_ = {};
+}
+
+void BlockOrder::use(std::uint32_t kind) {
+  if (std::find(used_.begin(), used_.end(), kind) != used_.end()) return;
+  used_.insert(std::upper_bound(used_.begin(), used_.end(), kind), kind);
+  floors_.resize(kinds * actors_of_a_kind);
+}
+
+Stamp BlockOrder::stamp_of(int thread, const By& by) const {
+  switch (by.what) {
+    case By::What::thread:
+      break;
+    case By::What::copies:
+      return stamp(serial_, copies_of + std::uint32_t(thread), clock(thread).copies_group);
+    case By::What::bulk:
+      return stamp(serial_, bulk_of + std::uint32_t(thread), clock(thread).bulk_group);
+    case By::What::mbarrier:
+      return stamp(serial_, mbarrier_of + by.mbarrier, by.phase);
+  }
+  return stamp_of(thread);
 }
 
 Epoch BlockOrder::next_epoch(Epoch latest) const {
   if (latest >= last_epoch)
-    throw std::length_error("a thread has synchronised 67,108,863 times, more than can be counted");
+    throw std::length_error("a thread has synchronised 33,554,431 times, more than can be counted");
   return latest + 1;
 }
 
 bool BlockOrder::known_before(Stamp before, int thread) const {
   const View* view = clock(thread).known->of_block(block_of(before));
   return view != nullptr && epoch_of(before) < view->of(actor_of(before));
+}
+
+bool BlockOrder::over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int thread) const {
+  if (block == serial_ && own_over(actor, epoch, thread)) return true;
+  const KnownPointer& known = clock(thread).known;
+  const View* view = known == nullptr ? nullptr : known->of_block(block);
+  return view != nullptr && epoch < value_at(view->actors, actor);
+}
+
+bool BlockOrder::proxy_fenced(Stamp written, bool in_global_memory, int thread) const {
+  if (actor_of(written) >= copies_of) return true;
+  // The writer has fenced, and this thread has learnt of that; or this thread has fenced what it had learnt of the writer.
+  const std::uint32_t kind = in_global_memory ? fenced_global_of : fenced_shared_of;
+  if (over(block_of(written), kind + actor_of(written), epoch_of(written), thread)) return true;
+  const ThreadClock& mine = clock(thread);
+  const KnownPointer& fenced = in_global_memory ? mine.proxy_fenced_global : mine.proxy_fenced;
+  const View* view = fenced == nullptr ? nullptr : fenced->of_block(block_of(written));
+  return view != nullptr && epoch_of(written) < view->of(actor_of(written));
+}
+
+bool BlockOrder::init_fenced(Stamp initialised, int thread) const {
+  return over(block_of(initialised), fenced_inits_of + actor_of(initialised), epoch_of(initialised), thread) ||
+         proxy_fenced(initialised, false, thread);
 }
 
 bool BlockOrder::all_ordered(Stamp before, bool whole_block, int thread) const {
@@ -116,11 +160,12 @@ KnownPointer BlockOrder::joined_of(const std::vector<int>& threads) const {
   return all;
 }
 
-View BlockOrder::copies_known_by(const std::vector<int>& threads) const {
+View BlockOrder::over_for(const std::vector<int>& threads) const {
   View view{serial_, 0, {}, {}};
-  if (!copies_used_) return view;
-  for (const int t : threads)
-    if (clock(t).copies_done > 0) view.actors.emplace_back(copies_of + std::uint32_t(t), clock(t).copies_done + 1);
+  for (const std::uint32_t kind : used_)
+    for (const int t : threads)
+      if (const Epoch over = clock(t).over[kind_of(kind)]; over > 0)
+        view.actors.emplace_back(kind + std::uint32_t(t), over);
   std::sort(view.actors.begin(), view.actors.end());
   return view;
 }
@@ -134,18 +179,16 @@ void BlockOrder::block_barrier() {
   }
   floor_ = next_epoch(latest);
   for (ThreadClock& c : clocks_) c.epoch = floor_;
-  if (copies_used_) {
-    // What some thread knew of another's copies, all know now.
+  for (const std::uint32_t kind : used_)  // what is over for one thread, all know now
     for (std::size_t t = 0; t < clocks_.size(); ++t)
-      copies_floors_[t] = std::max(copies_floors_[t], clocks_[t].copies_done + 1);
-  }
+      raise_floor(kind + std::uint32_t(t), clocks_[t].over[kind_of(kind)]);
   if (!some_known) return;
   std::vector<int> threads(clocks_.size());
   std::iota(threads.begin(), threads.end(), 0);
   KnownPointer all = joined_of(threads);
-  if (const View* own = all->of_block(serial_)) {  // the floor says as much, but for copies
+  if (const View* own = all->of_block(serial_)) {  // the floor says as much of threads
     for (const auto& [actor, epoch] : own->actors)
-      if (actor >= copies_of) copies_floors_[actor - copies_of] = std::max(copies_floors_[actor - copies_of], epoch);
+      if (actor >= copies_of) raise_floor(actor, epoch);
     auto others = std::make_shared<Known>(*all);
     std::erase_if(others->views, [&](const View& v) { return v.block == serial_; });
     all = others->views.empty() ? nullptr : KnownPointer(std::move(others));
@@ -162,14 +205,14 @@ void BlockOrder::warp_barrier(int first_thread, int lanes, unsigned mask) {
     const ThreadClock& c = clock(first_thread + lane);
     members.push_back(first_thread + lane);
     latest = std::max(latest, c.epoch);
-    some_known = some_known || c.known != nullptr || c.copies_done > 0;
+    some_known = some_known || c.known != nullptr || !used_.empty();
   }
   const Epoch now = next_epoch(latest);
   const bool whole = members.size() == std::size_t(lanes);
   for (const int t : members) clock(t).epoch = now;
   if (whole) warp_floors_[std::size_t(first_thread / 32)] = now;
   if (whole && !some_known) return;
-  KnownPointer all = joined(joined_of(members), copies_known_by(members));
+  KnownPointer all = joined(joined_of(members), over_for(members));
   if (!whole) {
     View lanes_known{serial_, 0, {}, {}};
     for (const int t : members) lanes_known.actors.emplace_back(std::uint32_t(t), now);
@@ -182,7 +225,7 @@ void BlockOrder::barrier_of(const std::vector<int>& threads) {
   Epoch latest = 0;
   for (const int t : threads) latest = std::max(latest, clock(t).epoch);
   const Epoch now = next_epoch(latest);
-  View view = copies_known_by(threads);
+  View view = over_for(threads);
   std::vector<int> sorted = threads;
   std::sort(sorted.begin(), sorted.end());
   std::array<int, 32> in_warp{};
@@ -203,31 +246,86 @@ void BlockOrder::barrier_of(const std::vector<int>& threads) {
 }
 
 void BlockOrder::commit_copies(int thread) {
-  copies_used_ = true;
+  use(copies_of);
   clock(thread).copies_group = next_epoch(clock(thread).copies_group);
 }
 
 void BlockOrder::wait_for_copies(int thread, Epoch pending) {
   ThreadClock& c = clock(thread);
-  const Epoch committed = c.copies_group - 1;
-  if (committed > pending) c.copies_done = std::max(c.copies_done, committed - pending);
+  Epoch& over = c.over[kind_of(copies_of)];
+  if (c.copies_group > pending + 1) over = std::max(over, c.copies_group - pending);
+}
+
+void BlockOrder::commit_bulk(int thread) {
+  use(bulk_of);
+  use(bulk_reads_of);
+  clock(thread).bulk_group = next_epoch(clock(thread).bulk_group);
+}
+
+void BlockOrder::wait_for_bulk(int thread, Epoch pending, bool reads_only) {
+  ThreadClock& c = clock(thread);
+  if (c.bulk_group <= pending + 1) return;
+  for (const std::uint32_t kind : {bulk_reads_of, bulk_of}) {
+    if (kind == bulk_of && reads_only) continue;
+    Epoch& over = c.over[kind_of(kind)];
+    over = std::max(over, c.bulk_group - pending);
+  }
+}
+
+KnownPointer BlockOrder::phase_over(std::uint32_t mbarrier, Epoch phase) {
+  use(mbarrier_of);
+  return joined(nullptr, View{serial_, 0, {}, {{mbarrier_of + mbarrier, next_epoch(phase)}}});
 }
 
 KnownPointer BlockOrder::published(int thread) {
   ThreadClock& c = clock(thread);
-  View own{serial_, floor_, {}, {}};
+  View own = over_for({thread});
+  own.all = floor_;
   const auto warp = std::uint32_t(thread / 32);
   if (warp_floors_[warp] > floor_) own.warps.emplace_back(warp, warp_floors_[warp]);
-  own.actors.emplace_back(std::uint32_t(thread), next_epoch(c.epoch));
-  for (std::size_t t = 0; copies_used_ && t < copies_floors_.size(); ++t) {
-    Epoch done = copies_floors_[t];
-    if (t == std::size_t(thread)) done = std::max(done, c.copies_done + 1);
-    if (done > 1) own.actors.emplace_back(copies_of + std::uint32_t(t), done);
-  }
   c.epoch = next_epoch(c.epoch);
+  View floors{serial_, 0, {}, {{std::uint32_t(thread), c.epoch}}};
+  for (const std::uint32_t kind : used_)
+    for (std::uint32_t i = 0; i < actors_of_a_kind; ++i)
+      if (floors_[kind + i] > 0) floors.actors.emplace_back(kind + i, floors_[kind + i]);
+  return joined(c.known, joined_views(own, floors));
+}
+
+KnownPointer BlockOrder::published_in_block(int thread) {
+  ThreadClock& c = clock(thread);
+  View own = over_for({thread});
+  const auto warp = std::uint32_t(thread / 32);
+  if (warp_floors_[warp] > floor_) own.warps.emplace_back(warp, warp_floors_[warp]);
+  c.epoch = next_epoch(c.epoch);
+  own.actors.insert(own.actors.begin(), {std::uint32_t(thread), c.epoch});
   return joined(c.known, std::move(own));
 }
 
+void BlockOrder::learn(int thread, const KnownPointer& news) {
+  KnownPointer& known = clock(thread).known;
+  if (known != last_learnt_.known || news != last_learnt_.news || last_learnt_.result == nullptr)
+    last_learnt_ = {known, news, joined(known, news)};
+  known = last_learnt_.result;
+}
+
 void BlockOrder::fence(int thread) { clock(thread).fenced = published(thread); }
+
+void BlockOrder::fence_proxy(int thread, bool global_as_well) {
+  use(fenced_shared_of);
+  ThreadClock& c = clock(thread);
+  c.proxy_fenced = published(thread);
+  c.over[kind_of(fenced_shared_of)] = c.epoch;
+  if (!global_as_well) return;
+  use(fenced_global_of);
+  c.proxy_fenced_global = c.proxy_fenced;
+  c.over[kind_of(fenced_global_of)] = c.epoch;
+}
+
+void BlockOrder::fence_inits(int thread) {
+  use(fenced_inits_of);
+  ThreadClock& c = clock(thread);
+  c.epoch = next_epoch(c.epoch);
+  c.over[kind_of(fenced_inits_of)] = c.epoch;
+}
 
 }  // namespace simt::order

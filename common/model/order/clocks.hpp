@@ -12,15 +12,18 @@
 // that can answer:
 //   - the floor of the block: every thread of it has passed a barrier since (BlockOrder::floor);
 //   - the floor of the warp: every lane of it has passed a __syncwarp since (BlockOrder::warp_floors);
-//   - asynchronous copies that the thread itself has waited for (ThreadClock::copies_done);
+//   - what the thread itself has waited for, or fenced (ThreadClock::over);
 //   - all else that the thread has learnt, of single threads, warps, or of other blocks: Known, shared by those who know the
 //     same, and empty in most kernels.
 // An asynchronous copy is an actor of its own, whose accesses are ordered after what its thread did before, and before what any
-// thread does that has learnt of its end.
+// thread does that has learnt of its end. Copies of a thread are told apart by their groups, copies that an mbarrier counts by
+// its phases. Copies in bulk belong to another proxy, the asynchronous one: what threads wrote is theirs to touch only after
+// a fence between the two proxies, so that a clock also says which accesses of a thread have been followed by such a fence.
 //
 // No count wraps: an epoch that does not fit its bits ends the run with an error.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -31,22 +34,34 @@ namespace simt::order {
 
 using Epoch = std::uint32_t;
 
-/// Who accessed, and when by its own count: 24 bits of block (1-based, 0 is nobody), 11 of actor, 26 of epoch, 3 of flags.
+/// Who accessed, and when by its own count: 24 bits of block (1-based, 0 is nobody), 12 of actor, 25 of epoch, 3 of flags.
 using Stamp = std::uint64_t;
-constexpr int epoch_shift = 3, actor_shift = 29, block_shift = 40;
-constexpr Epoch last_epoch = (1u << 26) - 1;
+constexpr int epoch_shift = 3, actor_shift = 28, block_shift = 40;
+constexpr Epoch last_epoch = (1u << 25) - 1;
 constexpr Stamp flags_mask = 7;
-/// An actor is a thread of a block, by its linear index, or (plus this) the asynchronous copies of one.
-constexpr std::uint32_t copies_of = 1024;
+
+/// An actor is a number below 1024 plus its kind: a thread of a block, by its linear index, or what works for it.
+constexpr std::uint32_t actors_of_a_kind = 1024;
+constexpr std::uint32_t copies_of = 1024;    ///< the copies that a thread starts with cp.async; epochs are its groups
+constexpr std::uint32_t bulk_of = 2048;      ///< its copies in bulk out of shared memory; epochs are its bulk groups
+constexpr std::uint32_t mbarrier_of = 3072;  ///< the copies in bulk that an mbarrier counts; epochs are its phases
+// No actors, but kept like them: up to which epoch ...
+constexpr std::uint32_t bulk_reads_of = 4096;  ///< ... a thread's copies in bulk have read what they copy
+constexpr std::uint32_t fenced_shared_of =
+    5120;  ///< ... a fence let the asynchronous proxy see its accesses to shared memory
+constexpr std::uint32_t fenced_global_of = 6144;  ///< ... and those to global memory
+constexpr std::uint32_t fenced_inits_of = 7168;   ///< ... a fence let it see the mbarriers that the thread initialised
+constexpr std::size_t kinds = 8;
+constexpr std::size_t kind_of(std::uint32_t actor) { return actor / actors_of_a_kind; }
 
 constexpr Stamp stamp(std::uint32_t block, std::uint32_t actor, Epoch epoch) {
   return Stamp(block) << block_shift | Stamp(actor) << actor_shift | Stamp(epoch) << epoch_shift;
 }
 constexpr std::uint32_t block_of(Stamp s) { return std::uint32_t(s >> block_shift); }
-constexpr std::uint32_t actor_of(Stamp s) { return std::uint32_t(s >> actor_shift) & 0x7ff; }
+constexpr std::uint32_t actor_of(Stamp s) { return std::uint32_t(s >> actor_shift) & 0xfff; }
 constexpr Epoch epoch_of(Stamp s) { return Epoch(s >> epoch_shift) & last_epoch; }
-/// The thread that made the access, or started the copy that did.
-constexpr std::uint32_t thread_of(Stamp s) { return actor_of(s) % copies_of; }
+/// The thread that made the access, or started the copy that did; of an mbarrier's copies, its number.
+constexpr std::uint32_t thread_of(Stamp s) { return actor_of(s) % actors_of_a_kind; }
 constexpr std::uint32_t warp_of(Stamp s) { return actor_of(s) / 32; }
 constexpr std::uint64_t actor_and_block_of(Stamp s) { return s >> actor_shift; }
 
@@ -73,10 +88,24 @@ KnownPointer joined(const KnownPointer& one, View more);
 
 struct ThreadClock {
   Epoch epoch = 1;
-  /// Groups of asynchronous copies, counted from 1: the one that is being filled, and the last that the thread has waited for.
-  Epoch copies_group = 1, copies_done = 0;
+  /// Groups of asynchronous copies, counted from 1, that are being filled.
+  Epoch copies_group = 1, bulk_group = 1;
+  /// Of each kind, what is over for the thread itself: epochs of its own actor, exclusive.
+  std::array<Epoch, kinds> over{};
   KnownPointer known;
-  KnownPointer fenced;  ///< what the thread had known and done at its last fence
+  KnownPointer fenced;               ///< what the thread had known and done at its last fence
+  KnownPointer proxy_fenced;         ///< the same for a fence between the proxies, for shared memory,
+  KnownPointer proxy_fenced_global;  ///< and for global memory
+};
+
+/// Who makes an access: a thread, or copies that it started.
+struct By {
+  enum class What : std::uint8_t { thread, copies, bulk, mbarrier } what = What::thread;
+  std::uint32_t mbarrier = 0;  ///< the number of the one that counts the copy
+  Epoch phase = 0;             ///< its phase, counted from 1
+
+  bool thread() const { return what == What::thread; }
+  bool async_proxy() const { return what == What::bulk || what == What::mbarrier; }
 };
 
 /// The clocks of a block's threads.
@@ -89,9 +118,7 @@ class BlockOrder {
   ThreadClock& clock(int thread) { return clocks_[std::size_t(thread)]; }
   const ThreadClock& clock(int thread) const { return clocks_[std::size_t(thread)]; }
   Stamp stamp_of(int thread) const { return stamp(serial_, std::uint32_t(thread), clock(thread).epoch); }
-  Stamp stamp_of_copies(int thread) const {
-    return stamp(serial_, copies_of + std::uint32_t(thread), clock(thread).copies_group);
-  }
+  Stamp stamp_of(int thread, const By& by) const;
 
   /// Whether the access stamped `before` is ordered before what `thread` does next. Flags are not looked at.
   bool ordered(Stamp before, int thread) const {
@@ -100,12 +127,18 @@ class BlockOrder {
       if (actor < copies_of) {
         if (epoch_of(before) < floor_ || actor == std::uint32_t(thread)) return true;
         if (actor / 32 == std::uint32_t(thread) / 32 && epoch_of(before) < warp_floors_[actor / 32]) return true;
-      } else if (copies_ordered(actor - copies_of, epoch_of(before), thread)) {
+      } else if (own_over(actor, epoch_of(before), thread)) {
         return true;
       }
     }
     return clock(thread).known != nullptr && known_before(before, thread);
   }
+  /// Whether `thread` knows that `actor` of a block is past an epoch.
+  bool over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int thread) const;
+  /// Whether the asynchronous proxy sees what a thread wrote, if `thread` starts a copy now: a fence lies between.
+  bool proxy_fenced(Stamp written, bool in_global_memory, int thread) const;
+  /// The same of an mbarrier that a thread initialised.
+  bool init_fenced(Stamp initialised, int thread) const;
   /// Whether all accesses of the stamp's warp (`whole_block`: block) up to its epoch are ordered before what `thread` does next.
   bool all_ordered(Stamp before, bool whole_block, int thread) const;
 
@@ -118,28 +151,43 @@ class BlockOrder {
   void commit_copies(int thread);
   /// Waits until at most `pending` groups are under way.
   void wait_for_copies(int thread, Epoch pending);
+  /// The same for copies in bulk, or for what they read alone.
+  void commit_bulk(int thread);
+  void wait_for_bulk(int thread, Epoch pending, bool reads_only);
+  /// What those learn who find that an mbarrier has completed its phases up to this one.
+  KnownPointer phase_over(std::uint32_t mbarrier, Epoch phase);
 
   void fence(int thread);
+  void fence_proxy(int thread, bool global_as_well);
+  void fence_inits(int thread);
   /// What `thread` has known and done, for others to learn; what it does next is not part of it.
   KnownPointer published(int thread);
-  void learn(int thread, const KnownPointer& news) { clock(thread).known = joined(clock(thread).known, news); }
+  /// The same for threads of this block, who know its floors.
+  KnownPointer published_in_block(int thread);
+  void learn(int thread, const KnownPointer& news);
 
  private:
   bool known_before(Stamp before, int thread) const;
-  bool copies_ordered(std::uint32_t owner, Epoch group, int thread) const {
-    if (group < copies_floors_[owner]) return true;
-    return owner == std::uint32_t(thread) && group <= clock(thread).copies_done;
+  bool own_over(std::uint32_t actor, Epoch epoch, int thread) const {
+    if (!floors_.empty() && epoch < floors_[actor]) return true;
+    return actor % actors_of_a_kind == std::uint32_t(thread) && epoch < clock(thread).over[kind_of(actor)];
   }
   Epoch next_epoch(Epoch latest) const;
   KnownPointer joined_of(const std::vector<int>& threads) const;
-  View copies_known_by(const std::vector<int>& threads) const;
+  View over_for(const std::vector<int>& threads) const;
+  /// From now on floors are kept of this kind.
+  void use(std::uint32_t kind);
+  void raise_floor(std::uint32_t actor, Epoch epoch) { floors_[actor] = std::max(floors_[actor], epoch); }
 
   std::uint32_t serial_ = 0;
   Epoch floor_ = 1;
-  bool copies_used_ = false;
   std::array<Epoch, 32> warp_floors_{};
-  std::vector<Epoch> copies_floors_;  // by thread: groups before these are known to all
+  std::vector<std::uint32_t> used_;  // kinds besides threads, sorted
+  std::vector<Epoch> floors_;        // by actor: what is over for all; empty while no such kind is used
   std::vector<ThreadClock> clocks_;
+  struct {
+    KnownPointer known, news, result;
+  } last_learnt_;  // lanes of a warp learn the same one after the other
 };
 
 }  // namespace simt::order

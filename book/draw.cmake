@@ -1,0 +1,66 @@
+# How figures are drawn. Each chapter lists its own in its figures.cmake, and book/figures.cmake those of the other pages, with
+#   tile_figure(NAME KIND [KERNEL ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
+#                                                another chapter's, as in keys
+#   tile_plot(NAME KIND [FILE])                  a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
+#                                                which the chapter's program emits
+#   tile_ladder()                                the chapter is a rung: the plot ladder-NN
+#   tile_loads_table()                           its table "loads", which grows from chapter to chapter
+# The prose shows figures/NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
+#
+# In: ${work}, where everything is made; ${number} of the chapter, the last one for other pages; ${emitted} of all programs.
+# Out: ${drawn}, the files; ${figure_names}, what unused.lua calls them.
+set(drawn "")
+set(figure_names "")
+
+macro(tile_drawn name file)
+  list(APPEND drawn ${file})
+  list(APPEND figure_names ${name})
+  set(drawn ${drawn} PARENT_SCOPE)
+  set(figure_names ${figure_names} PARENT_SCOPE)
+endmacro()
+
+function(tile_figure name kind)
+  set(out ${work}/figures/${name}.svg)
+  set(arguments ${out})
+  set(facts "")
+  if(ARGC GREATER 2)
+    set(of ${ARGN})
+    set(from ${number})
+    if(ARGV2 MATCHES "^([0-9][0-9])/(.+)$")
+      set(from ${CMAKE_MATCH_1})
+      list(POP_FRONT of)
+      list(PREPEND of ${CMAKE_MATCH_2})
+    endif()
+    set(arguments ${work}/emit/${from} ${out} ${of})
+    set(facts ${work}/emit/${from}/facts.tsv)
+  endif()
+  add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${arguments} DEPENDS figures ${facts} VERBATIM)
+  tile_drawn(${name} ${out})
+endfunction()
+
+function(tile_plot name kind)
+  set(out ${work}/figures/${name}.svg)
+  set(script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp)
+  if(ARGC GREATER 2)
+    set(data ${work}/emit/${number}/${ARGV2})
+    set(gather "")
+  else()
+    set(data ${work}/figures/${name}.tsv)
+    set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data})
+  endif()
+  add_custom_command(OUTPUT ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out}
+    DEPENDS figures ${emitted} ${all_records} ${script} VERBATIM)
+  tile_drawn(${name} ${out})
+endfunction()
+
+function(tile_ladder)
+  tile_plot(ladder-${number} ladder)
+  set(drawn ${drawn} PARENT_SCOPE)
+  set(figure_names ${figure_names} PARENT_SCOPE)
+endfunction()
+
+function(tile_loads_table)
+  set(out ${work}/emit/${number}/table-loads.tsv)
+  add_custom_command(OUTPUT ${out} COMMAND figures loads ${work}/emit ${number} ${out} DEPENDS figures ${emitted} VERBATIM)
+  tile_drawn(${number}/table-loads ${out})
+endfunction()

@@ -1,0 +1,154 @@
+# Tests of the book: included by CMakeLists.txt, whose ${pages}, ${work} and tile_pandoc() these are.
+
+# What the prose names must exist.
+foreach(number ${chapter_pages})
+  tile_pandoc(weave ${number} weave)
+  add_test(NAME chapter${number}.page COMMAND ${weave} -M only=tests --to plain --output ${work}/labels/${number}.page)
+  set_tests_properties(chapter${number}.page PROPERTIES LABELS quick)
+endforeach()
+
+# Words: on every page that is ours each result has a key and each comparison a claim, or an exception in words.tsv.
+# `cmake --build --preset model --target words` lists what all pages have left.
+set(report_words "")
+function(tile_words_command result page exceptions)
+  tile_pandoc(command ${page} words)
+  list(TRANSFORM command REPLACE "weave[.]lua$" words.lua)
+  set(${result} ${command} -M exceptions=${exceptions} --to plain --output ${work}/labels/${page}.words PARENT_SCOPE)
+endfunction()
+set(pages_with_words ${pages})
+list(REMOVE_ITEM pages_with_words claims bibliography)  # what others claimed, and what they wrote
+foreach(page ${pages_with_words})
+  tile_words_command(words ${page} ${CMAKE_CURRENT_SOURCE_DIR}/words.tsv)
+  list(APPEND report_words COMMAND sh -c "\"$@\" || :" sh ${words})
+  string(REGEX REPLACE "^([0-9]+)$" "chapter\\1" name ${page})
+  add_test(NAME ${name}.words COMMAND ${words})
+  set_tests_properties(${name}.words PROPERTIES LABELS quick)
+endforeach()
+add_custom_target(words ${report_words} VERBATIM)
+
+add_test(NAME book.woven COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target book)
+set_tests_properties(book.woven PROPERTIES FIXTURES_SETUP book RUN_SERIAL TRUE)
+
+# A page that names what does not exist must not weave, and must say what is missing.
+# It takes the place of a chapter's, chapter 01's unless another is given.
+function(tile_refused name complaint text)
+  set(number ${ARGN} 01)
+  list(GET number 0 number)
+  file(WRITE ${work}/refused/${name}.md "${text}\n")
+  tile_pandoc(weave ${number} weave)
+  list(TRANSFORM weave REPLACE "^.*/chapter${number}[.]md$" ${work}/refused/${name}.md)
+  add_test(NAME book.refuses-${name} COMMAND ${weave} ${to_html} --output ${work}/refused/${name}.html)
+  set_tests_properties(book.refuses-${name} PROPERTIES PASS_REGULAR_EXPRESSION "${complaint}" FIXTURES_REQUIRED book)
+endfunction()
+tile_refused(unknown-number "no number has the key 01/naive.nonsense" "[]{.counted key=naive.nonsense}")
+tile_refused(number-of-another-kind "is predicted, the prose calls it measured" "[]{.measured key=lines_per_fma}")
+tile_refused(unknown-region "no region nowhere in" "::: {.listing region=nowhere}\nx\n:::")
+tile_refused(unknown-region-of-shared "no region nowhere in common/cuda/ptx.hpp"
+  "::: {.listing file=common/cuda/ptx.hpp region=nowhere}\nx\n:::")
+tile_refused(listing-of-unknown-file "a listing of common/none.hpp, which has no page"
+  "::: {.listing file=common/none.hpp region=main-loop}\nx\n:::")
+tile_refused(counts-of-shared "a listing of common/cuda/ptx.hpp with counts"
+  "::: {.listing file=common/cuda/ptx.hpp region=copies counts=naive}\nx\n:::")
+tile_refused(unknown-counts "no counts of a kernel nobody" "::: {.listing region=main-loop counts=nobody}\nx\n:::")
+tile_refused(unknown-table "emits no table-nothing.tsv" "::: {.table name=nothing}\n:::")
+tile_refused(table-of-unknown-kernel "table measured has nothing of nobody" "::: {.table name=measured of=\"naive nobody\"}\n:::")
+tile_refused(unknown-figure "no figure nothing.svg" "::: {.figure src=nothing.svg alt=x}\nx\n:::")
+set(explorer "::: {.explorer src=sm.svg alt=x")
+tile_refused(explorer-without-traces "an explorer without traces" "${explorer}}\nx\n:::")
+tile_refused(explorer-of-unknown-access "chapter 06 has no trace of vectorised store-Cs"
+  "${explorer} traces=\"06/vectorised/store-Cs:128\"}\nx\n:::")
+tile_refused(explorer-of-global-memory "load-A of naive is not in shared memory" "${explorer} traces=\"naive/load-A:256\"}\nx\n:::")
+tile_refused(explorer-without-row "an explorer's trace is KERNEL/SITE:ROW.* not vectorised/store-As"
+  "${explorer} traces=\"vectorised/store-As\"}\nx\n:::")
+tile_refused(explorer-of-half-a-swizzle "an explorer's trace is KERNEL/SITE:ROW.* not 06/vectorised/store-As:128.2"
+  "${explorer} traces=\"06/vectorised/store-As:128^2\"}\nx\n:::")
+tile_refused(explorer-of-another-row "lane 16 is in the padding, so the row is another"
+  "${explorer} traces=\"06/vectorised/store-As:4+124\"}\nx\n:::")
+tile_refused(unknown-reference "no label is called fig:nothing" "[](#fig:nothing)")
+tile_refused(unknown-citation "the bibliography has no entry nobody1900" "Says [@nobody1900].")
+tile_refused(unknown-experiment "breaks.json has no experiment nothing" "::: {.break name=nothing}\nx\n:::")
+tile_refused(false-claim
+  "claim \"fewer lines\": lines_per_fma < 02/lines_per_fma: does not hold, with 01/lines_per_fma = 33, 02/lines_per_fma = 2"
+  "It needs [*fewer* lines]{.claim holds=\"lines_per_fma < 02/lines_per_fma\"} than chapter 02.")
+tile_refused(claim-of-unknown-number "no number has the key 01/naive.nonsense" "[more]{.claim holds=\"naive.nonsense > 1\"}")
+tile_refused(malformed-claim "claim \"more\": lines_per_fma >: expected a number or a key before the end"
+  "[more]{.claim holds=\"lines_per_fma >\"}")
+tile_refused(measured-above-a-ceiling "shared was measured at [0-9.]+ TFLOP/s, above its ceiling of [0-9.]+ .banks.: explain it" "x" 03)
+tile_refused(explanation-of-nothing "naive was not measured above a ceiling"
+  "[x]{.claim above=naive holds=\"lines_per_fma > 1\"}")
+tile_refused(claim-without-numbers "claim \"more\": 2 > 1: no key, so nothing is tested" "[more]{.claim holds=\"2 > 1\"}")
+tile_refused(claim-without-expression "claim \"more\" without holds" "[more]{.claim}")
+tile_refused(claim-in-a-claim "claim \"more\" is part of another"
+  "[much [more]{.claim holds=\"lines_per_fma > 1\"}]{.claim holds=\"lines_per_fma > 2\"}")
+
+# So must a row of the page of all claims that nothing settles.
+set(settled "::: {.settled of=01 at=#tab:rates")
+tile_refused(row-without-verdict "\"It is so.\" has no verdict" "${settled} holds=\"01/lines_per_fma > 1\"}\nIt is so.\n:::")
+tile_refused(row-of-another-verdict "\"It is so.\" has no verdict confirmed, corrected, open, but likely"
+  "${settled} verdict=likely holds=\"01/lines_per_fma > 1\"}\nIt is so.\n:::")
+tile_refused(row-without-evidence "nothing settles \"It is so.\"" "${settled} verdict=confirmed}\nIt is so.\n:::")
+tile_refused(row-that-is-false "claim \"It is so.\": 01/lines_per_fma < 2: does not hold, with 01/lines_per_fma = 33"
+  "${settled} verdict=confirmed holds=\"01/lines_per_fma < 2\"}\nIt is so.\n:::")
+tile_refused(row-without-correction "what is true instead is missing: \"It is so.\""
+  "${settled} verdict=corrected holds=\"01/lines_per_fma > 2\"}\nIt is so.\n:::")
+tile_refused(row-without-attempt "what was tried is missing: \"It is so.\"" "${settled} verdict=open}\nIt is so.\n:::")
+tile_refused(row-of-unknown-test "no test is called chapter01.nobody" "${settled} verdict=confirmed tests=chapter01.nobody}\nIt is so.\n:::")
+tile_refused(row-of-unknown-experiment "breaks.json of chapter 01 has no experiment nothing"
+  "${settled} verdict=confirmed experiments=nothing}\nIt is so.\n:::")
+tile_refused(row-of-unknown-place "no label is called tab:nowhere"
+  "::: {.settled of=01 at=#tab:nowhere verdict=confirmed holds=\"01/lines_per_fma > 1\"}\nIt is so.\n:::")
+
+# A page with a typed result or an untested comparison is refused too, and so is an exception that is none.
+function(tile_words name page_text exceptions)
+  file(WRITE ${work}/refused/${name}.md "${page_text}\n")
+  file(WRITE ${work}/refused/${name}.tsv "${exceptions}\n")
+  tile_words_command(words 01 ${work}/refused/${name}.tsv)
+  list(TRANSFORM words REPLACE "^.*/chapter01[.]md$" ${work}/refused/${name}.md)
+  add_test(NAME book.${name} COMMAND ${words})
+  if(ARGN)
+    set_tests_properties(book.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${ARGN}")
+  endif()
+endfunction()
+tile_words(refuses-typed-result "It takes 85 ms here.\n\nOr 33.5." ""
+  "page 01: typed result \"85 ms\" in: It takes 85 ms here[.].*typed result \"33.5\" in: Or 33.5[.].*page 01: 2 findings")
+tile_words(refuses-untested-comparison "First. The *naive* kernel is three times as fast, or nearly; see `most`." ""
+  "typed result \"three times\" in.*comparison \"as fast\" in: The naive kernel.*comparison \"nearly\" in.*page 01: 3 findings")
+tile_words(refuses-comparison-beside-citation "They report 309 GFLOP/s [@boehm2022]: caches help. Or 300 [@boehm2022]; ours is faster." ""
+  "comparison \"faster\" in: Or 300 .*page 01: 1 findings")
+tile_words(refuses-text-alternative "::: {.figure src=x.svg alt=\"one bar is larger\"}\nA caption.\n:::" ""
+  "untested comparison \"larger\" in: one bar is larger")
+tile_words(refuses-stale-exception "Nothing here." "01\tfaster than light\tit is not"
+  "the exception \"faster than light\" excepts nothing")
+tile_words(accepts-exception "It is \"much *faster* than `light`\", they say." "01\tmuch faster than `light`\tit is not ours")
+tile_words(refuses-more-than-excepted "It is faster than light, and faster than sound." "01\tfaster than light\tit is not"
+  "comparison \"faster\" in: It is faster than light, and faster than sound[.].*page 01: 1 findings")
+tile_words(refuses-exception-of-no-page "Nothing here." "99\tfaster than light\tit is not" "no such page: 99")
+tile_words(refuses-exception-without-reason "Nothing here." "01\tfaster than light" "not page, phrase and reason: 01")
+tile_words(accepts-what-is-tested
+  "[twice as fast]{.claim holds=\"naive.lines_per_fma > 2\"}, []{.measured key=naive.4096.tflops} TFLOP/s, see `more`, \
+$1.5$. Which is faster? The worklog reports 309 GFLOP/s [@boehm2022]; \
+no longer than before. A third path.\n\n# Exercises\n\n1. Make it faster.\n\n# Next\n\nAt least []{.counted key=naive.lines_per_fma} lines." "")
+
+# The weaver's modules, each by itself.
+file(GLOB module_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/weave/tests/*_test.lua)
+foreach(module_test ${module_tests})
+  string(REGEX REPLACE "^.*/([a-z]+)_test[.]lua$" "\\1" module ${module_test})
+  add_test(NAME book.weaver.${module} COMMAND ${PANDOC} --from markdown --lua-filter ${module_test} /dev/null)
+  set_tests_properties(book.weaver.${module} PROPERTIES LABELS quick)
+endforeach()
+
+# What is there for the book and is not in it, and what the programs emitted that is not as common/report/emitted.tsv says.
+set(texts "")
+foreach(page ${pages})
+  tile_pandoc(command ${page} unused)
+  string(APPEND texts "${page}=${page_text}\n")
+endforeach()
+list(JOIN figure_names " " figure_list)
+add_test(NAME book.unused COMMAND ${PANDOC} --from markdown --lua-filter ${CMAKE_CURRENT_SOURCE_DIR}/unused.lua
+  -M pages=${texts} -M figures=${figure_list} -M work=${work} -M root=${PROJECT_SOURCE_DIR} /dev/null)
+set_tests_properties(book.unused PROPERTIES FIXTURES_REQUIRED book)
+add_test(NAME book.checks COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/book-checks.sh ${PANDOC} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+list(JOIN chapter_pages " " chapter_list)
+add_test(NAME book.emitted COMMAND ${PANDOC} --from markdown --lua-filter ${CMAKE_CURRENT_SOURCE_DIR}/check_emitted.lua
+  -M schema=${schema} -M work=${work} -M chapters=${chapter_list} /dev/null)
+set_tests_properties(book.emitted PROPERTIES FIXTURES_REQUIRED book)

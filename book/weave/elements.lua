@@ -1,0 +1,39 @@
+-- What several kinds of elements are made of: raw HTML, classes, captions, the frame of a figure.
+-- In: pandoc's elements. Out: pandoc's elements.
+
+local text = require("weave.text")
+local page = require("weave.page")
+
+local elements = {}
+
+function elements.html(markup) return pandoc.RawBlock("html", markup) end
+function elements.html_inline(markup) return pandoc.RawInline("html", markup) end
+function elements.has(element, class) return element.classes:includes(class) end
+
+-- The chapter that an element is of: the page's, unless it says another.
+function elements.chapter_of(element) return element.attributes.chapter or page.id end
+
+-- The opening tag of something that may scroll sideways, for the keyboard and for screen readers.
+function elements.scrolling(class, label)
+  return '<div class="' .. class .. '" tabindex="0" role="region" aria-label="' .. text.escape(label) .. '">'
+end
+
+-- "Figure 3.2. " and the words of a Div, or `default` where it has none.
+function elements.caption_of(div, default)
+  local inlines = pandoc.List({pandoc.Strong({pandoc.Str(div.attributes.label .. ".")}), pandoc.Space()})
+  for i, block in ipairs(div.content) do
+    if i > 1 then inlines:insert(pandoc.Space()) end
+    if block.content then inlines:extend(block.content) end
+  end
+  if #inlines == 2 then inlines:insert(pandoc.Str(default .. ".")) end  -- the prose gives no caption of its own
+  return pandoc.Plain(inlines)
+end
+
+function elements.figure_open(div, class)
+  local id = div.identifier ~= "" and ' id="' .. div.identifier .. '"' or ""
+  local margin = elements.has(div, "margin") and " margin-figure" or elements.has(div, "full") and " full-width" or ""
+  if elements.has(div, "wide") then margin = margin .. " wide" end
+  return elements.html("<figure" .. id .. ' class="' .. class .. margin .. '">')
+end
+
+return elements

@@ -1,0 +1,71 @@
+-- What the chapter programs said: facts by their keys, the rows of every other file below emit/NN/, and tables.
+-- In: keys and names of files. Out: facts {kind, value, unit, text} and rows by the names of their columns, which
+-- common/report/emitted.tsv lists. What is missing, or is not as listed there, ends the weave.
+
+local text = require("weave.text")
+local page = require("weave.page")
+local schema = require("weave.schema")
+
+local emitted = {
+  unmeasured = "not yet measured",  -- how a program says that a GPU has yet to give a number
+}
+
+local listed  -- the schema
+local facts = {}  -- "NN" -> key -> fact
+
+local function lines(chapter, file, what)
+  local whole = text.read(page.work .. "/emit/" .. chapter .. "/" .. file)
+  if not whole then page.fail(what .. ": chapter " .. chapter .. " emits no " .. file) end
+  return text.lines_of(whole)
+end
+
+-- The rows of a file; `what` says what the prose wanted of it.
+function emitted.rows(chapter, file, what)
+  listed = listed or schema.read(page.root .. "/common/report/emitted.tsv")
+  local columns, rows = schema.columns(listed, file), {}
+  for i, line in ipairs(lines(chapter, file, what)) do
+    local row, why = schema.row(listed, columns, text.split(line))
+    rows[i] = row or page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. i .. ": " .. why)
+  end
+  return rows
+end
+
+-- The table `name` of a chapter: caption, heads, and rows of cells.
+function emitted.table(chapter, name)
+  local file = "table-" .. name .. ".tsv"
+  local rows = lines(chapter, file, "table " .. name)
+  local caption, heads = table.remove(rows, 1), text.split(table.remove(rows, 1) or "")
+  for i, line in ipairs(rows) do
+    rows[i] = text.split(line)
+    if #rows[i] ~= #heads then
+      page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. i + 2 .. ": has " .. #rows[i] .. " cells, not " .. #heads)
+    end
+  end
+  return caption, heads, rows
+end
+
+-- A fact in full: "03/shared.4096.ms = 15.1491 ms", or its text where there is no number.
+function emitted.in_full(fact, key)
+  if not fact.value then return key .. " = " .. fact.text end
+  return key .. " = " .. string.format("%.6g", fact.value) .. (fact.unit ~= "" and " " .. fact.unit or "")
+end
+
+local function facts_of(chapter)
+  if facts[chapter] then return facts[chapter] end
+  local result = {}
+  for _, row in ipairs(emitted.rows(chapter, "facts.tsv", "numbers")) do
+    result[row.key] = {kind = row.kind, value = tonumber(row.value), unit = row.unit, text = row.text}
+  end
+  facts[chapter] = result
+  return result
+end
+
+-- The fact that a key names, and the key in full.
+function emitted.fact(key)
+  local chapter, rest = key:match("^(%d%d)/(.+)$")
+  if not chapter then chapter, rest = page.home, key end
+  local fact = facts_of(chapter)[rest] or page.fail("no number has the key " .. chapter .. "/" .. rest)
+  return fact, chapter .. "/" .. rest
+end
+
+return emitted

@@ -1,0 +1,72 @@
+-- The bank explorer: ::: {.explorer src=... alt=... traces="KERNEL/SITE:ROW[+PAD][^DOWN,UP] ..."} is the figure src, an access
+-- that the reader may change. With it come the first accesses of a warp at these sites, as the chapters' traces have them (NN/ in
+-- front names another chapter), and the layout of the tile: words in a row, words of padding behind it, and the swizzle
+-- col ^ ((row >> DOWN) << UP).
+-- In: a Div, and samples.tsv of the chapters. Out: the figure's blocks and its data. An access that no trace has ends the weave.
+
+local page = require("weave.page")
+local elements = require("weave.elements")
+local emitted = require("weave.emitted")
+local figures = require("weave.figures")
+
+local explorer = {
+  used = false,  -- whether this page has one, and so needs its script
+}
+
+-- What a warp's first access at a site touched: lane -> word, the bytes of a lane, load or store.
+local function lanes_of(chapter, kernel, site)
+  local words, bytes, op = {}, nil, nil
+  for _, row in ipairs(emitted.rows(chapter, "samples.tsv", "accesses")) do
+    if row.kernel == kernel and row.site == site then
+      if row.space ~= "shared" then page.fail(site .. " of " .. kernel .. " is not in shared memory") end
+      local lane = tonumber(row.lane)
+      if words[lane] then break end  -- of an unrolled loop the trace has several
+      words[lane], bytes, op = tonumber(row.word), row.bytes, row.op
+    end
+  end
+  if not bytes then page.fail("chapter " .. chapter .. " has no trace of " .. kernel .. " " .. site) end
+  return words, bytes, op
+end
+
+-- The parts of KERNEL/SITE:ROW[+PAD][^DOWN,UP].
+local function parse(description)
+  local name, row, behind = description:match("^([^:]+):([1-9]%d*)(.*)$")
+  local chapter, kernel, site = (name or ""):match("^(%d*)/?([^/]+)/([^/]+)$")
+  local pad, swizzle = (behind or ""):match("^%+(%d+)(.*)$")
+  if not pad then pad, swizzle = "0", behind end
+  local down, up = (swizzle or ""):match("^%^(%d+),(%d+)$")
+  if not site or swizzle ~= "" and not up then
+    page.fail("an explorer's trace is KERNEL/SITE:ROW[+PAD][^DOWN,UP], not " .. description)
+  end
+  return {chapter = chapter ~= "" and chapter or page.id, kernel = kernel, site = site, row = row, pad = pad,
+          swizzle = up and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null"}
+end
+
+local function traced_access(description)
+  local a = parse(description)
+  local words, bytes, op = lanes_of(a.chapter, a.kernel, a.site)
+  local listed = {}
+  for lane = 0, 31 do
+    listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null"
+    if (words[lane] or 0) % (a.row + a.pad) >= tonumber(a.row) then
+      page.fail(description .. ": lane " .. lane .. " is in the padding, so the row is another")
+    end
+  end
+  return string.format('{"title": "chapter %s, %s: %s", "bytes": %s, "op": "%s", "row": %s, "pad": %s, "swizzle": %s, "words": [%s]}',
+    a.chapter, a.kernel, a.site, bytes, op, a.row, a.pad, a.swizzle, table.concat(listed, ", "))
+end
+
+function explorer.resolve(div)
+  local traces = {}
+  for description in (div.attributes.traces or page.fail("an explorer without traces")):gmatch("%S+") do
+    traces[#traces + 1] = traced_access(description)
+  end
+  local blocks = pandoc.List(figures.resolve(div, "drawing explorer"))
+  if not page.combined then
+    explorer.used = true
+    blocks:insert(2, elements.html('<script type="application/json">[' .. table.concat(traces, ",\n") .. "]</script>"))
+  end
+  return blocks
+end
+
+return explorer

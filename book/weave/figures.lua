@@ -1,0 +1,49 @@
+-- Figures: ::: {.figure src=FILE.svg alt="..."} puts a drawing into the page, in the page's colours.
+-- In: a Div, and the drawing. Out: blocks. A figure that was not drawn, or has no text alternative, ends the weave.
+
+local text = require("weave.text")
+local page = require("weave.page")
+local elements = require("weave.elements")
+
+local figures = {}
+
+-- gnuplot draws with these sentinel colours; on the page they follow the theme.
+local theme_colours = {
+  ["#010101"] = "var(--ink)", ["#020202"] = "var(--muted)", ["#030303"] = "var(--accent)",
+  ["#040404"] = "var(--second)", ["#050505"] = "var(--third)", ["#060606"] = "var(--rule)",
+  ["#070707"] = "var(--fourth)",
+}
+
+local function themed(svg)
+  svg = svg:gsub("rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)", function(r, g, b)
+    return string.format("#%02x%02x%02x", tonumber(r), tonumber(g), tonumber(b))
+  end)
+  svg = svg:gsub("#0%d0%d0%d", theme_colours)
+  svg = svg:gsub("^.-(<svg)", "%1")
+  return svg
+end
+
+-- A page may have several drawings, each with the same names for its parts.
+local function with_unique_ids(svg, prefix)
+  svg = svg:gsub('id="([^"]+)"', 'id="' .. prefix .. '%1"'):gsub("url%(#", "url(#" .. prefix)
+  svg = svg:gsub('href="#([^"]+)"', 'href="#' .. prefix .. '%1"'):gsub('href=\'#([^\']+)\'', "href='#" .. prefix .. "%1'")
+  return (svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'"))
+end
+
+local count = 0
+
+-- `class` of the figure: a drawing, unless it is given.
+function figures.resolve(div, class)
+  local src = div.attributes.src or page.fail("a figure without src")
+  local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
+  local svg = text.read(page.work .. "/figures/" .. src) or page.fail("no figure " .. src)
+  count = count + 1
+  svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
+  svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
+  svg = svg:gsub("<svg", '<svg role="img" aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
+  return {elements.figure_open(div, class or "drawing"),
+          elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),
+          elements.caption_of(div), elements.html("</figcaption></figure>")}
+end
+
+return figures

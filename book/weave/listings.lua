@@ -1,0 +1,102 @@
+-- Listings: ::: {.listing region=NAME [file=FILE] [counts=KERNEL]} shows a region of a program, the lines between
+-- `// [snippet NAME]` and `// [/snippet NAME]`, with their numbers in the file, and beside each line what the model counted.
+-- In: a Div. Out: blocks. An unknown region or kernel ends the weave.
+
+local text = require("weave.text")
+local page = require("weave.page")
+local elements = require("weave.elements")
+local emitted = require("weave.emitted")
+
+local listings = {}
+
+-- "" and the name where a region opens, "/" and the name where it closes, else nil.
+function listings.marker(line) return line:match("^%s*// %[(/?)snippet ([%w%-]+)%]%s*$") end
+
+local function without_indent(lines)
+  local indent = 999
+  for _, line in ipairs(lines) do
+    if line.text ~= "" then indent = math.min(indent, #line.text:match("^ *")) end
+  end
+  for _, line in ipairs(lines) do line.text = line.text:sub(indent + 1) end
+  return lines
+end
+
+-- The region's lines without snippet markers, each {number, text} with its number in the file.
+function listings.region(file, region)
+  local whole = text.read(page.root .. "/" .. file) or page.fail("no file " .. file)
+  local kept, inside, found = {}, false, false
+  for number, line in ipairs(text.lines_of(whole)) do
+    local closing, name = listings.marker(line)
+    if name == region then
+      if (closing == "") == inside then
+        page.fail("region " .. region .. " of " .. file .. " does not open and close in turn")
+      end
+      inside, found = closing == "", true
+    elseif not name and inside then
+      kept[#kept + 1] = {number = number, text = line}
+    end
+  end
+  if not found then page.fail("no region " .. region .. " in " .. file) end
+  if inside then page.fail("region " .. region .. " of " .. file .. " is not closed") end
+  while #kept > 0 and kept[#kept].text == "" do kept[#kept] = nil end
+  return without_indent(kept)
+end
+
+-- What the model counted of a kernel, line by line.
+local function counts_by_line(chapter, kernel)
+  local notes, known = {}, false
+  for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts")) do
+    if row.kernel == kernel then
+      known = true
+      local number = tonumber(row.line)
+      notes[number] = (notes[number] and notes[number] .. ", " or "") .. row.text
+    end
+  end
+  if not known then page.fail("no counts of a kernel " .. kernel) end
+  return notes
+end
+
+-- The file that a listing shows: the chapter's program, or one that has a page of its own to link to.
+local function file_of(div)
+  local file = div.attributes.file or page.source
+  if file == page.source then return file end
+  if not page.shared[file] then
+    page.fail("a listing of " .. file .. ", which has no page: name it in shared_sources of book/CMakeLists.txt")
+  end
+  if div.attributes.counts then page.fail("a listing of " .. file .. " with counts, which are of the chapter's program") end
+  return file
+end
+
+function listings.resolve(div)
+  local file = file_of(div)
+  local region = div.attributes.region or page.fail("a listing without region")
+  local code = listings.region(file, region)
+  local numbers, texts, counts = {}, {}, {}
+  local by_line = div.attributes.counts and counts_by_line(elements.chapter_of(div), div.attributes.counts)
+  for i, line in ipairs(code) do
+    numbers[i] = tostring(line.number)
+    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", "")
+    counts[i] = by_line and by_line[line.number] or ""
+  end
+  local html, name = elements.html, text.escape(file:match("[^/]+$"))
+  local first, last = code[1].number, code[#code].number
+  local href = "source/" .. file:match("[^/]+$") .. ".html#L-" .. first
+  local blocks = pandoc.List({
+    elements.figure_open(div, "listing full-width"),
+    html("<figcaption>"), elements.caption_of(div),
+    html((page.combined and '<span class="source">' or '<a class="source" href="' .. href .. '">') .. name ..
+      ", lines " .. first .. "–" .. last .. (page.combined and "</span>" or "</a>") .. "</figcaption>"),
+    html('<div class="code-frame"><pre class="line-numbers" aria-hidden="true">' .. table.concat(numbers, "\n") .. "</pre>"),
+    html(elements.scrolling("code", div.attributes.label)),
+    pandoc.CodeBlock(table.concat(texts, "\n"), {class = "cuda"}),
+    html("</div>"),
+  })
+  if by_line then
+    blocks:insert(html('<pre class="line-counts" aria-label="counted per warp-wide execution of the line">' ..
+      "\n" .. text.escape(table.concat(counts, "\n")) .. "</pre>"))  -- HTML drops a newline right after <pre>
+  end
+  blocks:insert(html("</div></figure>"))
+  return blocks
+end
+
+return listings

@@ -1,0 +1,82 @@
+-- The page that is woven, and what it knows of the others.
+-- In: the metadata that book/CMakeLists.txt gives (see weave.lua), and the labels that the first pass wrote for every page.
+-- Out: this page's id and paths as fields of the module, addresses of pages and labels, and `fail`, which ends the weave.
+
+local text = require("weave.text")
+
+local page = {
+  id = nil,         -- this page: index, preface, 02, notation, ...
+  all = {},         -- all page ids, in reading order
+  home = nil,       -- the page to whose chapter keys without NN/ belong
+  pass = nil,       -- "collect" or "weave"
+  combined = false, -- "print" or "epub": one document instead of pages
+  only_tests = false,  -- only what tests ask for is resolved: see weave.lua
+  work = nil, tests = nil, root = nil, source = nil,
+  shared = {},      -- file -> true: what listings may show besides source
+  labels = {},      -- id -> {page, text}
+  info = {},        -- page id -> {href, number, title}
+}
+
+local bibliography = {}
+
+-- What becomes of a complaint: it ends the weave. Tests take its place.
+function page.refuse(message)
+  io.stderr:write("weave: page " .. tostring(page.id) .. ": " .. message .. "\n")
+  os.exit(1)
+end
+
+function page.fail(message) page.refuse(message) end
+
+function page.write(path, whole)
+  local written, why = text.write(path, whole)
+  if not written then page.fail("cannot write " .. path .. ": " .. why) end
+end
+
+local function read_labels()
+  for _, id in ipairs(page.all) do
+    local lines = text.lines_of(text.read(page.work .. "/labels/" .. id .. ".tsv") or page.fail("no labels of page " .. id))
+    for _, line in ipairs(lines) do
+      local f = text.split(line)
+      if f[1] == "page" then
+        page.info[id] = {href = page.combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3]}
+      else
+        if page.labels[f[1]] then page.fail("label " .. f[1] .. " is defined twice") end
+        page.labels[f[1]] = {page = id, text = f[2]}
+      end
+    end
+  end
+end
+
+-- Takes the metadata of the page's document.
+function page.open(meta)
+  local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
+  page.id, page.pass, page.work, page.tests, page.root, page.source =
+    get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
+  page.shared = {}
+  for file in get("shared"):gmatch("%S+") do page.shared[file] = true end
+  page.home = page.id
+  page.combined = get("combined") ~= "" and get("combined")
+  page.only_tests = get("only") ~= ""
+  page.all = {}
+  for id in get("pages"):gmatch("%S+") do page.all[#page.all + 1] = id end
+  for key in (text.read(page.root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
+  page.labels, page.info = {}, {}
+  if page.pass ~= "collect" and not page.only_tests then read_labels() end
+end
+
+-- Whether elements are resolved now: labels are collected first.
+function page.weaving() return page.pass == "weave" end
+
+function page.is_chapter() return page.id:match("^%d+$") ~= nil end
+
+function page.has_reference(id) return bibliography[id] == true end
+
+-- The label called `id`, {page, text}.
+function page.label(id) return page.labels[id] or page.fail("no label is called " .. id) end
+
+-- The address of an element of a page.
+function page.address(id, on_page)
+  return (page.combined or on_page == page.id) and "#" .. id or on_page .. ".html#" .. id
+end
+
+return page

@@ -1,0 +1,97 @@
+-- Tables: ::: {.table name=NAME [chapter=NN] [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
+-- kernels; ::: {.table caption="..."} frames a table that the prose has written out.
+-- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks. An unknown table, or one that has nothing
+-- of a kernel, ends the weave.
+
+local text = require("weave.text")
+local page = require("weave.page")
+local elements = require("weave.elements")
+local emitted = require("weave.emitted")
+
+local tables = {}
+
+local function numeric(cell)
+  return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil
+end
+
+local function written(div)
+  local blocks = pandoc.List(div.content)
+  div.content = {}
+  local before = pandoc.List({elements.figure_open(div, "data-table"), elements.html("<figcaption>"),
+    elements.caption_of(div, div.attributes.caption),
+    elements.html("</figcaption>" .. elements.scrolling("scroll", div.attributes.label))})
+  before:extend(blocks)
+  before:insert(elements.html("</div></figure>"))
+  return before
+end
+
+-- What a table has of some kernels: their columns where kernels head columns, else their rows.
+local function of_kernels(heads, rows, name, kernels)
+  local wanted, found = text.set_of(kernels), {}
+  local columns = {1}
+  for i, head in ipairs(heads) do
+    if wanted[head] then columns[#columns + 1], found[head] = i, true end
+  end
+  local kept = {}
+  if next(found) then
+    local function some(row)
+      local cells = {}
+      for i, column in ipairs(columns) do cells[i] = row[column] end
+      return cells
+    end
+    heads = some(heads)
+    for i, row in ipairs(rows) do kept[i] = some(row) end
+  else
+    for _, row in ipairs(rows) do
+      local kernel = row[1]:match("^[%w_]+")
+      if wanted[kernel] then kept[#kept + 1], found[kernel] = row, true end
+    end
+  end
+  for kernel in pairs(wanted) do
+    if not found[kernel] then page.fail("table " .. name .. " has nothing of " .. kernel) end
+  end
+  return heads, kept
+end
+
+-- Which columns hold numbers only, and whether the names of rows are so short that they need not wrap.
+local function alignment(heads, rows)
+  local right, short_names = {}, true
+  for _, row in ipairs(rows) do short_names = short_names and #row[1] <= 30 end
+  for i = 1, #heads do
+    right[i] = true
+    for _, row in ipairs(rows) do right[i] = right[i] and numeric(row[i]) end
+  end
+  return right, short_names
+end
+
+local function markup(heads, rows)
+  local right, short_names = alignment(heads, rows)
+  local out = {"<table><thead><tr>"}
+  local function cell(tag, words, i)
+    local class = right[i] and ' class="number"' or ""
+    if words == emitted.unmeasured then class = ' class="number pending"' end
+    if i == 1 and class == "" and short_names then class = ' class="row-name"' end
+    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. text.escape(words) .. "</" .. tag .. ">"
+  end
+  for i, words in ipairs(heads) do cell("th", words, i) end
+  out[#out + 1] = "</tr></thead><tbody>"
+  for _, row in ipairs(rows) do
+    out[#out + 1] = "<tr>"
+    for i, words in ipairs(row) do cell("td", words, i) end
+    out[#out + 1] = "</tr>"
+  end
+  out[#out + 1] = "</tbody></table>"
+  return table.concat(out)
+end
+
+function tables.resolve(div)
+  if div.attributes.caption then return written(div) end
+  local name = div.attributes.name or page.fail("a table without name or caption")
+  local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
+  if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
+  return {elements.figure_open(div, "data-table" .. (#heads > 5 and " full-width" or "")), elements.html("<figcaption>"),
+          elements.caption_of(div, caption), elements.html("</figcaption>"),
+          elements.html(elements.scrolling("scroll", div.attributes.label) .. markup(heads, rows) .. "</div></figure>")}
+end
+
+return tables

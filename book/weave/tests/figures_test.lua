@@ -1,0 +1,24 @@
+-- Tests of weave/figures.lua.
+local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
+local svg = [[<?xml version="1.0"?><!-- x --><svg><title>t</title><g id="part" fill="rgb( 1, 1, 1)" stroke="#040404"/>]] ..
+  [[<use href="#part"/><use href='#other'/><g id='other' clip="url(#part)"/></svg>]]
+testing.on_page(testing.with_labels({["figures/a.svg"] = svg}), {}, function()
+  local figures = require("weave.figures")
+  local function shown(attributes, class)
+    return testing.html(figures.resolve(testing.div('::: {.figure label="Figure 3.1" ' .. attributes .. "}\nA caption.\n:::"), class))
+  end
+  local html = shown('#fig:a src=a.svg alt="over 50% <of> it"')
+  testing.contains("frame", html, '<figure id="fig:a" class="drawing">')
+  testing.contains("text alternative", html, '<svg role="img" aria-label="over 50% &lt;of&gt; it"><g')
+  testing.contains("colours of the theme", html, 'fill="var(--ink)" stroke="var(--second)"')
+  testing.contains("names of its own", html, 'id="f03-1-part"')
+  testing.contains("uses of them", html, [[href="#f03-1-part"/><use href='#f03-1-other'/><g id='f03-1-other' clip="url(#f03-1-part)"]])
+  testing.contains("caption", html, "<strong>Figure 3.1.</strong> A caption.")
+  testing.contains("names of a second drawing", shown("src=a.svg alt=x"), 'id="f03-2-part"')
+  testing.contains("class and place", shown("src=a.svg alt=x .margin", "drawing explorer"), 'class="drawing explorer margin-figure"')
+  testing.refused("not drawn", "no figure b.svg", shown, "src=b.svg alt=x")
+  testing.refused("without text alternative", "figure a.svg has no text alternative", shown, "src=a.svg")
+  testing.refused("without src", "a figure without src", shown, "alt=x")
+end)
+
+testing.finish()

@@ -1,0 +1,28 @@
+-- Tests of weave/references.lua.
+local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
+local files = testing.with_labels({["book/references.bib"] = "@misc{known2020,\n  title = {x}}\n"})
+testing.on_page(files, {page = "index"}, function()
+  local references = require("weave.references")
+  local function link(markdown) return references.link(testing.inline(markdown)) end
+  testing.equal("words of a label", pandoc.utils.stringify(link("[](#fig:tiles)")), "Figure 3.1")
+  testing.equal("address of a label", link("[](#fig:tiles)").target, "03.html#fig:tiles")
+  testing.equal("own words", pandoc.utils.stringify(link("[the tiles](#fig:tiles)")), "the tiles")
+  testing.equal("words of a chapter", pandoc.utils.stringify(link("[](#ch:03)")), "chapter 03")
+  testing.equal("words of another page", pandoc.utils.stringify(link("[](#ch:index)")), "Tile by Tile")
+  testing.equal("out of the book", link("[x](https://example.org)"), nil)
+  testing.refused("unknown label", "no label is called fig:nothing", link, "[](#fig:nothing)")
+  testing.refused("unknown page", "no page is called 99", link, "[](#ch:99)")
+  references.check_cite(testing.inline("[@known2020]"))
+  testing.refused("unknown source", "the bibliography has no entry nobody1900", references.check_cite, testing.inline("[@nobody1900]"))
+
+  local first = testing.html({pandoc.Plain(references.side_note(testing.inline("[so *much*]{.aside}")))})
+  testing.contains("first note", first, '<span class="side-note" role="note"><span class="note-number">1</span> so <em>much</em></span>')
+  local second = testing.html({pandoc.Plain(references.side_note(testing.inline("[x]{.aside}")))})
+  testing.contains("second note", second, 'id="note-index-2"')
+  testing.equal("no note", references.side_note(testing.inline("[x]{.claim}")), nil)
+end)
+testing.on_page(testing.labels, {combined = "epub"}, function()
+  testing.equal("a note for e-readers", require("weave.references").side_note(testing.inline("[x]{.aside}")).t, "Note")
+end)
+
+testing.finish()

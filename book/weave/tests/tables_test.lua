@@ -1,0 +1,34 @@
+-- Tests of weave/tables.lua.
+local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
+local files = testing.with_labels({
+  ["emit/03/table-sizes.tsv"] = "Sizes\nkernel\tms\tnote\nshared\t1,365.2\tx < y\nshared, as compiled\tnot yet measured\t-\nnaive\t2\tz\n",
+  ["emit/03/table-stalls.tsv"] = "Stalls\nwaiting for\tshared\tnaive\nbarrier\t1\t2\n",
+  ["emit/01/table-sizes.tsv"] = "Others\nkernel\tms\nx\t1\n",
+})
+testing.on_page(files, {}, function()
+  local tables = require("weave.tables")
+  local function shown(attributes)
+    return testing.html(tables.resolve(testing.div('::: {.table label="Table 3.1" ' .. attributes .. "}\n:::")))
+  end
+  local html = shown("name=sizes")
+  testing.contains("its own caption", html, "<strong>Table 3.1.</strong> Sizes.")
+  testing.contains("a column of numbers", html, '<th class="number" scope="col">ms</th>')
+  testing.contains("a column of text", html, '<th scope="col">note</th>')
+  testing.contains("a number", html, '<td class="number">1,365.2</td><td>x &lt; y</td>')
+  testing.contains("a short name", html, '<td class="row-name">shared</td>')
+  testing.contains("pending", html, '<td class="number pending">not yet measured</td>')
+  html = shown('name=sizes of="shared"')
+  testing.contains("rows of a kernel", html, "shared, as compiled")
+  testing.equal("no rows of others", html:find("naive"), nil)
+  html = shown('name=stalls of="naive"')
+  testing.contains("columns of a kernel", html, '<td class="row-name">barrier</td><td class="number">2</td></tr>')
+  testing.equal("no columns of others", html:find("shared"), nil)
+  testing.contains("of another chapter", shown("name=sizes chapter=01"), "Others.")
+  testing.contains("written in the prose", testing.html(tables.resolve(
+    testing.div('::: {.table label="Table 3.2" caption="By hand"}\n| a |\n|---|\n| 1 |\n:::'))), "By hand.")
+  testing.refused("unknown kernel", "table sizes has nothing of nobody", shown, 'name=sizes of="naive nobody"')
+  testing.refused("unknown table", "emits no table-nothing.tsv", shown, "name=nothing")
+  testing.refused("without name", "a table without name or caption", shown, "")
+end)
+
+testing.finish()

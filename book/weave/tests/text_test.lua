@@ -1,0 +1,20 @@
+-- Tests of weave/text.lua.
+local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
+local text = require("weave.text")
+
+testing.same("lines", text.lines_of("a\n\nb\n"), {"a", "", "b"})
+testing.same("lines of Windows", text.lines_of("a\r\nb"), {"a", "b"})
+testing.same("no lines", text.lines_of(""), {})
+testing.same("fields", text.split("a\t\tb"), {"a", "", "b"})
+testing.same("an empty last field", text.split("a\t"), {"a", ""})
+testing.equal("HTML", text.escape('1 < 2 & "so"'), "1 &lt; 2 &amp; &quot;so&quot;")
+testing.equal("JSON in a script", text.json_string('a"</script>\n'), [["a\u0022\u003c/script>\u000a"]])
+local words = text.set_of(" two words ")
+testing.equal("a word of a set", words.two and words.words, true)
+testing.equal("no word of a set", words[""], nil)
+testing.equal("no such file", text.read("/nonexistent"), nil)
+local written, why = text.write("/nonexistent/file", "x")
+testing.equal("written where it cannot be", written, false)
+testing.contains("why not", why, "No such file")
+
+testing.finish()

@@ -1,0 +1,138 @@
+-- The page "All claims": what others claimed, settled; how many rows of each chapter have which verdict; every claim of the book.
+-- In: ::: {.settled of=NN verdict=... at="#label ..." holds="..." tests="..." experiments="..."}, whose first paragraph says what was
+-- claimed (what is true instead, or what was tried, follows), .tally and .all-claims, the claims that the first pass found on each page, and
+-- the CTest entries of every test program. Out: blocks. A row that nothing settles ends the weave.
+
+local text = require("weave.text")
+local page = require("weave.page")
+local elements = require("weave.elements")
+local claims = require("weave.claims")
+local experiments = require("weave.experiments")
+
+local verdicts = {}
+
+local names = {"confirmed", "corrected", "open"}
+local tally, chapters = {}, {}  -- chapter -> verdict -> rows; the chapters in order
+
+-- Counts the rows of a page, before any of them is resolved.
+function verdicts.count(blocks)
+  for _, block in ipairs(blocks) do
+    if block.t == "Div" and elements.has(block, "settled") then
+      local words = pandoc.utils.stringify(block.content[1])
+      local chapter = block.attributes.of or page.fail('"' .. words .. '" is of no chapter')
+      if not tally[chapter] then
+        tally[chapter] = {}
+        chapters[#chapters + 1] = chapter
+      end
+      local verdict = block.attributes.verdict or page.fail('"' .. words .. '" has no verdict')
+      tally[chapter][verdict] = (tally[chapter][verdict] or 0) + 1
+    end
+  end
+end
+
+function verdicts.tally_table()
+  local out = {'<table><thead><tr><th scope="col">chapter</th>'}
+  for _, verdict in ipairs(names) do out[#out + 1] = '<th scope="col" class="number">' .. verdict .. "</th>" end
+  out[#out + 1] = "</tr></thead><tbody>"
+  for _, chapter in ipairs(chapters) do
+    out[#out + 1] = "<tr><td>" .. chapter .. "</td>"
+    for _, verdict in ipairs(names) do out[#out + 1] = '<td class="number">' .. (tally[chapter][verdict] or 0) .. "</td>" end
+    out[#out + 1] = "</tr>"
+  end
+  return elements.html(table.concat(out) .. "</tbody></table>")
+end
+
+local function require_test(name)
+  local program = name:match("^([^.]+)%.") or page.fail("no test is called " .. name)
+  local entries = text.read(page.tests .. "/" .. program .. ".cmake") or page.fail("no test program is called " .. program)
+  if not entries:find("add_test([=[" .. name .. "]=]", 1, true) then page.fail("no test is called " .. name) end
+end
+
+-- What an expression is, of which kind, and what its keys are now.
+local function shown_expression(verdict)
+  return {pandoc.Str(claims.certainty(verdict) .. ": "), pandoc.Code(verdict.holds), pandoc.Str(" with "), pandoc.Code(verdict.keys)}
+end
+
+-- What settles a row: a list of inlines for each expression, test and experiment.
+local function evidence(div, chapter, words)
+  local found = pandoc.List({})
+  if div.attributes.holds then found:insert(shown_expression(claims.judge(div.attributes.holds, words))) end
+  for name in (div.attributes.tests or ""):gmatch("%S+") do
+    require_test(name)
+    found:insert({pandoc.Str("test "), pandoc.Code(name)})
+  end
+  for name in (div.attributes.experiments or ""):gmatch("%S+") do
+    experiments.require(chapter, name)
+    found:insert({pandoc.Str("experiment "), pandoc.Link(pandoc.Str(name), page.address("break-" .. chapter .. "-" .. name, chapter))})
+  end
+  return found
+end
+
+local function places(div, words)
+  local found = pandoc.List({pandoc.Str("in ")})
+  for id in (div.attributes.at or page.fail('where is "' .. words .. '" settled?')):gmatch("#(%S+)") do
+    local label = page.label(id)
+    if #found > 1 then found:insert(pandoc.Str(", ")) end
+    found:insert(pandoc.Link(pandoc.Str(label.text), page.address(id, label.page)))
+  end
+  return found
+end
+
+function verdicts.settled(div)
+  local words = pandoc.utils.stringify(div.content[1])
+  local chapter, verdict = div.attributes.of, div.attributes.verdict
+  if not page.info[chapter] then page.fail("no page is called " .. chapter) end
+  if not pandoc.List(names):includes(verdict) then
+    page.fail('"' .. words .. '" has no verdict ' .. table.concat(names, ", ") .. ", but " .. verdict)
+  end
+  local found = evidence(div, chapter, words)
+  if verdict ~= "open" and #found == 0 then page.fail('nothing settles "' .. words .. '"') end
+  if verdict ~= "confirmed" and #div.content < 2 then
+    page.fail((verdict == "open" and "what was tried" or "what is true instead") .. ' is missing: "' .. words .. '"')
+  end
+  found:insert(1, places(div, words))
+  local lines = pandoc.List({})
+  for i, line in ipairs(found) do
+    if i > 1 then lines:insert(pandoc.LineBreak()) end
+    lines:extend(line)
+  end
+  local blocks = pandoc.List({elements.html('<section class="settled ' .. verdict .. '"><p class="verdict">' .. verdict .. "</p><div>")})
+  blocks:extend(div.content)
+  blocks:insert(pandoc.Div({pandoc.Para(lines)}, {class = "evidence"}))
+  blocks:insert(elements.html("</div></section>"))
+  return blocks
+end
+
+-- Every .claim of a page, in the words of that page; `resolved` turns its numbers and links into what is shown.
+local function claims_of(id, resolved)
+  page.home = id
+  local items = pandoc.List({})
+  local found = text.read(page.work .. "/labels/" .. id .. ".claims.json") or page.fail("no claims of page " .. id)
+  for _, div in ipairs(pandoc.read(found, "json").blocks) do
+    local words = resolved(div).content[1]
+    local verdict = claims.judge(div.attributes.holds or "", pandoc.utils.stringify(words))
+    words.content:insert(pandoc.Space())
+    words.content:insert(pandoc.Span(shown_expression(verdict), {class = "evidence"}))
+    local link = pandoc.Link(pandoc.Str("¶"), page.address(div.identifier, id), "to this place", {["aria-label"] = "to this place"})
+    words.content:insert(1, pandoc.Space())
+    words.content:insert(1, link)
+    items:insert({words})
+  end
+  page.home = page.id
+  return items
+end
+
+function verdicts.all_claims(resolved)
+  local blocks = pandoc.List({})
+  for _, id in ipairs(page.all) do
+    local items = claims_of(id, resolved)
+    if #items > 0 then
+      local info = page.info[id]
+      blocks:insert(pandoc.Header(2, {pandoc.Str((info.number ~= "" and info.number .. " " or "") .. info.title)}, {id = "claims-of-" .. id}))
+      blocks:insert(pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"}))
+    end
+  end
+  return blocks
+end
+
+return verdicts

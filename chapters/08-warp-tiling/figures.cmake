@@ -1,0 +1,6 @@
+# Figures of chapter 08: see book/draw.cmake.
+tile_figure(warps-vectorised warps 06/vectorised 101)
+tile_figure(warps-tall warps tall 101)
+tile_figure(warps-large warps large 101)
+tile_loads_table()
+tile_ladder()

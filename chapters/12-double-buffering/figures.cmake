@@ -1,0 +1,3 @@
+# Figures of chapter 12: see book/draw.cmake.
+tile_figure(rounds-12 rounds single ahead buffered)
+tile_ladder()

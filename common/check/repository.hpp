@@ -1,0 +1,12 @@
+// Where the files are that a program reads besides its own source. In: paths below the repository's root. Out: paths that open.
+#pragma once
+
+#include <filesystem>
+
+namespace tile {
+
+/// A file by its path below the repository's root, wherever the program was compiled: copies of a chapter, which experiments and
+/// samples of mistakes are made of, find the repository's data.
+std::filesystem::path in_repository(const std::filesystem::path& file);
+
+}  // namespace tile

@@ -1,0 +1,54 @@
+// predict/: what a GPU can do at most (gpu.hpp: published figures, occupancy), and from what the model counted to the fastest a
+// kernel can be. In: counts, rates. Out: ceilings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/check/gemm.hpp"
+#include "common/model/model.hpp"
+
+namespace tile {
+
+/// The rates of a GPU that ceilings are computed from. Bandwidths are what chapter 00 measured.
+struct Rates {
+  std::string gpu;
+  int sms = 0;
+  double clock_hz = 0;
+  double l2_bytes_per_second = 0;    ///< 0: not measured
+  double dram_bytes_per_second = 0;  ///< 0: not measured
+};
+
+/// One resource a kernel uses, and the throughput at which that resource alone would be busy all the time.
+struct Ceiling {
+  std::string resource;
+  double tflops;
+};
+
+/// What a kernel asks of the memory system per multiply-add; sums over its access sites.
+struct Work {
+  double flops = 0;            ///< 2MNK: one FMA counts two
+  double requests = 0;         ///< warp-wide memory instructions
+  double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
+  double l1_cycles = 0;        ///< for each global request the larger of tag passes and wavefronts
+  double wavefronts = 0;       ///< passes through shared memory
+  double l1_wavefronts = 0;    ///< passes of global accesses' data through the same banks; of stores at least so many
+  double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
+  double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
+  double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
+  double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only those of the source are known
+  double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
+};
+
+/// The work of `counts` for a problem of the given extents. Sites on array "C" are scaled by M*N, all others by
+/// M*N*K, from the counted problem to `to`; exact when tiles divide both.
+Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
+
+/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
+/// same with every memory instruction taking a slot, too, or all instructions where their number is known. Register banks:
+/// one register a cycle from each of the two banks that a scheduler's FFMA read. L1: for every
+/// global request a cycle for each pass of its tags, or each wavefront of its data where those are more. Banks: one
+/// wavefront a cycle and SM, of shared memory and of L1's data together. L2 and DRAM: bytes over the measured rate. Rates of one a cycle: measured, see chapter 00.
+std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);
+
+}  // namespace tile

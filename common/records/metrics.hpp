@@ -1,0 +1,106 @@
+// What the profiler is asked for: the one place where names of Nsight Compute's metrics stand. In: a key of this book. Out: the
+// name, and for `tile bench` the list of a run (`tile-record --metrics`).
+//
+// A chapter's kernels are profiled twice: at its counted problem, for what the model counts as well ("counters"), and at a size
+// that fills the GPU, for where the time goes ("profile").
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tile {
+
+struct Metric {
+  /// The runs that ask for it; `unasked`: ncu gives it with every run.
+  enum Run { counters, profile, both, unasked };
+
+  std::string_view key;
+  const char* name;
+  Run run;
+  /// Not every GPU has it: it is asked for only where `ncu --query-metrics` names this.
+  std::string_view needs = "";
+};
+
+inline constexpr Metric metrics[] = {
+    {"load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", Metric::counters},
+    {"load_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", Metric::counters},
+    {"store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", Metric::counters},
+    {"store_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", Metric::counters},
+    {"shared_load_requests", "smsp__inst_executed_op_shared_ld.sum", Metric::counters},
+    {"shared_store_requests", "smsp__inst_executed_op_shared_st.sum", Metric::counters},
+    {"shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", Metric::counters},
+    {"shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", Metric::counters},
+    {"lines", "l1tex__t_set_accesses.sum", Metric::counters},
+    // From compute capability 8.0 on, threads copy from global to shared memory asynchronously.
+    {"async_copies", "smsp__inst_executed_op_ldgsts.sum", Metric::counters, "smsp__inst_executed_op_ldgsts"},
+    {"shared_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", Metric::counters,
+     "smsp__inst_executed_op_ldgsts"},
+    {"l2_sectors", "lts__t_sectors_op_read.sum", Metric::both},
+    {"registers", "launch__registers_per_thread", Metric::counters},  // ncu gives it with a profile unasked
+    {"duration", "gpu__time_duration.sum", Metric::unasked},
+    {"issue_active", "smsp__issue_active.avg.per_cycle_active", Metric::profile},
+    {"lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active", Metric::profile},
+    {"tag_passes_per_cycle", "l1tex__t_output_wavefronts.avg.per_cycle_active", Metric::profile},
+    {"wavefronts_per_cycle", "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active", Metric::profile},
+    {"l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", Metric::profile},
+    {"l2_sectors_written", "lts__t_sectors_op_write.sum", Metric::profile},
+    {"dram_read", "dram__bytes_read.sum", Metric::profile},
+    {"dram_written", "dram__bytes_write.sum", Metric::profile},
+    {"instructions", "smsp__inst_executed.sum", Metric::profile},
+    {"ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", Metric::profile},
+    {"warps", "smsp__warps_active.avg.per_cycle_active", Metric::profile},
+    {"latency", "smsp__average_warp_latency_per_inst_issued.ratio", Metric::profile},
+    // From compute capability 9.0 on, requests of neighbouring SMs for the same sectors meet in front of L2's slices.
+    {"l2_asked", "lrc__request_sectors_op_read_coalescable.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
+    {"l2_coalesced", "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum", Metric::profile,
+     "lrc__lts2lrc_sectors_op_read"},
+    {"l2_answered", "lrc__lts2lrc_sectors_op_read.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
+    // What passes through the memory of L2's slices.
+    {"l2_data_sectors", "lts__d_sectors.sum", Metric::profile, "lts__d_sectors_fill_device"},
+    {"l2_filled_sectors", "lts__d_sectors_fill_device.sum", Metric::profile, "lts__d_sectors_fill_device"},
+};
+
+/// The name of the metric with this key; a key that is not in the table does not compile.
+consteval const char* metric(std::string_view key) {
+  for (const Metric& m : metrics)
+    if (m.key == key) return m.name;
+  throw std::out_of_range("no metric has this key");
+}
+
+/// Where the cycles between two instructions of a warp go: on average so many warps wait for this when another one is issued.
+/// The names are Nsight Compute's; together they are all its reasons. The profile asks for each.
+struct Stall {
+  const char *label, *name;
+};
+inline constexpr Stall stalls[] = {
+    {"issued", "selected"},
+    {"ready, but another warp was chosen", "not_selected"},
+    {"result of an arithmetic instruction (a fixed number of cycles)", "wait"},
+    {"data of L1, L2 or DRAM", "long_scoreboard"},
+    {"data of shared memory", "short_scoreboard"},
+    {"place in the queue of global memory", "lg_throttle"},
+    {"place in the queue of shared memory", "mio_throttle"},
+    {"barrier", "barrier"},
+    {"dispatch", "dispatch_stall"},
+    {"arithmetic pipe", "math_pipe_throttle"},
+    {"instruction cache", "no_instruction"},
+    {"constant cache", "imc_miss"},
+    {"branch", "branch_resolving"},
+    {"stores, before the warp ends", "drain"},
+    {"memory barrier", "membar"},
+    {"texture queue", "tex_throttle"},
+    {"tensor core", "gmma"},
+    {"sleep", "sleeping"},
+    {"other", "misc"},
+};
+
+/// The metric of a reason, and whether a metric is one of those.
+std::string stall_metric(std::string_view reason);
+bool is_stall_metric(std::string_view metric);
+
+/// The metrics of a run, as ncu's option --metrics takes them; `known` is what `ncu --query-metrics` prints, for those that not
+/// every GPU has.
+std::string metrics_of(Metric::Run run, std::string_view known);
+
+}  // namespace tile

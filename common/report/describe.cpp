@@ -1,0 +1,32 @@
+#include "common/report/describe.hpp"
+
+#include "common/check/traced.hpp"
+#include "common/records/fingerprint.hpp"
+#include "common/report/options.hpp"
+
+namespace tile {
+
+Program describe_program(bool counted) {
+  const Chapter& chapter = this_chapter();
+  Program program;
+  program.chapter = chapter.number;
+  program.source = chapter_source();
+  program.fingerprint = fingerprint(chapter_source());
+  program.nvcc = TILE_NVCC_VERSION;
+  for (const Kernel& kernel : chapter.kernels) {
+    program.kernels.push_back(
+        {kernel.name, kernel.address == nullptr, kernel.block_threads, int(kernel.dynamic_shared)});
+    if (!counted) continue;
+    const simt::Counts counts = count(kernel, chapter.counted);
+    program.kernels.back().counted = {tallies(counts), counts.static_shared_bytes};
+  }
+  for (const Case& c : timed_problems()) program.problems.push_back(key_of(c.problem()));
+  for (const Chapter::Rate& rate : chapter.rates) program.rates.push_back(rate.name);
+  program.profiled_pads = chapter.profiled_pads;
+  program.compiled_for = chapter.compiled_for;
+  for (const Candidate& candidate : chapter.candidates)
+    program.candidates.push_back({candidate.kernel.name, candidate.pruned});
+  return program;
+}
+
+}  // namespace tile

@@ -1,0 +1,33 @@
+// Kernels timed on a GPU: in turn with cuBLAS for a record (paired_timing_gpu.cpp), or many of them for a tuner
+// (tuning_bench_gpu.cpp). In: launchers and problems. Out: runs of a record, or milliseconds.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "common/check/gemm.hpp"
+#include "common/records/record.hpp"
+
+namespace tile {
+
+/// Runs for a record, one for each kernel, all of the same types: checks each kernel, then times all in turn, each together with cuBLAS, on random
+/// inputs in buffers rotated past the L2, until the medians of its time and ratio have settled (run.hpp), but at most 200 times. "clocks"
+/// is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c);
+
+/// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
+class TuningBench {
+ public:
+  explicit TuningBench(int size);
+  ~TuningBench();
+  TuningBench(const TuningBench&) = delete;
+  /// Median milliseconds of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error
+  /// when the result is wrong.
+  double median_ms(const Runnable& kernel, int repetitions = 9);
+
+ private:
+  struct Buffers;
+  std::unique_ptr<Buffers> buffers_;
+};
+
+}  // namespace tile

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The rooms of common/ depend one way: a file includes headers of its own room and of those before it, and nobody but a chapter
+# goes through measure/, the names that chapters were recorded with. Usage: rooms.sh, at the top of the repository.
+set -eu
+rooms="cuda model check predict records timing report"
+
+# wrong_in DIRECTORY: one line for each #include of its common/ that goes the wrong way.
+wrong_in() {
+  (cd "$1" && grep -rn '^ *#include "common/' common) | awk -v rooms="$rooms" '
+    BEGIN { count = split(rooms, name, " "); for (i = 1; i <= count; ++i) rank[name[i]] = i }
+    {
+      split($0, part, "\""); split(part[2], to, "/"); split($0, from, "/")
+      place = $0; sub(/:[^:]*$/, "", place)
+      if (from[2] == "measure" && to[2] in rank) next
+      if (!(from[2] in rank)) print place ": common/" from[2] " is no room; there are " rooms
+      else if (!(to[2] in rank)) print place ": includes common/" to[2] ", which is no room"
+      else if (rank[to[2]] > rank[from[2]]) print place ": " from[2] " includes " part[2] ", of a room above it"
+    }'
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+
+# must_say COMPLAINT FILE INCLUDE: a tree whose FILE has that #include is not accepted.
+must_say() {
+  rm -rf "$scratch/common"
+  mkdir -p "$scratch/$(dirname "$2")"
+  printf '#include <vector>\n#include "%s"\n' "$3" >"$scratch/$2"
+  wrong_in "$scratch" | grep -q "^$2:2: $1" || { echo "$2 may include $3"; wrong=1; }
+}
+must_say "model includes common/check/gemm.hpp, of a room above it" common/model/order/cells.hpp common/check/gemm.hpp
+must_say "cuda includes common/report/table.hpp, of a room above it" common/cuda/cuda.hpp common/report/table.hpp
+must_say "includes common/measure, which is no room" common/report/main.cpp common/measure/record.hpp
+must_say "common/misc is no room" common/misc/misc.hpp common/cuda/cuda.hpp
+
+wrong_in . >"$scratch/wrong"
+cat "$scratch/wrong"
+[ ! -s "$scratch/wrong" ] && [ "$wrong" = 0 ] || exit 1
+echo "every #include of common/ goes one way"
