@@ -82,8 +82,11 @@ bool is_of_the_reader(const std::string& name) {
   return std::none_of(std::begin(others), std::end(others), [&](std::string_view o) { return name.starts_with(o); });
 }
 
+// Paths are relative where the compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
-  return file.find("/common/cuda/") != std::string::npos || file.find("/common/model/") != std::string::npos;
+  for (const std::string directory : {"common/cuda/", "common/model/"})
+    if (file.starts_with(directory) || file.find('/' + directory) != std::string::npos) return true;
+  return false;
 }
 
 Place find_place(Address return_address) {
