@@ -17,6 +17,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "common/model/announce/announce.hpp"
+
 // The linker's begin and end of the list that __global__ makes of kernels.
 extern "C" __attribute__((weak)) const simt::announce::Address __start___patchable_function_entries[],
     __stop___patchable_function_entries[];
@@ -201,7 +203,8 @@ std::pair<Address, std::size_t> tls_block() {
 std::string variable_at(Address address) {
   const std::scoped_lock lock(symbols_mutex);
   Program& p = program();
-  if (dwfl_addrmodule(p.dwfl, address) != p.module) return "";
+  // libdw knows the parts of the program that are mapped from its file, which variables without an initialiser are not.
+  if (address < image_base() || address >= image_end()) return "";
   const char* name = dwfl_module_addrname(p.module, address);
   return name == nullptr ? "a constant" : short_name(demangle(name));
 }

@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint32_t repeats_of_a_poll = 64;
 // How many of these loads are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_repeats = 1 << 16;
+// A variable of the program is told to lie beside an array that is no farther away.
+constexpr Address near_bytes = 4096;
 
 struct Target {
   const std::string* array;
@@ -159,28 +161,35 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   return nullptr;
 }
 
+// "4 bytes past the end of table" where no other array lies closer, or "".
+std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
+  std::string text;
+  for (const Region* region : w.launch->arrays) {
+    const bool after = address + size > region->end;
+    const Address distance = after ? address + size - region->end : region->begin - address;
+    if (distance >= farthest) continue;
+    farthest = distance;
+    text = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
+  }
+  return text;
+}
+
 [[noreturn]] void report_wild_access(Worker& w, Address address, std::size_t size, Op op, Address pc) {
   if (const std::string variable = announce::variable_at(address); !variable.empty()) {
     report(w, Mistake::unsupported, pc, 0, [&] {
+      // It may have been meant, or lie behind what was.
+      const std::string beside = beside_which(w, address, size, near_bytes);
       return fmt::format(
           "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-          "functions, declared by itself",
-          where(w, pc), verb_of(op), variable);
+          "functions, declared by itself{}",
+          where(w, pc), verb_of(op), variable, beside.empty() ? "" : "; it lies " + beside);
     });
     abandon_block(w);
   }
   report(w, Mistake::bounds, pc, 0, [&] {
-    std::string detail = "in no allocation";
-    Address nearest = ~Address(0);
-    for (const Region* region : w.launch->arrays) {
-      const bool after = address + size > region->end;
-      const Address distance = after ? address + size - region->end : region->begin - address;
-      if (distance >= nearest) continue;
-      nearest = distance;
-      detail = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
-    }
+    const std::string beside = beside_which(w, address, size, ~Address(0));
     return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, pc), verb_of(op),
-                       size, format_address(address), detail);
+                       size, format_address(address), beside.empty() ? "in no allocation" : beside);
   });
   abandon_block(w);
 }
