@@ -14,10 +14,11 @@ set(TILE_MODEL_FLAGS_GNU -O1 -fsanitize=thread,bounds --param=tsan-instrument-fu
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
     -fno-tree-sra -fno-ipa-reference-addressable)
 # clang++ announces accesses last of all and cannot be told which passes to leave out before: so it leaves out all (-O0).
-# -tsan-instrument-read-before-write: a load whose element is stored to afterwards counts, too.
+# -tsan-instrument-read-before-write: a load whose element is stored to afterwards counts, too. -gdwarf-aranges: elfutils finds
+# the lines of no address without.
 set(TILE_MODEL_FLAGS_Clang -O0 -fsanitize=thread,array-bounds -fsanitize-coverage=bb,no-prune,trace-pc
     -fno-sanitize-thread-func-entry-exit "SHELL:-mllvm -tsan-distinguish-volatile=1"
-    "SHELL:-mllvm -tsan-instrument-read-before-write=1" -Wno-ignored-attributes)
+    "SHELL:-mllvm -tsan-instrument-read-before-write=1" -gdwarf-aranges -Wno-ignored-attributes)
 set(TILE_MODEL_FLAGS_EITHER -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset
     -fno-builtin-memcmp -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 set(TILE_MODEL_FLAGS ${TILE_MODEL_FLAGS_${CMAKE_CXX_COMPILER_ID}} ${TILE_MODEL_FLAGS_EITHER})

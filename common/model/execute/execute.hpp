@@ -202,6 +202,7 @@ struct Worker final : announce::Listener {
   Address tls_begin = 0;
   std::size_t tls_size = 0;
   std::vector<std::uint16_t> variable_at;  // 16 bytes of the TLS block -> 1 + index of the shared variable in them
+  std::vector<std::uint32_t> room_at;  // 16 bytes of it -> bytes from there to that variable's end, 0 until it is used
   Region* last_region = nullptr;
   // counts
   account::Tally tally;

@@ -226,10 +226,21 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   abandon_block(w);
 }
 
+// Notes how many bytes follow in the variable that an access lies in, if there is one. Returns whether there is.
+[[gnu::noinline]] bool note_room(Worker& w, Address address, std::size_t size) {
+  const PlacedVariable* variable = variable_of(w, address, size);
+  if (variable == nullptr) return false;
+  const std::size_t grain = (address - w.tls_begin) / announce::shared_alignment;
+  w.room_at[grain] = std::uint32_t(variable->offset + variable->size - grain * announce::shared_alignment);
+  return true;
+}
+
 // Whether an access stays within a __shared__ array of the kernel or an allocation.
 [[gnu::always_inline]] inline bool in_bounds(Worker& w, Address address, std::size_t size) {
-  if (is_shared(w, address)) return variable_of(w, address, size) != nullptr;
-  return region_of(w, address, size) != nullptr;
+  if (!is_shared(w, address)) return region_of(w, address, size) != nullptr;
+  const std::size_t offset = address - w.tls_begin;
+  return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment] ||
+         note_room(w, address, size);
 }
 
 [[noreturn, gnu::noinline]] void report_out_of_bounds(Worker& w, std::size_t size, Touched t) {
@@ -296,6 +307,7 @@ void forget_repeat(Lane& lane) {
 
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   if (op != Op::store) notice_polling(*this, address, pc);
+  if (!traced && (address & (size - 1)) == 0 && in_bounds(*this, address, size)) return;
   const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
   touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
 }
@@ -354,6 +366,7 @@ void prepare_memory(Worker& w) {
   std::tie(w.tls_begin, w.tls_size) = announce::tls_block();
   constexpr std::size_t grain = announce::shared_alignment;
   w.variable_at.assign(w.tls_size / grain + 1, 0);
+  w.room_at.assign(w.tls_size / grain + 1, 0);
   for (std::size_t i = 0; i < w.launch->variables.size(); ++i) {
     const PlacedVariable& v = w.launch->variables[i];
     for (std::size_t at = v.offset; at < v.offset + v.size; at += grain)
