@@ -18,7 +18,7 @@ set(TILE_MODEL_FLAGS_GNU -O1 -fsanitize=thread,bounds --param=tsan-instrument-fu
 # the lines of no address without.
 set(TILE_MODEL_FLAGS_Clang -O0 -fsanitize=thread,array-bounds -fsanitize-coverage=bb,no-prune,trace-pc
     -fno-sanitize-thread-func-entry-exit "SHELL:-mllvm -tsan-distinguish-volatile=1"
-    "SHELL:-mllvm -tsan-instrument-read-before-write=1" -gdwarf-aranges -Wno-ignored-attributes)
+    "SHELL:-mllvm -tsan-instrument-read-before-write=1" -gdwarf-aranges -fbracket-depth=1024 -Wno-ignored-attributes)
 set(TILE_MODEL_FLAGS_EITHER -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset
     -fno-builtin-memcmp -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 set(TILE_MODEL_FLAGS ${TILE_MODEL_FLAGS_${CMAKE_CXX_COMPILER_ID}} ${TILE_MODEL_FLAGS_EITHER})
