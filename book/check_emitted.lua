@@ -2,7 +2,7 @@
 -- is any. Run by pandoc on an empty page, with metadata
 --   schema   emitted.tsv
 --   work     directory with emit/NN/
---   chapters their numbers, separated by spaces
+--   chapters the directories NN, and those of pages that are no chapter's, separated by spaces
 -- A trace has up to a million lines, all from one place of a program: the first lines speak for the others.
 
 package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.lua"}) .. ";" .. package.path

@@ -69,6 +69,9 @@ Program ask(const std::string& program, const std::string& what) {
   }
 }
 
+/// The directory that a finished record of this kind goes to, below its chapter's.
+const char* kind_of(const Record& record) { return record.contains("sweep") ? "sweep" : "measured"; }
+
 // --- show -----------------------------------------------------------------------------------------------------------
 
 /// "2 runs (4096, 8192); counters, profile, sass".
@@ -86,8 +89,8 @@ void show(const fs::path& file) {
   std::vector<std::string> made_of;
   for (const auto& [part, digits] : record.at("fingerprint").items()) made_of.push_back(part);
   const auto text = [&](const char* key) { return record.at(key).get<std::string>(); };
-  fmt::print("{}, {}, driver {}, CUDA {}; its place is measured/{}.json\n", text("gpu"), text("date"), text("driver"),
-             text("cuda"), slug(text("gpu")));
+  fmt::print("{}, {}, driver {}, CUDA {}; its place is {}/{}.json\n", text("gpu"), text("date"), text("driver"),
+             text("cuda"), kind_of(record), slug(text("gpu")));
   fmt::print("made of {}\n", fmt::join(made_of, ", "));
   fmt::print("{} rates\n", record.at("rates").size());
   for (const Record& kernel : record.at("kernels"))
@@ -140,6 +143,10 @@ int check(const std::string& path) {
     const Record tuning = load_tuning(file);
     report(file, tuning, wrong_with_tuning(file.stem(), tuning, program));
   }
+  for (const auto& file : record_files(program.directory(), "sweep")) {
+    const Record sweep = load_sweep(file);
+    report(file, sweep, wrong_with_sweep(file.stem(), sweep, program));
+  }
   return wrong == 0 ? 0 : 1;
 }
 
@@ -154,7 +161,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
     of_this_chapter = of_this_chapter || (part.ends_with(".cu") && fs::exists(chapter / part));
   if (!of_this_chapter)
     throw RecordError(fmt::format("{} was not made by a program of {}", finished.string(), chapter.string()));
-  const fs::path file = record_file(chapter, "measured", record.at("gpu"));
+  const fs::path file = record_file(chapter, kind_of(record), record.at("gpu"));
   save_record(file, record);
   fmt::print("wrote {}\n", shown(file));
 }
@@ -165,6 +172,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
 void print_steps(const std::string& path) {
   const Program program = ask(path, "program");
   if (!program.candidates.empty()) fmt::print("tune\n");
+  if (!program.sweep.problems.empty()) fmt::print("sweep\n");
   const std::string size =
       program.kernels.empty() ? "" : fmt::format(" --size {}", size_that_fills_a_gpu);  // of those that take one
   fmt::print("profile{}\n", size);

@@ -26,6 +26,9 @@ Program describe_program(bool counted) {
   program.compiled_for = chapter.compiled_for;
   for (const Candidate& candidate : chapter.candidates)
     program.candidates.push_back({candidate.kernel.name, candidate.pruned});
+  program.baseline = chapter.baseline;
+  program.sweep.kernel = chapter.sweep.kernel;
+  for (const Case& c : chapter.sweep.problems) program.sweep.problems.push_back(named_problem(c.M, c.N, c.K));
   return program;
 }
 

@@ -3,17 +3,23 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/records/baseline.hpp"
 #include "common/records/record.hpp"
 
 namespace tile {
 
-/// Runs for a record, one for each launcher: checks each kernel, then times all in turn, each together with cuBLAS, on random
-/// inputs in buffers rotated past the L2, until the medians of its time and ratio have settled (run.hpp), but at most 200 times. "clocks"
-/// is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
-std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c);
+/// Runs for a record, one for each launcher: checks each kernel, then times all in turn, each together with the baseline, on
+/// inputs as `c` fills them in buffers rotated past the L2, until the medians of its time and ratios have settled (run.hpp), but at most
+/// 200 times. "clocks" is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
+std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c, Baseline baseline);
+
+/// A run for a sweep: the same of one kernel against the stronger baseline, where each problem may take about a second, and
+/// at least 5 repetitions. "choice" is what `choice` says of the problem.
+Record time_for_sweep(Launcher launcher, std::string (*choice)(const Gemm&), const Case& c);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {

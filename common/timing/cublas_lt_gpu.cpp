@@ -1,0 +1,168 @@
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/check/freivalds.hpp"
+#include "common/records/run.hpp"
+#include "common/timing/cublas.hpp"
+#include "common/timing/cublas_lt.hpp"
+#include "common/timing/timing.hpp"
+
+namespace tile {
+namespace {
+
+constexpr int asked = 32;
+
+void check(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(what) + ": " + cublasLtGetStatusString(status));
+}
+
+/// A handle of cublasLt's that destroys itself.
+template <class Pointer, cublasStatus_t (*destroy)(Pointer)>
+class Handle {
+ public:
+  Handle() = default;
+  ~Handle() {
+    if (handle_ != nullptr) destroy(handle_);
+  }
+  Handle(const Handle&) = delete;
+  Pointer* out() { return &handle_; }
+  Pointer get() const { return handle_; }
+
+ private:
+  Pointer handle_ = nullptr;
+};
+
+/// A matrix of a column-major problem.
+class Layout : public Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> {
+ public:
+  Layout(int rows, int columns, int ld) {
+    check(cublasLtMatrixLayoutCreate(out(), CUDA_R_32F, std::uint64_t(rows), std::uint64_t(columns), ld),
+          "cublasLtMatrixLayoutCreate");
+  }
+};
+
+// An attribute of a suggestion, in cublasLt's own numbers; -1 where it has none.
+int attribute(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t name, std::size_t bytes) {
+  std::uint32_t value = 0;
+  const bool known =
+      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, bytes, nullptr) == CUBLAS_STATUS_SUCCESS;
+  return known ? int(value) : -1;
+}
+
+Record attributes_of(const cublasLtMatmulHeuristicResult_t& suggestion) {
+  const cublasLtMatmulAlgo_t& a = suggestion.algo;
+  return {{"id", attribute(a, CUBLASLT_ALGO_CONFIG_ID, 4)},
+          {"tile_id", attribute(a, CUBLASLT_ALGO_CONFIG_TILE_ID, 4)},
+          {"stages_id", attribute(a, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4)},
+          {"split_k", attribute(a, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4)},
+          {"reduction_scheme", attribute(a, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4)},
+          {"cta_swizzling", attribute(a, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4)},
+          {"custom_option", attribute(a, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4)},
+          {"inner_shape_id", attribute(a, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2)},
+          {"cluster_shape_id", attribute(a, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2)},
+          {"workspace_bytes", suggestion.workspaceSize},
+          {"waves", suggestion.wavesCount}};
+}
+
+bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
+  std::uint64_t flags = 0;
+  check(cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags, sizeof flags,
+                                          nullptr),
+        "cublasLtMatmulAlgoCapGetAttribute");
+  return (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
+}
+
+}  // namespace
+
+// Row-major C = alpha A B + beta C is column-major C^T = alpha B^T A^T + beta C^T, so B comes first.
+struct CublasLt::Plan {
+  explicit Plan(const Case& c)
+      : B(c.N, c.K, c.ldb()), A(c.K, c.M, c.lda()), C(c.N, c.M, c.ldc()), workspace(cublas_workspace_bytes) {
+    require_plain_cublas();
+    check(cublasLtCreate(library.out()), "cublasLtCreate");
+    check(cublasLtMatmulDescCreate(product.out(), CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  }
+
+  std::vector<cublasLtMatmulHeuristicResult_t> suggestions() const {
+    Handle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+    check(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
+    const std::size_t bytes = cublas_workspace_bytes;
+    check(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
+                                               sizeof bytes),
+          "cublasLtMatmulPreferenceSetAttribute");
+    std::vector<cublasLtMatmulHeuristicResult_t> found(asked);
+    int count = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(library.get(), product.get(), B.get(), A.get(), C.get(), C.get(),
+                                       preference.get(), asked, found.data(), &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+      count = 0;  // it suggests nothing for this problem
+    else
+      check(status, "cublasLtMatmulAlgoGetHeuristic");
+    found.resize(std::size_t(count));
+    return found;
+  }
+
+  void multiply(const Gemm& g, const cublasLtMatmulAlgo_t& by) const {
+    check(cublasLtMatmul(library.get(), product.get(), &g.alpha, g.B, B.get(), g.A, A.get(), &g.beta, g.C, C.get(), g.C,
+                         C.get(), &by, workspace.get(), cublas_workspace_bytes, nullptr),
+          "cublasLtMatmul");
+  }
+
+  Handle<cublasLtHandle_t, cublasLtDestroy> library;
+  Handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
+  Layout B, A, C;
+  Buffer<char> workspace;
+  cublasLtMatmulAlgo_t fastest{};
+  Record search;
+};
+
+CublasLt::CublasLt(const Case& c, const Rotation& rotation, int repetitions) : plan_(std::make_unique<Plan>(c)) {
+  const auto suggestions = plan_->suggestions();
+  Record tried = Record::array();
+  std::size_t fastest = 0;
+  for (const auto& suggestion : suggestions) {
+    if (suggestion.state != CUBLAS_STATUS_SUCCESS || uses_tensor_cores(suggestion.algo)) continue;
+    const auto run = [&](int i) {
+      plan_->multiply(rotation.gemm(c, std::size_t(i) % rotation.size()), suggestion.algo);
+    };
+    tried.push_back(attributes_of(suggestion));
+    tried.back()["median_ms"] = to_nanosecond(time_ms(run, repetitions).median);
+    if (tried.back()["median_ms"] <= tried[fastest]["median_ms"]) {
+      fastest = tried.size() - 1;
+      plan_->fastest = suggestion.algo;
+    }
+  }
+  plan_->search = {{"asked", asked},
+                   {"suggested", suggestions.size()},
+                   {"tried", tried},
+                   {"fastest", fastest},
+                   {"repetitions", repetitions},
+                   {"workspace_bytes", cublas_workspace_bytes},
+                   {"compute", "CUBLAS_COMPUTE_32F"}};
+  if (!found()) return;
+  Case plain = c;
+  plain.beta = 0;
+  const Gemm g = rotation.gemm(plain, 0);
+  multiply(g);
+  if (const double deviation = freivalds(g, nullptr, 2024); !(deviation <= 1))
+    throw std::runtime_error(
+        fmt::format("cublasLt's result is wrong at {} x {} x {}: Freivalds deviation {}", c.M, c.N, c.K, deviation));
+}
+
+CublasLt::~CublasLt() = default;
+
+bool CublasLt::found() const { return !plan_->search.at("tried").empty(); }
+
+void CublasLt::multiply(const Gemm& g) const { plan_->multiply(g, plan_->fastest); }
+
+const Record& CublasLt::search() const { return plan_->search; }
+
+}  // namespace tile
