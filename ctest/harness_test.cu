@@ -19,15 +19,18 @@
 #include "common/records/fingerprint.hpp"
 #include "common/records/machine_code.hpp"
 #include "common/records/merge.hpp"
+#include "common/records/problem.hpp"
 #include "common/records/program.hpp"
-#include "common/report/ranks.hpp"
 #include "common/records/record.hpp"
 #include "common/records/run.hpp"
 #include "common/records/whole_file.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/explain_tuning.hpp"
+#include "common/report/ranks.hpp"
 #include "common/report/tuning.hpp"
 #include "common/report/units.hpp"
+#include "common/timing/clocks.hpp"
+#include "common/timing/nvml.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -233,10 +236,10 @@ const std::vector<Corruption> corruptions{
     {"/rates/other.low", -0.4, "rate other.low is -0.4, not from 1e-09"},
 };
 
-// Counts of a kernel with one global load, of 100 requests and 400 sectors, and one shared store.
+// Counts of a kernel with one global load, of 100 requests and 400 sectors, one shared store, and an asynchronous copy.
 simt::Counts few_counts() {
   simt::Counts counts;
-  counts.sites.resize(2);
+  counts.sites.resize(4);
   counts.sites[0].op = simt::Op::load;
   counts.sites[0].space = simt::Space::global;
   counts.sites[0].requests = counts.sites[0].lines = 100;
@@ -244,6 +247,15 @@ simt::Counts few_counts() {
   counts.sites[1].op = simt::Op::store;
   counts.sites[1].space = simt::Space::shared;
   counts.sites[1].requests = counts.sites[1].wavefronts = 200;
+  counts.sites[2].op = simt::Op::load;
+  counts.sites[2].space = simt::Space::global;
+  counts.sites[3].op = simt::Op::store;
+  counts.sites[3].space = simt::Space::shared;
+  for (std::size_t of_copy : {2, 3}) {
+    counts.sites[of_copy].by_copy = true;
+    counts.sites[of_copy].requests = 10;
+  }
+  counts.sites[2].lines = counts.sites[2].sectors = counts.sites[3].wavefronts = 40;
   return counts;
 }
 
@@ -369,14 +381,16 @@ TEST_CASE("the fingerprint covers headers of common/cuda that nvcc sees, and say
   write("chapter77.cu", "#include \"common/report/chapter.hpp\"\nint f();\n");
   write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint harness();\n");
   write("common/cuda/cuda.hpp", "int word();\n#include \"common/cuda/vocabulary.hpp\"\n");
-  write("common/cuda/vocabulary.hpp", "int model();\n");
+  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint model();\n");
+  write("common/cuda/asynchronous.hpp", "int model_of_copies();\n");
   write("common/cuda/ptx.hpp", "int unused();\n");
   const tile::Record before = tile::fingerprint(root / "chapter77.cu", root);
   const auto changed = [&] { return tile::changed_parts(before, tile::fingerprint(root / "chapter77.cu", root)); };
   CHECK(changed() == "");
   CHECK(before.contains("flags"));
   write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint another_harness();\n");
-  write("common/cuda/vocabulary.hpp", "int another_model();\n");
+  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint another_model();\n");
+  write("common/cuda/asynchronous.hpp", "int another_model_of_copies();\n");
   write("common/cuda/ptx.hpp", "int another();\n");
   CHECK(changed() == "");
   write("common/cuda/cuda.hpp", "int another_word();\n#include \"common/cuda/vocabulary.hpp\"\n");
@@ -448,6 +462,34 @@ TEST_CASE("counters must equal counts, except where a difference is named" * doc
     wrong["counters"].erase(counter.metric);
     CHECK(contains(complaint(wrong, {}), std::string("its counters lack ") + counter.metric));
   }
+}
+
+TEST_CASE("what copies store is counted apart, and what they load with other loads" * doctest::test_suite("model")) {
+  const auto counted = [](const std::string& key) {
+    for (const tile::Counter& counter : tile::counters())
+      if (counter.key == key) return int(tile::tally(few_counts(), counter));
+    return -1;
+  };
+  CHECK(counted("load_requests") == 110);
+  CHECK(counted("load_sectors") == 440);
+  CHECK(counted("lines") == 140);
+  CHECK(counted("shared_store_requests") == 200);
+  CHECK(counted("shared_store_wavefronts") == 200);
+  CHECK(counted("async_copies") == 10);
+  CHECK(counted("shared_wavefronts") == 240);
+  // Nobody asks for counters of copies where there are none.
+  simt::Counts without = few_counts();
+  without.sites.resize(2);
+  tile::Record entry{{"name", "k"}, {"counters", tile::Record::object()}};
+  for (const tile::Counter& counter : tile::counters())
+    if (!counter.of_copies) entry["counters"][counter.metric] = double(tile::tally(without, counter));
+  CHECK(joined(tile::unexplained(tile::tallies(without), entry, {})) == "");
+}
+
+TEST_CASE("a copy is one instruction with two accesses" * doctest::test_suite("model")) {
+  const tile::Case c{32, 32, 32};
+  CHECK(tile::work_of(few_counts(), c, c).requests == 100 + 200 + 10);
+  CHECK(tile::work_of(few_counts(), c, c).wavefronts == 200 + 40);
 }
 
 TEST_CASE("a difference needs a reason and a counter that exists" * doctest::test_suite("model")) {
@@ -626,6 +668,50 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
                                  " /*0020*/  @P0 BRA 0x0 ;\n"));
   CHECK(kernel["sass_loop"]["ldg_first"] == 1);
   CHECK(!kernel["sass"].contains("ldg_first"));  // it is a place in a loop
+  tile::add_sass(record,
+                 scratch("sass.txt",
+                         "\t\tFunction : _Z1kv\n /*0000*/  @!PT LDS RZ, [RZ] ;\n /*0010*/  @!P1 LDS R4, [R2] ;\n"
+                         " /*0020*/  @PT LDS R5, [R2] ;\n"));
+  CHECK(kernel["sass"]["@!PT LDS"] == 1);  // issued, but never executed
+  CHECK(kernel["sass"]["LDS"] == 2);
+  CHECK(kernel["sass"]["all"] == 3);
+}
+
+namespace {
+
+constexpr auto f32 = tile::Element::f32, bf16 = tile::Element::bf16;
+
+}  // namespace
+
+TEST_CASE("a problem is named and recorded by what it is" * doctest::test_suite("model")) {
+  const auto plain = tile::Problem::plain(64, 32, 16);
+  CHECK(tile::key_of(tile::Problem::plain(64, 64, 64)) == "64");
+  CHECK(tile::key_of(plain) == "64x32x16");
+  tile::Problem other = plain;
+  other.types = {bf16, bf16, f32};
+  other.A = tile::Layout::columns;
+  other = other.packed();
+  CHECK(other.lda == 64);
+  CHECK(tile::key_of(other) == "64x32x16.bf16,bf16,f32.At");
+  tile::Problem padded = other;
+  padded.ldb += 8;
+  CHECK(tile::key_of(padded) == "64x32x16.bf16,bf16,f32.At.ld64,40,32");
+
+  CHECK(tile::to_json(plain) == tile::Record{{"M", 64}, {"N", 32}, {"K", 16}});  // as records always had it
+  tile::Record record = tile::Record::parse(valid_record);
+  auto& runs = record["kernels"][0]["runs"];
+  runs = tile::Record::array();
+  for (const tile::Problem& p : {plain, other, padded}) {
+    CHECK(tile::problem_of(tile::to_json(p)) == p);
+    runs.push_back(tile::to_json(p));
+  }
+  const std::string kernel = record["kernels"][0]["name"];
+  CHECK(tile::find_run(record, kernel, 64, 32, 16) == &runs[0]);
+  CHECK(tile::find_run(record, kernel, other) == &runs[1]);
+  CHECK(tile::find_run(record, kernel, padded) == &runs[2]);
+  CHECK(tile::find_run(record, kernel, tile::Problem::plain(64, 32, 17)) == nullptr);
+  CHECK_THROWS_AS(tile::problem_of({{"M", 1}, {"N", 1}, {"K", 1}, {"types", {"f32", "f64", "f32"}}}),
+                  tile::RecordError);
 }
 
 TEST_CASE("what a program says of itself is read back the same" * doctest::test_suite("model")) {
@@ -634,14 +720,14 @@ TEST_CASE("what a program says of itself is read back the same" * doctest::test_
   program.source = "/some where/chapter07.cu";
   program.fingerprint = {{"chapter07.cu", "0123"}};
   program.kernels = {{"k", false, 256, 1024, {{{{"lines", 5}}, 16}}}, {"tuned", true}};
-  program.problems = {"4096", tile::named_problem(1, 2, 3)};
+  program.problems = {"4096", "1x2x3"};
   program.profiled_pads = {1, 8};
   program.compiled_for = {86};
   program.candidates = {{"c", "too slow"}};
   const tile::Record json = tile::to_json(program);
   CHECK(json["kernels"][0]["counted"]["tallies"]["lines"] == 5);
   CHECK_FALSE(json["kernels"][1].contains("counted"));
-  CHECK(json["problems"][1] == "1 x 2 x 3");
+  CHECK(json["problems"][1] == "1x2x3");
   CHECK(tile::to_json(tile::program_of(json.dump())) == json);
   for (const auto& [key, value] : json.items()) {
     tile::Record without = json;
@@ -685,6 +771,8 @@ TEST_CASE("where a loop loads, stores and waits is told in FFMA" * doctest::test
   CHECK(places({"LDG.E.128", "FFMA", "IADD3", "FFMA", "LDG.E", "FFMA"}) == Places{{"ldg_first", 0}, {"ldg_last", 2}});
   CHECK(places({"FFMA", "STS", "FFMA", "BAR.SYNC.DEFER_BLOCKING", "STS.128"}) ==
         Places{{"sts_first", 1}, {"sts_last", 2}, {"bar_first", 2}, {"bar_last", 2}});
+  CHECK(places({"LDGSTS.E", "FFMA", "LDGSTS.E.BYPASS.128", "FFMA", "LDGDEPBAR", "LDG.E"}) ==
+        Places{{"copy_first", 0}, {"copy_last", 1}, {"ldg_first", 2}, {"ldg_last", 2}});
 }
 
 TEST_CASE("the busier bank counts in every four instructions" * doctest::test_suite("model")) {
@@ -764,6 +852,9 @@ TEST_CASE("ceilings as compiled follow from counters and machine code" * doctest
   const auto compiled = tile::work_as_compiled(written, kernel, record, 64, counted, to);
   REQUIRE(compiled.has_value());
   CHECK(compiled->wavefronts == 8 * 320);  // eight times the volume
+  tile::Record copying = kernel;
+  copying["counters"]["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = 350;
+  CHECK(tile::work_as_compiled(written, copying, record, 64, counted, to)->wavefronts == 8 * 350);
   CHECK(compiled->instructions == 9000);
   CHECK(compiled->bank_reads == doctest::Approx(1.3 * 4096));
   CHECK(compiled->l1_wavefronts == 7);
@@ -953,3 +1044,34 @@ TEST_CASE("a bank conflict is told with bank, words and lanes" * doctest::test_s
         "bank 0 has 2 words to serve at once: word 0 for lane 0, word 512 for lane 1");
 }
 #endif
+
+TEST_CASE("clocks and power are NVML's, and without it there is a reason" * doctest::test_suite("model")) {
+  const tile::Nvml nvml("0000:19:00.0", TILE_FAKE_NVML);
+  CHECK(nvml.missing() == "");
+  CHECK(nvml.driver() == "123.45.6");
+  const tile::Record now = tile::clocks_now(nvml);
+  CHECK(now["memory_mhz"] == 3201);
+  CHECK(now["power_w"] == 123.456);
+  CHECK(now["power_limit_w"] == 700);
+  CHECK(now["temperature_c"] == 45);
+  tile::ClockSampler sampler(nvml);
+  usleep(50'000);
+  const tile::Record sampled = sampler.stop();
+  REQUIRE(sampled["samples"] > 1);
+  CHECK(sampled["sm_mhz"][0] < sampled["sm_mhz"][2]);  // the clock of that GPU falls
+  CHECK(sampled["sm_mhz"][2] < now["sm_mhz"]);
+  CHECK(sampled["throttled"] == tile::Record{"power cap"});
+
+  const auto missing = [](const char* gpu, const char* library) {
+    const tile::Nvml none(gpu, library);
+    CHECK(tile::clocks_now(none).empty());
+    CHECK(none.driver().empty() == none.missing().starts_with(library));
+    tile::ClockSampler nothing(none);
+    CHECK(nothing.stop()["samples"] == 0);
+    return none.missing();
+  };
+  CHECK(missing("0000:19:00.0", "libno-such.so.1") == "libno-such.so.1 cannot be opened");
+  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML does not know the GPU 9999:19:00.0 (status 6)");
+  CHECK(missing("0000:19:00.0", TILE_OLD_NVML) ==
+        std::string(TILE_OLD_NVML) + " has no nvmlDeviceGetCurrentClocksThrottleReasons");
+}

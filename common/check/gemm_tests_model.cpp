@@ -32,7 +32,7 @@ void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
     all.insert(all.end(), cases.begin(), cases.end());
     for (const Case& c : all) {
       INFO(kernel.name, ", ", describe(c));
-      CHECK_NOTHROW(require_clean(kernel.launch, c));
+      CHECK_NOTHROW(require_clean(kernel, c));
     }
   }
 }
@@ -44,17 +44,17 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       for (const Case& c : misaligned_cases(kernel.tile)) taken.push_back(c);
     for (const Case& c : taken) {
       INFO(kernel.name, " should take ", describe(c));
-      const simt::Counts run = launched(kernel.launch, c);
+      const simt::Counts run = launched(kernel, c);
       CHECK(run.function == kernel.address);
       CHECK(run.block.x * run.block.y * run.block.z == unsigned(kernel.block_threads));
       CHECK(run.static_shared_bytes == kernel.static_shared);
       CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
     INFO(kernel.name);
-    CHECK_NOTHROW(require_clean(kernel.launch, whole_tiles(kernel.tile)[1]));
+    CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile)[1]));
     for (const Case& c : beyond_the_fast_kernel(kernel.tile)) {
       INFO(kernel.name, " must not take ", describe(c));
-      CHECK(launched(kernel.launch, c).function != kernel.address);
+      CHECK(launched(kernel, c).function != kernel.address);
     }
   }
 }

@@ -15,24 +15,24 @@ simt::Counts only(std::vector<simt::Counts> launches) {
 }
 }  // namespace
 
-simt::Counts launched(Launcher launcher, const Case& c) {
-  const Operands operands(c);
-  return only(simt::launches([&] { launcher(operands.gemm()); }));
+simt::Counts launched(const Runnable& kernel, const Case& c) {
+  const Ready ready(kernel, c);
+  return only(simt::launches([&] { ready.kernel->run(); }));
 }
 
-simt::Counts traced_run(Launcher launcher, const Case& c, const simt::Trace& options) {
-  Operands operands(c);
-  const simt::Counts counts = only(simt::trace([&] { launcher(operands.gemm()); }, options));
-  simt::require_all_written(operands.allocation_of_C());
-  const Verdict verdict = compare(operands, c, operands.download_C());
+simt::Counts traced_run(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+  const Ready ready(kernel, c);
+  const simt::Counts counts = only(simt::trace([&] { ready.kernel->run(); }, options));
+  simt::require_all_written(ready.operands.allocation_of_C());
+  const Verdict verdict = compare(ready.operands, ready.problem, ready.operands.download_C());
   if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
   return counts;
 }
 
-void require_clean(Launcher launcher, const Case& c) { traced_run(launcher, c); }
+void require_clean(const Runnable& kernel, const Case& c) { traced_run(kernel, c); }
 
-simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
-  const simt::Counts counts = traced_run(launcher, c, options);
+simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+  const simt::Counts counts = traced_run(kernel, c, options);
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error("line " + std::to_string(s.line) +

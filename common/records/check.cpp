@@ -9,6 +9,7 @@
 #include "common/records/counters.hpp"
 #include "common/records/fingerprint.hpp"
 #include "common/records/merge.hpp"
+#include "common/records/problem.hpp"
 
 namespace tile {
 namespace {
@@ -50,7 +51,7 @@ Lines other_than_tuned(const Record& entry, const std::filesystem::path& tuning_
 /// The problems at which a record has a kernel timed, in order.
 std::vector<std::string> timed_at(const Record& entry) {
   std::vector<std::string> timed;
-  for (const Record& run : entry.at("runs")) timed.push_back(named_problem(run.at("M"), run.at("N"), run.at("K")));
+  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_of(run)));
   return timed;
 }
 
@@ -59,7 +60,7 @@ Lines other_than_baseline(const Record& entry, Baseline baseline) {
   for (const Record& run : entry.at("runs"))
     if (run.contains("lt_search") != (baseline == Baseline::stronger))
       return {fmt::format("{}: at {} cublasLt was {}searched, the program says otherwise",
-                          entry.at("name").get<std::string>(), named_problem(run.at("M"), run.at("N"), run.at("K")),
+                          entry.at("name").get<std::string>(), key_of(problem_of(run)),
                           run.contains("lt_search") ? "" : "not ")};
   return {};
 }

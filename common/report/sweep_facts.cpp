@@ -4,8 +4,7 @@
 #include <ostream>
 #include <string>
 
-#include "common/records/program.hpp"
-#include "common/records/run.hpp"
+#include "common/records/problem.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/sweep.hpp"
@@ -19,7 +18,7 @@ bool is_cube(const Case& c) { return c.M == c.N && c.N == c.K; }
 
 // The run of a problem, or null.
 const Record* run_of(const Record* sweep, const Case& c) {
-  return sweep == nullptr ? nullptr : find_run(*sweep, this_chapter().sweep.kernel, c.M, c.N, c.K);
+  return sweep == nullptr ? nullptr : find_run(*sweep, this_chapter().sweep.kernel, c.problem());
 }
 
 void add_problem_facts(Facts& facts, const std::string& name, const Record* run) {
@@ -68,7 +67,7 @@ Table table_of_sweep(const std::vector<Record>& sweeps) {
     const auto number = [&](const char* key, int decimals = -1) {
       return run->contains(key) ? format_number(run->at(key).get<double>(), decimals) : "-";
     };
-    table.rows.push_back({named_problem(c.M, c.N, c.K), run->at("choice"), number("median_ms", 3), number("tflops"),
+    table.rows.push_back({key_of(c.problem()), run->at("choice"), number("median_ms", 3), number("tflops"),
                           number("cublas_tflops"), number("lt_tflops"), number("stronger_ratio", 3),
                           number("stronger_ratio_low", 3) + "-" + number("stronger_ratio_high", 3),
                           number("repetitions", 0)});
@@ -80,8 +79,7 @@ void add_sweep_facts(Facts& facts, const Record* sweep) {
   std::vector<double> all, cubes;
   for (const Case& c : this_chapter().sweep.problems) {
     const Record* run = run_of(sweep, c);
-    const std::string problem = is_cube(c) ? std::to_string(c.M) : fmt::format("{}x{}x{}", c.M, c.N, c.K);
-    add_problem_facts(facts, fmt::format("sweep.{}.", problem), run);
+    add_problem_facts(facts, fmt::format("sweep.{}.", key_of(c.problem())), run);
     if (run == nullptr) continue;
     all.push_back(run->at("stronger_ratio"));
     if (is_cube(c) && c.M >= smallest_that_counts) cubes.push_back(all.back());
@@ -103,7 +101,7 @@ void write_sweep(std::ostream& out, const Record* sweep) {
   for (const Case& c : cubes_first) {
     const Record* run = run_of(sweep, c);
     const auto value = [&](const char* key) { return run == nullptr ? 0.0 : run->at(key).get<double>(); };
-    out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", named_problem(c.M, c.N, c.K), c.M, c.N, c.K,
+    out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", key_of(c.problem()), c.M, c.N, c.K,
                        value("stronger_ratio"), value("stronger_ratio_low"), value("stronger_ratio_high"),
                        value("tflops"), value("stronger_tflops"));
   }

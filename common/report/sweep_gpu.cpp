@@ -5,10 +5,11 @@
 #include <stdexcept>
 
 #include "common/records/fingerprint.hpp"
-#include "common/records/program.hpp"
+#include "common/records/run.hpp"
 #include "common/report/options.hpp"
 #include "common/report/sweep.hpp"
 #include "common/timing/bench.hpp"
+#include "common/timing/clocks.hpp"
 #include "common/timing/describe_gpu.hpp"
 #include "common/timing/timing.hpp"
 
@@ -25,19 +26,22 @@ Record sweep() {
 
   Record record = describe_gpu();
   record["fingerprint"] = fingerprint(chapter_source());
-  record["clocks_before"] = clocks_now();
+  const auto note_clocks = [&](const char* when) {
+    if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
+  };
+  note_clocks("clocks_before");
   Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
   entry["name"] = kernel.name;
   entry["runs"] = Record::array();
   for (const Case& c : asked.problems) {
-    entry["runs"].push_back(time_for_sweep(kernel.launch, asked.choice, c));
+    entry["runs"].push_back(time_for_sweep(kernel, asked.choice, c));
     const Record& run = entry["runs"].back();
     fmt::print(stderr, "[{:2}/{}] {:>22}: {:5.1f} TFLOP/s, {:.3f} x {}   {:.0f} s\n", entry["runs"].size(),
-               asked.problems.size(), named_problem(c.M, c.N, c.K), run["tflops"].get<double>(),
+               asked.problems.size(), key_of(c.problem()), run["tflops"].get<double>(),
                run["stronger_ratio"].get<double>(), stronger_of(run), seconds());
   }
   record["kernels"].push_back(entry);
-  record["clocks_after"] = clocks_now();
+  note_clocks("clocks_after");
   record["sweep"] = {{"seconds", seconds()}};
   return record;
 }

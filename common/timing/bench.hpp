@@ -12,14 +12,14 @@
 
 namespace tile {
 
-/// Runs for a record, one for each launcher: checks each kernel, then times all in turn, each together with the baseline, on
-/// inputs as `c` fills them in buffers rotated past the L2, until the medians of its time and ratios have settled (run.hpp), but at most
-/// 200 times. "clocks" is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
-std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c, Baseline baseline);
+/// Runs for a record, one for each kernel, all of the same types: checks each, then times all in turn, each together with the
+/// baseline, on inputs as `c` fills them in buffers rotated past the L2, until the medians of its time and ratios have settled (run.hpp),
+/// but at most 200 times. "clocks" is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c, Baseline baseline);
 
 /// A run for a sweep: the same of one kernel against the stronger baseline, where each problem may take about a second, and
 /// at least 5 repetitions. "choice" is what `choice` says of the problem.
-Record time_for_sweep(Launcher launcher, std::string (*choice)(const Gemm&), const Case& c);
+Record time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&), const Case& c);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {
@@ -29,7 +29,7 @@ class TuningBench {
   TuningBench(const TuningBench&) = delete;
   /// Median milliseconds of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error
   /// when the result is wrong.
-  double median_ms(Launcher launcher, int repetitions = 9);
+  double median_ms(const Runnable& kernel, int repetitions = 9);
 
  private:
   struct Buffers;

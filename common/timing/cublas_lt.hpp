@@ -9,19 +9,19 @@
 
 namespace tile {
 
-/// Asks cublasLt's heuristics how to multiply in FP32, in as much workspace as cublasGemmEx has, and times all that they
-/// suggest, but for what would use tensor cores.
+/// Asks cublasLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times all that they
+/// suggest; of operands in FP32 not what would use tensor cores.
 class CublasLt {
  public:
-  /// Searches with the problem's operands, in turn, each suggestion so many times and three more to warm up. Throws std::runtime_error when the fastest one's result is wrong.
-  CublasLt(const Case& c, const Rotation& rotation, int repetitions);
+  /// Searches with the problem's copies, in turn, each suggestion so many times and three more to warm up. Throws std::runtime_error when the fastest one's result is wrong.
+  CublasLt(const Rotation& rotation, int repetitions);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
 
   /// Whether there was anything to try.
   bool found() const;
-  /// Row-major C = alpha A B + beta C by the fastest; `g` has the extents and leading dimensions of the case searched.
-  void multiply(const Gemm& g) const;
+  /// The product by the fastest; it is of the problem that was searched.
+  void multiply(const Product& product) const;
   /// How many were asked for, suggested and tried, the medians and attributes of these, and which was the fastest.
   const Record& search() const;
 

@@ -39,12 +39,19 @@ class Handle {
   Pointer handle_ = nullptr;
 };
 
-/// A matrix of a column-major problem.
-class Layout : public Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> {
+/// A matrix as column-major sees it.
+class Stored : public Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> {
  public:
-  Layout(int rows, int columns, int ld) {
-    check(cublasLtMatrixLayoutCreate(out(), CUDA_R_32F, std::uint64_t(rows), std::uint64_t(columns), ld),
+  Stored(Element element, int rows, int columns, int ld) {
+    const cudaDataType_t type = element == Element::bf16  ? CUDA_R_16BF
+                                : element == Element::f16 ? CUDA_R_16F
+                                                          : CUDA_R_32F;
+    check(cublasLtMatrixLayoutCreate(out(), type, std::uint64_t(rows), std::uint64_t(columns), ld),
           "cublasLtMatrixLayoutCreate");
+  }
+  /// A rows x columns matrix as column-major sees it: row by row it is stored as its transpose.
+  static Stored operand(Layout layout, Element element, int rows, int columns, int ld) {
+    return layout == Layout::rows ? Stored(element, columns, rows, ld) : Stored(element, rows, columns, ld);
   }
 };
 
@@ -83,11 +90,22 @@ bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
 
 // Row-major C = alpha A B + beta C is column-major C^T = alpha B^T A^T + beta C^T, so B comes first.
 struct CublasLt::Plan {
-  explicit Plan(const Case& c)
-      : B(c.N, c.K, c.ldb()), A(c.K, c.M, c.lda()), C(c.N, c.M, c.ldc()), workspace(cublas_workspace_bytes) {
+  explicit Plan(const Problem& p)
+      : B(Stored::operand(p.B, p.types.B, p.K, p.N, p.ldb)),
+        A(Stored::operand(p.A, p.types.A, p.M, p.K, p.lda)),
+        C(p.types.C, p.N, p.M, p.ldc),
+        workspace(cublas_workspace_bytes) {
     require_plain_cublas();
     check(cublasLtCreate(library.out()), "cublasLtCreate");
     check(cublasLtMatmulDescCreate(product.out(), CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    set_operation(CUBLASLT_MATMUL_DESC_TRANSA, p.B);
+    set_operation(CUBLASLT_MATMUL_DESC_TRANSB, p.A);
+  }
+
+  void set_operation(cublasLtMatmulDescAttributes_t operand, Layout layout) {
+    const cublasOperation_t operation = layout == Layout::rows ? CUBLAS_OP_N : CUBLAS_OP_T;
+    check(cublasLtMatmulDescSetAttribute(product.get(), operand, &operation, sizeof operation),
+          "cublasLtMatmulDescSetAttribute");
   }
 
   std::vector<cublasLtMatmulHeuristicResult_t> suggestions() const {
@@ -110,28 +128,31 @@ struct CublasLt::Plan {
     return found;
   }
 
-  void multiply(const Gemm& g, const cublasLtMatmulAlgo_t& by) const {
-    check(cublasLtMatmul(library.get(), product.get(), &g.alpha, g.B, B.get(), g.A, A.get(), &g.beta, g.C, C.get(), g.C,
+  void multiply(const Product& p, const cublasLtMatmulAlgo_t& by) const {
+    check(cublasLtMatmul(library.get(), product.get(), &p.alpha, p.B, B.get(), p.A, A.get(), &p.beta, p.C, C.get(), p.C,
                          C.get(), &by, workspace.get(), cublas_workspace_bytes, nullptr),
           "cublasLtMatmul");
   }
 
   Handle<cublasLtHandle_t, cublasLtDestroy> library;
   Handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
-  Layout B, A, C;
+  Stored B, A, C;
   Buffer<char> workspace;
   cublasLtMatmulAlgo_t fastest{};
   Record search;
 };
 
-CublasLt::CublasLt(const Case& c, const Rotation& rotation, int repetitions) : plan_(std::make_unique<Plan>(c)) {
+CublasLt::CublasLt(const Rotation& rotation, int repetitions)
+    : plan_(std::make_unique<Plan>(rotation.problem.problem())) {
   const auto suggestions = plan_->suggestions();
+  const bool without_tensor_cores = rotation.problem.types == Types{};
   Record tried = Record::array();
   std::size_t fastest = 0;
   for (const auto& suggestion : suggestions) {
-    if (suggestion.state != CUBLAS_STATUS_SUCCESS || uses_tensor_cores(suggestion.algo)) continue;
+    if (suggestion.state != CUBLAS_STATUS_SUCCESS) continue;
+    if (without_tensor_cores && uses_tensor_cores(suggestion.algo)) continue;
     const auto run = [&](int i) {
-      plan_->multiply(rotation.gemm(c, std::size_t(i) % rotation.size()), suggestion.algo);
+      plan_->multiply(rotation.product(std::size_t(i) % rotation.size()), suggestion.algo);
     };
     tried.push_back(attributes_of(suggestion));
     tried.back()["median_ms"] = to_nanosecond(time_ms(run, repetitions).median);
@@ -148,20 +169,19 @@ CublasLt::CublasLt(const Case& c, const Rotation& rotation, int repetitions) : p
                    {"workspace_bytes", cublas_workspace_bytes},
                    {"compute", "CUBLAS_COMPUTE_32F"}};
   if (!found()) return;
-  Case plain = c;
-  plain.beta = 0;
-  const Gemm g = rotation.gemm(plain, 0);
-  multiply(g);
-  if (const double deviation = freivalds(g, nullptr, 2024); !(deviation <= 1))
+  Product first = rotation.product(0);
+  first.beta = 0;
+  multiply(first);
+  if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
     throw std::runtime_error(
-        fmt::format("cublasLt's result is wrong at {} x {} x {}: Freivalds deviation {}", c.M, c.N, c.K, deviation));
+        fmt::format("cublasLt's result is wrong at {}: Freivalds deviation {}", key_of(first.problem), deviation));
 }
 
 CublasLt::~CublasLt() = default;
 
 bool CublasLt::found() const { return !plan_->search.at("tried").empty(); }
 
-void CublasLt::multiply(const Gemm& g) const { plan_->multiply(g, plan_->fastest); }
+void CublasLt::multiply(const Product& product) const { plan_->multiply(product, plan_->fastest); }
 
 const Record& CublasLt::search() const { return plan_->search; }
 

@@ -1,36 +1,39 @@
-// Kernels against cuBLAS, in turn, for a record or a sweep: time_against_cublas and time_for_sweep of bench.hpp. In: launchers and a
-// case. Out: one run of a record for each launcher, and only where the kernel's result is right.
+// Kernels against cuBLAS, in turn, for a record or a sweep: time_against_cublas and time_for_sweep of bench.hpp. In: kernels and a
+// case. Out: one run of a record for each kernel, and only where the kernel's result is right.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
 
 #include "common/check/freivalds.hpp"
+#include "common/records/problem.hpp"
 #include "common/records/run.hpp"
 #include "common/timing/bench.hpp"
 #include "common/timing/clocks.hpp"
 #include "common/timing/cublas.hpp"
 #include "common/timing/cublas_lt.hpp"
+#include "common/timing/describe_gpu.hpp"
 #include "common/timing/rotation.hpp"
 #include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {
 
-// One run of a problem without beta, checked in float64 arithmetic on the GPU: how far its result lies from right.
-double require_correct(Launcher launcher, const Case& c, const Rotation& rotation) {
-  Case checked = c;
-  checked.beta = 0;
-  const Gemm g = rotation.gemm(checked, 0);
-  launcher(g);
+// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right.
+double require_correct(const Runnable& kernel, const Rotation& rotation) {
+  const Case& c = rotation.problem;
+  Product product = rotation.product(0);
+  product.beta = 0;
+  kernel.run(product);
   check(cudaDeviceSynchronize(), "kernel");
-  const double deviation = freivalds(g, nullptr, 2024);
+  const double deviation = freivalds(product, nullptr, 2024);
   const bool whole = c.fill != Fill::random;
-  const double allowed = whole ? 0.0 : 1.0;
+  const double allowed = whole && c.types.C == Element::f32 ? 0.0 : 1.0;
   if (!(deviation <= allowed))
     throw std::runtime_error(
         fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
@@ -40,25 +43,24 @@ double require_correct(Launcher launcher, const Case& c, const Rotation& rotatio
 }
 
 // For integers (exact) and for random values.
-double require_correct(Launcher launcher, const Case& c) {
+double require_correct(const Runnable& kernel, const Case& c) {
   double deviation = 0;
   for (const Fill fill : {Fill::integers, Fill::random}) {
     Case checked = c;
     checked.fill = fill;
-    deviation = require_correct(launcher, checked, Rotation(checked, 4));
+    deviation = require_correct(kernel, Rotation(checked));
   }
   return deviation;
 }
 
-std::string pci_bus_id() {
-  char id[32] = "";
-  check(cudaDeviceGetPCIBusId(id, sizeof id, 0), "PCI bus id");
-  return id;
-}
-
-/// A kernel, and the times of its rounds: its own, cuBLAS's, and cublasLt's where that takes part.
+/// A kernel made ready for each copy of a rotation, and the times of its rounds: its own, cuBLAS's, and cublasLt's where that
+/// takes part.
 struct Timed {
-  Launcher launcher;
+  Timed(const Runnable& kernel, double deviation_found, const Rotation& rotation) : deviation(deviation_found) {
+    for (std::size_t i = 0; i < rotation.size(); ++i) prepared.push_back(kernel.prepare(rotation.product(i)));
+  }
+
+  std::vector<std::unique_ptr<Prepared>> prepared;
   double deviation;
   std::vector<std::vector<double>> ms{};
 
@@ -83,18 +85,18 @@ struct Effort {
 
 /// Times kernels in turn, a round each: the kernel, cuBLAS, and cublasLt where it is given, in an order that changes from round to
 /// round, so that none always finds another's clock and heat. Returns their runs, but for what only one knows.
-std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Case& c, const Rotation& rotation,
+std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rotation,
                                    const std::optional<CublasLt>& lt, const Effort& effort) {
   const std::size_t sides = lt && lt->found() ? 3 : 2;
   std::size_t calls = 0;  // of all: no call meets what another just read
   const auto run = [&](const Timed& t, std::size_t side) {
-    const Gemm g = rotation.gemm(c, calls++ % rotation.size());
+    const std::size_t copy = calls++ % rotation.size();
     if (side == 0)
-      t.launcher(g);
+      t.prepared[copy]->run();
     else if (side == 1)
-      cublas_multiply(g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, CublasMode::fp32);
+      cublas_multiply(rotation.product(copy));
     else
-      lt->multiply(g);
+      lt->multiply(rotation.product(copy));
   };
   for (Timed& t : timed) {
     t.ms.resize(sides);
@@ -111,7 +113,7 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Case& c, cons
   std::vector<Event> events(sides + 1);
   std::vector<std::size_t> order(sides);
   std::iota(order.begin(), order.end(), 0);
-  ClockSampler clocks(pci_bus_id());
+  ClockSampler clocks(nvml());
   for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), done); ++round) {
     for (std::size_t turn = 0; turn < timed.size(); ++turn) {
       Timed& t = timed[(turn + round) % timed.size()];  // none always follows the same one
@@ -131,13 +133,11 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Case& c, cons
   const Record sampled = clocks.stop();
   std::vector<Record> results;
   for (const Timed& t : timed) {
-    Record result{{"M", c.M},
-                  {"N", c.N},
-                  {"K", c.K},
-                  {"samples_ms", t.ms[0]},
-                  {"cublas_samples_ms", t.ms[1]},
-                  {"clocks", sampled},
-                  {"freivalds_deviation", t.deviation}};
+    Record result = to_json(rotation.problem.problem());
+    result.update({{"samples_ms", t.ms[0]},
+                   {"cublas_samples_ms", t.ms[1]},
+                   {"clocks", sampled},
+                   {"freivalds_deviation", t.deviation}});
     if (lt) result["lt_search"] = lt->search();
     if (sides == 3) result["lt_samples_ms"] = t.ms[2];
     result.update(summary_of(result));
@@ -148,23 +148,32 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Case& c, cons
 
 }  // namespace
 
-std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c, Baseline baseline) {
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types,
+                                        Baseline baseline) {
+  Case c = of_any_types;
+  c.types = kernels.front().types();
+  const Rotation rotation(c);
   std::vector<Timed> timed;
-  for (const Launcher launcher : launchers) timed.push_back({launcher, require_correct(launcher, c)});
-  const Rotation rotation(c, 4);
+  for (const Runnable& kernel : kernels) {
+    if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
+    timed.emplace_back(kernel, require_correct(kernel, c), rotation);
+  }
   std::optional<CublasLt> lt;
-  if (baseline == Baseline::stronger) lt.emplace(c, rotation, 7);
+  if (baseline == Baseline::stronger) lt.emplace(rotation, 7);
   constexpr Effort thorough{20, 200, 1e9};
-  return time_in_rounds(std::move(timed), c, rotation, lt, thorough);
+  return time_in_rounds(std::move(timed), rotation, lt, thorough);
 }
 
-Record time_for_sweep(Launcher launcher, std::string (*choice)(const Gemm&), const Case& c) {
-  const Rotation rotation(c, 4);
-  const double deviation = require_correct(launcher, c, rotation);
-  const std::optional<CublasLt> lt(std::in_place, c, rotation, 3);
+Record time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&), const Case& of_any_types) {
+  Case c = of_any_types;
+  c.types = kernel.types();
+  const Rotation rotation(c);
+  std::vector<Timed> timed;
+  timed.emplace_back(kernel, require_correct(kernel, rotation), rotation);
+  const std::optional<CublasLt> lt(std::in_place, rotation, 3);
   constexpr Effort quick{5, 60, 0.7};
-  Record run = time_in_rounds({{launcher, deviation}}, c, rotation, lt, quick).front();
-  run["choice"] = choice(rotation.gemm(c, 0));
+  Record run = time_in_rounds(std::move(timed), rotation, lt, quick).front();
+  run["choice"] = choice(rotation.product(0));
   return run;
 }
 

@@ -18,7 +18,7 @@ __global__ void multiply(const float* a, const float* b, float* c) { *c = *a * *
 void launch_multiply(const tile::Gemm& g) { tile::launch(multiply, dim3(1), dim3(1), 0, g.A, g.B, g.C); }
 
 // What a dispatcher might say.
-std::string choice(const tile::Gemm& g) { return g.M < 512 ? "small" : "large"; }
+std::string choice(const tile::Product& p) { return p.problem.M < 512 ? "small" : "large"; }
 
 }  // namespace
 
@@ -142,7 +142,7 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
             "only at 1024 x 1024 x 1024: stronger_ratio is 1.2, but its samples give 0.7"},
            {"/kernels/0/runs/2/lt_tflops", 1, "lt_tflops is 1, but its samples give 44"},
            {"/kernels/0/runs/2/lt_samples_ms", {0.1}, "samples do not come in pairs"},
-           {"/kernels/0/runs/0/M", 512, "the sweep: timed at 512 x 256 x 256, 1024, 2048, 1 x 1024 x 2048"},
+           {"/kernels/0/runs/0/M", 512, "the sweep: timed at 512x256x256, 1024, 2048, 1x1024x2048"},
            {"/kernels/0/runs/0/M", 512, "only at 512 x 256 x 256: tflops is"},
            {"/kernels/0/runs/0/repetitions", 4, "repetitions is 4, but its samples give 5"},
            {"/kernels/0/runs/0/freivalds_deviation", 2, "freivalds_deviation is 2"},
@@ -171,7 +171,7 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
   CHECK(contains(joined(tile::contradictions_of_sweep(fewer)), "number of kernels is 2"));
   plain["kernels"][0]["runs"][3].erase("lt_search");
   CHECK(contains(joined(tile::wrong_with_sweep("nvidia-h200", plain, program)),
-                 "at 1 x 1024 x 2048 cublasLt was not searched, the program says otherwise"));
+                 "at 1x1024x2048 cublasLt was not searched, the program says otherwise"));
 }
 
 TEST_CASE("a sweep becomes facts, with its losses" * doctest::test_suite("model")) {
@@ -201,7 +201,7 @@ TEST_CASE("a sweep becomes a table and the data of a plot" * doctest::test_suite
   CHECK(tile::table_of_sweep({}).rows.empty());
   std::ostringstream measured, pending;
   tile::write_sweep(measured, &sweep);
-  CHECK(contains(measured.str(), "1 x 1024 x 2048\t1\t1024\t2048\t2\t"));
+  CHECK(contains(measured.str(), "1x1024x2048\t1\t1024\t2048\t2\t"));
   tile::write_sweep(pending, nullptr);
   CHECK(contains(pending.str(), "256\t256\t256\t256\t0\t0\t0\t0\t0\n"));
 }
