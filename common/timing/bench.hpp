@@ -2,6 +2,7 @@
 // (tuning_bench_gpu.cpp). In: launchers and problems. Out: runs of a record, or milliseconds.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,9 +18,10 @@ namespace tile {
 /// but at most 200 times. "clocks" is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
 std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c, Baseline baseline);
 
-/// A run for a sweep: the same of one kernel against the stronger baseline, where each problem may take about a second, and
-/// at least 5 repetitions. "choice" is what `choice` says of the problem.
-Record time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&), const Case& c);
+/// The runs of a sweep: the same of one kernel against the stronger baseline, problem by problem, at least 5 repetitions each and
+/// hardly more where these take half a second. "choice" is what `choice` says of the problem; `done` is told each run.
+std::vector<Record> time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&),
+                                   const std::vector<Case>& cases, const std::function<void(const Record&)>& done);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {

@@ -9,12 +9,19 @@
 
 namespace tile {
 
-/// Asks cublasLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times all that they
-/// suggest; of operands in FP32 not what would use tensor cores.
+/// Asks cublasLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times what they
+/// suggest, in their order; of operands in FP32 not what would use tensor cores.
 class CublasLt {
  public:
-  /// Searches with the problem's copies, in turn, each suggestion so many times and three more to warm up. Throws std::runtime_error when the fastest one's result is wrong.
-  CublasLt(const Rotation& rotation, int repetitions);
+  /// How long to search: each suggestion so many times; fewer, but at least twice, where all of them would take longer than so
+  /// many seconds; and after twice these none is begun.
+  struct Effort {
+    int repetitions;
+    double seconds;
+  };
+
+  /// Searches with the problem's copies, in turn. Throws std::runtime_error when the fastest one's result is wrong.
+  CublasLt(const Rotation& rotation, const Effort& effort);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
 
@@ -22,7 +29,8 @@ class CublasLt {
   bool found() const;
   /// The product by the fastest; it is of the problem that was searched.
   void multiply(const Product& product) const;
-  /// How many were asked for, suggested and tried, the medians and attributes of these, and which was the fastest.
+  /// How many were asked for and suggested; of those tried the medians and attributes, and which was the fastest; what became of the
+  /// others: `tensor_cores`, `refused` (by the library, when it should run them), `not_begun`.
   const Record& search() const;
 
  private:

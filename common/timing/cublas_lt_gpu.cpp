@@ -1,16 +1,16 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/check/freivalds.hpp"
 #include "common/records/run.hpp"
 #include "common/timing/cublas.hpp"
 #include "common/timing/cublas_lt.hpp"
+#include "common/timing/stopwatch.hpp"
 #include "common/timing/timing.hpp"
 
 namespace tile {
@@ -38,6 +38,12 @@ class Handle {
  private:
   Pointer handle_ = nullptr;
 };
+
+cublasLtHandle_t library() {
+  static Handle<cublasLtHandle_t, cublasLtDestroy> handle;
+  if (handle.get() == nullptr) check(cublasLtCreate(handle.out()), "cublasLtCreate");
+  return handle.get();
+}
 
 /// A matrix as column-major sees it.
 class Stored : public Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> {
@@ -78,12 +84,12 @@ Record attributes_of(const cublasLtMatmulHeuristicResult_t& suggestion) {
           {"waves", suggestion.wavesCount}};
 }
 
+// Where cublasLt does not tell what it multiplies with, the compute type is relied upon: FP32 without shortcuts.
 bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
   std::uint64_t flags = 0;
-  check(cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags, sizeof flags,
-                                          nullptr),
-        "cublasLtMatmulAlgoCapGetAttribute");
-  return (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
+  const bool known = cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
+                                                       sizeof flags, nullptr) == CUBLAS_STATUS_SUCCESS;
+  return known && (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
 }
 
 }  // namespace
@@ -96,7 +102,6 @@ struct CublasLt::Plan {
         C(p.types.C, p.N, p.M, p.ldc),
         workspace(cublas_workspace_bytes) {
     require_plain_cublas();
-    check(cublasLtCreate(library.out()), "cublasLtCreate");
     check(cublasLtMatmulDescCreate(product.out(), CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
     set_operation(CUBLASLT_MATMUL_DESC_TRANSA, p.B);
     set_operation(CUBLASLT_MATMUL_DESC_TRANSB, p.A);
@@ -117,9 +122,8 @@ struct CublasLt::Plan {
           "cublasLtMatmulPreferenceSetAttribute");
     std::vector<cublasLtMatmulHeuristicResult_t> found(asked);
     int count = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(library.get(), product.get(), B.get(), A.get(), C.get(), C.get(),
-                                       preference.get(), asked, found.data(), &count);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        library(), product.get(), B.get(), A.get(), C.get(), C.get(), preference.get(), asked, found.data(), &count);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED)
       count = 0;  // it suggests nothing for this problem
     else
@@ -128,13 +132,35 @@ struct CublasLt::Plan {
     return found;
   }
 
-  void multiply(const Product& p, const cublasLtMatmulAlgo_t& by) const {
-    check(cublasLtMatmul(library.get(), product.get(), &p.alpha, p.B, B.get(), p.A, A.get(), &p.beta, p.C, C.get(), p.C,
-                         C.get(), &by, workspace.get(), cublas_workspace_bytes, nullptr),
-          "cublasLtMatmul");
+  cublasStatus_t multiply(const Product& p, const cublasLtMatmulAlgo_t& by) const {
+    return cublasLtMatmul(library(), product.get(), &p.alpha, p.B, B.get(), p.A, A.get(), &p.beta, p.C, C.get(), p.C,
+                          C.get(), &by, workspace.get(), cublas_workspace_bytes, nullptr);
   }
 
-  Handle<cublasLtHandle_t, cublasLtDestroy> library;
+  // The median of one suggestion's times, after a call that has just been made to warm up. Of at least two; when `seconds` are
+  // over, no other is made.
+  double median_ms(const Rotation& rotation, const cublasLtMatmulAlgo_t& by, int most, double seconds) const {
+    const Stopwatch watch;
+    std::vector<double> samples;
+    const auto run = [&](int) {
+      const std::size_t copy = (samples.size() + 1) % rotation.size();
+      check(multiply(rotation.product(copy), by), "cublasLtMatmul");
+    };
+    while (samples.size() < 2 || (int(samples.size()) < most && watch.seconds() < seconds))
+      samples.push_back(time_ms(run, 1, 0).median);
+    return to_nanosecond(spread_of(samples).median);
+  }
+
+  void require_right(const Rotation& rotation) const {
+    Product first = rotation.product(0);
+    first.beta = 0;
+    check(cudaMemset(first.C, 0xff, size_of(first.problem.types.C) * first.problem.M * first.problem.ldc), "poison C");
+    check(multiply(first, fastest), "cublasLtMatmul");
+    if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
+      throw std::runtime_error(
+          fmt::format("cublasLt's result is wrong at {}: Freivalds deviation {}", key_of(first.problem), deviation));
+  }
+
   Handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
   Stored B, A, C;
   Buffer<char> workspace;
@@ -142,46 +168,53 @@ struct CublasLt::Plan {
   Record search;
 };
 
-CublasLt::CublasLt(const Rotation& rotation, int repetitions)
+CublasLt::CublasLt(const Rotation& rotation, const Effort& effort)
     : plan_(std::make_unique<Plan>(rotation.problem.problem())) {
+  const Stopwatch watch;
   const auto suggestions = plan_->suggestions();
+  const double share = effort.seconds / double(std::max<std::size_t>(suggestions.size(), 1));
   const bool without_tensor_cores = rotation.problem.types == Types{};
   Record tried = Record::array();
   std::size_t fastest = 0;
+  int tensor_cores = 0, refused = 0, not_begun = 0;
   for (const auto& suggestion : suggestions) {
-    if (suggestion.state != CUBLAS_STATUS_SUCCESS) continue;
-    if (without_tensor_cores && uses_tensor_cores(suggestion.algo)) continue;
-    const auto run = [&](int i) {
-      plan_->multiply(rotation.product(std::size_t(i) % rotation.size()), suggestion.algo);
-    };
-    tried.push_back(attributes_of(suggestion));
-    tried.back()["median_ms"] = to_nanosecond(time_ms(run, repetitions).median);
-    if (tried.back()["median_ms"] <= tried[fastest]["median_ms"]) {
-      fastest = tried.size() - 1;
-      plan_->fastest = suggestion.algo;
+    if (without_tensor_cores && uses_tensor_cores(suggestion.algo)) {
+      ++tensor_cores;
+    } else if (!tried.empty() && watch.seconds() > 2 * effort.seconds) {
+      ++not_begun;
+    } else if (suggestion.state != CUBLAS_STATUS_SUCCESS ||
+               plan_->multiply(rotation.product(0), suggestion.algo) != CUBLAS_STATUS_SUCCESS) {
+      ++refused;
+    } else {
+      const double ms = plan_->median_ms(rotation, suggestion.algo, effort.repetitions, share);
+      tried.push_back(attributes_of(suggestion));
+      tried.back()["median_ms"] = ms;
+      if (ms <= tried[fastest]["median_ms"]) {
+        fastest = tried.size() - 1;
+        plan_->fastest = suggestion.algo;
+      }
     }
   }
   plan_->search = {{"asked", asked},
                    {"suggested", suggestions.size()},
                    {"tried", tried},
                    {"fastest", fastest},
-                   {"repetitions", repetitions},
+                   {"tensor_cores", tensor_cores},
+                   {"refused", refused},
+                   {"not_begun", not_begun},
+                   {"repetitions", effort.repetitions},
                    {"workspace_bytes", cublas_workspace_bytes},
                    {"compute", "CUBLAS_COMPUTE_32F"}};
-  if (!found()) return;
-  Product first = rotation.product(0);
-  first.beta = 0;
-  multiply(first);
-  if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
-    throw std::runtime_error(
-        fmt::format("cublasLt's result is wrong at {}: Freivalds deviation {}", key_of(first.problem), deviation));
+  if (found()) plan_->require_right(rotation);
 }
 
 CublasLt::~CublasLt() = default;
 
 bool CublasLt::found() const { return !plan_->search.at("tried").empty(); }
 
-void CublasLt::multiply(const Product& product) const { plan_->multiply(product, plan_->fastest); }
+void CublasLt::multiply(const Product& product) const {
+  check(plan_->multiply(product, plan_->fastest), "cublasLtMatmul");
+}
 
 const Record& CublasLt::search() const { return plan_->search; }
 

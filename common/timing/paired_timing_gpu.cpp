@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "common/timing/cublas_lt.hpp"
 #include "common/timing/describe_gpu.hpp"
 #include "common/timing/rotation.hpp"
+#include "common/timing/stopwatch.hpp"
 #include "common/timing/timing.hpp"
 
 namespace tile {
@@ -77,8 +77,10 @@ struct Timed {
   }
 };
 
-/// How often each kernel is timed: until it has settled, but at most so often; or, once done at least so often, for so long.
+/// How often each kernel is timed, after so many rounds to warm up: until it has settled, but at most so often; or, once done at
+/// least so often, for so long.
 struct Effort {
+  int warm_up;
   std::size_t fewest, most;
   double seconds;
 };
@@ -100,15 +102,15 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
   };
   for (Timed& t : timed) {
     t.ms.resize(sides);
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < effort.warm_up; ++i)
       for (std::size_t side = 0; side < sides; ++side) run(t, side);
   }
   check(cudaDeviceSynchronize(), "warm-up");
 
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const auto done = [&](const Timed& t) {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return t.rounds() >= effort.most || t.settled() || (t.rounds() >= effort.fewest && seconds > effort.seconds);
+    return t.rounds() >= effort.most || t.settled() ||
+           (t.rounds() >= effort.fewest && watch.seconds() > effort.seconds);
   };
   std::vector<Event> events(sides + 1);
   std::vector<std::size_t> order(sides);
@@ -159,22 +161,29 @@ std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, co
     timed.emplace_back(kernel, require_correct(kernel, c), rotation);
   }
   std::optional<CublasLt> lt;
-  if (baseline == Baseline::stronger) lt.emplace(rotation, 7);
-  constexpr Effort thorough{20, 200, 1e9};
+  if (baseline == Baseline::stronger) lt.emplace(rotation, CublasLt::Effort{10, 10});
+  constexpr Effort thorough{3, 20, 200, 1e9};
   return time_in_rounds(std::move(timed), rotation, lt, thorough);
 }
 
-Record time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&), const Case& of_any_types) {
-  Case c = of_any_types;
-  c.types = kernel.types();
-  const Rotation rotation(c);
-  std::vector<Timed> timed;
-  timed.emplace_back(kernel, require_correct(kernel, rotation), rotation);
-  const std::optional<CublasLt> lt(std::in_place, rotation, 3);
-  constexpr Effort quick{5, 60, 0.7};
-  Record run = time_in_rounds(std::move(timed), rotation, lt, quick).front();
-  run["choice"] = choice(rotation.product(0));
-  return run;
+std::vector<Record> time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&),
+                                   const std::vector<Case>& of_any_types,
+                                   const std::function<void(const Record&)>& done) {
+  std::vector<Case> cases = of_any_types;
+  for (Case& c : cases) c.types = kernel.types();
+  const Inputs inputs(cases);
+  std::vector<Record> runs;
+  for (const Case& c : cases) {
+    const Rotation rotation(c, inputs);
+    std::vector<Timed> timed;
+    timed.emplace_back(kernel, require_correct(kernel, rotation), rotation);
+    const std::optional<CublasLt> lt(std::in_place, rotation, CublasLt::Effort{7, 2});
+    constexpr Effort quick{1, 5, 60, 0.5};
+    runs.push_back(time_in_rounds(std::move(timed), rotation, lt, quick).front());
+    runs.back()["choice"] = choice(rotation.product(0));
+    done(runs.back());
+  }
+  return runs;
 }
 
 }  // namespace tile

@@ -40,7 +40,8 @@ tile::Record made_up_run(int M, int N, int K, double ms, double cublas_ms, doubl
     run["cublas_samples_ms"].push_back(cublas_ms * noise);
     run["lt_samples_ms"].push_back(lt_ms * noise);
   }
-  run["lt_search"] = {{"asked", 32}, {"suggested", 3}, {"fastest", 1}, {"repetitions", 3}, {"workspace_bytes", 1000}};
+  run["lt_search"] = {{"asked", 32},  {"suggested", 3}, {"fastest", 1},     {"tensor_cores", 0},
+                      {"refused", 1}, {"not_begun", 0}, {"repetitions", 3}, {"workspace_bytes", 1000}};
   for (const double suggestion : {1.2 * lt_ms, lt_ms})
     run["lt_search"]["tried"].push_back({{"id", 7}, {"median_ms", suggestion}, {"workspace_bytes", 1000}});
   run.update(tile::summary_of(run));
@@ -148,8 +149,11 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
            {"/kernels/0/runs/0/freivalds_deviation", 2, "freivalds_deviation is 2"},
            {"/kernels/0/runs/0/lt_search/fastest", 0,
             "lt_search.fastest, its median_ms is 0.0144, not from 0 to 0.012"},
-           {"/kernels/0/runs/0/lt_search/suggested", 1, "lt_search.suggested is 1, not from 2 to 32"},
-           {"/kernels/0/runs/0/lt_search/asked", 2, "lt_search.suggested is 3, not from 2 to 2"},
+           {"/kernels/0/runs/0/lt_search/suggested", 1,
+            "lt_search.suggested is 1, but those tried, and those not, are 3"},
+           {"/kernels/0/runs/0/lt_search/not_begun", 1,
+            "lt_search.suggested is 3, but those tried, and those not, are 4"},
+           {"/kernels/0/runs/0/lt_search/asked", 2, "lt_search.suggested is 3, not from 0 to 2"},
            {"/kernels/0/runs/0/lt_search/workspace_bytes", 10, "lt_search, workspace_bytes is 1000, not from 0 to 10"},
            {"/kernels/0/runs/0/lt_search/tried", tile::Record::array(),
             "cublasLt is timed where one of its suggestions was tried"},
