@@ -335,6 +335,21 @@ TEST_CASE("a grid ends at 65535 blocks along y and z" * doctest::test_suite("mod
   CHECK_THROWS_AS(tile::launch(nothing, dim3(1, 1, 65536), dim3(1), 0), std::invalid_argument);
 }
 
+TEST_CASE("the kernels that are named are tried, and no others" * doctest::test_suite("model")) {
+  const std::vector<tile::Kernel> kernels{{"first"}, {"second"}, {"third"}};
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const tile::Kernel& kernel : tile::tried(kernels)) found.push_back(kernel.name);
+    return found;
+  };
+  CHECK(names() == std::vector<std::string>{"first", "second", "third"});
+  tile::try_on_model({"third", "first"});
+  CHECK(names() == std::vector<std::string>{"third", "first"});
+  tile::try_on_model({"fourth"});
+  CHECK_THROWS_WITH_AS(names(), "no kernel is called fourth", std::invalid_argument);
+  tile::try_on_model({});
+}
+
 TEST_CASE("shapes around a tile" * doctest::test_suite("model")) {
   const tile::Tile tile{64, 128, 16, tile::Takes::float4s};
   std::vector<std::string> shapes;
