@@ -11,6 +11,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "common/check/gemm_tests.hpp"
 #include "common/check/traced.hpp"
 #include "common/predict/ceilings.hpp"
 #include "common/records/compiled_work.hpp"
@@ -336,7 +337,8 @@ TEST_CASE("a grid ends at 65535 blocks along y and z" * doctest::test_suite("mod
 }
 
 TEST_CASE("the kernels that are named are tried, and no others" * doctest::test_suite("model")) {
-  const std::vector<tile::Kernel> kernels{{"first"}, {"second"}, {"third"}};
+  std::vector<tile::Kernel> kernels(3);
+  kernels[0].name = "first", kernels[1].name = "second", kernels[2].name = "third";
   const auto names = [&] {
     std::vector<std::string> found;
     for (const tile::Kernel& kernel : tile::tried(kernels)) found.push_back(kernel.name);
