@@ -46,10 +46,9 @@ struct Options {
   std::string known;                                     ///< with metrics: what `ncu --query-metrics` printed
 };
 
-/// What a chapter's program says of itself; "program" or "counts".
-Program ask(const std::string& program, const std::string& what) {
+/// What a program prints when it is asked to describe itself; "program" or "counts".
+std::string said_by(const std::string& program, const std::string& what) {
   namespace bp = boost::process;
-  if (!fs::is_regular_file(program)) throw RecordError(fmt::format("{} is no program: build it first", program));
   bp::ipstream out;
   std::string said;
   int status = 0;
@@ -63,8 +62,14 @@ Program ask(const std::string& program, const std::string& what) {
     throw RecordError(fmt::format("cannot start {}: {}", program, e.code().message()));
   }
   if (status != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
+  return said;
+}
+
+/// What a chapter's program says of itself, or has said in a file, X.json.
+Program ask(const std::string& program, const std::string& what) {
+  if (!fs::is_regular_file(program)) throw RecordError(fmt::format("{} is no program: build it first", program));
   try {
-    return program_of(said);
+    return program_of(fs::path(program).extension() == ".json" ? read_whole(program) : said_by(program, what));
   } catch (const RecordError& e) {
     throw RecordError(fmt::format("{}: {}", program, e.what()));
   }
@@ -202,7 +207,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--sass", o.sass, "  what cuobjdump -sass printed");
   app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed");
   app.add_option("--architecture", o.architecture, "    of this architecture, such as 86")->check(CLI::Number);
-  app.add_option("--check", o.check, "check a chapter's records against its program");
+  app.add_option("--check", o.check, "check a chapter's records against its program, or against what it said, X.json");
   app.add_option("--keep", o.keep, "put a finished record where it belongs");
   app.add_option("--in", o.in, "  of this chapter, such as chapters/02-coalescing");
   app.add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");

@@ -134,6 +134,17 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   emit_intervals(kernels, directory);
   emit_above(kernels, records, directory);
   for (const Table& table : tables) table.write(directory / ("table-" + table.name + ".tsv"));
+  open_for_writing(directory / "description.json") << to_json(describe_program(kernels)).dump(2) << '\n';
+}
+
+// What tile-record has to know of this program, with counts if `what` is "counts".
+void describe(const std::string& what) {
+  const Chapter& chapter = this_chapter();
+  std::vector<CountedKernel> counted;
+  if (what == "counts")
+    for (const Kernel& kernel : chapter.kernels)
+      counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
+  fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
 }
 
 // The kernels alone, without counting.
@@ -176,7 +187,7 @@ int run_chapter(const Options& options) {
   if (options.tune || options.tune_pruned)
     throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
   if (!options.describe.empty())
-    fmt::print("{}\n", to_json(describe_program(options.describe == "counts")).dump(2));
+    describe(options.describe);
   else
     report(options);
   return 0;
