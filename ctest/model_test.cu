@@ -628,6 +628,46 @@ TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doct
   CHECK(writable_global == 1);
 }
 
+__global__ void reads_either(const float* a, const float* b, float* out) {
+  const float* from = threadIdx.x % 2 == 0 ? a : b;
+  out[threadIdx.x] = from[threadIdx.x];
+}
+
+__global__ void reads_either_shared(float* out) {
+  __shared__ float a[32], b[32];
+  a[threadIdx.x] = 1, b[threadIdx.x] = 2;
+  __syncwarp();
+  const float* from = threadIdx.x % 4 == 0 ? a : b;
+  out[threadIdx.x] = from[threadIdx.x];
+}
+
+TEST_CASE("lanes of one load with different arrays are one request for each, which is a guess" *
+          doctest::test_suite("model")) {
+  auto a = tile::array<float>("a", 32), b = tile::array<float>("b", 5000), out = tile::array<float>("out", 32);
+  a.set(std::vector<float>(32, 1)), b.set(std::vector<float>(5000, 2));
+  const auto read = [](const simt::Counts& counts, const std::string& array) {
+    const auto site = std::find_if(counts.sites.begin(), counts.sites.end(),
+                                   [&](const simt::Site& s) { return s.array == array && s.op == simt::Op::load; });
+    REQUIRE(site != counts.sites.end());
+    return *site;
+  };
+  const auto check = [&](const simt::Site& site, std::uint64_t accesses) {
+    CHECK(site.requests == 1);
+    CHECK(site.accesses == accesses);
+    CHECK(site.estimated);
+  };
+  const auto either =
+      traced([&] { tile::launch(reads_either, dim3(1), dim3(32), 0, a.device(), b.device(), out.device()); });
+  check(read(either, "a"), 16);
+  check(read(either, "b"), 16);
+  CHECK(read(either, "b").sectors == 4);
+  CHECK(out.host()[30] == 1);
+  CHECK(out.host()[31] == 2);
+  const auto shared = traced([&] { tile::launch(reads_either_shared, dim3(1), dim3(32), 0, out.device()); });
+  check(read(shared, "a"), 8);
+  check(read(shared, "b"), 24);
+}
+
 TEST_CASE("launches that no GPU would take" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 64);
   CHECK(contains(mistake([&] { tile::launch(race_in_global, dim3(1), dim3(2048), 0, out.device()); }),
