@@ -413,8 +413,8 @@ TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::
 TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_suite("model")) {
   simt::WarpAccess access{{}, 0xffffffffu, 4};
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 4 + 16;
-  CHECK(simt::distinct_blocks(access, 5) == 5);  // 128 bytes that start in the middle of a sector
-  CHECK(simt::distinct_blocks(access, 7) == 2);
+  CHECK(simt::sectors_of(access) == 5);  // 128 bytes that start in the middle of a sector
+  CHECK(simt::lines_of(access) == 2);
   CHECK(simt::shared_wavefronts(access, true) == 1);
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 128;
   CHECK(simt::shared_wavefronts(access, true) == 32);
