@@ -131,11 +131,11 @@ __global__ void loaded_between_two_branches(float* out, const float* in) {
 }
 
 __global__ void loaded_through_either_pointer(float* out, const float* in) {
-  __shared__ float As[32], Bs[32];
+  __shared__ float As[64];
   As[threadIdx.x] = in[threadIdx.x];
-  Bs[threadIdx.x] = in[threadIdx.x];
+  As[threadIdx.x + 32] = in[threadIdx.x];
   __syncthreads();  // a thread reads what others wrote
-  const float* from = &Bs[3];
+  const float* from = &As[35];
   if (threadIdx.x % 2 == 0) from = &As[5];
   out[threadIdx.x] = *from;  //@ once
 }
