@@ -151,10 +151,10 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
 }  // namespace
 
 std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types,
-                                        Baseline baseline) {
+                                        Baseline baseline, L2 l2) {
   Case c = of_any_types;
   c.types = kernels.front().types();
-  const Rotation rotation(c);
+  const Rotation rotation(c, Inputs({c}), l2);
   std::vector<Timed> timed;
   for (const Runnable& kernel : kernels) {
     if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
