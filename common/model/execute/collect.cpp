@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
 
 namespace simt::execute {
