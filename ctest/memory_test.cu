@@ -195,6 +195,12 @@ __global__ void long_loop(float* out, int turns) {
   out[threadIdx.x] = sum;
 }
 
+// Half of the warp stores while the other half waits, which stores then.
+__global__ void half_waits(float* out) {
+  if (threadIdx.x >= 16) __syncwarp(0xffff0000u);
+  out[threadIdx.x] = 1;  //@ store
+}
+
 // One block waits while another works, and lets it go on again and again.
 __global__ void patient(const float* in, volatile int* flag, float* out, int turns) {
   if (blockIdx.x == 0) {
@@ -337,6 +343,13 @@ TEST_CASE("a kernel that loops long takes no more memory than one that does not"
   const long before = peak_kilobytes();
   run(4000);  // 2 MB of accesses a lane, were all kept
   CHECK(peak_kilobytes() - before < 16 << 10);
+}
+
+TEST_CASE("lanes that return do not part a warp's access" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  const simt::Site store = tile::site(counted(half_waits, dim3(1), dim3(32), out.device()), "store");
+  CHECK(store.requests == 1);
+  CHECK(store.accesses == 32);
 }
 
 TEST_CASE("a long wait takes no more memory than a short one, and its count is a guess" *
