@@ -9,7 +9,8 @@
 
 namespace tile {
 
-/// What `launcher` starts for a problem, without running it: see simt::launches.
+/// What `launcher` starts for a problem, without running it: see simt::launches. Of several kernels this and what follows tell of
+/// the last, which makes C; all are checked.
 simt::Counts launched(Launcher launcher, const Case& c);
 
 /// Runs `launcher` with the model's checks on; throws simt::Error for a race, a stray access or an element of C that

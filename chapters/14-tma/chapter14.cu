@@ -1,0 +1,826 @@
+// Tile by Tile, chapter 14: the tensor memory accelerator, and past cuBLAS.
+//
+// Question: each thread of chapter 13 starts its share of the copies and waits at a barrier with all others. What if one thread
+// could ask for whole tiles, and the others did nothing but multiply?
+// Idea: a tensor map describes a matrix, one instruction copies a box of it, and an mbarrier counts the bytes that have come. One
+// warp starts copies, eight multiply; a block stays on its SM and takes tile after tile, and all blocks share the last ones.
+// Previous chapter: 13, whose maps these are, for a tile of the same area, upright.
+//
+// Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+
+#include "common/cuda/device.hpp"
+#include "common/cuda/ptx.hpp"
+#include "common/cuda/ptx_bulk.hpp"
+#include "common/report/chapter.hpp"
+
+namespace {
+
+namespace ptx = tile::ptx;
+
+// [snippet config]
+// What copies in bulk find of A.
+enum class FromA {
+  transposed,  // a copy of A, transposed by a kernel of its own: a row of it is a column of A
+  rows         // A itself: steps of a row of A lie side by side in shared memory as well
+};
+// Which tiles a block computes.
+enum class Schedule {
+  shared,  // one block an SM: whole tiles, and a share of those that are left when no SM can have one more
+  whole,   // one block an SM: whole tiles
+  single   // one tile, and there are as many blocks
+};
+// Whose registers a warp has.
+enum class Registers {
+  reallocated,  // the warps that multiply have those that the warps that copy give back
+  equal         // all warps have as many
+};
+// How a float4 of sums lies in memory when a block hands it to another.
+enum class Pairs {
+  swapped,  // second, first, fourth, third: for the sake of the registers that hold them
+  straight
+};
+
+// The chapter's kernel.
+struct Tma {
+  static constexpr int BM = 256, BN = 128, BK = 16;  // rows and columns of C per block, depth of a step along K
+  static constexpr int WM = 64, WN = 64;             // rows and columns of C per warp
+  static constexpr int STAGES = 6;                   // steps that shared memory has room for
+  static constexpr int COPY_WARPS = 4;               // one of them copies; registers move in fours of warps
+  static constexpr int BAND = 8;                     // rows of tiles that blocks walk through together
+  static constexpr FromA FROM_A = FromA::transposed;
+  static constexpr Schedule SCHEDULE = Schedule::shared;
+  static constexpr Registers REGISTERS = Registers::reallocated;
+  static constexpr Pairs PAIRS = Pairs::swapped;
+  using Ragged = Tma;  // who computes what is not in whole tiles
+};
+
+// The others, each by what is not as in this one.
+struct Straight : Tma {
+  static constexpr Pairs PAIRS = Pairs::straight;
+};
+struct RowsOfA : Tma {
+  static constexpr FromA FROM_A = FromA::rows;
+};
+struct WholeTiles : Tma {
+  static constexpr Schedule SCHEDULE = Schedule::whole;
+};
+struct SingleTile : Tma {
+  static constexpr Schedule SCHEDULE = Schedule::single;
+};
+struct RowOrder : Tma {
+  static constexpr int BAND = 1;
+};
+struct EqualRegisters : Tma {
+  static constexpr Registers REGISTERS = Registers::equal;
+};
+struct Stages3 : Tma {
+  static constexpr int STAGES = 3;
+};
+// For smaller problems: smaller tiles, so that more blocks share the work.
+struct Medium : Tma {
+  static constexpr int BM = 128, COPY_WARPS = 1;
+  static constexpr Registers REGISTERS = Registers::equal;
+  using Ragged = Medium;
+};
+struct Small : Tma {
+  static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, COPY_WARPS = 1;
+  static constexpr Registers REGISTERS = Registers::equal;
+  using Ragged = Small;
+};
+// Chapter 13's, for what copies in bulk do not take.
+struct Async : Tma {
+  static constexpr int BM = 128, BN = 256, BK = 8, STAGES = 3, COPY_WARPS = 0;
+  static constexpr Registers REGISTERS = Registers::equal;
+};
+
+template <class Choices>
+struct Config : Choices {
+  using Choices::BM, Choices::BN, Choices::BK, Choices::WM, Choices::WN, Choices::STAGES, Choices::COPY_WARPS;
+  static constexpr bool TRANSPOSED = Choices::FROM_A == FromA::transposed;
+  static constexpr bool REALLOCATED = Choices::REGISTERS == Registers::reallocated;
+  static constexpr int ROWS = WM / 4, COLS = WN / 8;  // results per thread: the lanes of a warp form 4 rows of 8
+  static constexpr int CONSUMERS = 32 * (BM / WM) * (BN / WN);  // threads that multiply
+  static constexpr int NUM_THREADS = CONSUMERS + 32 * COPY_WARPS;
+  static constexpr int STRIDE_A = COPY_WARPS == 0 ? BM + 4 : BM;  // words from row to row of the transposed tile of A
+  static constexpr int WORDS_A = BK * STRIDE_A, WORDS_B = BK * BN;
+  static constexpr int STAGE_WORDS = WORDS_A + WORDS_B;
+  static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
+  static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
+  static constexpr int BARRIERS = 64;  // of a kind
+  static constexpr int FEWER_REGISTERS = 24, MORE_REGISTERS = 240;  // of a thread that copies, and of one that multiplies
+  static constexpr int MIN_STEPS = 8;  // of a share: for less, another block is not worth its hand-over
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(ROWS % 4 == 0 && COLS % 4 == 0, "a float4 lies in one row: results per thread must be multiples of 4");
+  static_assert(BK % 2 == 0, "two sets of operands take turns: a step must begin with the first again");
+  static_assert(TRANSPOSED || BK * sizeof(float) == 64, "the swizzle of a row of A is made for rows of 64 bytes");
+  static_assert(BM <= 256 && BN <= 256, "a box has at most 256 elements along each side: no tensor map could be made");
+  static_assert(STAGES >= 2 && STAGES <= BARRIERS, "a step is copied while another is multiplied: one stage would hold both");
+  static_assert(!REALLOCATED || (CONSUMERS % 128 == 0 && COPY_WARPS == 4),
+                "registers are given and taken by four warps at once: setmaxnreg would wait for ever");
+  static_assert(!REALLOCATED || CONSUMERS * MORE_REGISTERS + 128 * FEWER_REGISTERS <= 64 * 1024,
+                "an SM has 65536 registers: setmaxnreg would wait for ever");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(SMEM_BYTES + 16 * BARRIERS <= 227 * 1024, "a block has at most 227 KB of shared memory: the launch would fail");
+};
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's first result lies in the warp's tile. Where A lies in rows, rows of neighbouring lanes are neighbours as well.
+template <class C>
+constexpr __host__ __device__ Position first_result_of(int thread) {
+  const int laneId = thread % 32;
+  const int laneRow = laneId / 16 * 2 + laneId % 2, laneCol = laneId / 2 % 8;
+  return {C::TRANSPOSED ? 4 * laneRow : laneRow, 4 * laneCol};
+}
+// How far the i-th row of a thread's results lies below its first, and the j-th column right of its first.
+template <class C>
+constexpr __host__ __device__ int row_of_result(int i) {
+  return C::TRANSPOSED ? i / 4 * 16 + i % 4 : 4 * i;
+}
+template <class C>
+constexpr __host__ __device__ int col_of_result(int j) {
+  return j / 4 * 32 + j % 4;
+}
+// Where an element of the tile of A lies in a stage, and an element of the tile of B.
+template <class C>
+constexpr __host__ __device__ int place_in_As(int row, int k) {
+  if (C::TRANSPOSED) return k * C::STRIDE_A + row;
+  return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * C::BK + k) * 4) / 4);
+}
+template <class C>
+constexpr __host__ __device__ int place_in_Bs(int k, int col) {
+  return C::WORDS_A + k * C::BN + col;
+}
+// Where a thread finds steps 4q to 4q + 3 of its i-th row, if A lies in rows: in the quad with this number as its first row
+// counts them. The swizzle numbers the quads of a row by exclusive or with the number of its pair of rows, and rows are four apart.
+constexpr __host__ __device__ int quad_from_first_row(int q, int i) { return q ^ i % 2 * 2; }
+// The column of the n-th multiply-add of row i: to and fro.
+template <class C>
+constexpr __host__ __device__ int nth_column(int i, int n) {
+  return i % 2 == 0 ? n : C::COLS - 1 - n;
+}
+// Which of a quad of sums is its n-th word in the memory where it is handed over.
+template <class C>
+constexpr __host__ __device__ int nth_of_quad(int n) {
+  return C::PAIRS == Pairs::swapped ? n ^ 1 : n;
+}
+// [/snippet maps]
+
+// [snippet plan]
+// What there is to do: tiles of C, each in so many steps along K. Tiles that all blocks share, they share by steps.
+struct Plan {
+  int tilesM, tilesN, steps;
+  int shared;  // so many tiles, the first ones
+  int blocks;
+  int band;  // rows of tiles that blocks walk through together
+
+  constexpr __host__ __device__ int tiles() const { return tilesM * tilesN; }
+  // The first of the shared steps that are share number n. Share `blocks` begins where there are no more.
+  constexpr __host__ __device__ int first_step_of(int n) const {
+    return int(std::int64_t(shared) * steps * n / blocks);
+  }
+};
+
+// The n-th share is the n-th block's from the end: a block waits for shares behind its own, and so for blocks in front of it,
+// which are sure to have begun.
+constexpr __host__ __device__ int share_of(const Plan& plan, int block) { return plan.blocks - 1 - block; }
+
+template <class C>
+constexpr Plan plan_for(int M, int N, int K, int sms) {
+  Plan plan{tile::ceil_div(M, C::BM), tile::ceil_div(N, C::BN), tile::ceil_div(K, C::BK), 0, 1, C::BAND};
+  const int tiles = plan.tiles();
+  const std::int64_t steps = std::int64_t(tiles) * plan.steps;
+  if (C::SCHEDULE == Schedule::single) plan.blocks = tiles;
+  if (C::SCHEDULE == Schedule::whole) plan.blocks = std::min(sms, tiles);
+  if (C::SCHEDULE == Schedule::shared) {
+    plan.blocks = int(std::clamp<std::int64_t>(steps / C::MIN_STEPS, 1, sms));
+    if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
+    if (std::int64_t(plan.shared) * plan.steps > INT_MAX)  // too many to count
+      plan.shared = 0, plan.blocks = std::min(sms, tiles);
+  }
+  return plan;
+}
+
+// What a block does, piece by piece: first its share, then whole tiles.
+struct Agenda {
+  int at, end;             // of its share, in shared steps
+  int whole;               // the next whole tile
+  int tile, first, behind;  // the piece: steps `first` to `behind` - 1 of `tile`
+
+  constexpr __host__ __device__ Agenda(const Plan& plan, int block)
+      : at(plan.first_step_of(share_of(plan, block))),
+        end(plan.first_step_of(share_of(plan, block) + 1)),
+        whole(plan.shared + block),
+        tile(0),
+        first(0),
+        behind(0) {}
+
+  // Goes on to the next piece; false where there is none.
+  constexpr __host__ __device__ bool next(const Plan& plan) {
+    if (at < end) {
+      tile = at / plan.steps;
+      first = at - tile * plan.steps;
+      behind = first + end - at < plan.steps ? first + end - at : plan.steps;
+      at += behind - first;
+      return true;
+    }
+    tile = whole, first = 0, behind = plan.steps;
+    whole += plan.blocks;
+    return tile < plan.tiles();
+  }
+};
+
+// Which row and column of tiles: down the columns of a band, and then the next band. Blocks that run at the same
+// time have neighbouring tiles, and so rows of A and columns of B in common.
+constexpr __host__ __device__ Position place_of_tile(const Plan& plan, int tile) {
+  const int before = tile / (plan.band * plan.tilesN) * plan.band;  // rows of tiles in the bands above
+  const int height = plan.tilesM - before < plan.band ? plan.tilesM - before : plan.band;
+  const int within = tile - before * plan.tilesN;
+  return {before + within % height, within / height};
+}
+// [/snippet plan]
+
+// [snippet transpose]
+constexpr int SQUARE = 64, TRANSPOSERS = 256;
+
+// WHOLE: squares are whole and float4s of A begin at multiples of 16 bytes. Those of AT always do.
+template <bool WHOLE>
+__global__ void __launch_bounds__(TRANSPOSERS) transpose_A(int M, int K, const float* A, int lda,  // M x K
+                                                           float* AT, int ldt) {                   // K x M
+  __shared__ float square[SQUARE][SQUARE + 1];
+  const int firstRow = int(blockIdx.x) * SQUARE, firstK = int(blockIdx.y) * SQUARE;
+  const int quad = int(threadIdx.x) % (SQUARE / 4) * 4;
+  for (int row = int(threadIdx.x) / (SQUARE / 4); row < SQUARE; row += TRANSPOSERS / (SQUARE / 4)) {
+    float four[4] = {};
+    const float* from = A + std::size_t(firstRow + row) * lda + firstK + quad;
+    if constexpr (WHOLE) {
+      const float4 whole = *reinterpret_cast<const float4*>(from);  //@ load-A
+      four[0] = whole.x, four[1] = whole.y, four[2] = whole.z, four[3] = whole.w;
+    } else {
+      for (int i = 0; i < 4; ++i)
+        if (firstRow + row < M && firstK + quad + i < K) four[i] = from[i];  //@ load-A-words
+    }
+    for (int i = 0; i < 4; ++i) square[row][quad + i] = four[i];  //@ store-square
+  }
+  __syncthreads();  // the square is there
+  for (int k = int(threadIdx.x) / (SQUARE / 4); k < SQUARE; k += TRANSPOSERS / (SQUARE / 4)) {
+    if (!WHOLE && (firstK + k >= K || firstRow + quad >= ldt)) continue;
+    const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k], square[quad + 3][k]};  //@ load-square
+    *reinterpret_cast<float4*>(&AT[std::size_t(firstK + k) * ldt + firstRow + quad]) = column;            //@ store-AT
+  }
+}
+// [/snippet transpose]
+
+// [snippet multiply]
+template <class C>
+__device__ __forceinline__ void multiply(float (&acc)[C::ROWS][C::COLS], int i, float a, const float (&regN)[C::COLS]) {
+#pragma unroll
+  for (int n = 0; n < C::COLS; ++n) {
+    const int j = nth_column<C>(i, n);
+    acc[i][j] += a * regN[j];
+  }
+}
+// [/snippet multiply]
+
+// [snippet epilogue]
+// Stores a thread's results, the first of which lies at (row, col) of C.
+template <class Config, bool WHOLE>
+__device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][Config::COLS], int row, int col, int M, int N,
+                                              float alpha, float beta, float* C, int ldc) {
+#pragma unroll
+  for (int i = 0; i < Config::ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < Config::COLS; j += 4) {
+      const int r = row + row_of_result<Config>(i), c = col + col_of_result<Config>(j);
+      float* to = &C[std::size_t(r) * ldc + c];
+      if constexpr (WHOLE) {
+        float4 result{alpha * acc[i][j], alpha * acc[i][j + 1], alpha * acc[i][j + 2], alpha * acc[i][j + 3]};
+        if (beta != 0.0f) {
+          const float4 old = *reinterpret_cast<const float4*>(to);  //@ load-C
+          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+        }
+        *reinterpret_cast<float4*>(to) = result;  //@ store-C
+      } else {
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          if (r >= M || c + n >= N) continue;
+          float result = alpha * acc[i][j + n];
+          if (beta != 0.0f) result += beta * to[n];  //@ load-C-words
+          to[n] = result;                            //@ store-C-words
+        }
+      }
+    }
+  }
+}
+// [/snippet epilogue]
+
+// [snippet hand-over]
+// Sums of a piece that does not begin its tile, for the block whose piece does: one place for each block.
+struct HandOver {
+  float4* sums;  // blocks x BM x BN / 4
+  int* ready;    // one each: 1 from when the sums are there until the other block has seen it
+};
+
+template <class C>
+__device__ __forceinline__ float4* sums_of(const HandOver& handOver, int block) {
+  return handOver.sums + std::size_t(block) * (C::BM * C::BN / 4) + threadIdx.x;
+}
+
+template <class C>
+__device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS], const HandOver& handOver) {
+  float4* to = sums_of<C>(handOver, int(blockIdx.x));
+#pragma unroll
+  for (int i = 0; i < C::ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < C::COLS; j += 4)
+      to[(i * C::COLS + j) / 4 * C::CONSUMERS] = {acc[i][j + nth_of_quad<C>(0)], acc[i][j + nth_of_quad<C>(1)],
+                                                  acc[i][j + nth_of_quad<C>(2)],
+                                                  acc[i][j + nth_of_quad<C>(3)]};  //@ store-sums
+  }
+  ptx::barrier_sync(1, C::CONSUMERS);  // all have stored theirs
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicExch(&handOver.ready[blockIdx.x], 1);  //@ set-ready
+  }
+}
+
+template <class C>
+__device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS], const HandOver& handOver, int from) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(&handOver.ready[from], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
+    __threadfence();
+  }
+  ptx::barrier_sync(1, C::CONSUMERS);  // the sums are there
+  const float4* sums = sums_of<C>(handOver, from);
+#pragma unroll
+  for (int i = 0; i < C::ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < C::COLS; j += 4) {
+      const float4 four = sums[(i * C::COLS + j) / 4 * C::CONSUMERS];  //@ load-sums
+      acc[i][j + nth_of_quad<C>(0)] += four.x;
+      acc[i][j + nth_of_quad<C>(1)] += four.y;
+      acc[i][j + nth_of_quad<C>(2)] += four.z;
+      acc[i][j + nth_of_quad<C>(3)] += four.w;
+    }
+  }
+}
+// [/snippet hand-over]
+
+// [snippet kernel]
+// WHOLE: tiles of C are whole and its float4s begin at multiples of 16 bytes.
+template <class Config, bool WHOLE>
+__global__ void __launch_bounds__(Config::NUM_THREADS, 1)
+    sgemm_tma(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
+              const __grid_constant__ Plan plan, const __grid_constant__ HandOver handOver,  //
+              int M, int N, float alpha, float beta, float* C, int ldc) {                    // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
+  constexpr int STAGES = Config::STAGES;
+  constexpr bool TRANSPOSED = Config::TRANSPOSED;
+  extern __shared__ __align__(1024) float stages[];  // STAGES times: BK x BM of A (rows: BM x BK), then BK x BN of B
+  // Of these STAGES are used. Both arrays together take 1 KB, so that the stages begin at a multiple of it.
+  __shared__ std::uint64_t full[Config::BARRIERS], empty[Config::BARRIERS];
+
+  // [snippet barriers]
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      ptx::mbarrier_init(&full[stage], 1);                         // the thread that copies, and the bytes that it announces
+      ptx::mbarrier_init(&empty[stage], Config::CONSUMERS / 32);  // each warp that has read the stage
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();  // the mbarriers are there
+  // [/snippet barriers]
+
+  // [snippet producer]
+  if (threadIdx.x >= Config::CONSUMERS) {
+    if constexpr (Config::REALLOCATED) ptx::setmaxnreg_dec<Config::FEWER_REGISTERS>();
+    if (threadIdx.x > Config::CONSUMERS) return;
+    int stage = 0;
+    unsigned parity = 1;  // of the phase before the first, which counts as over: the stages are empty
+    const auto copy = [&](Position tile, int step) {
+      ptx::mbarrier_wait_parity(&empty[stage], parity);
+      ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
+      float* As = stages + stage * Config::STAGE_WORDS;
+      if constexpr (TRANSPOSED)
+        ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK, &full[stage]);  //@ load-A store-As
+      else
+        ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM, &full[stage]);  //@ load-A store-As
+      ptx::cp_async_bulk_tensor(As + Config::WORDS_A, mapB, tile.col * BN, step * BK, &full[stage]);  //@ load-B store-Bs
+      if (++stage == STAGES) stage = 0, parity ^= 1;
+    };
+    Agenda agenda(plan, int(blockIdx.x));
+    Position tile{};
+    while (agenda.next(plan)) {
+      tile = place_of_tile(plan, agenda.tile);
+#pragma unroll 1
+      for (int step = agenda.first; step < agenda.behind; ++step) copy(tile, step);
+    }
+    copy(tile, 0);  // operands are loaded ahead, behind the last step those of one that nobody multiplies
+    return;
+  }
+  // [/snippet producer]
+
+  if constexpr (Config::REALLOCATED) ptx::setmaxnreg_inc<Config::MORE_REGISTERS>();
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
+  const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
+  float acc[ROWS][COLS];
+
+  // [snippet operands]
+  float regM[TRANSPOSED ? 2 : 1][ROWS], regN[2][COLS];  // operands of a depth k, and of the next
+  float4 quads[TRANSPOSED ? 1 : ROWS];                  // of A in rows: of four depths k
+  const float* const firstA = stages + place_in_As<Config>(warpRow + threadRow, 0);
+  const float* const firstB = stages + place_in_Bs<Config>(0, warpCol + threadCol);
+  const auto load_operands = [&](int stage, int k, int set) {
+    if constexpr (TRANSPOSED) {
+#pragma unroll
+      for (int i = 0; i < ROWS; i += 4) {
+        const float4 four =
+            *reinterpret_cast<const float4*>(firstA + stage + k * BM + row_of_result<Config>(i));  //@ load-As
+        regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < COLS; j += 4) {
+      const float4 four =
+          *reinterpret_cast<const float4*>(firstB + stage + k * BN + col_of_result<Config>(j));  //@ load-Bs
+      regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
+    }
+  };
+  // A in rows: a float4 of a row is loaded again when its four depths have been multiplied.
+  const float* const evenQuad = stages + place_in_As<Config>(warpRow + threadRow, 0);
+  const float* const oddQuad = stages + place_in_As<Config>(warpRow + threadRow, 4);
+  const auto load_quad = [&](int stage, int k, int i) {
+    const int quad = quad_from_first_row(k / 4, i);
+    quads[i] = *reinterpret_cast<const float4*>((quad % 2 == 0 ? evenQuad : oddQuad) + stage + quad / 2 * 8 +
+                                                row_of_result<Config>(i) * BK);  //@ load-As
+  };
+  const auto operand_A = [&](int k, int i) {
+    if constexpr (TRANSPOSED)
+      return regM[k % 2][i];
+    else
+      return k % 4 == 0 ? quads[i].x : k % 4 == 1 ? quads[i].y : k % 4 == 2 ? quads[i].z : quads[i].w;
+  };
+  // [/snippet operands]
+  // [snippet main-loop]
+  int stage = 0, offset = 0;  // the stage in words
+  unsigned parity = 0;
+  // Gives the stage back that this warp has read, once the next one is there.
+  const auto next_stage = [&] {
+    std::uint64_t* const used = &empty[stage];
+    offset += Config::STAGE_WORDS;
+    if (++stage == STAGES) stage = 0, offset = 0, parity ^= 1;
+    ptx::mbarrier_wait_parity(&full[stage], parity);
+    __syncwarp();  // all lanes have read it
+    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(used);
+  };
+  ptx::mbarrier_wait_parity(&full[0], parity);
+  load_operands(0, 0, 0);
+  if constexpr (!TRANSPOSED) {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) load_quad(0, 0, i);
+  }
+  Agenda agenda(plan, int(blockIdx.x));
+#pragma unroll 1
+  while (agenda.next(plan)) {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+      for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
+#pragma unroll 1
+    for (int step = agenda.first; step < agenda.behind; ++step) {
+#pragma unroll
+      for (int k = 0; k < BK; ++k) {
+        if (k == BK - 1) next_stage();  // the operands of the last depth have been loaded
+        load_operands(offset, (k + 1) % BK, (k + 1) % 2);
+#pragma unroll
+        for (int i = 0; i < ROWS; ++i) {
+          multiply<Config>(acc, i, operand_A(k, i), regN[k % 2]);
+          if (!TRANSPOSED && k % 4 == 3) load_quad(offset, (k + 1) % BK, i);
+        }
+      }
+    }
+    // [/snippet main-loop]
+
+    // [snippet piece]
+    if (agenda.first > 0) {
+      hand_over<Config>(acc, handOver);
+      continue;
+    }
+    const int behind = (agenda.tile + 1) * plan.steps;
+    if (agenda.behind < plan.steps)
+      for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_step_of(n) < behind; ++n)
+        take_over<Config>(acc, handOver, share_of(plan, n));
+    const Position tile = place_of_tile(plan, agenda.tile);
+    store_results<Config, WHOLE>(acc, tile.row * BM + warpRow + threadRow, tile.col * BN + warpCol + threadCol, M, N,
+                                 alpha, beta, C, ldc);
+    // [/snippet piece]
+  }
+}
+// [/snippet kernel]
+
+// [snippet fallback]
+// Chapter 13's kernel in short: for what copies in bulk cannot take. WHOLE: tiles are whole and addresses divisible by 16.
+template <bool WHOLE>
+__global__ void __launch_bounds__(Config<Async>::NUM_THREADS, 1)
+    sgemm_async(int M, int N, int K, float alpha, const float* A, int lda,                      // M x K
+                const float* B, int ldb, float beta, float* C, int ldc) {  // K x N, M x N
+  using Config = ::Config<Async>;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
+  extern __shared__ __align__(1024) float stages[];  // STAGES times: BK x BM of A, transposed and padded, then BK x BN of B
+  const int firstRow = int(blockIdx.y) * BM, firstCol = int(blockIdx.x) * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
+  const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
+  const int tiles = (K + BK - 1) / BK;
+
+  const auto copy_word = [](float* to, const float* from, bool inside) {
+    if (inside)
+      ptx::cp_async_ca<4>(to, from);  //@ load-word store-word
+    else
+      *to = 0.0f;  //@ store-zero
+  };
+  constexpr int ROWS_A = Config::NUM_THREADS / BK, ROWS_B = 4 * Config::NUM_THREADS / BN;  // that all copy at once
+  const int rowA = int(threadIdx.x) / BK, colA = int(threadIdx.x) % BK;
+  const int rowB = int(threadIdx.x) / (BN / 4), colB = int(threadIdx.x) % (BN / 4) * 4;
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const auto copy = [&](int tile, float* stage) {
+    if (tile < tiles) {
+#pragma unroll
+      for (int row = 0; row < BM; row += ROWS_A)
+        copy_word(stage + place_in_As<Config>(rowA + row, colA), nextA + std::size_t(row) * lda,
+                  WHOLE || (firstRow + rowA + row < M && tile * BK + colA < K));
+#pragma unroll
+      for (int k = 0; k < BK; k += ROWS_B) {
+        float* to = stage + place_in_Bs<Config>(rowB + k, colB);
+        const float* from = nextB + std::size_t(k) * ldb;
+        if constexpr (WHOLE) {
+          ptx::cp_async_cg(to, from);  //@ load-quad store-quad
+        } else {
+          for (int i = 0; i < 4; ++i)
+            copy_word(to + i, from + i, tile * BK + rowB + k < K && firstCol + colB + i < N);
+        }
+      }
+    }
+    ptx::cp_async_commit_group();
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+  };
+
+  float acc[ROWS][COLS] = {}, regM[2][ROWS], regN[2][COLS];
+  const auto load_operands = [&](const float* from, int k, int set) {
+    for (int i = 0; i < ROWS; i += 4) {
+      const int row = warpRow + threadRow + row_of_result<Config>(i);
+      const float4 four = *reinterpret_cast<const float4*>(&from[place_in_As<Config>(row, k)]);  //@ load-As
+      regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
+    }
+    for (int j = 0; j < COLS; j += 4) {
+      const int col = warpCol + threadCol + col_of_result<Config>(j);
+      const float4 four = *reinterpret_cast<const float4*>(&from[place_in_Bs<Config>(k, col)]);  //@ load-Bs
+      regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
+    }
+  };
+  const auto wait_for_tile = [] {
+    ptx::cp_async_wait_group<Config::STAGES - 2>();  // what this thread copied of the tile has arrived
+    __syncthreads();  // so has what the others copied, and all have read the stage that the next copies go to
+  };
+  // The stage behind this one in the ring.
+  const auto next_stage = [&](float* stage) {
+    return stage == stages + (Config::STAGES - 1) * Config::STAGE_WORDS ? stages : stage + Config::STAGE_WORDS;
+  };
+  float *read = stages, *filled = stages;
+  for (int tile = 0; tile < Config::STAGES - 1; ++tile) {
+    copy(tile, filled);
+    filled = next_stage(filled);
+  }
+  wait_for_tile();
+  load_operands(read, 0, 0);
+#pragma unroll 1
+  for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
+      if (k == 0) {
+        copy(tile + Config::STAGES - 1, filled);
+        filled = next_stage(filled);
+      }
+      if (k == BK - 1 && tile + 1 < tiles) {  // the operands of the next step lie in the next tile
+        wait_for_tile();
+        read = next_stage(read);
+        load_operands(read, 0, 0);
+      }
+#pragma unroll
+      for (int i = 0; i < ROWS; ++i) multiply<Config>(acc, i, regM[k % 2][i], regN[k % 2]);
+    }
+  }
+  store_results<Config, WHOLE>(acc, firstRow + warpRow + threadRow, firstCol + warpCol + threadCol, M, N, alpha, beta,
+                               C, ldc);
+}
+// [/snippet fallback]
+
+// [snippet workspace]
+// Device memory that grows with the largest problem so far, and is kept for the next: a launch of the same extents allocates
+// nothing. It stays until the program ends.
+template <class T>
+class Workspace {
+ public:
+  // Room for rows x cols elements in rows of ld. Fresh memory is all zeros.
+  T* at_least(std::size_t rows, std::size_t cols, std::size_t ld, const char* name) {
+    if (rows * ld > capacity_) {
+      if (memory_ != nullptr) tile::machine::release(memory_);
+      memory_ = nullptr, capacity_ = 0;
+      memory_ = tile::machine::allocate(rows * ld * sizeof(T), sizeof(T), name);
+      capacity_ = rows * ld;
+      const std::vector<T> zeros(zeroed_ ? capacity_ : 0);
+      if (zeroed_) tile::machine::copy_to_device(memory_, zeros.data(), capacity_ * sizeof(T));
+    }
+    tile::machine::declare_matrix(memory_, 0, rows, cols, ld);
+    return static_cast<T*>(memory_);
+  }
+  explicit Workspace(bool zeroed) : zeroed_(zeroed) {}
+
+ private:
+  bool zeroed_;
+  void* memory_ = nullptr;
+  std::size_t capacity_ = 0;
+};
+// [/snippet workspace]
+
+// [snippet launch]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+template <class Config>
+bool tiles_of_C_are_whole(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0;
+}
+bool float4s_fit(const float* matrix, int ld) { return divisible_by_16(matrix) && ld % 4 == 0; }
+
+void launch_async(const tile::Gemm& g) {
+  tile::require_valid(g);
+  using C = Config<Async>;
+  const bool whole = tiles_of_C_are_whole<C>(g) && g.K % C::BK == 0 && float4s_fit(g.A, g.lda) &&
+                     float4s_fit(g.B, g.ldb) && float4s_fit(g.C, g.ldc);
+  tile::launch(whole ? sgemm_async<true> : sgemm_async<false>,
+               dim3(tile::ceil_div(g.N, C::BN), tile::ceil_div(g.M, C::BM)), dim3(C::NUM_THREADS), C::SMEM_BYTES, g.M,
+               g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+
+// A transposed, in rows that begin at multiples of 16 bytes: K rows of `ldt` words.
+const float* transposed(const tile::Gemm& g, int ldt) {
+  static Workspace<float> memory(false);
+  float* AT = memory.at_least(std::size_t(g.K), std::size_t(ldt), std::size_t(ldt), "AT");
+  const bool whole = g.M % SQUARE == 0 && g.K % SQUARE == 0 && float4s_fit(g.A, g.lda);
+  tile::launch(whole ? transpose_A<true> : transpose_A<false>,
+               dim3(tile::ceil_div(g.M, SQUARE), tile::ceil_div(g.K, SQUARE)), dim3(TRANSPOSERS), 0, g.M, g.K, g.A,
+               g.lda, AT, ldt);
+  return AT;
+}
+
+template <class Config>
+HandOver hand_over_for(const Plan& plan) {
+  static Workspace<float4> sums(false);
+  static Workspace<int> ready(true);
+  if (plan.shared == 0) return {nullptr, nullptr};
+  const std::size_t blocks = std::size_t(plan.blocks), quads = Config::BM * Config::BN / 4;
+  return {sums.at_least(blocks, quads, quads, "sums"), ready.at_least(1, blocks, blocks, "ready")};
+}
+
+// Whether tensor maps can be made of what the kernel reads. C may begin anywhere, and so may A if it is transposed first.
+template <class Config>
+bool copies_in_bulk_take(const tile::Gemm& g, const tile::machine::Device& device) {
+  return device.copies_in_bulk && float4s_fit(g.B, g.ldb) && (Config::TRANSPOSED || float4s_fit(g.A, g.lda));
+}
+
+// Copies A if it has to, makes the tensor maps, and starts the kernel.
+template <class Config, bool WHOLE>
+void start_tma(const tile::Gemm& g, int sms) {
+  const Plan plan = plan_for<Config>(g.M, g.N, g.K, sms);
+  CUtensorMap mapA;
+  if constexpr (Config::TRANSPOSED) {
+    const int ldt = tile::ceil_div(g.M, 4) * 4;
+    mapA = tile::tensor_map(transposed(g, ldt), {g.K, g.M, ldt, Config::BK, Config::BM});
+  } else {
+    mapA = tile::tensor_map(g.A, {g.M, g.K, g.lda, Config::BM, Config::BK, tile::Swizzle::bytes64});
+  }
+  const CUtensorMap mapB = tile::tensor_map(g.B, {g.K, g.N, g.ldb, Config::BK, Config::BN});
+  tile::launch(sgemm_tma<Config, WHOLE>, dim3(plan.blocks), dim3(Config::NUM_THREADS), Config::SMEM_BYTES, mapA, mapB,
+               plan, hand_over_for<Config>(plan), g.M, g.N, g.alpha, g.beta, g.C, g.ldc);
+}
+
+template <class Config>
+void launch_tma(const tile::Gemm& g) {
+  tile::require_valid(g);
+  const tile::machine::Device& device = tile::machine::device();
+  if (!copies_in_bulk_take<Config>(g, device))
+    launch_async(g);
+  else if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
+    start_tma<Config, true>(g, device.sms);
+  else
+    start_tma<::Config<typename Config::Ragged>, false>(g, device.sms);
+}
+// [/snippet launch]
+
+// [snippet dispatch]
+// What the book's sgemm chooses among.
+enum class Choice {
+  large,   // tiles of 256 x 128
+  medium,  // 128 x 128
+  small,   // 64 x 64
+  async    // chapter 13's kernel
+};
+
+Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
+  if (!copies_in_bulk_take<Config<Tma>>(g, device)) return Choice::async;
+  const double elements = double(g.M) * g.N;
+  return elements >= 1536.0 * 1536 ? Choice::large : elements >= 768.0 * 768 ? Choice::medium : Choice::small;
+}
+
+void sgemm(const tile::Gemm& g) {
+  tile::require_valid(g);
+  switch (choice_for(g, tile::machine::device())) {
+    case Choice::large:
+      return launch_tma<Config<Tma>>(g);
+    case Choice::medium:
+      return launch_tma<Config<Medium>>(g);
+    case Choice::small:
+      return launch_tma<Config<Small>>(g);
+    case Choice::async:
+      return launch_async(g);
+  }
+}
+// [/snippet dispatch]
+
+// Calls f(name, configuration) for every kernel of this chapter that copies in bulk.
+template <class F>
+void for_each_config(F&& f) {
+  f("tma", Config<Tma>{});
+  f("straight", Config<Straight>{});
+  f("whole_tiles", Config<WholeTiles>{});
+  f("single_tile", Config<SingleTile>{});
+  f("row_order", Config<RowOrder>{});
+  f("equal_registers", Config<EqualRegisters>{});
+  f("stages3", Config<Stages3>{});
+  f("rows_of_A", Config<RowsOfA>{});
+  f("medium", Config<Medium>{});
+  f("small", Config<Small>{});
+}
+
+const tile::Case counted{512, 256, 128};  // four tiles of the chapter's kernel, and as many blocks
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  for_each_config([&]<class C>(const std::string& name, C) {
+    facts.predicted(name + ".threads", C::NUM_THREADS);
+  });
+}
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          launch_tma<Config>,
+          reinterpret_cast<const void*>(sgemm_tma<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, Config::TRANSPOSED ? tile::Takes::boxes_of_B : tile::Takes::boxes},
+          2 * 8 * Config::BARRIERS,
+          Config::SMEM_BYTES,
+          true};
+}
+
+std::vector<tile::Kernel> kernels() {
+  using C = Config<Async>;
+  std::vector<tile::Kernel> all;
+  for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
+  all.push_back({"async",
+                 launch_async,
+                 reinterpret_cast<const void*>(sgemm_async<true>),
+                 C::NUM_THREADS,
+                 {C::BM, C::BN, C::BK, tile::Takes::float4s},
+                 0,
+                 C::SMEM_BYTES});
+  return all;
+}
+
+}  // namespace
+
+TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(), .counted = counted,
+             .sizes = {256, 512, 1024, 1536, 2048, 4096, 8192}, .predict = predict)
+
+TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+TEST_CASE("the book's sgemm computes what every kernel must") {
+  const std::vector<tile::Kernel> final{{"sgemm", sgemm, nullptr, 0, {96, 160, 16, tile::Takes::all}, 0, 0, true}};
+  tile::test_shapes(final);
+}
