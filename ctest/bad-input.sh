@@ -88,6 +88,10 @@ for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__
   grep -q "the model cannot count reads of constant tables" "$scratch/out" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
 done
 
+printf '#include "common/report/count.hpp"\n__global__ void __cluster_dims__(2, 1, 1) k() {}\n' >"$scratch/cluster.cu"
+"$model_cc" "$scratch/cluster.cu" "$scratch/cluster" count >"$scratch/out" 2>&1
+grep -q "the model runs no clusters of blocks yet" "$scratch/out" || { echo "a cluster is not refused"; wrong=$((wrong + 1)); }
+
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "not '--slow'" ./tile test --slow

@@ -19,15 +19,18 @@
 #include "common/records/fingerprint.hpp"
 #include "common/records/machine_code.hpp"
 #include "common/records/merge.hpp"
+#include "common/records/problem.hpp"
 #include "common/records/program.hpp"
-#include "common/report/ranks.hpp"
 #include "common/records/record.hpp"
 #include "common/records/run.hpp"
 #include "common/records/whole_file.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/explain_tuning.hpp"
+#include "common/report/ranks.hpp"
 #include "common/report/tuning.hpp"
 #include "common/report/units.hpp"
+#include "common/timing/clocks.hpp"
+#include "common/timing/nvml.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -369,14 +372,16 @@ TEST_CASE("the fingerprint covers headers of common/cuda that nvcc sees, and say
   write("chapter77.cu", "#include \"common/report/chapter.hpp\"\nint f();\n");
   write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint harness();\n");
   write("common/cuda/cuda.hpp", "int word();\n#include \"common/cuda/vocabulary.hpp\"\n");
-  write("common/cuda/vocabulary.hpp", "int model();\n");
+  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint model();\n");
+  write("common/cuda/asynchronous.hpp", "int model_of_copies();\n");
   write("common/cuda/ptx.hpp", "int unused();\n");
   const tile::Record before = tile::fingerprint(root / "chapter77.cu", root);
   const auto changed = [&] { return tile::changed_parts(before, tile::fingerprint(root / "chapter77.cu", root)); };
   CHECK(changed() == "");
   CHECK(before.contains("flags"));
   write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint another_harness();\n");
-  write("common/cuda/vocabulary.hpp", "int another_model();\n");
+  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint another_model();\n");
+  write("common/cuda/asynchronous.hpp", "int another_model_of_copies();\n");
   write("common/cuda/ptx.hpp", "int another();\n");
   CHECK(changed() == "");
   write("common/cuda/cuda.hpp", "int another_word();\n#include \"common/cuda/vocabulary.hpp\"\n");
@@ -628,20 +633,57 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
   CHECK(!kernel["sass"].contains("ldg_first"));  // it is a place in a loop
 }
 
+namespace {
+
+constexpr auto f32 = tile::Element::f32, bf16 = tile::Element::bf16;
+
+}  // namespace
+
+TEST_CASE("a problem is named and recorded by what it is" * doctest::test_suite("model")) {
+  const auto plain = tile::Problem::plain(64, 32, 16);
+  CHECK(tile::key_of(tile::Problem::plain(64, 64, 64)) == "64");
+  CHECK(tile::key_of(plain) == "64x32x16");
+  tile::Problem other = plain;
+  other.types = {bf16, bf16, f32};
+  other.A = tile::Layout::columns;
+  other = other.packed();
+  CHECK(other.lda == 64);
+  CHECK(tile::key_of(other) == "64x32x16.bf16,bf16,f32.At");
+  tile::Problem padded = other;
+  padded.ldb += 8;
+  CHECK(tile::key_of(padded) == "64x32x16.bf16,bf16,f32.At.ld64,40,32");
+
+  CHECK(tile::to_json(plain) == tile::Record{{"M", 64}, {"N", 32}, {"K", 16}});  // as records always had it
+  tile::Record record = tile::Record::parse(valid_record);
+  auto& runs = record["kernels"][0]["runs"];
+  runs = tile::Record::array();
+  for (const tile::Problem& p : {plain, other, padded}) {
+    CHECK(tile::problem_of(tile::to_json(p)) == p);
+    runs.push_back(tile::to_json(p));
+  }
+  const std::string kernel = record["kernels"][0]["name"];
+  CHECK(tile::find_run(record, kernel, 64, 32, 16) == &runs[0]);
+  CHECK(tile::find_run(record, kernel, other) == &runs[1]);
+  CHECK(tile::find_run(record, kernel, padded) == &runs[2]);
+  CHECK(tile::find_run(record, kernel, tile::Problem::plain(64, 32, 17)) == nullptr);
+  CHECK_THROWS_AS(tile::problem_of({{"M", 1}, {"N", 1}, {"K", 1}, {"types", {"f32", "f64", "f32"}}}),
+                  tile::RecordError);
+}
+
 TEST_CASE("what a program says of itself is read back the same" * doctest::test_suite("model")) {
   tile::Program program;
   program.chapter = 7;
   program.source = "/some where/chapter07.cu";
   program.fingerprint = {{"chapter07.cu", "0123"}};
   program.kernels = {{"k", false, 256, 1024, {{{{"lines", 5}}, 16}}}, {"tuned", true}};
-  program.problems = {"4096", tile::named_problem(1, 2, 3)};
+  program.problems = {"4096", "1x2x3"};
   program.profiled_pads = {1, 8};
   program.compiled_for = {86};
   program.candidates = {{"c", "too slow"}};
   const tile::Record json = tile::to_json(program);
   CHECK(json["kernels"][0]["counted"]["tallies"]["lines"] == 5);
   CHECK_FALSE(json["kernels"][1].contains("counted"));
-  CHECK(json["problems"][1] == "1 x 2 x 3");
+  CHECK(json["problems"][1] == "1x2x3");
   CHECK(tile::to_json(tile::program_of(json.dump())) == json);
   for (const auto& [key, value] : json.items()) {
     tile::Record without = json;
@@ -953,3 +995,34 @@ TEST_CASE("a bank conflict is told with bank, words and lanes" * doctest::test_s
         "bank 0 has 2 words to serve at once: word 0 for lane 0, word 512 for lane 1");
 }
 #endif
+
+TEST_CASE("clocks and power are NVML's, and without it there is a reason" * doctest::test_suite("model")) {
+  const tile::Nvml nvml("0000:19:00.0", TILE_FAKE_NVML);
+  CHECK(nvml.missing() == "");
+  CHECK(nvml.driver() == "123.45.6");
+  const tile::Record now = tile::clocks_now(nvml);
+  CHECK(now["memory_mhz"] == 3201);
+  CHECK(now["power_w"] == 123.456);
+  CHECK(now["power_limit_w"] == 700);
+  CHECK(now["temperature_c"] == 45);
+  tile::ClockSampler sampler(nvml);
+  usleep(50'000);
+  const tile::Record sampled = sampler.stop();
+  REQUIRE(sampled["samples"] > 1);
+  CHECK(sampled["sm_mhz"][0] < sampled["sm_mhz"][2]);  // the clock of that GPU falls
+  CHECK(sampled["sm_mhz"][2] < now["sm_mhz"]);
+  CHECK(sampled["throttled"] == tile::Record{"power cap"});
+
+  const auto missing = [](const char* gpu, const char* library) {
+    const tile::Nvml none(gpu, library);
+    CHECK(tile::clocks_now(none).empty());
+    CHECK(none.driver().empty() == none.missing().starts_with(library));
+    tile::ClockSampler nothing(none);
+    CHECK(nothing.stop()["samples"] == 0);
+    return none.missing();
+  };
+  CHECK(missing("0000:19:00.0", "libno-such.so.1") == "libno-such.so.1 cannot be opened");
+  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML does not know the GPU 9999:19:00.0 (status 6)");
+  CHECK(missing("0000:19:00.0", TILE_OLD_NVML) ==
+        std::string(TILE_OLD_NVML) + " has no nvmlDeviceGetCurrentClocksThrottleReasons");
+}

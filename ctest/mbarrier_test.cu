@@ -1,4 +1,5 @@
-// Tests of mbarriers and copies in bulk on the SIMT model: which mistakes it finds, and which right kernels it leaves alone.
+// Tests of mbarriers, copies in bulk and the fences between proxies on the SIMT model: which mistakes it finds, and which right
+// kernels it leaves alone. A whole GEMM is in ctest/tma_test.cu.
 #include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
@@ -6,164 +7,441 @@
 #include "common/report/count.hpp"
 
 // Gives this program the command line of the chapters.
-TILE_CHAPTER(.number = 0, .title = "tests of mbarriers and copies in bulk", .kernels = {}, .counted = {1, 1, 1},
-             .sizes = {})
+TILE_CHAPTER(.number = 0, .title = "tests of mbarriers", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
 
 namespace {
 
 namespace ptx = tile::ptx;
 
-// --- A GEMM whose tiles come by TMA -------------------------------------------------------------------------------------
-
-enum class Mistake {
-  none,
-  no_full_wait,   // consumers read before the tile is there
-  no_empty_wait,  // the producer overwrites what consumers may still read
-  too_few_bytes,  // announced
-  too_many_bytes,
-  wrong_parity,     // consumers begin with parity 1
-  arrives_early,    // consumers say that they have read the stage before they do
-  missing_arrival,  // one warp of consumers does not say that it has read the stage
-  no_init_fence,    // mbarriers are not fenced for the copies
-  no_init_barrier,  // nor do the threads wait for their initialisation
-  no_init,
-  tries_once,  // a wait that does not try again
-};
-
-struct Config {
-  static constexpr int BM = 32, BN = 64, BK = 16, STAGES = 2, CONSUMERS = 64;
-  static constexpr int NUM_THREADS = CONSUMERS + 32;
-  static constexpr unsigned BYTES = (BM * BK + BK * BN) * sizeof(float);
-};
-
-// C = A*B: a producer warp fetches tiles of A and B, 64 consumers multiply them, each a column of the tile of C.
-template <Mistake MISTAKE>
-__global__ void gemm_by_tma(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
-                            float* C, int M, int N, int K) {
-  using C_ = Config;
-  __shared__ __align__(128) float As[C_::STAGES][C_::BM * C_::BK];
-  __shared__ __align__(128) float Bs[C_::STAGES][C_::BK * C_::BN];
-  __shared__ std::uint64_t full[C_::STAGES], empty[C_::STAGES];
-  const int t = int(threadIdx.x), steps = (K + C_::BK - 1) / C_::BK;
-  const int blockRow = int(blockIdx.y) * C_::BM, blockCol = int(blockIdx.x) * C_::BN;
-  if (t == 0) {
-    for (int s = 0; s < C_::STAGES && MISTAKE != Mistake::no_init; ++s) {
-      ptx::mbarrier_init(&full[s], 1);
-      ptx::mbarrier_init(&empty[s], C_::CONSUMERS / 32);
-    }
-    if (MISTAKE != Mistake::no_init_fence) ptx::fence_mbarrier_init();
+template <class... Parameters, class... Arguments>
+std::string said_of(void (*kernel)(Parameters...), dim3 block, Arguments&&... arguments) {
+  try {
+    simt::trace([&] { tile::launch(kernel, dim3(1), block, 0, arguments...); });
+  } catch (const simt::Error& e) {
+    return e.what();
   }
-  if (MISTAKE != Mistake::no_init_barrier) __syncthreads();  // the mbarriers are there for all
-
-  if (t >= C_::CONSUMERS) {
-    if (t != C_::CONSUMERS) return;
-    for (int step = 0; step < steps; ++step) {
-      const int s = step % C_::STAGES, turn = step / C_::STAGES;
-      if (MISTAKE != Mistake::no_empty_wait) ptx::mbarrier_wait_parity(&empty[s], unsigned(turn + 1) % 2);
-      const int off = MISTAKE == Mistake::too_few_bytes ? -64 : MISTAKE == Mistake::too_many_bytes ? 64 : 0;
-      ptx::mbarrier_arrive_expect_tx(&full[s], C_::BYTES + unsigned(off));
-      ptx::cp_async_bulk_tensor(As[s], mapA, step * C_::BK, blockRow, &full[s]);
-      ptx::cp_async_bulk_tensor(Bs[s], mapB, blockCol, step * C_::BK, &full[s]);
-    }
-    return;
-  }
-
-  float acc[C_::BM] = {};
-  for (int step = 0; step < steps; ++step) {
-    const int s = step % C_::STAGES, turn = step / C_::STAGES;
-    const unsigned parity = unsigned(turn + (MISTAKE == Mistake::wrong_parity)) % 2;
-    if (MISTAKE == Mistake::tries_once)
-      (void)ptx::mbarrier_try_wait_parity(&full[s], parity);
-    else if (MISTAKE != Mistake::no_full_wait)
-      ptx::mbarrier_wait_parity(&full[s], parity);
-    if (MISTAKE == Mistake::arrives_early && t % 32 == 0) ptx::mbarrier_arrive(&empty[s]);
-    for (int k = 0; k < C_::BK; ++k) {
-      const float b = Bs[s][k * C_::BN + t];
-      for (int m = 0; m < C_::BM; ++m) acc[m] += As[s][m * C_::BK + k] * b;
-    }
-    __syncwarp();  // the warp has read the stage
-    const bool stays_away = MISTAKE == Mistake::arrives_early || (MISTAKE == Mistake::missing_arrival && t >= 32);
-    if (t % 32 == 0 && !stays_away) ptx::mbarrier_arrive(&empty[s]);
-  }
-  for (int m = 0; m < C_::BM; ++m)
-    if (blockRow + m < M && blockCol + t < N) C[(blockRow + m) * N + blockCol + t] = acc[m];
+  return "";
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Runs the GEMM; returns what the model says of it.
-template <Mistake MISTAKE>
-std::string said_of_gemm(int M, int N, int K, std::vector<float>* result = nullptr,
-                         std::vector<simt::Counts>* counts = nullptr) {
-  using C_ = Config;
-  auto A = tile::array<float>("A", std::size_t(M * K)), B = tile::array<float>("B", std::size_t(K * N)),
-       C = tile::array<float>("C", std::size_t(M * N));
-  A.set(tile::make_values(std::size_t(M * K), tile::Fill::integers, 1));
-  B.set(tile::make_values(std::size_t(K * N), tile::Fill::integers, 2));
-  const CUtensorMap mapA = tile::tensor_map(A.device(), {M, K, K, C_::BM, C_::BK}),
-                    mapB = tile::tensor_map(B.device(), {K, N, N, C_::BK, C_::BN});
-  const dim3 grid{unsigned((N + C_::BN - 1) / C_::BN), unsigned((M + C_::BM - 1) / C_::BM)};
-  try {
-    auto traced = simt::trace(
-        [&] { tile::launch(gemm_by_tma<MISTAKE>, grid, dim3(C_::NUM_THREADS), 0, mapA, mapB, C.device(), M, N, K); });
-    if (counts != nullptr) *counts = traced;
-  } catch (const simt::Error& e) {
-    return e.what();
+// --- Phases ---------------------------------------------------------------------------------------------------------------
+
+enum class Handing { right, no_wait, arrives_first, one_lane_arrives_for_all, one_lane_waits_for_all };
+
+// Thread by thread, the first warp hands words to the second, which hands them back, `turns` times.
+template <Handing HOW>
+__global__ void hand_over(float* out, int turns) {
+  constexpr bool one_arrives = HOW == Handing::one_lane_arrives_for_all;
+  __shared__ float words[32];
+  __shared__ std::uint64_t filled, taken;
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&filled, one_arrives ? 1 : 32);
+    ptx::mbarrier_init(&taken, 32);
   }
-  if (result != nullptr) *result = C.host();
-  return "";
+  __syncthreads();  // the mbarriers are there for all
+  for (int i = 0; i < turns; ++i) {
+    if (threadIdx.x < 32) {
+      ptx::mbarrier_wait_parity(&taken, unsigned(i + 1) % 2);
+      if (HOW == Handing::arrives_first) ptx::mbarrier_arrive(&filled);
+      words[lane] = float(i);
+      if (one_arrives) __syncwarp();  // the first lane speaks for all
+      if (HOW != Handing::arrives_first && (!one_arrives || lane == 0)) ptx::mbarrier_arrive(&filled);
+    } else {
+      if (HOW == Handing::one_lane_waits_for_all) {
+        if (lane == 0) ptx::mbarrier_wait_parity(&filled, unsigned(i) % 2);
+        __syncwarp();  // what the first lane has learnt, all know
+      } else if (HOW != Handing::no_wait) {
+        ptx::mbarrier_wait_parity(&filled, unsigned(i) % 2);
+      }
+      out[lane] = words[31 - lane];
+      ptx::mbarrier_arrive(&taken);
+    }
+  }
+}
+
+// Thread 0 starts a copy of 64 bytes, but announces so many when thread 32 has begun to wait.
+template <unsigned ANNOUNCED>
+__global__ void announce_late(const float* in, float* out) {
+  __shared__ __align__(16) float words[16];
+  __shared__ std::uint64_t full, go;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&full, 1);
+    ptx::mbarrier_init(&go, 1);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();  // the mbarriers are there for all
+  if (threadIdx.x == 0) {
+    ptx::cp_async_bulk(words, in, sizeof words, &full);
+    ptx::mbarrier_wait_parity(&go, 0);
+    ptx::mbarrier_arrive_expect_tx(&full, ANNOUNCED);
+  }
+  if (threadIdx.x == 32) ptx::mbarrier_wait_parity(&full, 0);
+  if (threadIdx.x == 64) ptx::mbarrier_arrive(&go);
+  if (threadIdx.x == 32) out[0] = words[15];
+}
+
+enum class Use {
+  twice_initialised,
+  for_nobody,
+  invalidated,
+  misaligned,
+  of_global_memory,
+  beyond_its_array,
+  third_parity,
+  as_memory,
+  many_bytes
+};
+
+template <Use HOW>
+__global__ void use(std::uint64_t* global) {
+  __shared__ std::uint64_t mbarrier[2];
+  std::uint64_t* where = mbarrier;
+  if (HOW == Use::misaligned) where = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(mbarrier) + 4);
+  if (HOW == Use::of_global_memory) where = global;
+  if (HOW == Use::beyond_its_array) where = mbarrier + 2 + blockDim.x;
+  ptx::mbarrier_init(where, HOW == Use::for_nobody ? 0 : 1);
+  if (HOW == Use::twice_initialised) ptx::mbarrier_init(where, 1);
+  if (HOW == Use::invalidated) ptx::mbarrier_inval(where);
+  if (HOW == Use::as_memory) global[0] = mbarrier[0];
+  if (HOW == Use::many_bytes) ptx::mbarrier_expect_tx(where, 1 << 20);
+  ptx::mbarrier_arrive(where);
+  ptx::mbarrier_wait_parity(where, HOW == Use::third_parity ? 2 : 0);
+}
+
+// The memory of an mbarrier is used again, for another one and for words.
+__global__ void use_again(int* out) {
+  __shared__ std::uint64_t mbarrier;
+  for (int turn = 0; turn < 3; ++turn) {
+    if (threadIdx.x == 0) ptx::mbarrier_init(&mbarrier, 64);
+    __syncthreads();  // it is there for all
+    ptx::mbarrier_arrive(&mbarrier);
+    ptx::mbarrier_wait_parity(&mbarrier, 0);
+    __syncthreads();  // all are done with it
+    if (threadIdx.x == 0) {
+      ptx::mbarrier_inval(&mbarrier);
+      mbarrier = std::uint64_t(turn);
+      out[turn] = int(mbarrier);
+    }
+  }
+}
+
+__global__ void lanes_that_part(float* out) {
+  __shared__ std::uint64_t mbarrier;
+  if (threadIdx.x == 0) ptx::mbarrier_init(&mbarrier, 1);
+  __syncwarp();
+  if (threadIdx.x == 0) ptx::mbarrier_wait_parity(&mbarrier, 0);
+  __syncwarp();
+  out[threadIdx.x] = 1;
+}
+
+// Two copies of 16 bytes, of which the bytes of one are announced.
+__global__ void announce_one_of_two(const float* in) {
+  __shared__ __align__(16) float words[8];
+  __shared__ std::uint64_t full;
+  if (threadIdx.x != 0) return;
+  ptx::mbarrier_init(&full, 1);
+  ptx::fence_mbarrier_init();
+  ptx::mbarrier_arrive_expect_tx(&full, 16);
+  ptx::cp_async_bulk(words, in, 16, &full);
+  ptx::cp_async_bulk(words + 4, in + 4, 16, &full);
+  ptx::mbarrier_wait_parity(&full, 0);
+}
+
+// One thread asks for two phases in turn, the later first.
+__global__ void ask_in_turn(const float* in, float* out) {
+  __shared__ __align__(16) float words[2][4];
+  __shared__ std::uint64_t full[2];
+  if (threadIdx.x != 0) return;
+  for (auto& mbarrier : full) ptx::mbarrier_init(&mbarrier, 1);
+  ptx::fence_mbarrier_init();
+  for (int i = 0; i < 2; ++i) {
+    ptx::mbarrier_arrive_expect_tx(&full[i], sizeof words[i]);
+    ptx::cp_async_bulk(words[i], in + 4 * i, sizeof words[i], &full[i]);
+  }
+  bool there[2] = {};
+  while (!there[0] || !there[1])
+    for (int i = 1; i >= 0; --i) there[i] = there[i] || ptx::mbarrier_try_wait_parity(&full[i], 0);
+  for (int i = 0; i < 2; ++i) out[i] = words[i][0];
+}
+
+// One thread tries four times before it does what it waits for.
+__global__ void arrive_in_the_end(float* out) {
+  __shared__ std::uint64_t mbarrier;
+  if (threadIdx.x != 0) return;
+  ptx::mbarrier_init(&mbarrier, 1);
+  int tries = 0;
+  while (!ptx::mbarrier_try_wait_parity(&mbarrier, 0))
+    if (++tries == 4) ptx::mbarrier_arrive(&mbarrier);
+  out[0] = float(tries);
+}
+
+// --- Copies into shared memory ------------------------------------------------------------------------------------------
+
+enum class Loading {
+  right,
+  never_waited,
+  ends_before,  // another mbarrier is waited for
+  over_words,   // the threads wrote where the copy goes
+  over_words_fenced,
+  of_words,  // a thread wrote what is copied, in global memory
+  of_words_fenced,
+  of_words_fenced_in_shared,
+  of_an_odd_row,  // 60 bytes
+  to_an_odd_place,
+  beyond_the_end,
+  over_an_mbarrier
+};
+
+template <Loading HOW>
+__global__ void load(float* in, float* out) {
+  __shared__ __align__(128) float words[64];
+  __shared__ __align__(128) std::uint64_t full[2];
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&full[0], 1);
+    ptx::mbarrier_init(&full[1], 1);
+    ptx::fence_mbarrier_init();
+  }
+  if (HOW == Loading::over_words || HOW == Loading::over_words_fenced) words[threadIdx.x] = 1;
+  if (HOW == Loading::of_words || HOW == Loading::of_words_fenced || HOW == Loading::of_words_fenced_in_shared)
+    in[threadIdx.x] = 7;
+  if (HOW == Loading::over_words_fenced || HOW == Loading::of_words_fenced_in_shared)
+    ptx::fence_proxy_async_shared_cta();
+  if (HOW == Loading::of_words_fenced) ptx::fence_proxy_async();
+  __syncthreads();  // the mbarriers are there for all
+  if (threadIdx.x == 0) {
+    const unsigned bytes = HOW == Loading::of_an_odd_row ? 60 : sizeof words;
+    ptx::mbarrier_arrive_expect_tx(&full[0], bytes);
+    void* to = words;
+    if (HOW == Loading::to_an_odd_place) to = &words[1];
+    if (HOW == Loading::beyond_the_end) to = &words[32];
+    if (HOW == Loading::over_an_mbarrier) to = full;
+    ptx::cp_async_bulk(to, in, HOW == Loading::over_an_mbarrier ? 16 : bytes, &full[0]);
+    if (HOW == Loading::ends_before) ptx::mbarrier_arrive(&full[1]);
+  }
+  if (HOW == Loading::never_waited) return;
+  ptx::mbarrier_wait_parity(&full[HOW == Loading::ends_before], 0);
+  if (HOW != Loading::ends_before) out[threadIdx.x] = words[63 - threadIdx.x];
+}
+
+template <Loading HOW>
+std::string said_of_loading() {
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
+  return said_of(load<HOW>, dim3(64), in.device(), out.device());
+}
+
+__global__ void load_with(const CUtensorMap* map, float* out) {
+  __shared__ __align__(128) float box[32];
+  __shared__ std::uint64_t full;
+  ptx::mbarrier_init(&full, 1);
+  ptx::fence_mbarrier_init();
+  ptx::mbarrier_arrive_expect_tx(&full, sizeof box);
+  ptx::cp_async_bulk_tensor(box, *map, 0, 0, &full);
+  ptx::mbarrier_wait_parity(&full, 0);
+  out[0] = box[0];
+}
+
+// --- Copies out of shared memory ----------------------------------------------------------------------------------------
+
+enum class Storing {
+  right,
+  no_fence,
+  fence_before_the_writes,
+  fence_by_who_copies,  // after the barrier
+  no_barrier,
+  never_waited,
+  overwritten,
+  overwritten_after_the_wait,
+  overwritten_by_others,  // after the wait, but with no barrier
+  read_back,              // by another thread, from global memory
+  read_back_after_reads   // its wait is for reads alone
+};
+
+template <Storing HOW>
+__global__ void store(float* out, float* result) {
+  constexpr bool reads_back = HOW == Storing::read_back || HOW == Storing::read_back_after_reads;
+  __shared__ __align__(16) float words[64];
+  if (HOW == Storing::fence_before_the_writes) ptx::fence_proxy_async_shared_cta();
+  words[threadIdx.x] = float(threadIdx.x);
+  const bool all_fence =
+      HOW != Storing::no_fence && HOW != Storing::fence_before_the_writes && HOW != Storing::fence_by_who_copies;
+  if (all_fence) ptx::fence_proxy_async_shared_cta();
+  if (HOW != Storing::no_barrier) __syncthreads();  // all words are there
+  if (threadIdx.x == 0) {
+    if (HOW == Storing::fence_by_who_copies) ptx::fence_proxy_async_shared_cta();
+    ptx::cp_async_bulk(out, words, sizeof words);
+    ptx::cp_async_bulk_commit_group();
+    if (HOW == Storing::overwritten) words[5] = 1;
+    if (HOW == Storing::read_back)
+      ptx::cp_async_bulk_wait_group<0>();
+    else if (HOW != Storing::never_waited)
+      ptx::cp_async_bulk_wait_group_read<0>();
+    if (HOW == Storing::overwritten_after_the_wait) words[5] = 1;
+  }
+  if (HOW == Storing::overwritten_by_others && threadIdx.x == 5) words[5] = 1;
+  if (!reads_back) return;
+  __syncthreads();  // the copy has been waited for
+  result[threadIdx.x] = out[63 - threadIdx.x];
+}
+
+template <Storing HOW>
+std::string said_of_storing(std::vector<float>* stored = nullptr) {
+  auto out = tile::array<float>("out", 64), result = tile::array<float>("result", 64);
+  out.set(std::vector<float>(64, -1.0f));
+  const std::string said = said_of(store<HOW>, dim3(64), out.device(), result.device());
+  if (stored != nullptr) *stored = out.host();
+  return said;
+}
+
+// Two groups: the words of the first may be overwritten when one is under way, those of the second may not.
+template <int PENDING, int OVERWRITTEN>
+__global__ void two_groups(float* out) {
+  __shared__ __align__(16) float words[8];
+  if (threadIdx.x != 0) return;
+  for (int group = 0; group < 2; ++group) {
+    for (int i = 0; i < 4; ++i) words[group * 4 + i] = 1;
+    ptx::fence_proxy_async_shared_cta();
+    ptx::cp_async_bulk(out + group * 4, words + group * 4, 16);
+    ptx::cp_async_bulk_commit_group();
+  }
+  ptx::cp_async_bulk_wait_group_read<PENDING>();
+  words[OVERWRITTEN] = 2;
+  ptx::cp_async_bulk_wait_group_read<0>();
 }
 
 }  // namespace
 
-TEST_CASE("a GEMM whose tiles come by TMA" * doctest::test_suite("model")) {
-  for (const auto& [M, N, K] : {std::tuple{64, 128, 96}, {40, 72, 20}, {1, 4, 4}}) {
-    std::vector<float> result;
-    CHECK(said_of_gemm<Mistake::none>(M, N, K, &result) == "");
-    const auto A = tile::make_values(std::size_t(M * K), tile::Fill::integers, 1),
-               B = tile::make_values(std::size_t(K * N), tile::Fill::integers, 2);
-    REQUIRE(result.size() == std::size_t(M * N));
-    for (int m = 0; m < M; ++m)
-      for (int n = 0; n < N; ++n) {
-        float sum = 0;
-        for (int k = 0; k < K; ++k) sum += A[std::size_t(m * K + k)] * B[std::size_t(k * N + n)];
-        REQUIRE(result[std::size_t(m * N + n)] == sum);
-      }
-  }
+TEST_CASE("who waits for a phase has learnt what was done before it" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  CHECK(said_of(hand_over<Handing::right>, dim3(64), out.device(), 5) == "");
+  CHECK(out.host()[0] == 4);
+  CHECK(said_of(hand_over<Handing::one_lane_arrives_for_all>, dim3(64), out.device(), 5) == "");
+  CHECK(said_of(hand_over<Handing::one_lane_waits_for_all>, dim3(64), out.device(), 5) == "");
+  CHECK(contains(said_of(hand_over<Handing::no_wait>, dim3(64), out.device(), 1), "race: hand_over"));
+  CHECK(contains(said_of(hand_over<Handing::arrives_first>, dim3(64), out.device(), 5), "race: hand_over"));
 }
 
-// Each of these is what the GEMM does wrong, and what is said of it.
-TEST_CASE("who reads before the tile is there is found" * doctest::test_suite("model")) {
-  CHECK(contains(said_of_gemm<Mistake::no_full_wait>(64, 128, 96), "reads Bs[0]"));
-  CHECK(contains(said_of_gemm<Mistake::wrong_parity>(64, 128, 96), "reads Bs[0]"));
-  CHECK(contains(said_of_gemm<Mistake::tries_once>(64, 128, 96), "reads Bs[0]"));
-  CHECK(contains(said_of_gemm<Mistake::arrives_early>(64, 128, 96), "asynchronously writes As[0]"));
+TEST_CASE("phases do not wrap" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  CHECK(said_of(hand_over<Handing::right>, dim3(64), out.device(), 3000) == "");
+  CHECK(out.host()[0] == 2999);
 }
 
-TEST_CASE("a phase that lacks something is a deadlock that says what" * doctest::test_suite("model")) {
-  const std::string bytes = said_of_gemm<Mistake::too_many_bytes>(64, 128, 96);
-  CHECK(contains(bytes, "deadlock: gemm_by_tma<"));
-  CHECK(contains(bytes, "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x"));
-  CHECK(contains(bytes, ": 0 of 1 arrivals and 64 bytes are missing at mbarrier_test.cu:"));
-  const std::string arrival = said_of_gemm<Mistake::missing_arrival>(64, 128, 96);
-  CHECK(contains(arrival, "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x"));
-  CHECK(contains(arrival, ": 1 of 2 arrivals and 0 bytes are missing"));
-  CHECK(contains(arrival, "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]"));
+TEST_CASE("bytes may come before they are announced" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 16), out = tile::array<float>("out", 1);
+  CHECK(said_of(announce_late<64>, dim3(96), in.device(), out.device()) == "");
+  CHECK(out.host()[0] == 15);
+  CHECK(contains(said_of(announce_late<48>, dim3(96), in.device(), out.device()),
+                 ": 16 bytes more have come in phase 0 than were announced"));
 }
 
-TEST_CASE("more bytes or arrivals than a phase takes are found" * doctest::test_suite("model")) {
-  CHECK(contains(said_of_gemm<Mistake::too_few_bytes>(64, 128, 96),
-                 "copies 4096 bytes for mbarrier full[0] (address 0x"));
-  CHECK(contains(said_of_gemm<Mistake::too_few_bytes>(64, 128, 96),
-                 ": 64 bytes more have come in phase 0 than were announced"));
-  CHECK(contains(said_of_gemm<Mistake::no_empty_wait>(64, 128, 96),
-                 ": all 1 arrivals of phase 0 were there, which lacks 12288 bytes"));
+TEST_CASE("bytes that come when their phase is over are too many" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 8);
+  const std::string said = said_of(announce_one_of_two, dim3(32), in.device());
+  CHECK(contains(said, "bulk copy: announce_one_of_two, mbarrier_test.cu:"));
+  CHECK(contains(said, "copies 16 bytes for mbarrier full[0] (address 0x"));
+  CHECK(contains(said, " in phase 0, which was over before they came: fewer bytes were announced than copied"));
 }
 
-TEST_CASE("mbarriers are initialised, fenced and then used" * doctest::test_suite("model")) {
-  CHECK(contains(said_of_gemm<Mistake::no_init>(64, 128, 96), ", which nobody has initialised"));
-  const std::string fence = said_of_gemm<Mistake::no_init_fence>(64, 128, 96);
-  CHECK(contains(fence, "missing proxy fence: gemm_by_tma<"));
-  CHECK(contains(fence, "with no fence.mbarrier_init between"));
-  CHECK(contains(said_of_gemm<Mistake::no_init_barrier>(64, 128, 96), "race: gemm_by_tma<"));
+TEST_CASE("an mbarrier is used as one" * doctest::test_suite("model")) {
+  auto global = tile::array<std::uint64_t>("global", 4);
+  const auto said = [&](void (*kernel)(std::uint64_t*)) { return said_of(kernel, dim3(1), global.device()); };
+  CHECK(contains(said(use<Use::twice_initialised>), "initialises mbarrier mbarrier[0] (address 0x"));
+  CHECK(contains(said(use<Use::twice_initialised>), ", which it is already"));
+  CHECK(contains(said(use<Use::for_nobody>), " for 0 arrivals; 1 to 1048575 are possible"));
+  CHECK(contains(said(use<Use::invalidated>), "arrives at mbarrier mbarrier[0] (address 0x"));
+  CHECK(contains(said(use<Use::invalidated>), ", which nobody has initialised"));
+  CHECK(contains(said(use<Use::misaligned>), ", which is not a multiple of 8"));
+  CHECK(contains(said(use<Use::of_global_memory>), ", which is not in shared memory"));
+  CHECK(contains(said(use<Use::beyond_its_array>), "out of bounds: use<"));
+  CHECK(contains(said(use<Use::third_parity>), " with parity 2, which is 0 or 1"));
+  CHECK(contains(said(use<Use::as_memory>), "reads mbarrier mbarrier[0]"));
+  CHECK(contains(said(use<Use::as_memory>), " as ordinary memory"));
+  CHECK(contains(said(use<Use::many_bytes>), ": 1048576 bytes are announced, and a phase takes 1048575 at most"));
+}
+
+TEST_CASE("the memory of an mbarrier may be used again" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 3);
+  CHECK(said_of(use_again, dim3(64), out.device()) == "");
+  CHECK(out.host() == std::vector{0, 1, 2});
+}
+
+TEST_CASE("a lane that waits for ever is told, not those that wait for it" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  const std::string said = said_of(lanes_that_part, dim3(32), out.device());
+  CHECK(contains(said, "deadlock: lanes_that_part, mbarrier_test.cu:"));
+  CHECK(contains(said, "thread (0,0,0) waits for phase 0 (parity 0) of mbarrier mbarrier[0]"));
+  CHECK(contains(said, ": 1 of 1 arrivals and 0 bytes are missing"));
+}
+
+TEST_CASE("a wait that gives up is tried again, with other work in between" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 8), out = tile::array<float>("out", 2);
+  CHECK(said_of(ask_in_turn, dim3(32), in.device(), out.device()) == "");
+  CHECK(out.host() == std::vector<float>{0, 4});
+  CHECK(said_of(arrive_in_the_end, dim3(32), out.device()) == "");
+  CHECK(out.host()[0] >= 4);
+}
+
+TEST_CASE("copies into shared memory" * doctest::test_suite("model")) {
+  CHECK(said_of_loading<Loading::right>() == "");
+  CHECK(contains(said_of_loading<Loading::never_waited>(), "bulk copy: load<"));
+  CHECK(
+      contains(said_of_loading<Loading::never_waited>(),
+               "starts a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier "
+               "full[0]"));
+  CHECK(contains(said_of_loading<Loading::ends_before>(), "may still be on its way when the block ends"));
+  CHECK(contains(said_of_loading<Loading::of_an_odd_row>(), "copies 60 bytes in bulk, which must be a multiple of 16"));
+  CHECK(contains(said_of_loading<Loading::to_an_odd_place>(), "misaligned: load<"));
+  CHECK(contains(said_of_loading<Loading::beyond_the_end>(), "128 bytes past the end of words"));
+  CHECK(contains(said_of_loading<Loading::over_an_mbarrier>(), "asynchronously writes mbarrier full[0]"));
+}
+
+TEST_CASE("what threads wrote is the copies' after a fence" * doctest::test_suite("model")) {
+  CHECK(contains(said_of_loading<Loading::over_words>(), "missing proxy fence: load<"));
+  CHECK(contains(said_of_loading<Loading::over_words>(), "asynchronously writes words[0]"));
+  CHECK(said_of_loading<Loading::over_words_fenced>() == "");
+  CHECK(contains(said_of_loading<Loading::of_words>(), "asynchronously reads in[0]"));
+  CHECK(contains(said_of_loading<Loading::of_words>(), "with no fence.proxy.async between"));
+  CHECK(said_of_loading<Loading::of_words_fenced>() == "");
+  CHECK(contains(said_of_loading<Loading::of_words_fenced_in_shared>(), "missing proxy fence: load<"));
+}
+
+TEST_CASE("a tensor map is one that the host has made, and in the device's memory" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 1);
+  auto maps = tile::array<CUtensorMap>("maps", 2);
+  const auto map = tile::tensor_map(in.device(), {8, 8, 8, 4, 8});
+  maps.set({map, {}});
+  CHECK(said_of(load_with, dim3(1), maps.device(), out.device()) == "");
+  CHECK(contains(said_of(load_with, dim3(1), maps.device() + 1, out.device()), "that tensor_map has not made"));
+  CHECK(contains(said_of(load_with, dim3(1), &map, out.device()), "out of bounds: load_with"));
+}
+
+TEST_CASE("copies out of shared memory" * doctest::test_suite("model")) {
+  std::vector<float> stored;
+  CHECK(said_of_storing<Storing::right>(&stored) == "");
+  for (int i = 0; i < 64; ++i) CHECK(stored[std::size_t(i)] == float(i));
+  CHECK(contains(said_of_storing<Storing::no_fence>(), "missing proxy fence: store<"));
+  CHECK(contains(said_of_storing<Storing::no_fence>(), "asynchronously reads words[0]"));
+  CHECK(contains(said_of_storing<Storing::fence_before_the_writes>(), "missing proxy fence: store<"));
+  CHECK(said_of_storing<Storing::fence_by_who_copies>() == "");
+  CHECK(contains(said_of_storing<Storing::no_barrier>(), "race: store<"));
+  CHECK(
+      contains(said_of_storing<Storing::never_waited>(), "may still read it when the block ends: wait for its group"));
+  CHECK(contains(said_of_storing<Storing::overwritten>(), "which a copy in bulk of thread (0,0,0) read"));
+  CHECK(said_of_storing<Storing::overwritten_after_the_wait>() == "");
+  CHECK(contains(said_of_storing<Storing::overwritten_by_others>(), "which a copy in bulk of thread (0,0,0) read"));
+  CHECK(said_of_storing<Storing::read_back>() == "");
+  CHECK(contains(said_of_storing<Storing::read_back_after_reads>(), "which a copy in bulk of thread (0,0,0) wrote"));
+}
+
+TEST_CASE("a group is waited for in its turn" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 8);
+  CHECK(said_of(two_groups<1, 0>, dim3(32), out.device()) == "");
+  CHECK(out.host()[0] == 1);
+  CHECK(contains(said_of(two_groups<2, 0>, dim3(32), out.device()), "writes words[0]"));
+  CHECK(contains(said_of(two_groups<1, 4>, dim3(32), out.device()), "writes words[4]"));
+  // Where nothing is checked, what is read too late shows in the result.
+  tile::launch(two_groups<1, 4>, dim3(1), dim3(32), 0, out.device());
+  CHECK(out.host()[4] == 2);
 }

@@ -11,14 +11,29 @@
 namespace tile {
 namespace {
 
-// y[row] = sum over cols of A[row][col] * x[col]; norm[row] = sum of squares. One warp a row.
-__global__ void matrix_vector(int rows, int cols, const float* A, int ld, const double* x, double* y, double* norm) {
+/// A matrix in device memory.
+struct Matrix {
+  int rows, cols, ld;
+  const void* data;
+  Element type;
+  Layout layout;
+
+  __device__ double at(int row, int col) const {
+    const std::size_t i = layout == Layout::rows ? std::size_t(row) * ld + col : std::size_t(col) * ld + row;
+    if (type == Element::bf16) return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
+    if (type == Element::f16) return __half2float(static_cast<const __half*>(data)[i]);
+    return static_cast<const float*>(data)[i];
+  }
+};
+
+// y[row] = sum over cols of m[row][col] * x[col]; norm[row] = sum of squares. One warp a row.
+__global__ void matrix_vector(Matrix m, const double* x, double* y, double* norm) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const int laneId = threadIdx.x % 32;
-  if (row >= rows) return;
+  if (row >= m.rows) return;
   double sum = 0, squares = 0;
-  for (int col = laneId; col < cols; col += 32) {
-    const double a = A[std::size_t(row) * ld + col];
+  for (int col = laneId; col < m.cols; col += 32) {
+    const double a = m.at(row, col);
     sum += a * x[col];
     squares += a * a;
   }
@@ -32,48 +47,52 @@ __global__ void matrix_vector(int rows, int cols, const float* A, int ld, const 
   }
 }
 
-struct Product {
+/// A matrix times a vector, and each row's sum of squares.
+struct Image {
   std::vector<double> values, squares;
 };
 
-Product multiply(int rows, int cols, const float* A, int ld, const std::vector<double>& x) {
+Image multiply(const Matrix& m, const std::vector<double>& x) {
+  const int rows = m.rows;
   double *device_x, *y, *norm;
   cuda_check(cudaMalloc(&device_x, x.size() * sizeof(double)), "cudaMalloc");
   cuda_check(cudaMalloc(&y, rows * sizeof(double)), "cudaMalloc");
   cuda_check(cudaMalloc(&norm, rows * sizeof(double)), "cudaMalloc");
   cuda_check(cudaMemcpy(device_x, x.data(), x.size() * sizeof(double), cudaMemcpyHostToDevice), "copy");
-  launch(matrix_vector, dim3((rows + 7) / 8), dim3(256), 0, rows, cols, A, ld, device_x, y, norm);
-  Product product{std::vector<double>(rows), std::vector<double>(rows)};
-  cuda_check(cudaMemcpy(product.values.data(), y, rows * sizeof(double), cudaMemcpyDeviceToHost), "matrix_vector");
-  cuda_check(cudaMemcpy(product.squares.data(), norm, rows * sizeof(double), cudaMemcpyDeviceToHost), "copy");
+  launch(matrix_vector, dim3((rows + 7) / 8), dim3(256), 0, m, device_x, y, norm);
+  Image image{std::vector<double>(rows), std::vector<double>(rows)};
+  cuda_check(cudaMemcpy(image.values.data(), y, rows * sizeof(double), cudaMemcpyDeviceToHost), "matrix_vector");
+  cuda_check(cudaMemcpy(image.squares.data(), norm, rows * sizeof(double), cudaMemcpyDeviceToHost), "copy");
   for (double* memory : {device_x, y, norm}) cudaFree(memory);
-  return product;
+  return image;
 }
 
 }  // namespace
 
-double freivalds(const Gemm& g, const float* before, std::uint64_t seed) {
+double freivalds(const Product& product, const float* before, std::uint64_t seed) {
+  const Problem& p = product.problem;
   std::mt19937_64 bits(seed);
-  std::vector<double> x(g.N);
+  std::vector<double> x(p.N);
   for (double& value : x) value = bits() >> 63 ? 1.0 : -1.0;
 
-  const Product Bx = multiply(g.K, g.N, g.B, g.ldb, x);
-  const Product ABx = multiply(g.M, g.K, g.A, g.lda, Bx.values);
-  const Product Cx = multiply(g.M, g.N, g.C, g.ldc, x);
-  Product C0x;
-  if (g.beta != 0.0f) C0x = multiply(g.M, g.N, before, g.N, x);
+  const Image Bx = multiply({p.K, p.N, p.ldb, product.B, p.types.B, p.B}, x);
+  const Image ABx = multiply({p.M, p.K, p.lda, product.A, p.types.A, p.A}, Bx.values);
+  const Image Cx = multiply({p.M, p.N, p.ldc, product.C, p.types.C, Layout::rows}, x);
+  Image C0x;
+  if (product.beta != 0.0f) C0x = multiply({p.M, p.N, p.N, before, Element::f32, Layout::rows}, x);
 
   double frobenius = 0;
   for (const double squares : Bx.squares) frobenius += squares;
   double worst = 0;
-  for (int row = 0; row < g.M; ++row) {
-    double expected = double(g.alpha) * ABx.values[row];
-    double scale = std::abs(double(g.alpha)) * std::sqrt(ABx.squares[row] * frobenius);
-    if (g.beta != 0.0f) {
-      expected += double(g.beta) * C0x.values[row];
-      scale += std::abs(double(g.beta)) * std::sqrt(C0x.squares[row]);
+  for (int row = 0; row < p.M; ++row) {
+    double expected = double(product.alpha) * ABx.values[row];
+    double scale = std::abs(double(product.alpha)) * std::sqrt(ABx.squares[row] * frobenius);
+    if (product.beta != 0.0f) {
+      expected += double(product.beta) * C0x.values[row];
+      scale += std::abs(double(product.beta)) * std::sqrt(C0x.squares[row]);
     }
-    const double tolerance = 8 * 0x1p-24 * std::sqrt(double(g.K)) * std::max(scale, 1e-30);
+    const double of_C = half_unit_of(p.types.C) * std::sqrt(Cx.squares[row]);
+    const double tolerance = 8 * (0x1p-24 * std::sqrt(double(p.K)) * std::max(scale, 1e-30) + of_C);
     const double deviation = std::abs(Cx.values[row] - expected) / tolerance;
     if (!(deviation <= worst)) worst = std::isnan(deviation) ? std::numeric_limits<double>::infinity() : deviation;
   }

@@ -1,11 +1,14 @@
-// The problem of this book, C = alpha*A*B + beta*C in row-major FP32, and how an answer is checked.
+// check/: the problem of this book, C = alpha*A*B + beta*C, and how an answer is checked. In: a kernel and a case. Out: a verdict.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/check/problem.hpp"
 #include "common/cuda/machine.hpp"
 
 namespace tile {
@@ -23,6 +26,25 @@ struct Gemm {
   float* C;
   int ldc;
 };
+
+/// The same of any types and layouts.
+struct Product {
+  Problem problem;
+  float alpha;
+  const void *A, *B;
+  float beta;
+  void* C;
+};
+
+/// A kernel made ready for one product: owns what its launches need besides the operands, such as tensor maps and workspace.
+class Prepared {
+ public:
+  /// Starts the kernel, as often as one likes.
+  virtual void run() = 0;
+  virtual ~Prepared() = default;
+};
+/// Makes a kernel ready; throws std::invalid_argument when it does not take the product.
+using Prepare = std::unique_ptr<Prepared> (*)(const Product&);
 
 /// Starts a kernel on a problem in device memory; throws std::invalid_argument when the kernel does not take it.
 using Launcher = void (*)(const Gemm&);
@@ -42,7 +64,7 @@ struct Tile {
   Takes takes;
 };
 
-/// One kernel of a chapter.
+/// One kernel of a chapter. It is started by `launch`, or, where a launch needs more than the operands, by `prepare`.
 struct Kernel {
   std::string name;  ///< as keys and tables call it
   Launcher launch;
@@ -50,8 +72,32 @@ struct Kernel {
   int block_threads;
   Tile tile;
   std::size_t static_shared = 0, dynamic_shared = 0;  ///< bytes of shared memory a block
+  Prepare prepare = nullptr;                          ///< in place of `launch`, which then is null
+  Types types{};                                      ///< of its operands
   bool takes_any_extent = false;  ///< its blocks go through all tiles: no problem has too many for a grid
 };
+
+/// What can be run on operands: a launcher or a kernel, made ready for a product the same way.
+class Runnable {
+ public:
+  template <class Function>
+  requires std::convertible_to<Function, Launcher> Runnable(Function launch) : launch_(launch) {}
+  Runnable(const Kernel& kernel) : launch_(kernel.launch), prepare_(kernel.prepare), types_(kernel.types) {}
+
+  std::unique_ptr<Prepared> prepare(const Product& product) const;
+  /// Makes ready, and runs once.
+  void run(const Product& product) const { prepare(product)->run(); }
+  const Types& types() const { return types_; }
+
+ private:
+  Launcher launch_ = nullptr;
+  Prepare prepare_ = nullptr;
+  Types types_{};
+};
+
+/// A product as FP32 kernels take it; throws std::invalid_argument for other types and layouts.
+Gemm gemm_of(const Product& product);
+Product product_of(const Gemm& gemm);
 
 enum class Fill {
   random,   ///< uniform in [-1, 1), full-entropy mantissas
@@ -71,44 +117,13 @@ struct Case {
   std::uint64_t seed = 1;
   int offset = 0;  ///< elements by which A, B and C begin after a 256-byte boundary; 1 to 3 rule out float4
   PerMatrix pads{}, offsets{};  ///< in addition, for one matrix: elements of padding, and of offset
+  Types types{};
+  Layout layout_A = Layout::rows, layout_B = Layout::rows;
 
-  int lda() const { return K + pad + pads.A; }
-  int ldb() const { return N + pad + pads.B; }
+  int lda() const { return (layout_A == Layout::rows ? K : M) + pad + pads.A; }
+  int ldb() const { return (layout_B == Layout::rows ? N : K) + pad + pads.B; }
   int ldc() const { return N + pad + pads.C; }
-};
-
-/// `count` values of `fill`, the same for the same seed on every machine.
-std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed);
-
-/// Throws std::invalid_argument when extents or leading dimensions make no sense; every launcher's first line.
-void require_valid(const Gemm& g);
-
-/// The operands of a case in device memory: padding and guard bands hold NaN, and C too where beta is 0. Each of these
-/// NaNs has bits of its own, so that a copy of one in the place of another is seen. Of wide padding only the part next
-/// to the elements is written and looked at, so that leading dimensions may be huge.
-class Operands {
- public:
-  explicit Operands(const Case& c);
-  ~Operands();
-  Operands(const Operands&) = delete;
-  Operands& operator=(const Operands&) = delete;
-
-  const Gemm& gemm() const { return gemm_; }
-  /// C as the device holds it, rows of N elements.
-  std::vector<float> download_C() const;
-  /// "" or what was overwritten: an element of C's padding, or of the guard band before or after C.
-  std::string overwritten() const;
-  /// Model only: throws simt::Error unless the last traced launch wrote every element of C.
-  const void* allocation_of_C() const { return device_[2]; }
-
-  std::vector<float> A, B, C;  ///< host copies, without padding
-
- private:
-  Gemm gemm_{};
-  void release();
-
-  std::size_t first_of_C_;  ///< elements of the allocation before C
-  void* device_[3] = {};
+  Problem problem() const { return {M, N, K, lda(), ldb(), ldc(), layout_A, layout_B, types}; }
 };
 
 /// How far a result may lie from the float64 reference.
@@ -119,18 +134,19 @@ struct Verdict {
   std::string message;     ///< why not ok, naming the first bad element
 };
 
-/// Runs `launcher` once on `c` and compares every element with a float64 reference.
+/// Runs a kernel once on `c`, with elements of its types, and compares every element of C with a float64 reference.
 ///
 /// Random inputs: |error| <= gamma(K+2) * (|alpha| |A||B| + |beta C|), gamma(n) = n u / (1 - n u), u = 2^-24, the
 /// forward error bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.5, for any order of
-/// the additions. Integer inputs: equal bit for bit. NaN never passes. Padding and guard bands must be untouched.
-Verdict check(Launcher launcher, const Case& c);
+/// the additions. Integer inputs: equal bit for bit. A C of two bytes is
+/// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard bands must be untouched.
+Verdict check(const Runnable& kernel, const Case& c);
 
 /// A case in words, for messages.
 std::string describe(const Case& c);
 
 /// Runs check() on each case; "" when all pass, else the first failing case and its message.
-std::string first_failure(Launcher launcher, const std::vector<Case>& cases);
+std::string first_failure(const Runnable& kernel, const std::vector<Case>& cases);
 
 // Cases that every kernel which takes any shape must pass; all with integers, so equal bit for bit.
 std::vector<Case> ragged_cases();                   ///< no extent a multiple of a tile, none square, down to 1 x 1 x 1
@@ -145,9 +161,6 @@ std::vector<Case> whole_tiles(const Tile& tile);
 std::vector<Case> misaligned_cases(const Tile& tile);
 
 /// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (freivalds.hpp).
-double freivalds_deviation(Launcher launcher, const Case& c);
-
-/// The comparison alone: `result` has N elements a row.
-Verdict compare(const Operands& operands, const Case& c, const std::vector<float>& result);
+double freivalds_deviation(const Runnable& kernel, const Case& c);
 
 }  // namespace tile

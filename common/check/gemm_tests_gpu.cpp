@@ -6,8 +6,8 @@ namespace tile {
 void test_large_problems(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     INFO(kernel.name);
-    CHECK(freivalds_deviation(kernel.launch, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) == 0);
-    CHECK(freivalds_deviation(kernel.launch, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+    CHECK(freivalds_deviation(kernel, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) == 0);
+    CHECK(freivalds_deviation(kernel, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
   }
 }
 

@@ -9,31 +9,31 @@
 namespace tile {
 
 namespace {
-// A launcher may prepare operands by other kernels first; the last one makes C.
+// What is run may prepare operands by other kernels first; the last one makes C.
 simt::Counts last(std::vector<simt::Counts> launches) {
-  if (launches.empty()) throw std::logic_error("a launcher must start a kernel to be traced");
+  if (launches.empty()) throw std::logic_error("a kernel must be started to be traced");
   return std::move(launches.back());
 }
 }  // namespace
 
-simt::Counts launched(Launcher launcher, const Case& c) {
-  const Operands operands(c);
-  return last(simt::launches([&] { launcher(operands.gemm()); }));
+simt::Counts launched(const Runnable& kernel, const Case& c) {
+  const Ready ready(kernel, c);
+  return last(simt::launches([&] { ready.kernel->run(); }));
 }
 
-simt::Counts traced_run(Launcher launcher, const Case& c, const simt::Trace& options) {
-  Operands operands(c);
-  const simt::Counts counts = last(simt::trace([&] { launcher(operands.gemm()); }, options));
-  simt::require_all_written(operands.allocation_of_C());
-  const Verdict verdict = compare(operands, c, operands.download_C());
+simt::Counts traced_run(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+  const Ready ready(kernel, c);
+  const simt::Counts counts = last(simt::trace([&] { ready.kernel->run(); }, options));
+  simt::require_all_written(ready.operands.allocation_of_C());
+  const Verdict verdict = compare(ready.operands, ready.problem, ready.operands.download_C());
   if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
   return counts;
 }
 
-void require_clean(Launcher launcher, const Case& c) { traced_run(launcher, c); }
+void require_clean(const Runnable& kernel, const Case& c) { traced_run(kernel, c); }
 
-simt::Counts count(Launcher launcher, const Case& c, const simt::Trace& options) {
-  const simt::Counts counts = traced_run(launcher, c, options);
+simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+  const simt::Counts counts = traced_run(kernel, c, options);
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error("line " + std::to_string(s.line) +

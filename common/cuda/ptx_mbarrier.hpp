@@ -10,7 +10,7 @@
 
 #include "common/cuda/cuda.hpp"
 #if TILE_ON_MODEL
-#include "common/model/asynchronous.hpp"
+#include "common/cuda/asynchronous.hpp"
 #endif
 
 // A kernel that uses what follows is compiled for every architecture that is asked for, and traps on those that lack it.

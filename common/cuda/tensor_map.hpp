@@ -8,7 +8,7 @@
 #if TILE_ON_GPU
 #include <cuda.h>
 #else
-#include "common/model/asynchronous.hpp"
+#include "common/cuda/asynchronous.hpp"
 using CUtensorMap = simt::TensorMap;
 #endif
 

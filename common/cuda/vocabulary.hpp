@@ -32,6 +32,11 @@
 // clang-format on
 #define __constant__ SIMT_NO_TABLE
 
+// clang-format off: the pragma takes one string
+#define __cluster_dims__(...) \
+  _Pragma("GCC error \"the model runs no clusters of blocks yet: launch blocks one by one\"")
+// clang-format on
+
 #define SIMT_INLINE inline __attribute__((always_inline))
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
 

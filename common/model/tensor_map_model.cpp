@@ -1,6 +1,6 @@
 // Tensor maps on the model.
+#include "common/cuda/asynchronous.hpp"
 #include "common/cuda/boxed_matrix.hpp"
-#include "common/model/asynchronous.hpp"
 
 namespace tile::machine {
 

@@ -24,7 +24,9 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
   work.l2_bytes = 32 * (by_volume * (double(counts.block_sectors) - c_load_sectors) +
                         by_area * (double(counts.block_store_sectors) + c_load_sectors));
   const double c_passes = c_load_sectors > 0 ? 2 : 1;
-  work.dram_bytes = 4 * (double(to.M) * to.K + double(to.K) * to.N + c_passes * double(to.M) * to.N);
+  const auto bytes = [](Element type, double rows, double cols) { return double(size_of(type)) * rows * cols; };
+  work.dram_bytes =
+      bytes(to.types.A, to.M, to.K) + bytes(to.types.B, to.K, to.N) + c_passes * bytes(to.types.C, to.M, to.N);
   return work;
 }
 

@@ -1,4 +1,5 @@
-// From what the model counted to the fastest a kernel can be.
+// predict/: what a GPU can do at most (gpu.hpp: published figures, occupancy), and from what the model counted to the fastest a
+// kernel can be. In: counts, rates. Out: ceilings.
 #pragma once
 
 #include <string>

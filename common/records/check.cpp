@@ -9,6 +9,7 @@
 #include "common/records/counters.hpp"
 #include "common/records/fingerprint.hpp"
 #include "common/records/merge.hpp"
+#include "common/records/problem.hpp"
 
 namespace tile {
 namespace {
@@ -61,7 +62,7 @@ Lines other_than_chapter(const Record& record, const Program& program) {
     add(lines, kernel.tuned ? other_than_tuned(*entry, record_file(program.directory(), "tuned", record.at("gpu")))
                             : other_than_registered(kernel, *entry));
     std::vector<std::string> timed;
-    for (const Record& run : entry->at("runs")) timed.push_back(named_problem(run.at("M"), run.at("N"), run.at("K")));
+    for (const Record& run : entry->at("runs")) timed.push_back(key_of(problem_of(run)));
     if (timed != program.problems)
       lines.push_back(fmt::format("{}: timed at {}, the program says {}", kernel.name, fmt::join(timed, ", "),
                                   fmt::join(program.problems, ", ")));

@@ -40,6 +40,11 @@ std::string digest(const std::string& text) {
   return fmt::format("{:016x}", hash);
 }
 
+// Whether nvcc never sees this header: it says what the model does in the toolkit's place.
+bool only_for_the_model(const std::string& header) {
+  return header == "common/cuda/vocabulary.hpp" || header == "common/cuda/asynchronous.hpp";
+}
+
 // What of a chapter's program may run on a GPU.
 std::string without_tests_and_predictions(std::string text) {
   text = text.substr(0, text.find("\nTEST_CASE("));
@@ -77,7 +82,7 @@ Record fingerprint(const std::filesystem::path& source, const std::filesystem::p
   Record made_of{{source.filename().string(), digest(without_tests_and_predictions(read_whole(source)))},
                  {"flags", TILE_GPU_FLAGS}};
   for (const std::string& header : included_by(source, root))
-    if (header.starts_with("common/cuda/") && header != "common/cuda/vocabulary.hpp")
+    if (header.starts_with("common/cuda/") && !only_for_the_model(header))
       made_of[header] = digest(read_whole(root / header));
   return made_of;
 }

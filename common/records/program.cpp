@@ -63,8 +63,4 @@ Program program_of(const std::string& text) {
   }
 }
 
-std::string named_problem(int M, int N, int K) {
-  return M == N && N == K ? std::to_string(M) : fmt::format("{} x {} x {}", M, N, K);
-}
-
 }  // namespace tile

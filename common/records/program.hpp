@@ -36,7 +36,7 @@ struct Program {
   Record fingerprint;                 ///< see fingerprint.hpp
   std::string nvcc;                   ///< the version that compiles it for the GPU, or ""
   std::vector<Kernel> kernels;        ///< in the order in which a record has them
-  std::vector<std::string> problems;  ///< what `tile bench` times, as named_problem has it
+  std::vector<std::string> problems;  ///< what `tile bench` times, as key_of names it
   std::vector<std::string> rates;     ///< what it measures besides
   std::vector<int> profiled_pads;     ///< its kernels are profiled with these pads as well
   std::vector<int> compiled_for;      ///< architectures whose registers are recorded as well
@@ -48,8 +48,5 @@ struct Program {
 Record to_json(const Program& program);
 /// Throws RecordError for a text that is no description.
 Program program_of(const std::string& json);
-
-/// How a problem is named in keys and messages: "4096", "4096 x 512 x 64".
-std::string named_problem(int M, int N, int K);
 
 }  // namespace tile

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/records/problem.hpp"
 #include "common/records/whole_file.hpp"
 
 namespace tile {
@@ -126,10 +127,7 @@ const Record* find_kernel(const Record& record, const std::string& kernel) {
 }
 
 const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K) {
-  if (const Record* entry = find_kernel(record, kernel))
-    for (const auto& run : entry->at("runs"))
-      if (run.at("M") == M && run.at("N") == N && run.at("K") == K) return &run;
-  return nullptr;
+  return find_run(record, kernel, Problem::plain(M, N, K));
 }
 
 const Record* find_run(const Record& record, const std::string& kernel, int size) {

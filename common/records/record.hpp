@@ -1,4 +1,6 @@
-// What was measured on a GPU: one JSON file per chapter and GPU, chapters/NN-name/measured/<gpu>.json.
+// records/: what was measured on a GPU, one JSON file per chapter and GPU, chapters/NN-name/measured/<gpu>.json. In: times, and what
+// the profiler and the disassembler print (merge.hpp). Out: records that fit their program (fingerprint.hpp), themselves
+// (consistency.hpp) and the model's counts (check.hpp). The program of this room is tile-record.
 #pragma once
 
 #include <filesystem>
@@ -40,9 +42,9 @@ std::vector<std::filesystem::path> record_files(const std::filesystem::path& cha
 /// All records of a chapter directory, in the order of `record_files`. Throws RecordError.
 std::vector<Record> load_records(const std::filesystem::path& chapter_directory);
 
-/// The run of `kernel` at M = N = K = size, or nullptr.
+/// The run of `kernel` at M = N = K = size in FP32, row by row, without padding, or nullptr.
 const Record* find_run(const Record& record, const std::string& kernel, int size);
-/// The run of `kernel` at these extents, or nullptr.
+/// The same at these extents. (Of any problem: problem.hpp.)
 const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K);
 /// The entry of `kernel` (registers, counters, ...), or nullptr.
 const Record* find_kernel(const Record& record, const std::string& kernel);

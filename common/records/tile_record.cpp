@@ -20,6 +20,7 @@
 #include "common/records/check.hpp"
 #include "common/records/merge.hpp"
 #include "common/records/metrics.hpp"
+#include "common/records/problem.hpp"
 #include "common/records/program.hpp"
 #include "common/records/record.hpp"
 #include "common/records/whole_file.hpp"
@@ -74,7 +75,7 @@ Program ask(const std::string& program, const std::string& what) {
 /// "2 runs (4096, 8192); counters, profile, sass".
 std::string contents_of(const Record& kernel) {
   std::vector<std::string> runs, parts;
-  for (const Record& run : kernel.at("runs")) runs.push_back(named_problem(run.at("M"), run.at("N"), run.at("K")));
+  for (const Record& run : kernel.at("runs")) runs.push_back(key_of(problem_of(run)));
   for (const auto& [key, value] : kernel.items())
     if (value.is_object()) parts.push_back(key);
   return fmt::format("{} run{} ({}); {}", runs.size(), runs.size() == 1 ? "" : "s", fmt::join(runs, ", "),

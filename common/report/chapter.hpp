@@ -1,3 +1,6 @@
+// report/: the face of a chapter's program: its registration, which is all that a chapter sees of this room, the command line
+// (options.hpp, main.cpp), tables and facts of what was predicted, counted and measured, and the files that the book takes up.
+//
 // The one header a chapter includes: kernel vocabulary, problems and checks, and the chapter's registration.
 #pragma once
 
@@ -8,6 +11,7 @@
 
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
+#include "common/check/operands.hpp"
 #include "common/check/repository.hpp"
 #include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"

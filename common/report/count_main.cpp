@@ -31,16 +31,18 @@ void print(const simt::Counts& c) {
                "wavefronts/req", "useful"},
               {}};
   for (const simt::Site& s : c.sites) {
-    const bool global = s.space == simt::Space::global;
+    const bool bulk = simt::is_bulk(s.op), global = s.space == simt::Space::global;
     const auto number = [&](double value) { return (s.estimated ? "~" : "") + format_number(value); };
     const auto per_request = [&](std::uint64_t sum) { return number(double(sum) / double(s.requests)); };
     table.rows.push_back(
         {fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line), simt::name_of(s.op),
-         fmt::format("{} ({})", s.array, simt::name_of(s.space)), std::to_string(s.width), number(double(s.requests)),
-         global ? per_request(s.sectors) : "-", global ? per_request(s.lines) : "-",
-         global ? per_request(s.tag_passes) : "-",
+         fmt::format("{} ({})", s.array, simt::name_of(s.space)),
+         bulk ? per_request(s.bytes()) : std::to_string(s.width), number(double(s.requests)),
+         global ? per_request(s.sectors) : "-", global && !bulk ? per_request(s.lines) : "-",
+         global && !bulk ? per_request(s.tag_passes) : "-",
          // What the banks or sectors do for an atomic is more than one pass, and not modelled.
-         global                     ? per_request(s.l1_wavefronts)
+         bulk                       ? "-"
+         : global                   ? per_request(s.l1_wavefronts)
          : s.op == simt::Op::atomic ? "unknown"
                                     : per_request(s.wavefronts),
          global ? fmt::format("{}{:.0f}%", s.estimated ? "~" : "", 100 * double(s.bytes()) / (32 * double(s.sectors)))

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <tuple>
 
+#include "common/check/operands.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/options.hpp"
 
@@ -24,9 +25,9 @@ void require_countable(const Case& c) {
 }
 
 double untraced_seconds(const Kernel& kernel, const Case& problem) {
-  const Operands operands(problem);
+  const Ready ready(kernel, problem);
   const auto start = std::chrono::steady_clock::now();
-  kernel.launch(operands.gemm());
+  ready.kernel->run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -47,8 +48,8 @@ std::string extents(const Record& run) {
 }
 
 bool same_problem(const Case& a, const Case& b) {
-  const auto all = [](const Case& c) { return std::tuple(c.M, c.N, c.K, c.alpha, c.beta, c.pad, c.offset); };
-  return all(a) == all(b);
+  const auto all = [](const Case& c) { return std::tuple(c.alpha, c.beta, c.offset); };
+  return a.problem() == b.problem() && all(a) == all(b);
 }
 
 }  // namespace tile

@@ -17,10 +17,10 @@ Program describe_program(bool counted) {
     program.kernels.push_back(
         {kernel.name, kernel.address == nullptr, kernel.block_threads, int(kernel.dynamic_shared)});
     if (!counted) continue;
-    const simt::Counts counts = count(kernel.launch, chapter.counted);
+    const simt::Counts counts = count(kernel, chapter.counted);
     program.kernels.back().counted = {tallies(counts), counts.static_shared_bytes};
   }
-  for (const Case& c : timed_problems()) program.problems.push_back(named_problem(c.M, c.N, c.K));
+  for (const Case& c : timed_problems()) program.problems.push_back(key_of(c.problem()));
   for (const Chapter::Rate& rate : chapter.rates) program.rates.push_back(rate.name);
   program.profiled_pads = chapter.profiled_pads;
   program.compiled_for = chapter.compiled_for;

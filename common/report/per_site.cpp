@@ -52,12 +52,13 @@ Table table_of_sites(const CountedKernel& k) {
       {}};
   for (const simt::Site& s : k.counts.sites) {
     const double requests = double(s.requests);
-    const bool global = s.space == simt::Space::global;
-    table.rows.push_back({label_of(s), s.array, simt::name_of(s.op), std::to_string(s.width), format_number(requests),
-                          global ? format_number(double(s.sectors) / requests) : "-",
-                          global ? format_number(double(s.lines) / requests) : "-",
-                          global ? format_number(double(s.tag_passes) / requests) : "-",
-                          format_number(double(global ? s.l1_wavefronts : s.wavefronts) / requests)});
+    const bool global = s.space == simt::Space::global, bulk = simt::is_bulk(s.op);
+    const auto per_request = [&](std::uint64_t cost) { return format_number(double(cost) / requests); };
+    table.rows.push_back({label_of(s), s.array, simt::name_of(s.op),
+                          bulk ? per_request(s.bytes()) : std::to_string(s.width), format_number(requests),
+                          global ? per_request(s.sectors) : "-", global && !bulk ? per_request(s.lines) : "-",
+                          global && !bulk ? per_request(s.tag_passes) : "-",
+                          bulk ? "-" : per_request(global ? s.l1_wavefronts : s.wavefronts)});
   }
   return table;
 }
@@ -88,8 +89,9 @@ void emit_lines(const std::vector<CountedKernel>& kernels, const std::filesystem
   for (const CountedKernel& k : kernels)
     for (const simt::Site& s : k.counts.sites) {
       const bool global = s.space == simt::Space::global;
-      const double cost = double(global ? s.sectors : s.wavefronts) / double(s.requests);
-      const char* const unit = global ? "sector" : "wavefront";
+      const bool bulk = simt::is_bulk(s.op);
+      const double cost = double(global ? s.sectors : bulk ? s.bytes() : s.wavefronts) / double(s.requests);
+      const char* const unit = global ? "sector" : bulk ? "byte" : "wavefront";
       out << fmt::format("{}\t{}\t{}\t{}\t{} {}{}\n", k.kernel.name, s.line, cost, unit, format_number(cost), unit,
                          cost == 1 ? "" : "s");
     }
@@ -103,8 +105,12 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
       notes[s.line] +=
           fmt::format("{}{} {} {}: {} requests, {} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
                       simt::name_of(s.space), s.array, format_number(double(s.requests)),
-                      format_number(double(s.space == simt::Space::global ? s.sectors : s.wavefronts)),
-                      s.space == simt::Space::global ? "sectors" : "wavefronts");
+                      format_number(double(s.space == simt::Space::global ? s.sectors
+                                           : simt::is_bulk(s.op)          ? s.bytes()
+                                                                          : s.wavefronts)),
+                      s.space == simt::Space::global ? "sectors"
+                      : simt::is_bulk(s.op)          ? "bytes"
+                                                     : "wavefronts");
     fmt::print("\nCounted: {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
                chapter_source().filename().string());
     for (const auto& [line, note] : notes)

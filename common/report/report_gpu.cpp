@@ -9,6 +9,7 @@
 #include "common/report/options.hpp"
 #include "common/report/tune.hpp"
 #include "common/timing/bench.hpp"
+#include "common/timing/clocks.hpp"
 #include "common/timing/describe_gpu.hpp"
 #include "common/timing/timing.hpp"
 
@@ -29,27 +30,30 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   require_plain_cublas();
   Record record = describe_gpu();
   record["fingerprint"] = fingerprint(chapter_source());
-  record["clocks_before"] = clocks_now();
+  const auto note_clocks = [&](const char* when) {
+    if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
+  };
+  note_clocks("clocks_before");
   if (rates && this_chapter().measure_rates != nullptr) {
     RecordedRates sink(record);
     this_chapter().measure_rates(sink);
   }
-  std::vector<Launcher> launchers;
+  std::vector<Runnable> runnables;
   for (const Kernel& named : kernels) {
     const Kernel kernel = resolved(named);
     Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
     entry["name"] = kernel.name;
     entry["runs"] = Record::array();
     record["kernels"].push_back(entry);
-    launchers.push_back(kernel.launch);
+    runnables.push_back(kernel);
   }
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    const std::vector<Record> runs = time_against_cublas(launchers, c);
+    const std::vector<Record> runs = time_against_cublas(runnables, c);
     for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][i]["runs"].push_back(runs[i]);
   }
-  record["clocks_after"] = clocks_now();
+  note_clocks("clocks_after");
   return record;
 }
 
@@ -68,10 +72,9 @@ std::string in_memory(const Record& record) {
 int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (options.once) {
-    if (!chapter.kernels.empty()) {
-      Operands operands(options.problem.value_or(chapter.counted));
-      for (const Kernel& kernel : chapter.kernels)
-        for (int i = 0; i < options.repeat; ++i) kernel.launch(operands.gemm());
+    for (const Kernel& kernel : chapter.kernels) {
+      const Ready ready(kernel, options.problem.value_or(chapter.counted));
+      for (int i = 0; i < options.repeat; ++i) ready.kernel->run();
       machine::synchronize();
     }
     if (chapter.profile != nullptr) chapter.profile();

@@ -67,7 +67,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   std::vector<CountedKernel> counted;
   for (const Kernel& kernel : kernels) {
     if (!emitting) std::fflush(stdout);
-    counted.push_back({kernel, problem, count(kernel.launch, problem, trace)});
+    counted.push_back({kernel, problem, count(kernel, problem, trace)});
     if (!emitting) counted.back().untraced_seconds = untraced_seconds(kernel, problem);
   }
   return counted;
@@ -130,9 +130,10 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
 
 // The kernels alone, without counting.
 void run_untraced(const std::vector<Kernel>& kernels, const Case& problem, int repeat) {
-  Operands operands(problem);
-  for (const Kernel& kernel : kernels)
-    for (int i = 0; i < repeat; ++i) kernel.launch(operands.gemm());
+  for (const Kernel& kernel : kernels) {
+    const Ready ready(kernel, problem);
+    for (int i = 0; i < repeat; ++i) ready.kernel->run();
+  }
 }
 
 // Counts, then prints or emits.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/records/problem.hpp"
 #include "common/report/counted.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
@@ -96,9 +97,8 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
 
 void add_run_facts(Facts& facts, const std::string& kernel, const Record* record) {
   for (const Case& c : timed_problems()) {
-    const Record* run = record == nullptr ? nullptr : find_run(*record, kernel, c.M, c.N, c.K);
-    const std::string problem = c.M == c.N && c.N == c.K ? std::to_string(c.M) : fmt::format("{}x{}x{}", c.M, c.N, c.K);
-    add_facts_of_run(facts, fmt::format("{}.{}.", kernel, problem), run);
+    const Record* run = record == nullptr ? nullptr : find_run(*record, kernel, c.problem());
+    add_facts_of_run(facts, fmt::format("{}.{}.", kernel, key_of(c.problem())), run);
   }
 }
 

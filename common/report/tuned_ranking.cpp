@@ -121,8 +121,7 @@ std::vector<Ranked> rank_by_ceilings(const Record* tuning) {
   std::vector<Ranked> ranking;
   for (const Candidate& candidate : this_chapter().candidates) {
     if (!candidate.pruned.empty()) continue;
-    Ranked r{&candidate, ceilings(work_of(count(candidate.kernel.launch, small), small, large), rates).front(),
-             nullptr};
+    Ranked r{&candidate, ceilings(work_of(count(candidate.kernel, small), small, large), rates).front(), nullptr};
     if (tuning != nullptr) r.timed = find_timed(*tuning, candidate.kernel.name);
     ranking.push_back(r);
   }

@@ -10,10 +10,10 @@
 
 namespace tile {
 
-/// Runs for a record, one for each launcher: checks each kernel, then times all in turn, each together with cuBLAS, on random
+/// Runs for a record, one for each kernel, all of the same types: checks each kernel, then times all in turn, each together with cuBLAS, on random
 /// inputs in buffers rotated past the L2, until the medians of its time and ratio have settled (run.hpp), but at most 200 times. "clocks"
 /// is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
-std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c);
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {
@@ -23,7 +23,7 @@ class TuningBench {
   TuningBench(const TuningBench&) = delete;
   /// Median milliseconds of `repetitions` runs, after one whose result passed Freivalds' check. Throws std::runtime_error
   /// when the result is wrong.
-  double median_ms(Launcher launcher, int repetitions = 9);
+  double median_ms(const Runnable& kernel, int repetitions = 9);
 
  private:
   struct Buffers;

@@ -1,20 +1,22 @@
-// What a GPU does while it is timed: clock, power, and why it runs slower than it could.
+// What a GPU does while it is timed: clock, power, and why it runs slower than it could. In: NVML. Out: parts of a record.
 #pragma once
 
 #include <atomic>
-#include <string>
 #include <thread>
+#include <vector>
 
 #include "common/records/record.hpp"
+#include "common/timing/nvml.hpp"
 
 namespace tile {
 
-/// Samples a GPU's SM clock, power and throttle reasons through NVML, the driver's management library, while it lives.
-/// NVML is opened at run time: it comes with the driver, its header not everywhere.
+/// Clocks, power and temperature now; an empty object without NVML.
+Record clocks_now(const Nvml& nvml);
+
+/// Samples a GPU's SM clock, power and throttle reasons while it lives.
 class ClockSampler {
  public:
-  /// `pci_bus_id` as CUDA gives it ("0000:19:00.0"). Without NVML nothing is sampled.
-  explicit ClockSampler(const std::string& pci_bus_id);
+  explicit ClockSampler(const Nvml& nvml);
   ~ClockSampler();
   ClockSampler(const ClockSampler&) = delete;
 
@@ -25,12 +27,10 @@ class ClockSampler {
  private:
   void sample();
 
-  void* library_ = nullptr;
-  void* device_ = nullptr;
-  std::atomic<bool> running_{false};
+  const Nvml& nvml_;
+  std::atomic<bool> running_{true};
+  std::vector<GpuState> states_;
   std::thread thread_;
-  std::vector<double> mhz_, watts_;
-  unsigned long long reasons_ = 0;  ///< all that were seen, NVML's bits
 };
 
 }  // namespace tile

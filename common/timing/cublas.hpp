@@ -1,13 +1,15 @@
-// cuBLAS, the baseline of every timing, as one function. In: the extents and device pointers of a row-major product. Out: the
-// product in C, computed on the default stream. GPU programs only; chapters ask for rates through timing.hpp.
+// cuBLAS, the baseline of every timing, as one function. In: a product in device memory. Out: the
+// result in C, computed on the default stream. GPU programs only; chapters ask for rates through timing.hpp.
 #pragma once
 
-#include "common/timing/timing.hpp"
+#include "common/check/gemm.hpp"
 
 namespace tile {
 
-/// Row-major C = alpha A B + beta C by cublasGemmEx with a 32 MiB workspace; A and B are float, or bfloat16 in that mode.
-void cublas_multiply(int M, int N, int K, float alpha, const void* A, int lda, const void* B, int ldb, float beta,
-                     float* C, int ldc, CublasMode mode);
+/// What cuBLAS may compute with, besides FP32.
+enum class Shortcut { none, tf32 };
+
+/// The product by cublasGemmEx with a 32 MiB workspace, in FP32 unless a shortcut is allowed. A and B are of the same type.
+void cublas_multiply(const Product& product, Shortcut shortcut = Shortcut::none);
 
 }  // namespace tile

@@ -8,6 +8,7 @@
 
 #include "common/timing/cublas.hpp"
 #include "common/timing/rotation.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {
@@ -50,25 +51,27 @@ void require_plain_cublas() {
       throw std::runtime_error(fmt::format("{} is set and would change what cuBLAS computes: unset it", name));
 }
 
-void cublas_multiply(int M, int N, int K, float alpha, const void* A, int lda, const void* B, int ldb, float beta,
-                     float* C, int ldc, CublasMode mode) {
-  const cudaDataType_t input = mode == CublasMode::bf16 ? CUDA_R_16BF : CUDA_R_32F;
-  const cublasComputeType_t compute = mode == CublasMode::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+void cublas_multiply(const Product& product, Shortcut shortcut) {
+  const Problem& p = product.problem;
+  const auto type = [](Element e) {
+    return e == Element::bf16 ? CUDA_R_16BF : e == Element::f16 ? CUDA_R_16F : CUDA_R_32F;
+  };
+  const auto as_stored = [](Layout layout) { return layout == Layout::rows ? CUBLAS_OP_N : CUBLAS_OP_T; };
+  const cublasComputeType_t compute = shortcut == Shortcut::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   // Row-major C = alpha A B + beta C is column-major C^T = alpha B^T A^T + beta C^T.
-  check(cublasGemmEx(cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, input, ldb, A, input, lda, &beta, C,
-                     CUDA_R_32F, ldc, compute, CUBLAS_GEMM_DEFAULT),
+  check(cublasGemmEx(cublas(), as_stored(p.B), as_stored(p.A), p.N, p.M, p.K, &product.alpha, product.B,
+                     type(p.types.B), p.ldb, product.A, type(p.types.A), p.lda, &product.beta, product.C,
+                     type(p.types.C), p.ldc, compute, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
 }
 
 Spread cublas_tflops(int size, CublasMode mode, int repetitions) {
-  const Case c{size, size, size};
-  const Rotation rotation(c, mode == CublasMode::bf16 ? 2 : 4);
+  Case c{size, size, size};
+  if (mode == CublasMode::bf16) c.types.A = c.types.B = Element::bf16;
+  const Shortcut shortcut = mode == CublasMode::tf32 ? Shortcut::tf32 : Shortcut::none;
+  const Rotation rotation(c);
   const Spread ms = time_ms(
-      [&](int repetition) {
-        const std::size_t i = std::size_t(repetition) % rotation.size();
-        cublas_multiply(size, size, size, 1, rotation.A[i].get(), size, rotation.B[i].get(), size, 0,
-                        rotation.C[i].get(), size, mode);
-      },
+      [&](int repetition) { cublas_multiply(rotation.product(std::size_t(repetition) % rotation.size()), shortcut); },
       repetitions);
   const auto tflops = [&](double time) { return tflops_of(size, size, size, time); };
   return {tflops(ms.median), tflops(ms.high), tflops(ms.low)};

@@ -3,25 +3,15 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
-#include <memory>
 #include <string>
 
 #include "common/timing/cuda_handles.hpp"
 
 namespace tile {
 namespace {
-
-std::string run_command(const char* command) {
-  std::string output;
-  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), pclose);
-  std::array<char, 256> chunk;
-  while (pipe && std::fgets(chunk.data(), chunk.size(), pipe.get()) != nullptr) output += chunk.data();
-  return output;
-}
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
@@ -44,17 +34,20 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
           {"blocks_per_sm", blocks}};
 }
 
-Record clocks_now() {
-  const std::string line = run_command(
-      "nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu "
-      "--format=csv,noheader,nounits 2>/dev/null");
-  double sm = 0, memory = 0, power = 0, limit = 0, temperature = 0;
-  std::sscanf(line.c_str(), "%lf, %lf, %lf, %lf, %lf", &sm, &memory, &power, &limit, &temperature);
-  return {{"sm_mhz", sm},
-          {"memory_mhz", memory},
-          {"power_w", power},
-          {"power_limit_w", limit},
-          {"temperature_c", temperature}};
+const Nvml& nvml() {
+  const auto pci_bus_id = [] {
+    std::array<char, 32> id{};
+    check(cudaDeviceGetPCIBusId(id.data(), int(id.size()), 0), "PCI bus id");
+    return std::string(id.data());
+  };
+  static const Nvml instance(pci_bus_id());
+  static const bool told = [] {
+    if (!instance.missing().empty())
+      fmt::print(stderr, "{}: no clocks and no power are recorded\n", instance.missing());
+    return true;
+  }();
+  (void)told;
+  return instance;
 }
 
 Record describe_gpu() {
@@ -62,8 +55,7 @@ Record describe_gpu() {
   check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
   int driver = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  std::string driver_release = run_command("nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null");
-  driver_release.erase(std::min(driver_release.find('\n'), driver_release.size()));
+  const std::string driver_release = nvml().driver();
   int clock_khz = 0;
   check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
   return {{"schema", 1},

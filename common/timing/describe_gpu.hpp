@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "common/records/record.hpp"
+#include "common/timing/nvml.hpp"
 
 namespace tile {
 
@@ -13,7 +14,7 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
 
 /// The head of a record: GPU and what one of its SMs holds, driver, nvcc and the architecture it compiled for, date, clock.
 Record describe_gpu();
-/// Clocks, power and temperature now, as nvidia-smi reports them.
-Record clocks_now();
+/// NVML for the GPU that CUDA calls 0. Where it cannot be asked, a line on stderr says so, once.
+const Nvml& nvml();
 
 }  // namespace tile

@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "common/check/freivalds.hpp"
+#include "common/records/problem.hpp"
 #include "common/records/run.hpp"
 #include "common/timing/bench.hpp"
 #include "common/timing/clocks.hpp"
 #include "common/timing/cublas.hpp"
+#include "common/timing/describe_gpu.hpp"
 #include "common/timing/rotation.hpp"
 #include "common/timing/timing.hpp"
 
@@ -18,18 +21,18 @@ namespace tile {
 namespace {
 
 // One checked run in float64 arithmetic on the GPU, for integers (exact) and random values.
-double require_correct(Launcher launcher, const Case& c) {
+double require_correct(const Runnable& kernel, const Case& c) {
   double random_deviation = 0;
   for (const Fill fill : {Fill::integers, Fill::random}) {
     Case checked = c;
     checked.fill = fill;
     checked.beta = 0;
-    const Rotation rotation(checked, 4);
-    const Gemm g = rotation.gemm(checked, 0);
-    launcher(g);
+    const Rotation rotation(checked);
+    kernel.run(rotation.product(0));
     check(cudaDeviceSynchronize(), "kernel");
-    const double deviation = freivalds(g, nullptr, 2024);
-    const double allowed = fill == Fill::integers ? 0.0 : 1.0;
+    const double deviation = freivalds(rotation.product(0), nullptr, 2024);
+    const bool exact = fill == Fill::integers && c.types.C == Element::f32;
+    const double allowed = exact ? 0.0 : 1.0;
     if (!(deviation <= allowed))
       throw std::runtime_error(
           fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
@@ -40,39 +43,40 @@ double require_correct(Launcher launcher, const Case& c) {
   return random_deviation;
 }
 
-std::string pci_bus_id() {
-  char id[32] = "";
-  check(cudaDeviceGetPCIBusId(id, sizeof id, 0), "PCI bus id");
-  return id;
-}
-
 }  // namespace
 
-std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, const Case& c) {
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types) {
   constexpr int most = 200;
   struct Timed {
-    Launcher launcher;
+    std::vector<std::unique_ptr<Prepared>> prepared;  // for each copy of the rotation
     double deviation;
     std::vector<double> ms{}, cublas_ms{}, ratio{};
     bool done() const { return int(ms.size()) == most || (settled(ms) && settled(ratio)); }
   };
+  Case c = of_any_types;
+  c.types = kernels.front().types();
+  const Rotation rotation(c);
   std::vector<Timed> timed;
-  for (const Launcher launcher : launchers) timed.push_back({launcher, require_correct(launcher, c)});
+  for (const Runnable& kernel : kernels) {
+    if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
+    timed.push_back({{}, require_correct(kernel, c)});
+    for (std::size_t i = 0; i < rotation.size(); ++i)
+      timed.back().prepared.push_back(kernel.prepare(rotation.product(i)));
+  }
 
-  const Rotation rotation(c, 4);
   std::size_t calls = 0;  // of all kernels and of cuBLAS: no call meets what another just read
   const auto run = [&](const Timed& t, bool ours) {
-    const Gemm g = rotation.gemm(c, calls++ % rotation.size());
+    const std::size_t copy = calls++ % rotation.size();
     if (ours)
-      t.launcher(g);
+      t.prepared[copy]->run();
     else
-      cublas_multiply(g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, CublasMode::fp32);
+      cublas_multiply(rotation.product(copy));
   };
   for (const Timed& t : timed)
     for (int i = 0; i < 3; ++i) run(t, true), run(t, false);
 
   Event start, between, stop;
-  ClockSampler clocks(pci_bus_id());
+  ClockSampler clocks(nvml());
   for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), [](auto& t) { return t.done(); }); ++round)
     for (std::size_t turn = 0; turn < timed.size(); ++turn) {
       Timed& t = timed[(turn + round) % timed.size()];  // none always follows the same one
@@ -93,13 +97,11 @@ std::vector<Record> time_against_cublas(const std::vector<Launcher>& launchers, 
   const Record sampled = clocks.stop();
   std::vector<Record> results;
   for (const Timed& t : timed) {
-    results.push_back({{"M", c.M},
-                       {"N", c.N},
-                       {"K", c.K},
-                       {"samples_ms", t.ms},
-                       {"cublas_samples_ms", t.cublas_ms},
-                       {"clocks", sampled},
-                       {"freivalds_deviation", t.deviation}});
+    results.push_back(to_json(c.problem()));
+    results.back().update({{"samples_ms", t.ms},
+                           {"cublas_samples_ms", t.cublas_ms},
+                           {"clocks", sampled},
+                           {"freivalds_deviation", t.deviation}});
     results.back().update(summary_of(results.back()));
   }
   return results;

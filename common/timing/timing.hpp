@@ -1,4 +1,6 @@
-// Timing on the GPU: CUDA events, the cuBLAS baseline, paired repetitions. Only GPU programs link this.
+// timing/: how long kernels take. In: work for the GPU. Out: milliseconds, throughputs, and runs of a record (bench.hpp). CUDA
+// events, the cuBLAS baseline, buffers rotated past the L2, clocks and power meanwhile. Only GPU programs link this, but for NVML
+// and what samples it.
 #pragma once
 
 #include <functional>

@@ -13,23 +13,24 @@
 namespace tile {
 
 struct TuningBench::Buffers {
-  explicit Buffers(int size) : problem{size, size, size}, rotation(problem, 4) {}
-  Case problem;
+  explicit Buffers(int size) : rotation(Case{size, size, size}) {}
   Rotation rotation;
 };
 
 TuningBench::TuningBench(int size) : buffers_(std::make_unique<Buffers>(size)) {}
 TuningBench::~TuningBench() = default;
 
-double TuningBench::median_ms(Launcher launcher, int repetitions) {
-  const auto& [problem, rotation] = *buffers_;
-  const Gemm first = rotation.gemm(problem, 0);
-  check(cudaMemset(first.C, 0xff, sizeof(float) * problem.M * problem.N), "poison C");
-  launcher(first);
+double TuningBench::median_ms(const Runnable& kernel, int repetitions) {
+  const Rotation& rotation = buffers_->rotation;
+  std::vector<std::unique_ptr<Prepared>> prepared;
+  for (std::size_t i = 0; i < rotation.size(); ++i) prepared.push_back(kernel.prepare(rotation.product(i)));
+  const Product first = rotation.product(0);
+  check(cudaMemset(first.C, 0xff, sizeof(float) * first.problem.M * first.problem.N), "poison C");
+  prepared.front()->run();
   check(cudaDeviceSynchronize(), "kernel");
   if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
     throw std::runtime_error(fmt::format("wrong result: Freivalds deviation {}, at most 1 allowed", deviation));
-  const auto run = [&](int repetition) { launcher(rotation.gemm(problem, std::size_t(repetition) % rotation.size())); };
+  const auto run = [&](int repetition) { prepared[std::size_t(repetition) % prepared.size()]->run(); };
   return to_nanosecond(time_ms(run, repetitions).median);
 }
 

@@ -20,6 +20,10 @@ namespace simt {
 enum class Op : std::uint8_t { load, store, atomic, bulk_load, bulk_store };
 enum class Space : std::uint8_t { global, shared };
 
+/// Whether an operation is a copy in bulk, of one thread for the whole block: it passes neither L1's tags nor, as far as is
+/// known, the banks like a warp's access.
+constexpr bool is_bulk(Op op) { return op == Op::bulk_load || op == Op::bulk_store; }
+
 }  // namespace simt
 
 namespace simt::account {

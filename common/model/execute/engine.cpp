@@ -161,6 +161,8 @@ void start_block(Worker& worker, std::uint64_t number) {
   block.barriers = {};
   block.mbarriers.clear();
   block.bulk_loads.clear();
+  block.happenings = 1;
+  block.gave_up_at = 0;
   if (block.stacks == nullptr) block.stacks = stack_pool.take();
   block.order.start(block.serial, int(block.lanes.size()));
   if (worker.traced) prepare_shared(worker, block);
@@ -174,7 +176,7 @@ void start_block(Worker& worker, std::uint64_t number) {
     lane.log.clear();
     lane.copies.clear();
     lane.bulk_stores.clear();
-    lane.tried_mbarrier = 0;
+    lane.tried_at = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
     std::byte* low = block.stacks + std::size_t(i) * stack_bytes;
@@ -203,7 +205,7 @@ bool advance(Worker& worker) {
       progress = true;
     }
     progress = end_waits(worker) || progress;
-    if (!progress) progress = let_bulk_loads_arrive(worker);
+    progress = progress || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
   }
   if (block.abandoned) return true;
   bool polling = false, done = true;

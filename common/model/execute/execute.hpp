@@ -29,10 +29,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/cuda/asynchronous.hpp"
 #include "common/model/account/tally.hpp"
 #include "common/model/announce/announce.hpp"
 #include "common/model/announce/memory.hpp"
-#include "common/model/asynchronous.hpp"
 #include "common/model/model.hpp"
 #include "common/model/order/cells.hpp"
 
@@ -59,10 +59,10 @@ struct Wait {
   unsigned mask = 0;
   device::Collective function = nullptr;
   device::Slot* slot = nullptr;
-  // an mbarrier: where it lies, the parity of the phase, whether that is over, and whether the lane asks for the first time
+  // an mbarrier: where it lies, the parity of the phase, and whether that was over when the wait ended
   Address mbarrier = 0;
   std::uint32_t parity = 0;
-  bool over = false, first_try = false;
+  bool over = false;
 };
 
 /// An asynchronous copy on its way: it arrives when its thread waits for it, at the latest moment that the rules allow.
@@ -114,9 +114,7 @@ struct Lane {
   account::Log log;
   std::vector<PendingCopy> copies;
   std::vector<BulkStore> bulk_stores;
-  // The mbarrier and parity that the lane last tried in vain.
-  Address tried_mbarrier = 0;
-  std::uint32_t tried_parity = 0;
+  std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
   // What is to be looked at once the access that is being made has been made.
   std::vector<SameValue> same_values;
   Address learn_from =
@@ -159,6 +157,9 @@ struct Block {
   std::array<NamedBarrier, 16> barriers;
   std::map<Address, Mbarrier> mbarriers;  ///< by address
   std::vector<BulkLoad> bulk_loads;       ///< on their way, in the order in which they were started
+  std::uint64_t happenings = 1;           ///< arrivals, bytes, ends of barriers: what a lane may wait for
+  std::uint64_t gave_up_at = 0;           ///< of these, when its lanes last gave up waiting for mbarriers,
+  int gave_up = 0;                        ///< and how often they have since
   std::vector<std::byte> saved_shared;    ///< contents of its __shared__ variables while another block runs
 
   std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
@@ -256,6 +257,9 @@ void report(Worker& worker, Mistake mistake, Address pc, Address other_pc, Messa
 std::string where(const Worker& worker, const Lane& lane, Address return_address);
 std::string where(const Worker& worker, Address return_address);
 std::string thread_name(const Worker& worker, std::uint64_t linear);
+/// "thread (3,1,0)", or the copy that made an access.
+std::string actor_name(const Worker& worker, order::Stamp by);
+const char* verb_of(Op op);
 std::string format_address(Address address);
 /// "chapter03.cu:57"
 std::string line_of(Address return_address);
@@ -281,6 +285,8 @@ void explain_standstill(Worker& worker);
 // --- mbarriers (mbarriers.cpp) -------------------------------------------------------------------------------------------
 /// Ends the waits of a warp's lanes for phases that are over. Returns whether there were any.
 bool end_mbarrier_waits(Worker& worker, int first_lane, int lane_count);
+/// Lets lanes that wait for mbarriers give up, as try_wait may, if that has not been in vain often. Returns whether any did.
+bool give_up_mbarrier_waits(Worker& worker);
 /// What a lane that waits for an mbarrier lacks.
 std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
 /// "mbarrier full[1]"
@@ -288,7 +294,9 @@ std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
 std::string name_of_numbered_mbarrier(const Worker& worker, std::uint32_t number);
 /// The mbarrier at an address, which the running lane is about to use for what `verb` says; else the lane does not go on.
 Mbarrier& mbarrier_at(Worker& worker, Address mbarrier, Address pc, const char* verb);
-/// Notes that so many bytes have come for an mbarrier.
+/// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
+void refuse_mbarrier(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
+/// Notes that the bytes of a copy have come for its mbarrier.
 void complete_bytes(Worker& worker, const BulkLoad& load);
 
 // --- Copies in bulk (bulk.cpp) -------------------------------------------------------------------------------------------

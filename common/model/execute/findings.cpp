@@ -30,6 +30,23 @@ std::string thread_name(const Worker& worker, std::uint64_t linear) {
   return fmt::format("({},{},{})", linear % b.x, linear / b.x % b.y, linear / (b.x * b.y));
 }
 
+std::string actor_name(const Worker& w, order::Stamp by) {
+  const std::uint32_t number = order::thread_of(by);
+  switch (order::actor_of(by) - number) {
+    case order::copies_of:
+      return "an asynchronous copy of thread " + thread_name(w, number);
+    case order::bulk_of:
+      return "a copy in bulk of thread " + thread_name(w, number);
+    case order::mbarrier_of:
+      return "a copy for " +
+             (order::block_of(by) == w.block->serial ? name_of_numbered_mbarrier(w, number) : "an mbarrier");
+    default:
+      return "thread " + thread_name(w, number);
+  }
+}
+
+const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ? "writes" : "updates"; }
+
 void Worker::refuse(Address pc, const std::string& what) {
   report(*this, Mistake::unsupported, pc, 0, [&] { return fmt::format("unsupported: {} {}", where(*this, pc), what); });
   abandon_block(*this);

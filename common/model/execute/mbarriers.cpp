@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
 constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
+// So often in a row may the lanes of a block give up waiting, with nothing happening in between, before they wait for ever.
+constexpr int most_give_ups = 64;
 
 // "kernel k, chapter14.cu:57, block ..., thread ... VERB mbarrier full[1] (address A)"
 std::string use_of(const Worker& w, Address mbarrier, Address pc, const char* verb) {
@@ -28,6 +30,10 @@ void require_place(Worker& w, Address mbarrier, Address pc, const char* verb) {
   if (!is_shared(w, mbarrier)) refuse_use(w, mbarrier, pc, verb, ", which is not in shared memory");
   if (mbarrier % size_of_mbarrier != 0) refuse_use(w, mbarrier, pc, verb, ", which is not a multiple of 8");
   require_in_bounds(w, mbarrier, size_of_mbarrier, Op::store, pc);
+}
+
+bool waits_for_mbarrier(const Lane& lane) {
+  return lane.state == LaneState::waiting && lane.wait.what == Wait::For::mbarrier;
 }
 
 // Ends the current phase if nothing is missing.
@@ -74,6 +80,17 @@ Mbarrier& mbarrier_at(Worker& w, Address mbarrier, Address pc, const char* verb)
   return m;
 }
 
+void refuse_mbarrier(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
+  const auto& mbarriers = w.block->mbarriers;
+  if (address + size <= mbarriers.begin()->first || address >= mbarriers.rbegin()->first + size_of_mbarrier) return;
+  for (auto m = mbarriers.upper_bound(address - size_of_mbarrier); m != mbarriers.end() && m->first < address + size;
+       ++m) {
+    if (!m->second.live) continue;
+    const std::string verb = std::string(by.thread() ? "" : "asynchronously ") + verb_of(op);
+    refuse_use(w, m->first, pc, verb.c_str(), " as ordinary memory");
+  }
+}
+
 void complete_bytes(Worker& w, const BulkLoad& load) {
   Mbarrier& m = w.block->mbarriers.at(load.mbarrier);
   const auto refuse = [&](const std::string& why) {
@@ -88,6 +105,7 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
   if (load.phase != m.phase)
     return refuse(fmt::format(" in phase {}, which was over before they came: fewer bytes were announced than copied",
                               load.phase));
+  ++w.block->happenings;
   m.bytes -= std::int64_t(load.box.map.bytes_of_box());
   if (m.bytes < -most_bytes || (m.missing == 0 && m.bytes < 0)) return refuse(too_many_bytes(m));
   end_phase(w, m);
@@ -99,17 +117,37 @@ bool end_mbarrier_waits(Worker& w, int first_lane, int lane_count) {
   bool ended = false;
   for (int l = first_lane; l < first_lane + lane_count; ++l) {
     Lane& lane = block.lanes[std::size_t(l)];
-    if (lane.state != LaneState::waiting || lane.wait.what != Wait::For::mbarrier) continue;
+    if (!waits_for_mbarrier(lane)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
     lane.wait.over = m.phase % 2 != lane.wait.parity;
-    if (!lane.wait.over && !lane.wait.first_try) continue;
+    // The instruction may give up. A try in vain does if something has happened since the last one, so that a kernel which
+    // does not try again is found out.
+    if (!lane.wait.over && lane.tried_at == block.happenings) continue;
     lane.state = LaneState::ready;
     ended = true;
-    if (!lane.wait.over) continue;
+    if (!lane.wait.over) {
+      lane.tried_at = block.happenings;
+      continue;
+    }
     lane.turns.reset();
     if (w.traced) block.order.learn(l, m.over);
   }
   return ended;
+}
+
+bool give_up_mbarrier_waits(Worker& w) {
+  Block& block = *w.block;
+  if (block.abandoned) return false;
+  if (block.gave_up_at != block.happenings) block.gave_up = 0;
+  block.gave_up_at = block.happenings;
+  if (++block.gave_up > most_give_ups) return false;
+  bool any = false;
+  for (Lane& lane : block.lanes) {
+    if (!waits_for_mbarrier(lane)) continue;
+    lane.state = LaneState::ready;
+    any = true;
+  }
+  return any;
 }
 
 std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
@@ -176,6 +214,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   execute::settle(w);
   const char* const verb = arrives ? "arrives at" : "announces bytes for";
   execute::Mbarrier& m = execute::mbarrier_at(w, address, pc, verb);
+  ++w.block->happenings;
   m.bytes += bytes;
   if (m.bytes > execute::most_bytes)
     execute::refuse_use(
@@ -200,15 +239,8 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   execute::mbarrier_at(w, address, pc, "waits for");
   if (parity > 1)
     execute::refuse_use(w, address, pc, "waits for", fmt::format(" with parity {}, which is 0 or 1", parity));
-  execute::Lane& lane = *w.lane;
-  // The instruction may give up. The first try does where the phase is not over, so that a kernel which does not try again is
-  // found out; a lane that tries again is taken to do nothing else until then.
-  const bool again = lane.tried_mbarrier == address && lane.tried_parity == parity;
-  execute::wait_for(
-      {.what = execute::Wait::For::mbarrier, .pc = pc, .mbarrier = address, .parity = parity, .first_try = !again});
-  lane.tried_mbarrier = lane.wait.over ? 0 : address;
-  lane.tried_parity = parity;
-  return lane.wait.over;
+  execute::wait_for({.what = execute::Wait::For::mbarrier, .pc = pc, .mbarrier = address, .parity = parity});
+  return w.lane->wait.over;
 }
 
 void fence_mbarrier_init() {

@@ -27,30 +27,12 @@ std::string element_name(const Target& target, const Region* region, Address add
   return fmt::format("{}[{}]", *target.array, index);
 }
 
-const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ? "writes" : "updates"; }
-
 struct Touched {
   Op op;
   Address pc, address;
   order::By by{};
   bool strong = false;  // atomic, or volatile in global memory: such accesses of several threads are no race
 };
-
-// Who made an access.
-std::string actor_name(const Worker& w, order::Stamp by) {
-  const std::uint32_t number = order::thread_of(by);
-  switch (order::actor_of(by) - number) {
-    case order::copies_of:
-      return "an asynchronous copy of thread " + thread_name(w, number);
-    case order::bulk_of:
-      return "a copy in bulk of thread " + thread_name(w, number);
-    case order::mbarrier_of:
-      return "a copy for " +
-             (order::block_of(by) == w.block->serial ? name_of_numbered_mbarrier(w, number) : "an mbarrier");
-    default:
-      return "thread " + thread_name(w, number);
-  }
-}
 
 void report_race(Worker& w, const Touched& t, const Target& target, const Region* region,
                  const order::Conflict& other) {
@@ -115,22 +97,6 @@ bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict
   w.lane->same_values.push_back(std::move(check));
 }
 
-// An mbarrier is for its own instructions.
-[[gnu::always_inline]] inline void refuse_mbarrier(Worker& w, std::size_t size, const Touched& t) {
-  const auto& mbarriers = w.block->mbarriers;
-  if (t.address + size <= mbarriers.begin()->first || t.address >= mbarriers.rbegin()->first + 8) return;
-  const auto next = mbarriers.lower_bound(t.address + size);  // the one before begins before the end of the access
-  if (next == mbarriers.begin()) return;
-  const auto& [address, mbarrier] = *std::prev(next);
-  if (!mbarrier.live || address + 8 <= t.address) return;
-  report(w, Mistake::mbarrier, t.pc, 0, [&] {
-    return fmt::format("mbarrier: {} {}{} {} (address {}) as ordinary memory", where(w, t.pc),
-                       t.by.thread() ? "" : "asynchronously ", verb_of(t.op), name_of_mbarrier(w, address),
-                       format_address(address));
-  });
-  abandon_block(w);
-}
-
 [[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, const Touched& t) {
   const PlacedVariable* variable = variable_of(w, t.address, size);
   if (variable == nullptr) report_wild_shared_access(w, t.address, size, t.op, t.pc);
@@ -139,7 +105,7 @@ bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict
     block.shared = block.shared.refined(block.granule());
     block.granule_bits = 0;
   }
-  if (!block.mbarriers.empty()) refuse_mbarrier(w, size, t);
+  if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc, t.by);
   const std::size_t first = variable->first_byte + (t.address - w.tls_begin - variable->offset);
   const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset};
   const order::Access access = access_of(w, t);
@@ -288,7 +254,7 @@ void Worker::access(Address address, std::size_t size, Op op, Address pc, bool i
 bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
 
 std::string shared_name(const Worker& w, Address address, std::size_t element) {
-  const PlacedVariable* variable = variable_of(w, address, 1);
+  const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
   if (variable == nullptr) return "";
   return element_name({&variable->name, element, w.tls_begin + variable->offset}, nullptr, address);
 }

@@ -80,6 +80,7 @@ bool end_block_barrier(Worker& worker) {
     if (here.file != there.file || here.line != there.line) return false;
   }
   ++block.interval;
+  ++block.happenings;
   ++worker.barriers;
   if (worker.traced) block.order.block_barrier();
   for (Lane& lane : block.lanes) {
@@ -102,6 +103,7 @@ bool end_named_barriers(Worker& worker) {
     all.insert(all.end(), barrier.arrived.begin(), barrier.arrived.end());
     if (worker.traced) block.order.barrier_of(all);
     barrier = {};
+    ++block.happenings;
     for (const int thread : threads) {
       block.lanes[std::size_t(thread)].state = LaneState::ready;
       block.lanes[std::size_t(thread)].turns.reset();

@@ -1,0 +1,66 @@
+// The operands of a case in device memory, such that a stray access is seen. In: a case. Out: pointers for a kernel, and after its
+// run C, and what was overwritten.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/check/gemm.hpp"
+
+namespace tile {
+
+/// `count` values of `fill`, the same for the same seed on every machine.
+std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed);
+
+/// Throws std::invalid_argument when extents or leading dimensions make no sense; every launcher's first line.
+void require_valid(const Gemm& g);
+/// The same for a kernel that is prepared.
+void require_valid(const Product& product);
+
+/// The operands of a case in device memory: padding and guard bands hold NaN, and C too where beta is 0. Each of these
+/// NaNs has bits of its own, so that a copy of one in the place of another is seen. Of wide padding only the part next
+/// to the elements is written and looked at, so that leading dimensions may be huge.
+class Operands {
+ public:
+  explicit Operands(const Case& c);
+  ~Operands();
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
+  const Product& product() const { return product_; }
+  /// The same as FP32 kernels take it; throws std::invalid_argument for other types and layouts.
+  const Gemm& gemm() const;
+  /// C as the device holds it, rows of N elements.
+  std::vector<float> download_C() const;
+  /// "" or what was overwritten: an element of C's padding, or of the guard band before or after C.
+  std::string overwritten() const;
+  /// Model only: throws simt::Error unless the last traced launch wrote every element of C.
+  const void* allocation_of_C() const { return device_[2]; }
+
+  std::vector<float> A, B, C;  ///< host copies, row by row without padding, as their elements hold them
+
+ private:
+  void release();
+
+  Product product_{};
+  Gemm gemm_{};
+  std::size_t first_of_C_;  ///< elements of the allocation before C
+  void* device_[3] = {};
+};
+
+/// A kernel made ready for a case, with operands of the kernel's types.
+struct Ready {
+  Ready(const Runnable& kernel, const Case& c);
+
+  Case problem;  ///< the case, of those types
+  Operands operands;
+  std::unique_ptr<Prepared> kernel;
+};
+
+/// The comparison that check() makes, alone: `result` has N elements a row.
+Verdict compare(const Operands& operands, const Case& c, const std::vector<float>& result);
+
+}  // namespace tile

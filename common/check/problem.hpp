@@ -1,0 +1,58 @@
+// Which product is asked for: shape, layouts, types of elements, leading dimensions. The key of records, figures and tunings. In:
+// extents. Out: a problem, and its name.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tile {
+
+/// Types that elements may have. Arithmetic is in FP32 at least.
+enum class Element { f32, bf16, f16 };
+
+constexpr std::size_t size_of(Element element) { return element == Element::f32 ? 4 : 2; }
+/// "f32", "bf16", "f16".
+const char* name_of(Element element);
+
+/// `value` as an element of that type holds it: rounded to nearest even.
+float rounded_to(Element element, float value);
+
+/// What rounding a result of FP32 arithmetic to that type adds, relatively: half a unit in the last place. 0 for FP32 itself, whose
+/// roundings are those of the arithmetic.
+constexpr double half_unit_of(Element element) {
+  return element == Element::f32 ? 0 : element == Element::bf16 ? 0x1p-9 : 0x1p-12;
+}
+
+struct Types {
+  Element A = Element::f32, B = Element::f32, C = Element::f32;
+  bool operator==(const Types&) const = default;
+};
+
+/// How a matrix lies in memory: row by row, or column by column (as the transpose of a row-major one).
+enum class Layout { rows, columns };
+
+/// C (M x N, row by row) = alpha * A (M x K) * B (K x N) + beta * C. Leading dimensions count elements.
+struct Problem {
+  int M, N, K;
+  int lda, ldb, ldc;
+  Layout A = Layout::rows, B = Layout::rows;
+  Types types{};
+
+  /// FP32, row by row, without padding.
+  static constexpr Problem plain(int M, int N, int K) { return {M, N, K, K, N, N}; }
+  /// The same with A, B and C packed: no padding.
+  constexpr Problem packed() const {
+    Problem p = *this;
+    p.lda = A == Layout::rows ? K : M;
+    p.ldb = B == Layout::rows ? N : K;
+    p.ldc = N;
+    return p;
+  }
+  bool operator==(const Problem&) const = default;
+};
+
+/// "4096", "4224x4608x4096"; then, where it is not as in Problem::plain, what differs: "4096.bf16,bf16,f32", "4096.At",
+/// "4096.ld4104,4096,4096".
+std::string key_of(const Problem& problem);
+
+}  // namespace tile

@@ -1,0 +1,157 @@
+// Tests of what other operands than FP32, row by row, are checked with: two-byte elements, layouts, kernels that are prepared.
+#include <cmath>
+#include <memory>
+
+#include "common/check/operands.hpp"
+#include "common/report/chapter.hpp"
+
+// Gives this program the command line of the chapters.
+TILE_CHAPTER(.number = 0, .title = "tests of operands", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+
+namespace {
+
+float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
+float widened(__half value) { return __half2float(value); }
+float widened(float value) { return value; }
+void narrow(float value, float& result) { result = value; }
+void narrow(float value, __nv_bfloat16& result) { result = __float2bfloat16(value); }
+void narrow(float value, __half& result) { result = __float2half(value); }
+
+// One thread an element; A and B lie row by row or column by column. `skipped` of the K products are left out.
+template <class Input, class Output>
+__global__ void multiply_narrow(tile::Problem p, float alpha, const Input* A, const Input* B, float beta, Output* C,
+                                int skipped) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= p.M || col >= p.N) return;
+  const auto at = [](tile::Layout layout, int i, int j, int ld) {
+    return layout == tile::Layout::rows ? std::size_t(i) * ld + j : std::size_t(j) * ld + i;
+  };
+  float sum = 0;
+  for (int k = 0; k < p.K - skipped; ++k)
+    sum += widened(A[at(p.A, row, k, p.lda)]) * widened(B[at(p.B, k, col, p.ldb)]);
+  Output& c = C[std::size_t(row) * p.ldc + col];
+  narrow(alpha * sum + (beta != 0 ? beta * widened(c) : 0.0f), c);
+}
+
+int prepared_alive = 0;
+
+template <class Input, class Output, int skipped>
+class NarrowProduct : public tile::Prepared {
+ public:
+  explicit NarrowProduct(const tile::Product& product) : product_(product) {
+    tile::require_valid(product);
+    ++prepared_alive;
+  }
+  ~NarrowProduct() override { --prepared_alive; }
+  void run() override {
+    const tile::Problem& p = product_.problem;
+    tile::launch(multiply_narrow<Input, Output>, dim3(tile::ceil_div(p.N, 8), tile::ceil_div(p.M, 8)), dim3(8, 8), 0, p,
+                 product_.alpha, static_cast<const Input*>(product_.A), static_cast<const Input*>(product_.B),
+                 product_.beta, static_cast<Output*>(product_.C), skipped);
+  }
+
+ private:
+  tile::Product product_;
+};
+
+template <class Input, class Output, int skipped = 0>
+tile::Kernel narrow_kernel(const char* name, tile::Types types) {
+  const tile::Prepare prepare = [](const tile::Product& product) -> std::unique_ptr<tile::Prepared> {
+    return std::make_unique<NarrowProduct<Input, Output, skipped>>(product);
+  };
+  return {name,
+          nullptr,
+          reinterpret_cast<const void*>(multiply_narrow<Input, Output>),
+          64,
+          {8, 8, 1, tile::Takes::all},
+          0,
+          0,
+          prepare,
+          types};
+}
+
+constexpr auto f32 = tile::Element::f32, bf16 = tile::Element::bf16, f16 = tile::Element::f16;
+
+std::vector<tile::Kernel> narrow_kernels() {
+  return {narrow_kernel<__nv_bfloat16, float>("bf16", {bf16, bf16, f32}),
+          narrow_kernel<__half, float>("f16", {f16, f16, f32}),
+          narrow_kernel<__nv_bfloat16, __nv_bfloat16>("all bf16", {bf16, bf16, bf16}),
+          narrow_kernel<__half, __half>("all f16", {f16, f16, f16})};
+}
+
+}  // namespace
+
+TEST_CASE("kernels of two-byte operands that are prepared pass what every GEMM must pass" *
+          doctest::test_suite("model")) {
+  tile::test_shapes(narrow_kernels());
+  tile::test_rounding(narrow_kernels());
+  tile::test_leading_dimensions(narrow_kernels());
+  tile::test_misalignment(narrow_kernels());
+  tile::test_alpha_and_beta(narrow_kernels());
+  tile::test_unread_C(narrow_kernels());
+  tile::test_refusals(narrow_kernels());
+  tile::test_ragged_is_clean(narrow_kernels());
+  tile::test_choice_of_kernel(narrow_kernels());
+  CHECK(prepared_alive == 0);
+}
+
+TEST_CASE("inputs may lie column by column" * doctest::test_suite("model")) {
+  for (const tile::Kernel& kernel : narrow_kernels())
+    for (const tile::Layout A : {tile::Layout::rows, tile::Layout::columns})
+      for (const tile::Layout B : {tile::Layout::rows, tile::Layout::columns}) {
+        tile::Case c{20, 30, 10, 1, 2, 3, tile::Fill::integers};
+        c.layout_A = A;
+        c.layout_B = B;
+        CHECK_NOTHROW(tile::require_clean(kernel, c));
+        c.fill = tile::Fill::random;
+        CHECK(tile::check(kernel, c).message == "");
+      }
+}
+
+TEST_CASE("a two-byte result that is wrong does not pass" * doctest::test_suite("model")) {
+  const auto wrong = narrow_kernel<__nv_bfloat16, __nv_bfloat16, 1>("one short", {bf16, bf16, bf16});
+  CHECK_FALSE(tile::check(wrong, {16, 16, 8, 1, 0, 0, tile::Fill::integers}).ok);
+  CHECK_FALSE(tile::check(wrong, {16, 16, 8}).ok);
+  // Of a product in FP32 that is right, but for its last bits, two bytes keep less.
+  auto as_bf16 = narrow_kernel<__nv_bfloat16, float>("bf16", {bf16, bf16, f32});
+  CHECK(tile::check(as_bf16, {16, 16, 64}).worst_error < 1e-5);
+  CHECK(tile::check(narrow_kernels()[2], {16, 16, 64}).worst_error > 1e-3);
+  as_bf16.types = {f16, f16, f32};  // bits read as those of another type
+  CHECK_FALSE(tile::check(as_bf16, {16, 16, 8}).ok);
+}
+
+TEST_CASE("what is written around a two-byte C is seen" * doctest::test_suite("model")) {
+  for (const auto& [first, complaint] : {std::pair(-1, "wrote 1 elements before C"),
+                                         {12, "wrote C's padding at row 0, column 12"},
+                                         {10 * 16, "wrote 1 elements after C"}}) {
+    tile::Case c{10, 12, 4, 1, 0, 4};
+    c.types = {f32, f32, bf16};
+    const tile::Operands operands(c);
+    CHECK(operands.overwritten() == "");
+    static_cast<__nv_bfloat16*>(operands.product().C)[first] = __float2bfloat16(0);
+    CHECK(operands.overwritten() == complaint);
+  }
+}
+
+TEST_CASE("an FP32 kernel is not given other operands" * doctest::test_suite("model")) {
+  tile::Case c{4, 4, 4};
+  c.types.A = bf16;
+  CHECK_THROWS_WITH_AS(tile::Operands(c).gemm(), "these operands are not FP32, row by row: use product()",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(tile::Runnable([](const tile::Gemm&) {}).prepare(tile::Operands(c).product()),
+                       "4.bf16,f32,f32 is not FP32, row by row, and this kernel takes nothing else",
+                       std::invalid_argument);
+}
+
+TEST_CASE("two-byte types round to nearest even" * doctest::test_suite("model")) {
+  CHECK(tile::rounded_to(bf16, 1 + 0x1p-8f) == 1);  // in the middle
+  CHECK(tile::rounded_to(bf16, 1 + 3 * 0x1p-8f) == 1 + 0x1p-6f);
+  CHECK(tile::rounded_to(bf16, 1 + 0x1p-8f + 0x1p-20f) == 1 + 0x1p-7f);
+  CHECK(tile::rounded_to(f16, 1 + 0x1p-11f) == 1);
+  CHECK(tile::rounded_to(f16, 1 + 3 * 0x1p-11f) == 1 + 0x1p-9f);
+  CHECK(std::isnan(tile::rounded_to(bf16, NAN)));
+  for (const float value : tile::make_values(1000, tile::Fill::random, 7)) {
+    CHECK(tile::rounded_to(bf16, value) == __bfloat162float(__float2bfloat16(value)));
+    CHECK(tile::rounded_to(f16, value) == __half2float(__float2half(value)));
+  }
+}
