@@ -11,7 +11,9 @@
 #include <climits>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
+#include "common/check/operands.hpp"
 #include "common/cuda/device.hpp"
 #include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_bulk.hpp"
@@ -45,7 +47,7 @@ enum class Pairs {
 };
 
 // The chapter's kernel.
-struct Tma {
+struct Large {
   static constexpr int BM = 256, BN = 128, BK = 16;  // rows and columns of C per block, depth of a step along K
   static constexpr int WM = 64, WN = 64;             // rows and columns of C per warp
   static constexpr int STAGES = 6;                   // steps that shared memory has room for
@@ -55,44 +57,47 @@ struct Tma {
   static constexpr Schedule SCHEDULE = Schedule::shared;
   static constexpr Registers REGISTERS = Registers::reallocated;
   static constexpr Pairs PAIRS = Pairs::swapped;
-  using Ragged = Tma;  // who computes what is not in whole tiles
+  using Ragged = Large;  // who computes what is not in whole tiles
 };
 
 // The others, each by what is not as in this one.
-struct Straight : Tma {
+struct Straight : Large {
   static constexpr Pairs PAIRS = Pairs::straight;
 };
-struct RowsOfA : Tma {
+struct RowsOfA : Large {
   static constexpr FromA FROM_A = FromA::rows;
 };
-struct WholeTiles : Tma {
+struct WholeTiles : Large {
   static constexpr Schedule SCHEDULE = Schedule::whole;
 };
-struct SingleTile : Tma {
+struct SingleTile : Large {
   static constexpr Schedule SCHEDULE = Schedule::single;
 };
-struct RowOrder : Tma {
+struct RowOrder : Large {
   static constexpr int BAND = 1;
 };
-struct EqualRegisters : Tma {
+struct EqualRegisters : Large {
   static constexpr Registers REGISTERS = Registers::equal;
 };
-struct Stages3 : Tma {
+struct Stages3 : Large {
   static constexpr int STAGES = 3;
 };
+struct Deep : Large {
+  static constexpr int BK = 32, STAGES = 4;
+};
 // For smaller problems: smaller tiles, so that more blocks share the work.
-struct Medium : Tma {
+struct Medium : Large {
   static constexpr int BM = 128, COPY_WARPS = 1;
   static constexpr Registers REGISTERS = Registers::equal;
   using Ragged = Medium;
 };
-struct Small : Tma {
+struct Small : Large {
   static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, COPY_WARPS = 1;
   static constexpr Registers REGISTERS = Registers::equal;
   using Ragged = Small;
 };
 // Chapter 13's, for what copies in bulk do not take.
-struct Async : Tma {
+struct Fallback : Large {
   static constexpr int BM = 128, BN = 256, BK = 8, STAGES = 3, COPY_WARPS = 0;
   static constexpr Registers REGISTERS = Registers::equal;
 };
@@ -111,20 +116,23 @@ struct Config : Choices {
   static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
   static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
   static constexpr int BARRIERS = 64;  // of a kind
-  static constexpr int FEWER_REGISTERS = 24, MORE_REGISTERS = 240;  // of a thread that copies, and of one that multiplies
-  static constexpr int MIN_STEPS = 8;  // of a share: for less, another block is not worth its hand-over
+  static constexpr int FEWER_REGISTERS = 24,
+                       MORE_REGISTERS = 240;  // of a thread that copies, and of one that multiplies
+  static constexpr int MIN_STEPS = 8;         // of a share: for less, another block is not worth its hand-over
   static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
   static_assert(ROWS % 4 == 0 && COLS % 4 == 0, "a float4 lies in one row: results per thread must be multiples of 4");
   static_assert(BK % 2 == 0, "two sets of operands take turns: a step must begin with the first again");
   static_assert(TRANSPOSED || BK * sizeof(float) == 64, "the swizzle of a row of A is made for rows of 64 bytes");
   static_assert(BM <= 256 && BN <= 256, "a box has at most 256 elements along each side: no tensor map could be made");
-  static_assert(STAGES >= 2 && STAGES <= BARRIERS, "a step is copied while another is multiplied: one stage would hold both");
+  static_assert(STAGES >= 2 && STAGES <= BARRIERS,
+                "a step is copied while another is multiplied: one stage would hold both");
   static_assert(!REALLOCATED || (CONSUMERS % 128 == 0 && COPY_WARPS == 4),
                 "registers are given and taken by four warps at once: setmaxnreg would wait for ever");
   static_assert(!REALLOCATED || CONSUMERS * MORE_REGISTERS + 128 * FEWER_REGISTERS <= 64 * 1024,
                 "an SM has 65536 registers: setmaxnreg would wait for ever");
   static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
-  static_assert(SMEM_BYTES + 16 * BARRIERS <= 227 * 1024, "a block has at most 227 KB of shared memory: the launch would fail");
+  static_assert(SMEM_BYTES + 16 * BARRIERS <= 227 * 1024,
+                "a block has at most 227 KB of shared memory: the launch would fail");
 };
 // [/snippet config]
 
@@ -217,8 +225,8 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
 
 // What a block does, piece by piece: first its share, then whole tiles.
 struct Agenda {
-  int at, end;             // of its share, in shared steps
-  int whole;               // the next whole tile
+  int at, end;              // of its share, in shared steps
+  int whole;                // the next whole tile
   int tile, first, behind;  // the piece: steps `first` to `behind` - 1 of `tile`
 
   constexpr __host__ __device__ Agenda(const Plan& plan, int block)
@@ -279,8 +287,9 @@ __global__ void __launch_bounds__(TRANSPOSERS) transpose_A(int M, int K, const f
   __syncthreads();  // the square is there
   for (int k = int(threadIdx.x) / (SQUARE / 4); k < SQUARE; k += TRANSPOSERS / (SQUARE / 4)) {
     if (!WHOLE && (firstK + k >= K || firstRow + quad >= ldt)) continue;
-    const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k], square[quad + 3][k]};  //@ load-square
-    *reinterpret_cast<float4*>(&AT[std::size_t(firstK + k) * ldt + firstRow + quad]) = column;            //@ store-AT
+    const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k],
+                        square[quad + 3][k]};                                                   //@ load-square
+    *reinterpret_cast<float4*>(&AT[std::size_t(firstK + k) * ldt + firstRow + quad]) = column;  //@ store-AT
   }
 }
 // [/snippet transpose]
@@ -299,8 +308,8 @@ __device__ __forceinline__ void multiply(float (&acc)[C::ROWS][C::COLS], int i, 
 // [snippet epilogue]
 // Stores a thread's results, the first of which lies at (row, col) of C.
 template <class Config, bool WHOLE>
-__device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][Config::COLS], int row, int col, int M, int N,
-                                              float alpha, float beta, float* C, int ldc) {
+__device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][Config::COLS], int row, int col, int M,
+                                              int N, float alpha, float beta, float* C, int ldc) {
 #pragma unroll
   for (int i = 0; i < Config::ROWS; ++i) {
 #pragma unroll
@@ -397,7 +406,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   // [snippet barriers]
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
-      ptx::mbarrier_init(&full[stage], 1);                         // the thread that copies, and the bytes that it announces
+      ptx::mbarrier_init(&full[stage], 1);  // the thread that copies, and the bytes that it announces
       ptx::mbarrier_init(&empty[stage], Config::CONSUMERS / 32);  // each warp that has read the stage
     }
     ptx::fence_mbarrier_init();
@@ -419,7 +428,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
         ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK, &full[stage]);  //@ load-A store-As
       else
         ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM, &full[stage]);  //@ load-A store-As
-      ptx::cp_async_bulk_tensor(As + Config::WORDS_A, mapB, tile.col * BN, step * BK, &full[stage]);  //@ load-B store-Bs
+      ptx::cp_async_bulk_tensor(As + Config::WORDS_A, mapB, tile.col * BN, step * BK,
+                                &full[stage]);  //@ load-B store-Bs
       if (++stage == STAGES) stage = 0, parity ^= 1;
     };
     Agenda agenda(plan, int(blockIdx.x));
@@ -535,12 +545,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
 // [snippet fallback]
 // Chapter 13's kernel in short: for what copies in bulk cannot take. WHOLE: tiles are whole and addresses divisible by 16.
 template <bool WHOLE>
-__global__ void __launch_bounds__(Config<Async>::NUM_THREADS, 1)
-    sgemm_async(int M, int N, int K, float alpha, const float* A, int lda,                      // M x K
-                const float* B, int ldb, float beta, float* C, int ldc) {  // K x N, M x N
-  using Config = ::Config<Async>;
+__global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
+    sgemm_async(int M, int N, int K, float alpha, const float* A, int lda,  // M x K
+                const float* B, int ldb, float beta, float* C, int ldc) {   // K x N, M x N
+  using Config = ::Config<Fallback>;
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
-  extern __shared__ __align__(1024) float stages[];  // STAGES times: BK x BM of A, transposed and padded, then BK x BN of B
+  extern __shared__ __align__(
+      1024) float stages[];  // STAGES times: BK x BM of A, transposed and padded, then BK x BN of B
   const int firstRow = int(blockIdx.y) * BM, firstCol = int(blockIdx.x) * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
@@ -570,8 +581,7 @@ __global__ void __launch_bounds__(Config<Async>::NUM_THREADS, 1)
         if constexpr (WHOLE) {
           ptx::cp_async_cg(to, from);  //@ load-quad store-quad
         } else {
-          for (int i = 0; i < 4; ++i)
-            copy_word(to + i, from + i, tile * BK + rowB + k < K && firstCol + colB + i < N);
+          for (int i = 0; i < 4; ++i) copy_word(to + i, from + i, tile * BK + rowB + k < K && firstCol + colB + i < N);
         }
       }
     }
@@ -631,105 +641,110 @@ __global__ void __launch_bounds__(Config<Async>::NUM_THREADS, 1)
 }
 // [/snippet fallback]
 
-// [snippet workspace]
-// Device memory that grows with the largest problem so far, and is kept for the next: a launch of the same extents allocates
-// nothing. It stays until the program ends.
-template <class T>
-class Workspace {
- public:
-  // Room for rows x cols elements in rows of ld. Fresh memory is all zeros.
-  T* at_least(std::size_t rows, std::size_t cols, std::size_t ld, const char* name) {
-    if (rows * ld > capacity_) {
-      if (memory_ != nullptr) tile::machine::release(memory_);
-      memory_ = nullptr, capacity_ = 0;
-      memory_ = tile::machine::allocate(rows * ld * sizeof(T), sizeof(T), name);
-      capacity_ = rows * ld;
-      const std::vector<T> zeros(zeroed_ ? capacity_ : 0);
-      if (zeroed_) tile::machine::copy_to_device(memory_, zeros.data(), capacity_ * sizeof(T));
-    }
-    tile::machine::declare_matrix(memory_, 0, rows, cols, ld);
-    return static_cast<T*>(memory_);
-  }
-  explicit Workspace(bool zeroed) : zeroed_(zeroed) {}
-
- private:
-  bool zeroed_;
-  void* memory_ = nullptr;
-  std::size_t capacity_ = 0;
-};
-// [/snippet workspace]
-
-// [snippet launch]
+// [snippet prepare]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
-
+bool float4s_fit(const float* matrix, int ld) { return divisible_by_16(matrix) && ld % 4 == 0; }
 template <class Config>
 bool tiles_of_C_are_whole(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0;
 }
-bool float4s_fit(const float* matrix, int ld) { return divisible_by_16(matrix) && ld % 4 == 0; }
-
-void launch_async(const tile::Gemm& g) {
-  tile::require_valid(g);
-  using C = Config<Async>;
-  const bool whole = tiles_of_C_are_whole<C>(g) && g.K % C::BK == 0 && float4s_fit(g.A, g.lda) &&
-                     float4s_fit(g.B, g.ldb) && float4s_fit(g.C, g.ldc);
-  tile::launch(whole ? sgemm_async<true> : sgemm_async<false>,
-               dim3(tile::ceil_div(g.N, C::BN), tile::ceil_div(g.M, C::BM)), dim3(C::NUM_THREADS), C::SMEM_BYTES, g.M,
-               g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
-}
-
-// A transposed, in rows that begin at multiples of 16 bytes: K rows of `ldt` words.
-const float* transposed(const tile::Gemm& g, int ldt) {
-  static Workspace<float> memory(false);
-  float* AT = memory.at_least(std::size_t(g.K), std::size_t(ldt), std::size_t(ldt), "AT");
-  const bool whole = g.M % SQUARE == 0 && g.K % SQUARE == 0 && float4s_fit(g.A, g.lda);
-  tile::launch(whole ? transpose_A<true> : transpose_A<false>,
-               dim3(tile::ceil_div(g.M, SQUARE), tile::ceil_div(g.K, SQUARE)), dim3(TRANSPOSERS), 0, g.M, g.K, g.A,
-               g.lda, AT, ldt);
-  return AT;
-}
-
-template <class Config>
-HandOver hand_over_for(const Plan& plan) {
-  static Workspace<float4> sums(false);
-  static Workspace<int> ready(true);
-  if (plan.shared == 0) return {nullptr, nullptr};
-  const std::size_t blocks = std::size_t(plan.blocks), quads = Config::BM * Config::BN / 4;
-  return {sums.at_least(blocks, quads, quads, "sums"), ready.at_least(1, blocks, blocks, "ready")};
-}
-
-// Whether tensor maps can be made of what the kernel reads. C may begin anywhere, and so may A if it is transposed first.
+// Whether tensor maps can be made of what the kernel reads. C may begin anywhere, and so may A where it is transposed first.
 template <class Config>
 bool copies_in_bulk_take(const tile::Gemm& g, const tile::machine::Device& device) {
   return device.copies_in_bulk && float4s_fit(g.B, g.ldb) && (Config::TRANSPOSED || float4s_fit(g.A, g.lda));
 }
 
-// Copies A if it has to, makes the tensor maps, and starts the kernel.
-template <class Config, bool WHOLE>
-void start_tma(const tile::Gemm& g, int sms) {
-  const Plan plan = plan_for<Config>(g.M, g.N, g.K, sms);
-  CUtensorMap mapA;
-  if constexpr (Config::TRANSPOSED) {
-    const int ldt = tile::ceil_div(g.M, 4) * 4;
-    mapA = tile::tensor_map(transposed(g, ldt), {g.K, g.M, ldt, Config::BK, Config::BM});
-  } else {
-    mapA = tile::tensor_map(g.A, {g.M, g.K, g.lda, Config::BM, Config::BK, tile::Swizzle::bytes64});
+// Device memory of its own.
+template <class T>
+class Memory {
+ public:
+  Memory(std::size_t rows, std::size_t cols, const char* name)
+      : memory_(rows * cols == 0 ? nullptr : tile::machine::allocate(rows * cols * sizeof(T), sizeof(T), name)) {
+    if (memory_ != nullptr) tile::machine::declare_matrix(memory_, 0, rows, cols, cols);
   }
-  const CUtensorMap mapB = tile::tensor_map(g.B, {g.K, g.N, g.ldb, Config::BK, Config::BN});
-  tile::launch(sgemm_tma<Config, WHOLE>, dim3(plan.blocks), dim3(Config::NUM_THREADS), Config::SMEM_BYTES, mapA, mapB,
-               plan, hand_over_for<Config>(plan), g.M, g.N, g.alpha, g.beta, g.C, g.ldc);
+  ~Memory() {
+    if (memory_ != nullptr) tile::machine::release(memory_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  T* get() const { return static_cast<T*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+// What a launch needs besides the operands: the plan, tensor maps, room for A transposed and for sums that are handed over.
+template <class Config, bool WHOLE>
+class Tma : public tile::Prepared {
+ public:
+  Tma(const tile::Gemm& g, int sms)
+      : g_(g),
+        plan_(plan_for<Config>(g.M, g.N, g.K, sms)),
+        AT_(Config::TRANSPOSED ? std::size_t(g.K) : 0, std::size_t(ldt()), "AT"),
+        sums_(hands_over() ? std::size_t(plan_.blocks) : 0, Config::BM * Config::BN / 4, "sums"),
+        ready_(1, hands_over() ? std::size_t(plan_.blocks) : 0, "ready"),
+        mapA_(Config::TRANSPOSED
+                  ? tile::tensor_map(AT_.get(), {g.K, g.M, ldt(), Config::BK, Config::BM})
+                  : tile::tensor_map(g.A, {g.M, g.K, g.lda, Config::BM, Config::BK, tile::Swizzle::bytes64})),
+        mapB_(tile::tensor_map(g.B, {g.K, g.N, g.ldb, Config::BK, Config::BN})) {
+    if (!hands_over()) return;
+    const std::vector<int> none(std::size_t(plan_.blocks));
+    tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
+  }
+
+  void run() override {
+    if constexpr (Config::TRANSPOSED) {
+      const bool whole = g_.M % SQUARE == 0 && g_.K % SQUARE == 0 && float4s_fit(g_.A, g_.lda);
+      const dim3 squares(unsigned(tile::ceil_div(g_.M, SQUARE)), unsigned(tile::ceil_div(g_.K, SQUARE)));
+      tile::launch(whole ? transpose_A<true> : transpose_A<false>, squares, dim3(TRANSPOSERS), 0, g_.M, g_.K, g_.A,
+                   g_.lda, AT_.get(), ldt());
+    }
+    tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)), dim3(Config::NUM_THREADS), Config::SMEM_BYTES,
+                 mapA_, mapB_, plan_, HandOver{sums_.get(), ready_.get()}, g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
+  }
+
+ private:
+  int ldt() const { return tile::ceil_div(g_.M, 4) * 4; }  // of A transposed: rows begin at multiples of 16 bytes
+  bool hands_over() const { return plan_.shared > 0; }
+
+  tile::Gemm g_;
+  Plan plan_;
+  Memory<float> AT_;
+  Memory<float4> sums_;
+  Memory<int> ready_;
+  CUtensorMap mapA_, mapB_;
+};
+// [/snippet prepare]
+
+// [snippet launch]
+void launch_async(const tile::Gemm& g) {
+  tile::require_valid(g);
+  using C = Config<Fallback>;
+  const bool whole = tiles_of_C_are_whole<C>(g) && g.K % C::BK == 0 && float4s_fit(g.A, g.lda) &&
+                     float4s_fit(g.B, g.ldb) && float4s_fit(g.C, g.ldc);
+  tile::launch(whole ? sgemm_async<true> : sgemm_async<false>,
+               dim3(unsigned(tile::ceil_div(g.N, C::BN)), unsigned(tile::ceil_div(g.M, C::BM))), dim3(C::NUM_THREADS),
+               C::SMEM_BYTES, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 
+class Async : public tile::Prepared {
+ public:
+  explicit Async(const tile::Gemm& g) : g_(g) {}
+  void run() override { launch_async(g_); }
+
+ private:
+  tile::Gemm g_;
+};
+
 template <class Config>
-void launch_tma(const tile::Gemm& g) {
+std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
+  const tile::Gemm g = tile::gemm_of(product);
   tile::require_valid(g);
   const tile::machine::Device& device = tile::machine::device();
-  if (!copies_in_bulk_take<Config>(g, device))
-    launch_async(g);
-  else if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
-    start_tma<Config, true>(g, device.sms);
-  else
-    start_tma<::Config<typename Config::Ragged>, false>(g, device.sms);
+  if (!copies_in_bulk_take<Config>(g, device)) return std::make_unique<Async>(g);
+  if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
+    return std::make_unique<Tma<Config, true>>(g, device.sms);
+  return std::make_unique<Tma<::Config<typename Config::Ragged>, false>>(g, device.sms);
 }
 // [/snippet launch]
 
@@ -743,36 +758,37 @@ enum class Choice {
 };
 
 Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
-  if (!copies_in_bulk_take<Config<Tma>>(g, device)) return Choice::async;
+  if (!copies_in_bulk_take<Config<Large>>(g, device)) return Choice::async;
   const double elements = double(g.M) * g.N;
   return elements >= 1536.0 * 1536 ? Choice::large : elements >= 768.0 * 768 ? Choice::medium : Choice::small;
 }
 
-void sgemm(const tile::Gemm& g) {
-  tile::require_valid(g);
-  switch (choice_for(g, tile::machine::device())) {
+std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
+  switch (choice_for(tile::gemm_of(product), tile::machine::device())) {
     case Choice::large:
-      return launch_tma<Config<Tma>>(g);
+      return prepare_tma<Config<Large>>(product);
     case Choice::medium:
-      return launch_tma<Config<Medium>>(g);
+      return prepare_tma<Config<Medium>>(product);
     case Choice::small:
-      return launch_tma<Config<Small>>(g);
+      return prepare_tma<Config<Small>>(product);
     case Choice::async:
-      return launch_async(g);
+      break;
   }
+  return std::make_unique<Async>(tile::gemm_of(product));
 }
 // [/snippet dispatch]
 
 // Calls f(name, configuration) for every kernel of this chapter that copies in bulk.
 template <class F>
 void for_each_config(F&& f) {
-  f("tma", Config<Tma>{});
+  f("tma", Config<Large>{});
   f("straight", Config<Straight>{});
   f("whole_tiles", Config<WholeTiles>{});
   f("single_tile", Config<SingleTile>{});
   f("row_order", Config<RowOrder>{});
   f("equal_registers", Config<EqualRegisters>{});
   f("stages3", Config<Stages3>{});
+  f("deep", Config<Deep>{});
   f("rows_of_A", Config<RowsOfA>{});
   f("medium", Config<Medium>{});
   f("small", Config<Small>{});
@@ -782,34 +798,76 @@ const tile::Case counted{512, 256, 128};  // four tiles of the chapter's kernel,
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
+  const int sms = tile::h200.sms;
   for_each_config([&]<class C>(const std::string& name, C) {
+    const double ffma = C::BK * C::ROWS * C::COLS, lds = C::BK * (C::ROWS + C::COLS) / 4.0;
+    const double warps = C::CONSUMERS / 32.0;
     facts.predicted(name + ".threads", C::NUM_THREADS);
+    facts.predicted(name + ".consumers", C::CONSUMERS);
+    facts.predicted(name + ".stages", C::STAGES);
+    facts.predicted(name + ".results", C::ROWS * C::COLS);
+    facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
+    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
+    facts.predicted(name + ".step.ffma", ffma);
+    facts.predicted(name + ".step.lds", lds);
+    facts.predicted(name + ".step.ffma_percent", 100 * ffma / (ffma + lds), 1);
+    facts.predicted(name + ".step.ceiling", tile::h200.peak_tflops() * ffma / (ffma + lds));
+    facts.predicted(name + ".step.cycles", ffma * warps / tile::GpuSpec::schedulers);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
   });
+  using C = Config<Large>;
+  facts.predicted("registers.launch", 64 * 1024 / C::NUM_THREADS / 8 * 8);
+  facts.predicted("registers.more", C::MORE_REGISTERS);
+  facts.predicted("registers.fewer", C::FEWER_REGISTERS);
+  facts.predicted("registers.all", C::CONSUMERS * C::MORE_REGISTERS + 128 * C::FEWER_REGISTERS);
+  facts.predicted("registers.nine_warps", 16 * 1024 / 3 / 32 / 8 * 8);  // a quarter of an SM with three warps
+  facts.predicted("handover.kb", C::BM * C::BN * 4 / 1024.0, 0);
+  for (const int size : {2048, 4096, 8192}) {
+    const std::string at = std::to_string(size);
+    const Plan plan = plan_for<C>(size, size, size, sms);
+    const double tiles = plan.tiles(), rounds = (plan.tiles() + sms - 1) / sms;
+    facts.predicted("tiles." + at, tiles);
+    facts.predicted("rounds." + at, rounds);
+    facts.predicted("busy_percent." + at, 100 * tiles / (rounds * sms), 1);
+    facts.predicted("shared." + at, plan.shared);
+    facts.predicted("shared_steps." + at, double(plan.shared) * plan.steps / sms, 1);
+    facts.predicted("steps." + at, plan.steps);
+    const double bytes = 2 * 4.0 * size * size, flops = 2.0 * size * size * size;
+    facts.predicted("transpose.us." + at, bytes / tile::h200.dram_gbs * 1e-3, 0);
+    facts.predicted("transpose.percent." + at,
+                    100 * bytes / (tile::h200.dram_gbs * 1e9) / (flops / (tile::h200.peak_tflops() * 1e12)), 1);
+  }
 }
 
 template <class Config>
 tile::Kernel kernel(const char* name) {
   return {name,
-          launch_tma<Config>,
+          nullptr,
           reinterpret_cast<const void*>(sgemm_tma<Config, true>),
           Config::NUM_THREADS,
           {Config::BM, Config::BN, Config::BK, Config::TRANSPOSED ? tile::Takes::boxes_of_B : tile::Takes::boxes},
           2 * 8 * Config::BARRIERS,
           Config::SMEM_BYTES,
+          prepare_tma<Config>,
+          {},
           true};
 }
 
+tile::Kernel fallback() {
+  using C = Config<Fallback>;
+  return {"async",
+          launch_async,
+          reinterpret_cast<const void*>(sgemm_async<true>),
+          C::NUM_THREADS,
+          {C::BM, C::BN, C::BK, tile::Takes::float4s},
+          0,
+          C::SMEM_BYTES};
+}
+
 std::vector<tile::Kernel> kernels() {
-  using C = Config<Async>;
   std::vector<tile::Kernel> all;
   for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
-  all.push_back({"async",
-                 launch_async,
-                 reinterpret_cast<const void*>(sgemm_async<true>),
-                 C::NUM_THREADS,
-                 {C::BM, C::BN, C::BK, tile::Takes::float4s},
-                 0,
-                 C::SMEM_BYTES});
+  all.push_back(fallback());
   return all;
 }
 
@@ -820,7 +878,230 @@ TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels()
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-TEST_CASE("the book's sgemm computes what every kernel must") {
-  const std::vector<tile::Kernel> final{{"sgemm", sgemm, nullptr, 0, {96, 160, 16, tile::Takes::all}, 0, 0, true}};
-  tile::test_shapes(final);
+// The book's sgemm as a kernel, as far as tests of what it computes need one.
+std::vector<tile::Kernel> final_sgemm() {
+  return {{"sgemm", nullptr, nullptr, 0, {64, 64, 16, tile::Takes::all}, 0, 0, prepare_sgemm, {}, true}};
 }
+
+TEST_CASE("the book's sgemm computes whatever a GEMM may be") {
+  tile::test_shapes(final_sgemm());
+  tile::test_rounding(final_sgemm());
+  tile::test_leading_dimensions(final_sgemm());
+  tile::test_misalignment(final_sgemm());
+  tile::test_alpha_and_beta(final_sgemm());
+  tile::test_unread_C(final_sgemm());
+  tile::test_refusals(final_sgemm());
+}
+
+TEST_CASE("sgemm chooses by shape, by where B begins, and by what the GPU has") {
+  alignas(16) static float words[8];
+  const tile::machine::Device hopper{132, true}, older{108, false};
+  const auto cube = [](int n) { return tile::Gemm{n, n, n, 1, words, n, words, n, 0, words, n}; };
+  CHECK(choice_for(cube(256), hopper) == Choice::small);
+  CHECK(choice_for(cube(1024), hopper) == Choice::medium);
+  CHECK(choice_for(cube(4096), hopper) == Choice::large);
+  for (const int n : {256, 1024, 4096}) {
+    CHECK(choice_for(cube(n), older) == Choice::async);
+    tile::Gemm g = cube(n);
+    g.B = words + 1;
+    CHECK(choice_for(g, hopper) == Choice::async);
+    g = cube(n);
+    g.ldb += 2;
+    CHECK(choice_for(g, hopper) == Choice::async);
+    g = cube(n);
+    g.A = g.C = words + 1, ++g.lda, ++g.ldc;  // A is transposed first, and C stored word by word
+    CHECK(choice_for(g, hopper) == choice_for(cube(n), hopper));
+  }
+}
+
+TEST_CASE("a kernel's name says in what it differs from the chapter's") {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
+    CHECK((C::SCHEDULE == Schedule::whole) == (name == "whole_tiles"));
+    CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
+    CHECK((C::BAND == 1) == (name == "row_order"));
+    CHECK(C::TRANSPOSED == (name != "rows_of_A"));
+    CHECK(C::BK == (name == "deep" ? 32 : 16));
+    CHECK(C::STAGES == (name == "stages3" ? 3 : name == "deep" ? 4 : 6));
+    const bool of_less = name == "equal_registers" || name == "medium" || name == "small";
+    CHECK(C::REALLOCATED != of_less);
+    CHECK(C::BM == (name == "medium" ? 128 : name == "small" ? 64 : 256));
+    CHECK(C::BN == (name == "small" ? 64 : 128));
+    CHECK(C::COPY_WARPS == (name == "medium" || name == "small" ? 1 : 4));
+  });
+}
+
+TEST_CASE("every result of a tile has one thread") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    std::vector<int> results(C::BM * C::BN);
+    for (int thread = 0; thread < C::CONSUMERS; ++thread) {
+      const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+      const auto [row, col] = first_result_of<C>(thread);
+      for (int i = 0; i < C::ROWS; ++i)
+        for (int j = 0; j < C::COLS; ++j)
+          ++results.at(
+              std::size_t((warpRow + row + row_of_result<C>(i)) * C::BN + warpCol + col + col_of_result<C>(j)));
+    }
+    CHECK(results == std::vector<int>(results.size(), 1));
+  });
+}
+
+TEST_CASE("no two elements share a word of a stage, and boxes begin where copies may bring them") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    std::vector<int> elements(C::STAGE_WORDS);
+    for (int k = 0; k < C::BK; ++k) {
+      for (int row = 0; row < C::BM; ++row) ++elements.at(std::size_t(place_in_As<C>(row, k)));
+      for (int col = 0; col < C::BN; ++col) ++elements.at(std::size_t(place_in_Bs<C>(k, col)));
+    }
+    CHECK(elements == std::vector<int>(elements.size(), 1));
+    const int multiple = C::TRANSPOSED ? 128 : 512;  // a swizzled box begins at eight spans of 64 bytes
+    CHECK(int(C::STAGE_BYTES) % multiple == 0);
+    CHECK(C::WORDS_A * 4 % 128 == 0);
+    CHECK(2 * 8 * C::BARRIERS % 1024 == 0);
+  });
+}
+
+TEST_CASE("a thread finds the quads of its rows of A where the swizzle has put them") {
+  using C = Config<RowsOfA>;
+  for (int thread = 0; thread < C::CONSUMERS; ++thread) {
+    const int first = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
+    for (int i = 0; i < C::ROWS; ++i)
+      for (int q = 0; q < C::BK / 4; ++q) {
+        const int row = first + row_of_result<C>(i), quad = quad_from_first_row(q, i);
+        const int base = place_in_As<C>(first, quad % 2 * 4), place = base + quad / 2 * 8 + (row - first) * C::BK;
+        REQUIRE(place == place_in_As<C>(row, 4 * q));
+      }
+  }
+}
+
+TEST_CASE("swapped pairs are pairs, and both ways use each word of a quad once") {
+  CHECK(nth_of_quad<Config<Straight>>(2) == 2);
+  for (int n = 0; n < 4; ++n) {
+    CHECK(nth_of_quad<Config<Large>>(n) % 2 != n % 2);
+    CHECK(nth_of_quad<Config<Large>>(n) / 2 == n / 2);
+  }
+}
+
+// What all blocks of a plan do.
+struct Piece {
+  int block, tile, first, behind;
+};
+std::vector<Piece> pieces_of(const Plan& plan) {
+  std::vector<Piece> pieces;
+  for (int block = 0; block < plan.blocks; ++block)
+    for (Agenda agenda(plan, block); agenda.next(plan);)
+      pieces.push_back({block, agenda.tile, agenda.first, agenda.behind});
+  return pieces;
+}
+
+// Plans of few and many tiles and steps, for few and many SMs.
+template <class F>
+void for_each_plan(F&& f) {
+  for_each_config([&]<class C>(const std::string& name, C) {
+    for (const int sms : {1, 3, 132})
+      for (const int M : {1, C::BM, 5 * C::BM + 1, 12 * C::BM})
+        for (const int N : {C::BN, 11 * C::BN})
+          for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
+            INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
+            f(plan_for<C>(M, N, K, sms), sms);
+          }
+  });
+}
+
+TEST_CASE("a plan gives each step of each tile to one block, and each block something") {
+  for_each_plan([](const Plan& plan, int) {
+    std::vector<int> steps(std::size_t(plan.tiles()) * plan.steps), pieces(std::size_t(plan.blocks));
+    for (const Piece& piece : pieces_of(plan)) {
+      REQUIRE(piece.first < piece.behind);
+      ++pieces.at(std::size_t(piece.block));
+      for (int step = piece.first; step < piece.behind; ++step) ++steps.at(std::size_t(piece.tile * plan.steps + step));
+    }
+    CHECK(steps == std::vector<int>(steps.size(), 1));
+    CHECK(*std::min_element(pieces.begin(), pieces.end()) > 0);
+  });
+}
+
+TEST_CASE("a block hands over one piece at most, its first, to a block behind it, which asks for it") {
+  for_each_plan([](const Plan& plan, int) {
+    std::vector<int> handed(std::size_t(plan.blocks)), taken(std::size_t(plan.blocks));
+    int latest = -1;
+    for (const Piece& piece : pieces_of(plan)) {
+      if (piece.first > 0) {
+        CHECK(piece.block != latest);  // nothing came before it
+        ++handed[std::size_t(piece.block)];
+      } else if (piece.behind < plan.steps) {
+        for (int n = share_of(plan, piece.block) + 1; plan.first_step_of(n) < (piece.tile + 1) * plan.steps; ++n) {
+          CHECK(share_of(plan, n) < piece.block);
+          ++taken[std::size_t(share_of(plan, n))];
+        }
+      }
+      latest = piece.block;
+    }
+    CHECK(handed == taken);
+    CHECK(*std::max_element(handed.begin(), handed.end()) <= 1);
+  });
+}
+
+TEST_CASE("shares are as large as each other, to a step, and not shorter than a hand-over is worth") {
+  for_each_plan([](const Plan& plan, int sms) {
+    CHECK(plan.blocks >= 1);
+    if (plan.shared == 0) return;
+    CHECK(plan.blocks <= sms);
+    int least = INT_MAX, most = 0;
+    for (int n = 0; n < plan.blocks; ++n) {
+      const int steps = plan.first_step_of(n + 1) - plan.first_step_of(n);
+      least = std::min(least, steps), most = std::max(most, steps);
+    }
+    CHECK(most - least <= 1);
+    CHECK(least >= Config<Large>::MIN_STEPS);
+    CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);  // the whole tiles are as many for each
+  });
+}
+
+TEST_CASE("blocks pass every place of a tile once, along bands") {
+  for_each_plan([](const Plan& plan, int) {
+    std::vector<int> places(std::size_t(plan.tiles()));
+    for (int tile = 0; tile < plan.tiles(); ++tile) {
+      const auto [row, col] = place_of_tile(plan, tile);
+      REQUIRE(row < plan.tilesM);
+      REQUIRE(col < plan.tilesN);
+      ++places.at(std::size_t(row * plan.tilesN + col));
+      if (tile >= plan.band * plan.tilesN) CHECK(row >= plan.band);
+    }
+    CHECK(places == std::vector<int>(places.size(), 1));
+  });
+}
+
+TEST_CASE("sums that are handed over make the same result as sums that are not") {
+  const auto problem = [](int tilesM, int tilesN, int steps) {
+    using C = Config<Large>;
+    return tile::Case{tilesM * C::BM, tilesN * C::BN, steps * C::BK, 1, 2, 0, tile::Fill::integers};
+  };
+  // One tile in two shares, in three; three tiles in four. Then ragged ones, and the tiles of small problems.
+  for (const tile::Case& c : {problem(1, 1, 16), problem(1, 1, 25), problem(1, 3, 11)})
+    for (const tile::Kernel& kernel : {kernel<Config<Large>>("tma"), kernel<Config<Straight>>("straight")}) {
+      INFO(kernel.name);
+      CHECK(tile::first_failure(kernel, {c}) == "");
+    }
+  CHECK(tile::first_failure(kernel<Config<Large>>("tma"), {{255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
+  CHECK(tile::first_failure(kernel<Config<Small>>("small"), {{65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
+  CHECK(tile::first_failure(kernel<Config<Medium>>("medium"), {{128, 128, 400, 1, 2, 0, tile::Fill::integers}}) == "");
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the model stands for the GPU that the arithmetic is about" * doctest::test_suite("model")) {
+  CHECK(tile::machine::device().sms == tile::h200.sms);
+}
+
+TEST_CASE("hand-overs are ordered" * doctest::test_suite("model")) {
+  const tile::Case shared{64, 64, 16 * 25, 1, 2, 0, tile::Fill::integers};
+  const simt::Counts run = tile::traced_run(kernel<Config<Small>>("small"), shared);
+  CHECK(run.grid.x == 3);
+  const std::uint64_t quads = 64 * 64 / 4 / 32;  // a warp's, of one block
+  CHECK(tile::site(run, "store-sums").requests == 2 * quads);
+  CHECK(tile::site(run, "load-sums").requests == 2 * quads);
+}
+#endif
