@@ -10,7 +10,7 @@ package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.l
 local text = require("weave.text")
 local schema = require("weave.schema")
 
-local enough = 20000  -- lines
+local enough = 10000  -- lines
 
 local function first_lines(path)
   local lines = {}

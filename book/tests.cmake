@@ -43,6 +43,12 @@ endfunction()
 tile_refused(unknown-number "no number has the key 01/naive.nonsense" "[]{.counted key=naive.nonsense}")
 tile_refused(number-of-another-kind "is predicted, the prose calls it measured" "[]{.measured key=lines_per_fma}")
 tile_refused(unknown-region "no region nowhere in" "::: {.listing region=nowhere}\nx\n:::")
+tile_refused(unknown-region-of-shared "no region nowhere in common/cuda/ptx.hpp"
+  "::: {.listing file=common/cuda/ptx.hpp region=nowhere}\nx\n:::")
+tile_refused(listing-of-unknown-file "a listing of common/none.hpp, which has no page"
+  "::: {.listing file=common/none.hpp region=main-loop}\nx\n:::")
+tile_refused(counts-of-shared "a listing of common/cuda/ptx.hpp with counts"
+  "::: {.listing file=common/cuda/ptx.hpp region=copies counts=naive}\nx\n:::")
 tile_refused(unknown-counts "no counts of a kernel nobody" "::: {.listing region=main-loop counts=nobody}\nx\n:::")
 tile_refused(unknown-table "emits no table-nothing.tsv" "::: {.table name=nothing}\n:::")
 tile_refused(table-of-unknown-kernel "table measured has nothing of nobody" "::: {.table name=measured of=\"naive nobody\"}\n:::")
@@ -141,6 +147,7 @@ list(JOIN figure_names " " figure_list)
 add_test(NAME book.unused COMMAND ${PANDOC} --from markdown --lua-filter ${CMAKE_CURRENT_SOURCE_DIR}/unused.lua
   -M pages=${texts} -M figures=${figure_list} -M work=${work} -M root=${PROJECT_SOURCE_DIR} /dev/null)
 set_tests_properties(book.unused PROPERTIES FIXTURES_REQUIRED book)
+add_test(NAME book.checks COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/book-checks.sh ${PANDOC} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 list(JOIN chapter_pages " " chapter_list)
 add_test(NAME book.emitted COMMAND ${PANDOC} --from markdown --lua-filter ${CMAKE_CURRENT_SOURCE_DIR}/check_emitted.lua
   -M schema=${schema} -M work=${work} -M chapters=${chapter_list} /dev/null)

@@ -11,6 +11,7 @@
 --   combined  "print" or "epub": this page as a part of one document
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
+--   shared    other files that listings may show, relative to root, separated by spaces: those that have a page of their own
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
 -- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
 

@@ -236,10 +236,10 @@ const std::vector<Corruption> corruptions{
     {"/rates/other.low", -0.4, "rate other.low is -0.4, not from 1e-09"},
 };
 
-// Counts of a kernel with one global load, of 100 requests and 400 sectors, and one shared store.
+// Counts of a kernel with one global load, of 100 requests and 400 sectors, one shared store, and an asynchronous copy.
 simt::Counts few_counts() {
   simt::Counts counts;
-  counts.sites.resize(2);
+  counts.sites.resize(4);
   counts.sites[0].op = simt::Op::load;
   counts.sites[0].space = simt::Space::global;
   counts.sites[0].requests = counts.sites[0].lines = 100;
@@ -247,6 +247,15 @@ simt::Counts few_counts() {
   counts.sites[1].op = simt::Op::store;
   counts.sites[1].space = simt::Space::shared;
   counts.sites[1].requests = counts.sites[1].wavefronts = 200;
+  counts.sites[2].op = simt::Op::load;
+  counts.sites[2].space = simt::Space::global;
+  counts.sites[3].op = simt::Op::store;
+  counts.sites[3].space = simt::Space::shared;
+  for (std::size_t of_copy : {2, 3}) {
+    counts.sites[of_copy].by_copy = true;
+    counts.sites[of_copy].requests = 10;
+  }
+  counts.sites[2].lines = counts.sites[2].sectors = counts.sites[3].wavefronts = 40;
   return counts;
 }
 
@@ -455,6 +464,34 @@ TEST_CASE("counters must equal counts, except where a difference is named" * doc
   }
 }
 
+TEST_CASE("what copies store is counted apart, and what they load with other loads" * doctest::test_suite("model")) {
+  const auto counted = [](const std::string& key) {
+    for (const tile::Counter& counter : tile::counters())
+      if (counter.key == key) return int(tile::tally(few_counts(), counter));
+    return -1;
+  };
+  CHECK(counted("load_requests") == 110);
+  CHECK(counted("load_sectors") == 440);
+  CHECK(counted("lines") == 140);
+  CHECK(counted("shared_store_requests") == 200);
+  CHECK(counted("shared_store_wavefronts") == 200);
+  CHECK(counted("async_copies") == 10);
+  CHECK(counted("shared_wavefronts") == 240);
+  // Nobody asks for counters of copies where there are none.
+  simt::Counts without = few_counts();
+  without.sites.resize(2);
+  tile::Record entry{{"name", "k"}, {"counters", tile::Record::object()}};
+  for (const tile::Counter& counter : tile::counters())
+    if (!counter.of_copies) entry["counters"][counter.metric] = double(tile::tally(without, counter));
+  CHECK(joined(tile::unexplained(tile::tallies(without), entry, {})) == "");
+}
+
+TEST_CASE("a copy is one instruction with two accesses" * doctest::test_suite("model")) {
+  const tile::Case c{32, 32, 32};
+  CHECK(tile::work_of(few_counts(), c, c).requests == 100 + 200 + 10);
+  CHECK(tile::work_of(few_counts(), c, c).wavefronts == 200 + 40);
+}
+
 TEST_CASE("a difference needs a reason and a counter that exists" * doctest::test_suite("model")) {
   const auto directory = scratch("differences", "");
   std::filesystem::remove(directory);
@@ -631,6 +668,13 @@ TEST_CASE("profiler output finds its kernel" * doctest::test_suite("model")) {
                                  " /*0020*/  @P0 BRA 0x0 ;\n"));
   CHECK(kernel["sass_loop"]["ldg_first"] == 1);
   CHECK(!kernel["sass"].contains("ldg_first"));  // it is a place in a loop
+  tile::add_sass(record,
+                 scratch("sass.txt",
+                         "\t\tFunction : _Z1kv\n /*0000*/  @!PT LDS RZ, [RZ] ;\n /*0010*/  @!P1 LDS R4, [R2] ;\n"
+                         " /*0020*/  @PT LDS R5, [R2] ;\n"));
+  CHECK(kernel["sass"]["@!PT LDS"] == 1);  // issued, but never executed
+  CHECK(kernel["sass"]["LDS"] == 2);
+  CHECK(kernel["sass"]["all"] == 3);
 }
 
 namespace {
@@ -727,6 +771,8 @@ TEST_CASE("where a loop loads, stores and waits is told in FFMA" * doctest::test
   CHECK(places({"LDG.E.128", "FFMA", "IADD3", "FFMA", "LDG.E", "FFMA"}) == Places{{"ldg_first", 0}, {"ldg_last", 2}});
   CHECK(places({"FFMA", "STS", "FFMA", "BAR.SYNC.DEFER_BLOCKING", "STS.128"}) ==
         Places{{"sts_first", 1}, {"sts_last", 2}, {"bar_first", 2}, {"bar_last", 2}});
+  CHECK(places({"LDGSTS.E", "FFMA", "LDGSTS.E.BYPASS.128", "FFMA", "LDGDEPBAR", "LDG.E"}) ==
+        Places{{"copy_first", 0}, {"copy_last", 1}, {"ldg_first", 2}, {"ldg_last", 2}});
 }
 
 TEST_CASE("the busier bank counts in every four instructions" * doctest::test_suite("model")) {
@@ -806,6 +852,9 @@ TEST_CASE("ceilings as compiled follow from counters and machine code" * doctest
   const auto compiled = tile::work_as_compiled(written, kernel, record, 64, counted, to);
   REQUIRE(compiled.has_value());
   CHECK(compiled->wavefronts == 8 * 320);  // eight times the volume
+  tile::Record copying = kernel;
+  copying["counters"]["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = 350;
+  CHECK(tile::work_as_compiled(written, copying, record, 64, counted, to)->wavefronts == 8 * 350);
   CHECK(compiled->instructions == 9000);
   CHECK(compiled->bank_reads == doctest::Approx(1.3 * 4096));
   CHECK(compiled->l1_wavefronts == 7);

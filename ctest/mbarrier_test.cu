@@ -177,6 +177,28 @@ __global__ void arrive_in_the_end(float* out) {
   out[0] = float(tries);
 }
 
+// One lane waits before it reads with the others, who wait after it.
+__global__ void one_lane_is_late(float* out) {
+  __shared__ float words[32];
+  __shared__ std::uint64_t early, late;
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) words[lane] = float(lane);
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&early, 1);
+    ptx::mbarrier_init(&late, 1);
+  }
+  __syncthreads();  // words and mbarriers are there for all
+  if (threadIdx.x == 32) {
+    ptx::mbarrier_arrive(&early);
+    ptx::mbarrier_arrive(&late);
+  }
+  if (threadIdx.x >= 32) return;
+  if (lane == 0) ptx::mbarrier_wait_parity(&early, 0);
+  const float word = words[31 - lane];
+  ptx::mbarrier_wait_parity(&late, 0);
+  out[lane] = word;
+}
+
 // --- Copies into shared memory ------------------------------------------------------------------------------------------
 
 enum class Loading {
@@ -191,7 +213,8 @@ enum class Loading {
   of_an_odd_row,  // 60 bytes
   to_an_odd_place,
   beyond_the_end,
-  over_an_mbarrier
+  over_an_mbarrier,
+  invalidated  // before the copy has come
 };
 
 template <Loading HOW>
@@ -219,6 +242,7 @@ __global__ void load(float* in, float* out) {
     if (HOW == Loading::over_an_mbarrier) to = full;
     ptx::cp_async_bulk(to, in, HOW == Loading::over_an_mbarrier ? 16 : bytes, &full[0]);
     if (HOW == Loading::ends_before) ptx::mbarrier_arrive(&full[1]);
+    if (HOW == Loading::invalidated) ptx::mbarrier_inval(&full[0]);
   }
   if (HOW == Loading::never_waited) return;
   ptx::mbarrier_wait_parity(&full[HOW == Loading::ends_before], 0);
@@ -383,6 +407,15 @@ TEST_CASE("a wait that gives up is tried again, with other work in between" * do
   CHECK(out.host()[0] >= 4);
 }
 
+TEST_CASE("what a warp does is counted together though its lanes wait apart" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  const auto counts = simt::trace([&] { tile::launch(one_lane_is_late, dim3(1), dim3(64), 0, out.device()); });
+  for (const simt::Site& site : counts.at(0).sites) {
+    CHECK(site.requests == 1);
+    CHECK(site.accesses == 32);
+  }
+}
+
 TEST_CASE("copies into shared memory" * doctest::test_suite("model")) {
   CHECK(said_of_loading<Loading::right>() == "");
   CHECK(contains(said_of_loading<Loading::never_waited>(), "bulk copy: load<"));
@@ -395,6 +428,7 @@ TEST_CASE("copies into shared memory" * doctest::test_suite("model")) {
   CHECK(contains(said_of_loading<Loading::to_an_odd_place>(), "misaligned: load<"));
   CHECK(contains(said_of_loading<Loading::beyond_the_end>(), "128 bytes past the end of words"));
   CHECK(contains(said_of_loading<Loading::over_an_mbarrier>(), "asynchronously writes mbarrier full[0]"));
+  CHECK(contains(said_of_loading<Loading::invalidated>(), ", for which a copy is on its way"));
 }
 
 TEST_CASE("what threads wrote is the copies' after a fence" * doctest::test_suite("model")) {

@@ -318,3 +318,16 @@ TEST_CASE("an asynchronous copy is there after the wait, and for others after a 
   CHECK(contains(said_of_copying(staged_sum<Copying::no_barrier>), "race: staged_sum"));
   CHECK(contains(said_of_copying(staged_sum<Copying::overwritten>), "asynchronously writes stage["));
 }
+
+TEST_CASE("the account knows accesses by asynchronous copies" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 64 * 7), out = tile::array<float>("out", 64);
+  const auto runs = simt::trace(
+      [&] { tile::launch(staged_sum<Copying::right>, dim3(1), dim3(64), 0, in.device(), out.device(), 7); });
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].sites.size() == 4);
+  for (const simt::Site& site : runs[0].sites) {
+    INFO(site.line, " ", site.array);
+    CHECK(site.by_copy == (site.array == "in" || (site.array == "stage" && site.op == simt::Op::store)));
+    CHECK(site.requests == (site.array == "out" ? 2 : 14));
+  }
+}

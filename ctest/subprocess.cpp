@@ -31,7 +31,7 @@ Ended run(const std::filesystem::path& program, const std::vector<std::string>& 
                   environment);
   child.wait();
   const int raw = child.native_exit_code();
-  return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128, files::read_text(log)};
+  return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw), files::read_text(log)};
 }
 
 }  // namespace subprocess

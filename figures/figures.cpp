@@ -10,6 +10,8 @@
 //   figures transposed NN OUT.svg KERNEL        where one thread's first float4 of A goes in As
 //   figures warps NN OUT.svg KERNEL THREAD      how warps, and the lanes of one of them, share a tile of C
 //   figures rounds NN OUT.svg KERNEL...         which tile is fetched, stored and multiplied between which barriers
+//   figures stages NN OUT.svg KERNEL...         which tile is on its way to a stage of shared memory, or read from it, between
+//                                               which barriers
 //   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
 //   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
@@ -643,6 +645,86 @@ void draw_rounds(const fs::path& emitted, const std::vector<std::string>& kernel
   d.save(out);
 }
 
+/// A stage of shared memory between two barriers: the tile that is on its way to it, or that is read from it (-1: none).
+struct Stage {
+  int arriving = -1, read = -1;
+};
+
+// By interval and stage. Copies of a tile are under way from the interval in which they start to the one before the tile is
+// read. Tiles go through the stages in turn, and an interval may start several: as many as it has accesses for.
+std::vector<std::vector<Stage>> read_stages(const fs::path& emitted, const std::string& kernel) {
+  const fs::path intervals = emitted / "intervals.tsv";
+  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
+  const auto bytes = fact(emitted, kernel + ".smem_bytes"), count = fact(emitted, kernel + ".stages");
+  if (!bytes || !count) throw std::runtime_error(fmt::format("{} does not say how large its stages are", kernel));
+  const long words = long(*bytes / *count / 4);  // of a stage
+  std::map<int, int> start_of, read_in;          // tile -> interval
+  std::map<int, long> stage_of;
+  std::vector<std::array<long, 2>> copied;  // by interval: accesses to A, and the first of them
+  for (const auto& row : read_tsv(intervals)) {
+    if (row.at(0) != kernel || row.at(2) != "load") continue;
+    const int interval = std::stoi(row.at(1));
+    if (row.at(3) == "A") copied.push_back({std::stol(row.at(4)), std::stol(row.at(5))});
+    if (row.at(3) == "stages") {
+      const int tile = int(read_in.size());
+      read_in[tile] = interval;
+      stage_of[tile] = std::stol(row.at(5)) / words;
+    }
+  }
+  if (copied.empty() || read_in.empty())
+    throw std::runtime_error(fmt::format("no stages of {} in {}", kernel, intervals.string()));
+  const long accesses_of_a_tile = copied.back()[0];
+  for (std::size_t interval = 0; interval < copied.size(); ++interval)
+    for (long n = 0; n < copied[interval][0] / accesses_of_a_tile; ++n)
+      start_of[int(copied[interval][1] % lda / BK + n)] = int(interval);
+  long stages = 0;
+  for (const auto& [tile, stage] : stage_of) stages = std::max(stages, stage + 1);
+  std::vector<std::vector<Stage>> by_interval(read_in.size() + 1, std::vector<Stage>(std::size_t(stages)));
+  for (const auto& [tile, interval] : read_in) {
+    const auto stage = std::size_t(stage_of.at(tile));
+    by_interval.at(std::size_t(interval))[stage].read = tile;
+    for (int i = start_of.at(tile); i < interval; ++i) by_interval.at(std::size_t(i))[stage].arriving = tile;
+  }
+  return by_interval;
+}
+
+void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
+  constexpr std::size_t shown = 7;
+  const double left = 74, wide = 88, high = 20, gap = 44;
+  std::vector<std::vector<std::vector<Stage>>> all;
+  double height = 0;
+  for (const std::string& kernel : kernels) {
+    all.push_back(read_stages(emitted, kernel));
+    height += double(all.back().front().size()) * high + gap;
+  }
+  Drawing d(left + shown * wide + 30, height + 14);
+  double top = 24;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    const std::size_t stages = all[k].front().size();
+    const double bottom = top + double(stages) * high;
+    d.text(4, top - 8, kernels[k], "start", 13);
+    for (std::size_t s = 0; s < stages; ++s)
+      d.text(left - 8, top + (double(s) + 0.7) * high, fmt::format("stage {}", s), "end", 12);
+    for (std::size_t i = 0; i < std::min(shown, all[k].size()); ++i) {
+      const double x = left + double(i) * wide;
+      for (std::size_t s = 0; s < stages; ++s) {
+        const auto [arriving, read] = all[k][i][s];
+        const double y = top + double(s) * high;
+        if (read >= 0) d.rect(x + 3, y + 1.5, wide - 6, high - 3, "var(--third)", "none", 0.55);
+        if (arriving >= 0) d.rect(x + 3, y + 1.5, wide - 6, high - 3, "none", "var(--second)");
+        if (read >= 0 || arriving >= 0)
+          d.text(x + wide / 2, y + 0.7 * high,
+                 fmt::format("{} {}", read >= 0 ? "multiply" : "copy", std::max(read, arriving)), "middle", 12);
+      }
+      d.line(x + wide, top - 4, x + wide, bottom + 4);
+    }
+    d.text(left + shown * wide + 6, (top + bottom) / 2 + 4, "…", "start", 14);
+    d.text(left + wide, bottom + 17, "wait and barrier", "middle", 11, "var(--muted)");
+    top = bottom + gap;
+  }
+  d.save(out);
+}
+
 void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, const fs::path& out) {
   const fs::path owners = emitted / "owners.tsv";
   std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
@@ -1008,6 +1090,7 @@ int main(int argc, char** argv) {
   auto* transposed = drawing("transposed", of_kernel);
   auto* warps = drawing("warps", of_kernel, of_thread);
   auto* rounds = drawing("rounds", of_kernels);
+  auto* stages = drawing("stages", of_kernels);
   auto* occupancy = drawing("occupancy", of_kernel);
   auto* sm = app.add_subcommand("sm");
   sm->add_option("out", out)->required();
@@ -1041,6 +1124,7 @@ int main(int argc, char** argv) {
     if (*transposed) draw_transposed(read_thread(emitted, kernel, 0), sizes_of(emitted, kernel), out);
     if (*warps) draw_warps(emitted, kernel, number, out);
     if (*rounds) draw_rounds(emitted, kernels, out);
+    if (*stages) draw_stages(emitted, kernels, out);
     if (*sm) draw_sm(out);
     if (*occupancy) draw_occupancy(emitted, kernel, out);
     if (*loads) gather_loads(emit, last, out);

@@ -24,7 +24,7 @@ function claims.judge(holds, words)
     values[key] = fact.value or fact.text
     found[fact.kind] = true
     pending = pending or fact.text == emitted.unmeasured
-    shown[i] = full .. " = " .. (fact.value and string.format("%.6g", fact.value) or fact.text)
+    shown[i] = emitted.in_full(fact, full)
   end
   local verdict = {pending = pending, holds = holds, keys = table.concat(shown, ", "),
                    kind = found.measured and "measured" or found.counted and "counted" or "predicted"}

@@ -44,6 +44,12 @@ function emitted.table(chapter, name)
   return caption, heads, rows
 end
 
+-- A fact in full: "03/shared.4096.ms = 15.1491 ms", or its text where there is no number.
+function emitted.in_full(fact, key)
+  if not fact.value then return key .. " = " .. fact.text end
+  return key .. " = " .. string.format("%.6g", fact.value) .. (fact.unit ~= "" and " " .. fact.unit or "")
+end
+
 local function facts_of(chapter)
   if facts[chapter] then return facts[chapter] end
   local result = {}

@@ -56,15 +56,26 @@ local function counts_by_line(chapter, kernel)
   return notes
 end
 
-function listings.resolve(div)
+-- The file that a listing shows: the chapter's program, or one that has a page of its own to link to.
+local function file_of(div)
   local file = div.attributes.file or page.source
+  if file == page.source then return file end
+  if not page.shared[file] then
+    page.fail("a listing of " .. file .. ", which has no page: name it in shared_sources of book/CMakeLists.txt")
+  end
+  if div.attributes.counts then page.fail("a listing of " .. file .. " with counts, which are of the chapter's program") end
+  return file
+end
+
+function listings.resolve(div)
+  local file = file_of(div)
   local region = div.attributes.region or page.fail("a listing without region")
   local code = listings.region(file, region)
   local numbers, texts, counts = {}, {}, {}
   local by_line = div.attributes.counts and counts_by_line(elements.chapter_of(div), div.attributes.counts)
   for i, line in ipairs(code) do
     numbers[i] = tostring(line.number)
-    texts[i] = line.text:gsub("%s*//@ [%w%-]+$", "")
+    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", "")
     counts[i] = by_line and by_line[line.number] or ""
   end
   local html, name = elements.html, text.escape(file:match("[^/]+$"))

@@ -1,5 +1,5 @@
 -- Numbers in the prose: []{.predicted key=…}, []{.counted key=…}, []{.measured key=…}.
--- In: a Span with one of these classes. Out: a Span with the number's text, which says on hover what it is. A key that does
+-- In: a Span with one of these classes. Out: a Span with the number's text, which says on hover what it is, in full and with its unit. A key that does
 -- not exist, or that is of another kind, ends the weave.
 
 local page = require("weave.page")
@@ -20,7 +20,7 @@ return function(span)
       local fact, full = emitted.fact(key)
       if fact.kind ~= kind then page.fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
       local class = fact.text == emitted.unmeasured and kind .. " pending" or kind
-      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. full .. ")"})
+      return pandoc.Span({pandoc.Str(fact.text)}, {class = class, title = meaning .. " (" .. emitted.in_full(fact, full) .. ")"})
     end
   end
 end

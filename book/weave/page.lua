@@ -12,6 +12,7 @@ local page = {
   combined = false, -- "print" or "epub": one document instead of pages
   only_tests = false,  -- only what tests ask for is resolved: see weave.lua
   work = nil, tests = nil, root = nil, source = nil,
+  shared = {},      -- file -> true: what listings may show besides source
   labels = {},      -- id -> {page, text}
   info = {},        -- page id -> {href, number, title}
 }
@@ -51,6 +52,8 @@ function page.open(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
   page.id, page.pass, page.work, page.tests, page.root, page.source =
     get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
+  page.shared = {}
+  for file in get("shared"):gmatch("%S+") do page.shared[file] = true end
   page.home = page.id
   page.combined = get("combined") ~= "" and get("combined")
   page.only_tests = get("only") ~= ""

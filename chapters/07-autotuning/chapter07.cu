@@ -515,11 +515,9 @@ void predict(tile::Facts& facts) {
   facts.predicted("fewest_warps", FEWEST_WARPS);
   facts.predicted("lowest_bound.tflops", LOWEST_BOUND * tile::h200.peak_tflops());
   facts.predicted("default.bound", bound_of(Default::shape));
-  facts.predicted("default.registers", registers_of(Default::shape));
   const Round round = round_of(Default::shape);
   facts.predicted("default.wavefronts", round.load_wavefronts + round.store_wavefronts);
   facts.predicted("default.fmas", round.fmas);
-  facts.predicted("default.wavefronts_per_fma", double(round.load_wavefronts + round.store_wavefronts) / round.fmas, 3);
   facts.predicted("invalid.elements", 64 * 8);
   facts.predicted("invalid.at_once", 4 * 256);
   const double BM = Default::BM, BN = Default::BN, TM = Default::TM, TN = Default::TN;

@@ -11,10 +11,17 @@
 
 namespace tile {
 
-bool has_tag(const simt::Site& site, std::string_view tag) { return !tag.empty() && tag_of_line(site.line) == tag; }
+std::string tag_of(const simt::Site& site) {
+  const std::string tags = tag_of_line(site.line);
+  const auto space = tags.find(' ');
+  if (space == std::string::npos) return tags;
+  return site.op == simt::Op::load ? tags.substr(0, space) : tags.substr(space + 1);
+}
+
+bool has_tag(const simt::Site& site, std::string_view tag) { return !tag.empty() && tag_of(site) == tag; }
 
 std::string label_of(const simt::Site& site) {
-  const std::string tag = tag_of_line(site.line);
+  const std::string tag = tag_of(site);
   return tag.empty() ? fmt::format("line {}", site.line) : tag;
 }
 

@@ -9,9 +9,12 @@
 
 namespace tile {
 
-/// Whether the source tags the site's line `//@ tag`.
+/// The tag that the source gives the site, or "". A line with an asynchronous copy has two sites and two tags, `//@ load-A
+/// store-As`: that of what it loads and that of what it stores.
+std::string tag_of(const simt::Site& site);
+/// Whether that is the site's tag.
 bool has_tag(const simt::Site& site, std::string_view tag);
-/// The tag of the site's line, or "line 12" for one without.
+/// The site's tag, or "line 12" for one without.
 std::string label_of(const simt::Site& site);
 
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.

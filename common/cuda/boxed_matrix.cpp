@@ -6,7 +6,7 @@
 
 namespace tile {
 
-void require_encodable(const void* base, BoxElement element, const BoxedMatrix& m) {
+void require_encodable(const void* base, TensorElement element, const BoxedMatrix& m) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(fmt::format("a tensor map of {} x {} elements, ld {}, in boxes of {} x {}: {}", m.rows,
                                             m.cols, m.ld, m.box_rows, m.box_cols, why));

@@ -10,8 +10,9 @@ namespace tile {
 /// of so many bytes. The value is the span.
 enum class Swizzle : int { none = 0, bytes32 = 32, bytes64 = 64, bytes128 = 128 };
 
-enum class BoxElement { float32, float16, bfloat16 };
-constexpr int size_of(BoxElement element) { return element == BoxElement::float32 ? 4 : 2; }
+/// The types of elements that tensor maps are made of here.
+enum class TensorElement { float32, float16, bfloat16 };
+constexpr int size_of(TensorElement element) { return element == TensorElement::float32 ? 4 : 2; }
 
 /// rows x cols elements, row-major with leading dimension ld, and the box of it that one copy takes.
 struct BoxedMatrix {
@@ -23,11 +24,11 @@ struct BoxedMatrix {
 
 /// Throws std::invalid_argument, with one line for the first rule broken, unless a tensor map of it can be made: the rules of
 /// cuTensorMapEncodeTiled, and one more: a swizzled box is as wide as the span, for of narrower ones no layout is documented.
-void require_encodable(const void* base, BoxElement element, const BoxedMatrix& matrix);
+void require_encodable(const void* base, TensorElement element, const BoxedMatrix& matrix);
 
 namespace machine {
 /// Makes the tensor map, of 128 bytes, of a matrix that is encodable.
-void encode_tensor_map(void* map, const void* base, BoxElement element, const BoxedMatrix& matrix);
+void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& matrix);
 }  // namespace machine
 
 }  // namespace tile

@@ -6,8 +6,12 @@
 
 namespace tile::ptx {
 
-/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared memory. Both addresses are multiples
-/// of BYTES. It is over for this thread when cp_async_wait_group says so, for others after a barrier besides.
+// [snippet copies]
+// PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
+
+/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared memory. Both
+/// addresses are multiples of BYTES. It is over for this thread when cp_async_wait_group says so, for others
+/// after a barrier besides.
 template <int BYTES>
 __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -49,6 +53,7 @@ __device__ __forceinline__ void cp_async_wait_group() {
   simt::device::wait_for_async_copies(PENDING);
 #endif
 }
+// [/snippet copies]
 
 /// barrier.sync: waits until `threads` threads of the block, a multiple of 32, have come to barrier `number` (0 to 15), by this
 /// or by barrier_arrive. __syncthreads is number 0 with all threads.

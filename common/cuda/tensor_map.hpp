@@ -15,12 +15,12 @@ using CUtensorMap = simt::TensorMap;
 namespace tile {
 
 template <class T>
-constexpr BoxElement element_of() {
+constexpr TensorElement element_of() {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>,
                 "tensor maps are of float, __half or __nv_bfloat16");
-  return std::is_same_v<T, float>    ? BoxElement::float32
-         : std::is_same_v<T, __half> ? BoxElement::float16
-                                     : BoxElement::bfloat16;
+  return std::is_same_v<T, float>    ? TensorElement::float32
+         : std::is_same_v<T, __half> ? TensorElement::float16
+                                     : TensorElement::bfloat16;
 }
 
 /// A tensor map of the matrix that begins at `base` in device memory. What a copy brings for elements outside of it is 0, and

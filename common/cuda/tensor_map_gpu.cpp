@@ -26,10 +26,10 @@ Encode find_encode() {
   return reinterpret_cast<Encode>(function);
 }
 
-CUtensorMapDataType type_of(BoxElement element) {
-  return element == BoxElement::float32   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-         : element == BoxElement::float16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                          : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+CUtensorMapDataType type_of(TensorElement element) {
+  return element == TensorElement::float32   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+         : element == TensorElement::float16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                             : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
 CUtensorMapSwizzle mode_of(Swizzle swizzle) {
@@ -48,7 +48,7 @@ CUtensorMapSwizzle mode_of(Swizzle swizzle) {
 
 }  // namespace
 
-void encode_tensor_map(void* map, const void* base, BoxElement element, const BoxedMatrix& m) {
+void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& m) {
   static const Encode encode = find_encode();
   const cuuint64_t extents[] = {cuuint64_t(m.cols), cuuint64_t(m.rows)};
   const cuuint64_t row_bytes = cuuint64_t(m.ld) * cuuint64_t(size_of(element));

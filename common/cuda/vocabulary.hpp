@@ -74,19 +74,18 @@ struct __half {
   std::uint16_t bits;
 };
 using half = __half;
-SIMT_UNTRACED inline __half __float2half(float value) {
-  return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))};
-}
+// Inlined: g++ announces no store of what a call returns as a whole.
+SIMT_INLINE __half __float2half(float value) { return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))}; }
 SIMT_INLINE float __half2float(__half value) { return static_cast<float>(std::bit_cast<_Float16>(value.bits)); }
 
 /// bfloat16 as storage: the upper half of a float, rounded to nearest even.
 struct __nv_bfloat16 {
   std::uint16_t bits;
 };
-SIMT_UNTRACED inline __nv_bfloat16 __float2bfloat16(float value) {
+SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return {std::uint16_t((word >> 16) | 0x40)};
-  return {std::uint16_t((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
+  const std::uint32_t quiet = word | 0x400000u, rounded = word + 0x7fffu + ((word >> 16) & 1u);
+  return {std::uint16_t((std::isnan(value) ? quiet : rounded) >> 16)};
 }
 SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
   return std::bit_cast<float>(std::uint32_t(value.bits) << 16);

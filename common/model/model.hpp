@@ -47,6 +47,8 @@ struct Site {
   /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve
   /// together is then a guess: the k-th of one lane with the k-th of another.
   bool estimated = false;
+  /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
+  bool by_copy = false;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 

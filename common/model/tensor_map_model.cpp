@@ -4,7 +4,7 @@
 
 namespace tile::machine {
 
-void encode_tensor_map(void* map, const void* base, BoxElement element, const BoxedMatrix& m) {
+void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& m) {
   const auto size = std::uint32_t(size_of(element));
   *static_cast<simt::TensorMap*>(map) = {.base = reinterpret_cast<std::uintptr_t>(base),
                                          .rows = std::uint64_t(m.rows),

@@ -13,7 +13,8 @@ Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
   double c_load_sectors = 0;
   for (const simt::Site& site : counts.sites) {
     const double scale = site.array == "C" ? by_area : by_volume;
-    work.requests += scale * double(site.requests);
+    const bool counted_with_its_load = site.by_copy && site.op == simt::Op::store;
+    if (!counted_with_its_load) work.requests += scale * double(site.requests);
     work.lines += scale * double(site.lines);
     work.l1_cycles += scale * double(site.l1_cycles);
     work.wavefronts += scale * double(site.wavefronts);

@@ -144,7 +144,7 @@ bool is_tally_of_operands(const std::string& name) {
 }
 
 // ... and that of a loop, unless the record is older, where instructions of a kind stand.
-constexpr std::array kinds_with_places{"ldg", "sts", "bar"};
+constexpr std::array kinds_with_places{"ldg", "copy", "sts", "bar"};
 bool is_place(const std::string& name) {
   return std::any_of(kinds_with_places.begin(), kinds_with_places.end(),
                      [&](const std::string& kind) { return name == kind + "_first" || name == kind + "_last"; });

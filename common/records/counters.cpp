@@ -29,6 +29,13 @@ std::string contradiction_of(const Difference* difference, double counted, const
                            difference->from, difference->to);
 }
 
+// The hardware counts what an asynchronous copy loads with all other loads, and what it stores apart.
+bool covers(const Counter& counter, const simt::Site& site) {
+  if (site.space != counter.space) return false;
+  const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
+  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.of_copies);
+}
+
 }  // namespace
 
 const std::vector<Counter>& counters() {
@@ -46,21 +53,31 @@ const std::vector<Counter>& counters() {
        &Site::requests},
       {"shared store wavefronts", "shared_store_wavefronts", metric("shared_store_wavefronts"), Space::shared,
        Op::store, &Site::wavefronts},
+      {"asynchronous copies", "async_copies", metric("async_copies"), Space::shared, Op::store, &Site::requests, false,
+       true},
+      {"shared wavefronts, with copies", "shared_wavefronts", metric("shared_wavefronts"), Space::shared, Op::load,
+       &Site::wavefronts, true, true},
       {"cache lines looked up", "lines", metric("lines"), Space::global, Op::load, &Site::lines, true},
   };
   return all;
 }
 
+bool applies_to(const simt::Counts& counts, const Counter& counter) {
+  return !counter.of_copies ||
+         std::any_of(counts.sites.begin(), counts.sites.end(), [](const simt::Site& s) { return s.by_copy; });
+}
+
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
   std::uint64_t sum = 0;
   for (const simt::Site& site : counts.sites)
-    if (site.space == counter.space && (counter.every_op || site.op == counter.op)) sum += site.*counter.tally;
+    if (covers(counter, site)) sum += site.*counter.tally;
   return sum;
 }
 
 Tallies tallies(const simt::Counts& counts) {
   Tallies all;
-  for (const Counter& counter : counters()) all[counter.key] = tally(counts, counter);
+  for (const Counter& counter : counters())
+    if (applies_to(counts, counter)) all[counter.key] = tally(counts, counter);
   return all;
 }
 
@@ -117,6 +134,7 @@ std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
   std::vector<std::string> lines;
   const std::string kernel = entry.at("name");
   for (const Counter& counter : counters()) {
+    if (!counts.contains(counter.key)) continue;
     const double counted = double(counts.at(counter.key));
     const auto found = measured(entry, counter);
     if (!found) {

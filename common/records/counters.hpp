@@ -22,13 +22,19 @@ struct Counter {
   simt::Op op;
   std::uint64_t simt::Site::*tally;
   bool every_op = false;  ///< loads, stores and atomics together
+  /// Of kernels with asynchronous copies alone: what these store. Other counters of stores leave it out, as the hardware's do;
+  /// with every_op, it is counted together with all else.
+  bool of_copies = false;
 };
 const std::vector<Counter>& counters();
+
+/// Whether the counter says something of the kernel.
+bool applies_to(const simt::Counts& counts, const Counter& counter);
 
 /// What the model counted.
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter);
 
-/// The same of all counters, by key.
+/// The same of all counters that say something of the kernel, by key.
 using Tallies = std::map<std::string, std::uint64_t>;
 Tallies tallies(const simt::Counts& counts);
 

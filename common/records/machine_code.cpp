@@ -56,7 +56,8 @@ int ffmas(Code code) {
 }  // namespace
 
 std::map<std::string, std::vector<Instruction>> functions_of(const std::string& listing) {
-  static const std::regex pattern(R"(/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);)");
+  static const std::regex pattern(
+      R"(/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[0-9]+\s+|@U?PT\s+)?((?:@!U?PT )?[A-Z][A-Z0-9_.]*)\s*([^;]*);)");
   std::map<std::string, std::vector<Instruction>> functions;
   std::vector<Instruction>* code = nullptr;
   std::istringstream lines(listing);
@@ -113,7 +114,8 @@ std::map<std::string, int> places_in(Code loop) {
   std::map<std::string, int> places;
   int before = 0;
   for (const Instruction& instruction : loop) {
-    for (const auto& [opcode, kind] : {std::pair("LDG", "ldg"), {"STS", "sts"}, {"BAR.SYNC", "bar"}}) {
+    for (const auto& [opcode, kind] :
+         {std::pair("LDG.", "ldg"), {"LDGSTS", "copy"}, {"STS", "sts"}, {"BAR.SYNC", "bar"}}) {
       if (!instruction.opcode.starts_with(opcode)) continue;
       places.try_emplace(std::string(kind) + "_first", before);
       places[std::string(kind) + "_last"] = before;

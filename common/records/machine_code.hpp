@@ -10,7 +10,7 @@ namespace tile {
 
 struct Instruction {
   unsigned long address;
-  std::string opcode;    ///< with its modifiers: "LDS.128"
+  std::string opcode;    ///< with its modifiers: "LDS.128"; "@!PT LDS" where it is never executed, only issued
   std::string operands;  ///< the destination first
 };
 using Code = std::span<const Instruction>;
@@ -31,7 +31,8 @@ Code main_loop(Code code);
 /// one that stands twice in an instruction is read once.
 std::map<std::string, int> tally_of(Code code);
 
-/// Where the compiler put a loop's loads from global memory ("ldg"), stores to shared memory ("sts") and barriers ("bar"):
+/// Where the compiler put a loop's loads from global memory ("ldg"), asynchronous copies ("copy"), stores to shared memory
+/// ("sts") and barriers ("bar"):
 /// how many of its FFMA stand before the first and before the last of them, as "ldg_first" and "ldg_last". A kind that the
 /// loop does not have has no such names.
 std::map<std::string, int> places_in(Code loop);

@@ -32,6 +32,10 @@ inline constexpr Metric metrics[] = {
     {"shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", Metric::counters},
     {"shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", Metric::counters},
     {"lines", "l1tex__t_set_accesses.sum", Metric::counters},
+    // From compute capability 8.0 on, threads copy from global to shared memory asynchronously.
+    {"async_copies", "smsp__inst_executed_op_ldgsts.sum", Metric::counters, "smsp__inst_executed_op_ldgsts"},
+    {"shared_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", Metric::counters,
+     "smsp__inst_executed_op_ldgsts"},
     {"l2_sectors", "lts__t_sectors_op_read.sum", Metric::both},
     {"registers", "launch__registers_per_thread", Metric::counters},  // ncu gives it with a profile unasked
     {"duration", "gpu__time_duration.sum", Metric::unasked},

@@ -33,6 +33,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
   for (const CountedKernel& k : kernels) {
     const Record* entry = records.empty() || !comparable ? nullptr : find_kernel(records.front(), k.kernel.name);
     for (const Counter& counter : counters()) {
+      if (!applies_to(k.counts, counter)) continue;
       const double counted = double(tally(k.counts, counter));
       const auto found = entry != nullptr && entry->contains("counters") ? measured(*entry, counter) : std::nullopt;
       if (counted == 0 && found.value_or(Measured{0, 0}) == 0) continue;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/records/metrics.hpp"
+
 namespace tile {
 
 void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry) {
@@ -35,16 +37,31 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
         "bank_cycles_per_instruction", [&] { return count("bank_cycles") / count("all"); }, 3);
     give(
         "copies", [&] { return count("MOV") + count("IMAD.MOV.U32"); }, 0);
-    const auto local = [&] {
+    const auto those_with = [&](const char* begin) {
       int sum = 0;
       for (const auto& [opcode, number] : tally->items())
-        if (opcode.starts_with("LDL") || opcode.starts_with("STL")) sum += number.get<int>();
+        if (opcode.starts_with(begin)) sum += number.get<int>();
       return double(sum);
     };
-    give("local", local, 0);
+    give(
+        "local", [&] { return those_with("LDL") + those_with("STL"); }, 0);
+    give(
+        "async_copies", [&] { return those_with("LDGSTS"); }, 0);
+    give(
+        "never_executed", [&] { return those_with("@!"); }, 0);
     if (group == "sass") continue;
+    const auto profiled = [&](const char* name_of_metric) {
+      return entry->contains("profile") ? entry->at("profile").value(name_of_metric, std::nan("")) : std::nan("");
+    };
+    const auto turn = [&] { return profiled(metric("latency")) * count("all"); };
+    const auto banks_of_all_warps = [&] { return profiled(metric("warps")) * count("bank_cycles"); };
+    give("turn_cycles", turn, 0);
+    give("bank_cycles_of_all_warps", banks_of_all_warps, 0);
+    give(
+        "cycles_beyond_banks", [&] { return turn() - banks_of_all_warps(); }, 0);
     // Older records do not say where instructions stand among the FFMA.
-    for (const std::string place : {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
+    for (const std::string place :
+         {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
       const auto ffma_before = [&] { return tally->contains(place) ? count(place.c_str()) : std::nan(""); };
       give(place, ffma_before, 0);
       give(

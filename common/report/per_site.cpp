@@ -67,7 +67,7 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   const std::string name = k.kernel.name + ".";
   const double fmas = double(k.problem.M) * k.problem.N * k.problem.K / 32;  // warp-wide
   for (const simt::Site& s : k.counts.sites)
-    if (const std::string tag = tag_of_line(s.line); !tag.empty()) add_site_facts(facts, name + tag + ".", s, fmas);
+    if (const std::string tag = tag_of(s); !tag.empty()) add_site_facts(facts, name + tag + ".", s, fmas);
   for (const Counter& counter : counters()) facts.counted(name + counter.key, double(tally(k.counts, counter)));
   const Work own = work_of(k.counts, k.problem, k.problem);
   facts.counted(name + "lines_per_fma", own.lines / fmas);

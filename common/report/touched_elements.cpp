@@ -29,8 +29,10 @@ void emit_kernels(const std::vector<CountedKernel>& kernels, const std::filesyst
 
 void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto samples = open_for_writing(directory / "samples.tsv");
-  for (const CountedKernel& k : kernels)
+  for (const CountedKernel& k : kernels) {
+    std::set<std::size_t> shown;  // a lambda that is called twice makes two accesses of one site: the first will do
     for (const simt::Sample& sample : k.counts.samples) {
+      if (!shown.insert(sample.site).second) continue;
       const simt::Site& s = k.counts.sites[sample.site];
       for (int lane = 0; lane < 32; ++lane) {
         if (sample.byte_offset[lane] < 0) continue;
@@ -39,6 +41,7 @@ void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesyst
                 << '\n';
       }
     }
+  }
 }
 
 void emit_touches(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {

@@ -61,7 +61,7 @@ int tune(const Options& options) {
     Record entry = kernel_attributes(c.kernel.address, c.kernel.block_threads, c.kernel.dynamic_shared);
     entry["name"] = c.kernel.name;
     entry["pruned"] = c.pruned;
-    const double ms = bench.median_ms(c.kernel.launch);
+    const double ms = bench.median_ms(c.kernel);
     entry["median_ms"] = ms;
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);

@@ -21,6 +21,9 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
   cudaFuncAttributes a{};
   check(cudaFuncGetAttributes(&a, function), "cudaFuncGetAttributes");
   int blocks = 0;
+  if (dynamic_shared > 48 * 1024)  // as launch() allows it; without it none would fit
+    check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(dynamic_shared)),
+          "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block_threads, dynamic_shared),
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   const char* mangled = nullptr;

@@ -14,6 +14,8 @@ testing.on_page(files, {}, function(page)
   testing.equal("kind", fact.kind, "counted")
   testing.equal("key in full", full, "03/lines")
   testing.equal("a text has no value", emitted.fact("resource").value, nil)
+  testing.equal("in full", emitted.in_full(emitted.fact("ms")), "03/ms = 2.5 ms")
+  testing.equal("a text in full", emitted.in_full(emitted.fact("resource")), "03/resource = banks")
   testing.equal("unit", emitted.fact("ms").unit, "ms")
   testing.equal("of another chapter", emitted.fact("01/lines").value, 33)
   page.home = "01"

@@ -3,7 +3,7 @@ local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lu
 local source = [[
 int before;
   // [snippet outer]
-  int a;  //@ load-A
+  int a;  //@ load-A store-As
 
   // [snippet inner]
     int b;
@@ -17,14 +17,14 @@ local files = testing.with_labels({
   ["common/x.hpp"] = "// [snippet wrapper]\nint w;\n// [/snippet wrapper]\n",
   ["emit/03/lines.tsv"] = "shared\t3\t4\tsector\t4 sectors\nshared\t3\t1\twavefront\t1 wavefront\nother\t6\t2\tsector\t2 sectors\n",
 })
-testing.on_page(files, {}, function()
+testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   local listings = require("weave.listings")
   local function shown(region)
     local lines = {}
     for i, line in ipairs(listings.region("chapter03.cu", region)) do lines[i] = line.number .. ":" .. line.text end
     return lines
   end
-  testing.same("a region without markers, indentation and blank ends", shown("outer"), {"3:int a;  //@ load-A", "4:", "6:  int b;"})
+  testing.same("a region without markers, indentation and blank ends", shown("outer"), {"3:int a;  //@ load-A store-As", "4:", "6:  int b;"})
   testing.same("a region within", shown("inner"), {"6:int b;"})
   testing.refused("unknown region", "no region nowhere in chapter03.cu", shown, "nowhere")
   testing.refused("open region", "region open of chapter03.cu is not closed", shown, "open")
@@ -41,6 +41,9 @@ testing.on_page(files, {}, function()
   testing.equal("no tags", html:find("//@", 1, true), nil)
   testing.equal("no counts unless asked for", listing("region=outer"):find("line%-counts"), nil)
   testing.contains("another file", listing("region=wrapper file=common/x.hpp"), "x.hpp, lines 2–2")
+  testing.refused("a file without a page", "a listing of common/z.hpp, which has no page", listing, "region=wrapper file=common/z.hpp")
+  testing.refused("counts of another file", "a listing of common/x.hpp with counts", listing,
+    "region=wrapper file=common/x.hpp counts=shared")
   testing.refused("unknown kernel", "no counts of a kernel nobody", listing, "region=outer counts=nobody")
   testing.refused("without region", "a listing without region", listing, "")
 end)

@@ -40,7 +40,7 @@ testing.same("labels of a chapter", labels, {"page\t03\tA title", "p03-first\tse
   "sec:part\t“Part”", "tab:a\tTable 3.1", "p03-second\tsection 3.2"})
 testing.equal("number of a heading", doc.blocks[1].attributes.number, "3.1")
 testing.equal("name of a listing without label", doc.blocks[8].attributes.label, "Listing 3.1")
-testing.same("the second appendix", {labels_of("appendix-b", "index appendix-a appendix-b")[2]}, {"pappendix-b-first\tsection B.1"})
+testing.same("the second appendix", {labels_of("appendix-b", "index appendix-a appendix-b appendix-c")[2]}, {"pappendix-b-first\tsection B.1"})
 testing.same("elsewhere figures alone have numbers", {labels_of("index", "index 03")[2]}, {"fig:a\tFigure 1"})
 
 testing.finish()

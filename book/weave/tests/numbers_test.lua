@@ -8,7 +8,7 @@ testing.on_page(files, {}, function()
   local span = number(testing.inline("[]{.counted key=lines}"))
   testing.equal("text", pandoc.utils.stringify(span), "1,365")
   testing.same("class", span.classes, {"counted"})
-  testing.equal("on hover", span.attributes.title, "counted: by the SIMT model (03/lines)")
+  testing.equal("on hover", span.attributes.title, "counted: by the SIMT model (03/lines = 1365.25)")
   testing.same("pending", number(testing.inline("[]{.measured key=ms}")).classes, {"measured", "pending"})
   testing.equal("no number", number(testing.inline("[x]{.aside}")), nil)
   testing.refused("of another kind", "number lines is counted, the prose calls it measured", number,

@@ -77,6 +77,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       site.wavefronts += tally.wavefronts;
       site.l1_cycles += tally.l1_cycles;
       site.estimated = site.estimated || tally.estimated;
+      site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
     }
     for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})
       for (const auto& [array, serials] : *by_array) {

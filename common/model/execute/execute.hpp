@@ -204,6 +204,7 @@ struct Worker final : announce::Listener {
   // counts
   account::Tally tally;
   std::vector<Touch> touches;
+  std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
   std::uint64_t barriers = 0;
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;

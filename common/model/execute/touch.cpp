@@ -288,6 +288,7 @@ void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Addres
   const order::By copies{order::By::What::copies};
   touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), copies, false});
   touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), copies, false});
+  w.copies_at.insert(announce::offset_of(pc));
   w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
 }
 

@@ -1,0 +1,6 @@
+# Figures of chapter 13: see book/draw.cmake.
+tile_figure(stages-13 stages stages2 stages3 stages5)
+tile_figure(access-stages3-A access stages3 load-A)
+tile_figure(banks-stages3-store-As banks stages3 store-As)
+tile_loads_table()
+tile_ladder()
