@@ -212,14 +212,10 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
   Plan plan{tile::ceil_div(M, C::BM), tile::ceil_div(N, C::BN), tile::ceil_div(K, C::BK), 0, 1, C::BAND};
   const int tiles = plan.tiles();
   const std::int64_t steps = std::int64_t(tiles) * plan.steps;
-  if (C::SCHEDULE == Schedule::single) plan.blocks = tiles;
-  if (C::SCHEDULE == Schedule::whole) plan.blocks = std::min(sms, tiles);
-  if (C::SCHEDULE == Schedule::shared) {
-    plan.blocks = int(std::clamp<std::int64_t>(steps / C::MIN_STEPS, 1, sms));
-    if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
-    if (std::int64_t(plan.shared) * plan.steps > INT_MAX)  // too many to count
-      plan.shared = 0, plan.blocks = std::min(sms, tiles);
-  }
+  plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(sms, tiles);
+  if (C::SCHEDULE != Schedule::shared || plan.steps < C::MIN_STEPS || steps > INT_MAX) return plan;
+  plan.blocks = int(std::min<std::int64_t>(sms, steps / C::MIN_STEPS));
+  if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
   return plan;
 }
 
