@@ -12,12 +12,16 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "common/check/operands.hpp"
 #include "common/cuda/device.hpp"
 #include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/report/chapter.hpp"
+#if TILE_ON_GPU
+#include "common/timing/timing.hpp"
+#endif
 
 namespace {
 
@@ -118,7 +122,6 @@ struct Config : Choices {
   static constexpr int BARRIERS = 64;  // of a kind
   static constexpr int FEWER_REGISTERS = 24,
                        MORE_REGISTERS = 240;  // of a thread that copies, and of one that multiplies
-  static constexpr int MIN_STEPS = 8;         // of a share: for less, another block is not worth its hand-over
   static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
   static_assert(ROWS % 4 == 0 && COLS % 4 == 0, "a float4 lies in one row: results per thread must be multiples of 4");
   static_assert(BK % 2 == 0, "two sets of operands take turns: a step must begin with the first again");
@@ -207,14 +210,16 @@ struct Plan {
 // which are sure to have begun.
 constexpr __host__ __device__ int share_of(const Plan& plan, int block) { return plan.blocks - 1 - block; }
 
+constexpr int MIN_STEPS = 8;  // of a share: for less, another block is not worth its hand-over
+
 template <class C>
 constexpr Plan plan_for(int M, int N, int K, int sms) {
   Plan plan{tile::ceil_div(M, C::BM), tile::ceil_div(N, C::BN), tile::ceil_div(K, C::BK), 0, 1, C::BAND};
   const int tiles = plan.tiles();
   const std::int64_t steps = std::int64_t(tiles) * plan.steps;
   plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(sms, tiles);
-  if (C::SCHEDULE != Schedule::shared || plan.steps < C::MIN_STEPS || steps > INT_MAX) return plan;
-  plan.blocks = int(std::min<std::int64_t>(sms, steps / C::MIN_STEPS));
+  if (C::SCHEDULE != Schedule::shared || plan.steps < MIN_STEPS || steps > INT_MAX) return plan;
+  plan.blocks = int(std::min<std::int64_t>(sms, steps / MIN_STEPS));
   if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
   return plan;
 }
@@ -351,10 +356,11 @@ __device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS], 
 #pragma unroll
   for (int i = 0; i < C::ROWS; ++i) {
 #pragma unroll
-    for (int j = 0; j < C::COLS; j += 4)
-      to[(i * C::COLS + j) / 4 * C::CONSUMERS] = {acc[i][j + nth_of_quad<C>(0)], acc[i][j + nth_of_quad<C>(1)],
-                                                  acc[i][j + nth_of_quad<C>(2)],
-                                                  acc[i][j + nth_of_quad<C>(3)]};  //@ store-sums
+    for (int j = 0; j < C::COLS; j += 4) {
+      const float4 four{acc[i][j + nth_of_quad<C>(0)], acc[i][j + nth_of_quad<C>(1)], acc[i][j + nth_of_quad<C>(2)],
+                        acc[i][j + nth_of_quad<C>(3)]};
+      to[(i * C::COLS + j) / 4 * C::CONSUMERS] = four;  //@ store-sums
+    }
   }
   ptx::barrier_sync(1, C::CONSUMERS);  // all have stored theirs
   if (threadIdx.x == 0) {
@@ -419,13 +425,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
     const auto copy = [&](Position tile, int step) {
       ptx::mbarrier_wait_parity(&empty[stage], parity);
       ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
-      float* As = stages + stage * Config::STAGE_WORDS;
+      float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
+      std::uint64_t* come = &full[stage];
       if constexpr (TRANSPOSED)
-        ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK, &full[stage]);  //@ load-A store-As
+        ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK, come);  //@ load-A store-As
       else
-        ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM, &full[stage]);  //@ load-A store-As
-      ptx::cp_async_bulk_tensor(As + Config::WORDS_A, mapB, tile.col * BN, step * BK,
-                                &full[stage]);  //@ load-B store-Bs
+        ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM, come);  //@ load-A store-As
+      ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, step * BK, come);    //@ load-B store-Bs
       if (++stage == STAGES) stage = 0, parity ^= 1;
     };
     Agenda agenda(plan, int(blockIdx.x));
@@ -689,12 +695,18 @@ class Tma : public tile::Prepared {
   }
 
   void run() override {
-    if constexpr (Config::TRANSPOSED) {
-      const bool whole = g_.M % SQUARE == 0 && g_.K % SQUARE == 0 && float4s_fit(g_.A, g_.lda);
-      const dim3 squares(unsigned(tile::ceil_div(g_.M, SQUARE)), unsigned(tile::ceil_div(g_.K, SQUARE)));
-      tile::launch(whole ? transpose_A<true> : transpose_A<false>, squares, dim3(TRANSPOSERS), 0, g_.M, g_.K, g_.A,
-                   g_.lda, AT_.get(), ldt());
-    }
+    if constexpr (Config::TRANSPOSED) transpose();
+    multiply();
+  }
+
+  void transpose() {
+    const bool whole = g_.M % SQUARE == 0 && g_.K % SQUARE == 0 && float4s_fit(g_.A, g_.lda);
+    const dim3 squares(unsigned(tile::ceil_div(g_.M, SQUARE)), unsigned(tile::ceil_div(g_.K, SQUARE)));
+    tile::launch(whole ? transpose_A<true> : transpose_A<false>, squares, dim3(TRANSPOSERS), 0, g_.M, g_.K, g_.A,
+                 g_.lda, AT_.get(), ldt());
+  }
+
+  void multiply() {
     tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)), dim3(Config::NUM_THREADS), Config::SMEM_BYTES,
                  mapA_, mapB_, plan_, HandOver{sums_.get(), ready_.get()}, g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
   }
@@ -790,6 +802,40 @@ void for_each_config(F&& f) {
   f("small", Config<Small>{});
 }
 
+// What the two kernels of a multiplication take, each alone.
+const int part_sizes[] = {2048, 4096, 8192};
+std::vector<tile::Chapter::Rate> part_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const int size : part_sizes) {
+    const std::string at = std::to_string(size);
+    rates.push_back({"transpose_us." + at, "transposing A, M = N = K = " + at + ", us"});
+    rates.push_back({"multiply_us." + at, "multiplying, us"});
+  }
+  return rates;
+}
+
+#if TILE_ON_GPU
+void measure_parts(tile::RateSink& sink) {
+  struct Parts {
+    explicit Parts(int size) : operands({size, size, size}), tma(operands.gemm(), tile::machine::device().sms) {}
+    tile::Operands operands;
+    Tma<Config<Large>, true> tma;
+  };
+  for (const int size : part_sizes) {
+    std::vector<std::unique_ptr<Parts>> copies;  // so that a call does not find in L2 what the last one left
+    for (int i = 0; i < 8192 / size; ++i) copies.push_back(std::make_unique<Parts>(size));
+    const auto next = [&](int call) -> Tma<Config<Large>, true>& {
+      return copies[std::size_t(call) % copies.size()]->tma;
+    };
+    const std::string at = std::to_string(size);
+    sink.rate("transpose_us." + at, 1e3 * tile::time_ms([&](int call) { next(call).transpose(); }).median);
+    sink.rate("multiply_us." + at, 1e3 * tile::time_ms([&](int call) { next(call).multiply(); }).median);
+  }
+}
+#else
+constexpr void (*measure_parts)(tile::RateSink&) = nullptr;
+#endif
+
 const tile::Case counted{512, 256, 128};  // four tiles of the chapter's kernel, and as many blocks
 
 // The arithmetic of the prose.
@@ -870,9 +916,33 @@ std::vector<tile::Kernel> kernels() {
 }  // namespace
 
 TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(), .counted = counted,
-             .sizes = {256, 512, 1024, 1536, 2048, 4096, 8192}, .predict = predict)
+             .sizes = {256, 512, 1024, 1536, 2048, 4096, 8192}, .predict = predict, .measure_rates = measure_parts,
+             .profiled = {{"transpose", "transpose_A"}}, .rates = part_rates())
 
-TILE_GEMM_TESTS(tile::this_chapter().kernels)
+// The kernels that compute any shape themselves, and those that leave what is not in whole tiles to another one.
+std::vector<tile::Kernel> kernels_of_any_shape() {
+  return {kernel<Config<Large>>("tma"), kernel<Config<Medium>>("medium"), kernel<Config<Small>>("small"), fallback()};
+}
+std::vector<tile::Kernel> experiments() {
+  std::vector<tile::Kernel> all;
+  for_each_config([&]<class C>(const char* name, C) {
+    if (!std::is_same_v<Config<typename C::Ragged>, C>) all.push_back(kernel<C>(name));
+  });
+  return all;
+}
+
+TILE_GEMM_TESTS(kernels_of_any_shape())
+
+TEST_CASE("experiments compute what the chapter's kernel does") {
+  CHECK(experiments().size() + kernels_of_any_shape().size() == tile::this_chapter().kernels.size());
+  for (const tile::Kernel& kernel : experiments()) {
+    INFO(kernel.name);
+    CHECK(tile::first_failure(kernel, tile::whole_tiles(kernel.tile)) == "");
+    CHECK(tile::first_failure(kernel, {{300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
+  }
+  tile::test_unread_C(experiments());
+  tile::test_refusals(experiments());
+}
 
 // The book's sgemm as a kernel, as far as tests of what it computes need one.
 std::vector<tile::Kernel> final_sgemm() {
@@ -1052,7 +1122,7 @@ TEST_CASE("shares are as large as each other, to a step, and not shorter than a 
       least = std::min(least, steps), most = std::max(most, steps);
     }
     CHECK(most - least <= 1);
-    CHECK(least >= Config<Large>::MIN_STEPS);
+    CHECK(least >= MIN_STEPS);
     CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);  // the whole tiles are as many for each
   });
 }
@@ -1090,6 +1160,10 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
 #if TILE_ON_MODEL
 TEST_CASE("the model stands for the GPU that the arithmetic is about" * doctest::test_suite("model")) {
   CHECK(tile::machine::device().sms == tile::h200.sms);
+}
+
+TEST_CASE("experiments are started where they may be and nowhere else" * doctest::test_suite("model")) {
+  tile::test_choice_of_kernel(experiments());
 }
 
 TEST_CASE("hand-overs are ordered" * doctest::test_suite("model")) {
