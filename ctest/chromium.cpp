@@ -6,7 +6,6 @@
 
 #include <boost/process/args.hpp>
 #include <boost/process/exe.hpp>
-#include <boost/process/handles.hpp>
 #include <boost/process/io.hpp>
 #include <stdexcept>
 
@@ -24,7 +23,7 @@ Browser::Browser(const std::string& program) {
                      bp::args = {"-c", places, "sh", program, "--headless", "--no-sandbox", "--disable-gpu",
                                  "--no-first-run", "--disable-background-networking", "--disable-component-update",
                                  "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + profile},
-                     bp::std_in<to_child_, bp::std_out> from_child_, bp::limit_handles);
+                     bp::std_in<to_child_, bp::std_out> from_child_);
 }
 
 Browser::~Browser() {

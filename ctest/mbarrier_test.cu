@@ -61,14 +61,14 @@ __global__ void hand_over(float* out, int turns) {
   }
 }
 
-// Thread 0 starts a copy of 64 bytes, but announces so many when thread 32 has begun to wait.
+// Thread 0 starts a copy of 64 bytes, but announces so many only when it may go on: when another copy has come, and before it
+// the first, for which thread 32 waits.
 template <unsigned ANNOUNCED>
 __global__ void announce_late(const float* in, float* out) {
-  __shared__ __align__(16) float words[16];
-  __shared__ std::uint64_t full, go;
+  __shared__ __align__(16) float words[16], others[16];
+  __shared__ std::uint64_t full, others_full, go;
   if (threadIdx.x == 0) {
-    ptx::mbarrier_init(&full, 1);
-    ptx::mbarrier_init(&go, 1);
+    for (std::uint64_t* mbarrier : {&full, &others_full, &go}) ptx::mbarrier_init(mbarrier, 1);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();  // the mbarriers are there for all
@@ -77,9 +77,16 @@ __global__ void announce_late(const float* in, float* out) {
     ptx::mbarrier_wait_parity(&go, 0);
     ptx::mbarrier_arrive_expect_tx(&full, ANNOUNCED);
   }
-  if (threadIdx.x == 32) ptx::mbarrier_wait_parity(&full, 0);
-  if (threadIdx.x == 64) ptx::mbarrier_arrive(&go);
-  if (threadIdx.x == 32) out[0] = words[15];
+  if (threadIdx.x == 32) {
+    ptx::mbarrier_wait_parity(&full, 0);
+    out[0] = words[15];
+  }
+  if (threadIdx.x == 64) {
+    ptx::mbarrier_arrive_expect_tx(&others_full, sizeof others);
+    ptx::cp_async_bulk(others, in, sizeof others, &others_full);
+    ptx::mbarrier_wait_parity(&others_full, 0);
+    ptx::mbarrier_arrive(&go);
+  }
 }
 
 enum class Use {

@@ -9,7 +9,7 @@
 namespace subprocess {
 
 struct Ended {
-  int status;          ///< its exit code; 128 when a signal ended it
+  int status;          ///< its exit code; 128 and the number of the signal that ended it
   std::string output;  ///< stdout and stderr together
 };
 

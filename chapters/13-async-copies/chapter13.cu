@@ -174,7 +174,6 @@ constexpr __host__ __device__ int nth_column(int i, int n) {
 }
 // [/snippet maps]
 
-// [snippet kernel]
 // WHOLE: tiles are whole and addresses divisible by 16.
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int N, int K, float alpha,  //
@@ -376,7 +375,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
   multiply_tile(std::true_type{});
   // [/snippet main-loop]
 
-  // [snippet epilogue]
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
@@ -402,9 +400,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1) sgemm_async(int M, int
       }
     }
   }
-  // [/snippet epilogue]
 }
-// [/snippet kernel]
 
 // [snippet launch]
 bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
@@ -469,7 +465,6 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".round.ffma", ffma);
     facts.predicted(name + ".round.lds", lds);
     facts.predicted(name + ".round.all", all);
-    facts.predicted(name + ".round.ffma_percent", 100 * ffma / all, 1);
     facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / all);
     // What the FFMA of one tile take at least, one a cycle and scheduler, and how many of them pass from copies to their use.
     facts.predicted(name + ".tile_cycles", ffma * warps / tile::GpuSpec::schedulers);
