@@ -280,7 +280,7 @@ TEST_CASE("the function for kernels is the pattern") {
 }
 
 TEST_CASE("what lies outside the matrix is 0, and counts its bytes") {
-  for (const auto& [x, y] : {std::pair{-3, -2}, {COLS - 5, ROWS - 3}, {-40, 0}, {0, ROWS}, {1, 1}}) {
+  for (const auto& [x, y] : {std::pair{-4, -2}, {COLS - 4, ROWS - 3}, {-40, 0}, {0, ROWS}, {4, 1}}) {
     const auto box = shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, x, y);
     for (int row = 0; row < 8; ++row)
       for (int col = 0; col < 16; ++col) {
@@ -306,8 +306,8 @@ void check_stored(int x, int y) {
 
 TEST_CASE("a box is stored where the map says, and nowhere outside the matrix") {
   check_stored<tile::Swizzle::none>(4, 5);
-  check_stored<tile::Swizzle::none>(COLS - 7, ROWS - 3);
-  check_stored<tile::Swizzle::bytes64>(-2, -1);
+  check_stored<tile::Swizzle::none>(COLS - 8, ROWS - 3);
+  check_stored<tile::Swizzle::bytes64>(8, ROWS - 1);
 }
 
 TEST_CASE("rows of bytes are copied both ways") {
@@ -362,6 +362,24 @@ TEST_CASE("copies in bulk are counted by sectors and bytes" * doctest::test_suit
   CHECK(shared.array == "box");
   CHECK(shared.bytes() == 8 * 16 * 4);
   for (const simt::Site& s : counts.at(0).sites) CHECK_FALSE(s.estimated);
+}
+
+TEST_CASE("a box begins where the GPU lets it" * doctest::test_suite("model")) {
+  const auto said = [](auto copy) -> std::string {
+    try {
+      copy();
+    } catch (const simt::Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  CHECK(contains(said([] {
+                   shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, 1, 0);
+                 }),
+                 "begins at column 1 of 4 bytes: it must begin at a multiple of 16 bytes"));
+  CHECK(contains(said([] { check_stored<tile::Swizzle::none>(6, 0); }), "begins at column 6 of 4 bytes"));
+  CHECK(contains(said([] { check_stored<tile::Swizzle::none>(-4, 0); }), "stores a box at column -4 and row 0"));
+  CHECK(contains(said([] { check_stored<tile::Swizzle::none>(4, -1); }), "stores a box at column 4 and row -1"));
 }
 
 // Each of these is what the GEMM does wrong, and what is said of it.

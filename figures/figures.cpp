@@ -1054,8 +1054,12 @@ void print_results(const fs::path& chapters) {
   const auto [fewest, most] = std::minmax_element(
       all.begin(), all.end(), [&](const Measured& a, const Measured& b) { return repetitions(a) < repetitions(b); });
   const int few = repetitions(*fewest), many = repetitions(*most);
+  std::set<std::string> dates;
+  for (const Measured& m : all) dates.insert(m.record["date"].get<std::string>());
+  const std::string days =
+      dates.size() == 1 ? *dates.begin() : fmt::format("{} to {}", *dates.begin(), *dates.rbegin());
   fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
-             record["gpu"].get<std::string>(), record["date"].get<std::string>(), record["driver"].get<std::string>(),
+             record["gpu"].get<std::string>(), days, record["driver"].get<std::string>(),
              record["cuda"].get<std::string>(),
              few == many ? fmt::format("{}", few) : fmt::format("{} to {}", few, many));
 }
