@@ -56,6 +56,8 @@ struct Large {
   static constexpr int WM = 64, WN = 64;             // rows and columns of C per warp
   static constexpr int STAGES = 6;                   // steps that shared memory has room for
   static constexpr int COPY_WARPS = 4;               // one of them copies; registers move in fours of warps
+  static constexpr int BLOCKS = 1;                   // that an SM has room for
+  static constexpr int MORE_REGISTERS = 240;         // of a thread that multiplies, where they are reallocated
   static constexpr int BAND = 8;                     // rows of tiles that blocks walk through together
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr Schedule SCHEDULE = Schedule::shared;
@@ -89,14 +91,13 @@ struct Stages3 : Large {
 struct Deep : Large {
   static constexpr int BK = 32, STAGES = 4;
 };
-// For smaller problems: smaller tiles, so that more blocks share the work.
+// For smaller problems: smaller tiles, so that more blocks share the work, and more than one block an SM.
 struct Medium : Large {
-  static constexpr int BM = 128, COPY_WARPS = 1;
-  static constexpr Registers REGISTERS = Registers::equal;
+  static constexpr int BM = 128, BK = 8, STAGES = 12, BLOCKS = 2, MORE_REGISTERS = 216;
   using Ragged = Medium;
 };
 struct Small : Large {
-  static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, COPY_WARPS = 1;
+  static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, STAGES = 8, COPY_WARPS = 1, BLOCKS = 3;
   static constexpr Registers REGISTERS = Registers::equal;
   using Ragged = Small;
 };
@@ -108,7 +109,8 @@ struct Fallback : Large {
 
 template <class Choices>
 struct Config : Choices {
-  using Choices::BM, Choices::BN, Choices::BK, Choices::WM, Choices::WN, Choices::STAGES, Choices::COPY_WARPS;
+  using Choices::BM, Choices::BN, Choices::BK, Choices::WM, Choices::WN, Choices::STAGES, Choices::COPY_WARPS,
+      Choices::BLOCKS, Choices::MORE_REGISTERS;
   static constexpr bool TRANSPOSED = Choices::FROM_A == FromA::transposed;
   static constexpr bool REALLOCATED = Choices::REGISTERS == Registers::reallocated;
   static constexpr int ROWS = WM / 4, COLS = WN / 8;  // results per thread: the lanes of a warp form 4 rows of 8
@@ -119,9 +121,8 @@ struct Config : Choices {
   static constexpr int STAGE_WORDS = WORDS_A + WORDS_B;
   static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
   static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
-  static constexpr int BARRIERS = 64;  // of a kind
-  static constexpr int FEWER_REGISTERS = 24,
-                       MORE_REGISTERS = 240;  // of a thread that copies, and of one that multiplies
+  static constexpr int BARRIERS = 64;         // of a kind
+  static constexpr int FEWER_REGISTERS = 24;  // of a thread that does not multiply
   static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
   static_assert(ROWS % 4 == 0 && COLS % 4 == 0, "a float4 lies in one row: results per thread must be multiples of 4");
   static_assert(BK % 2 == 0, "two sets of operands take turns: a step must begin with the first again");
@@ -131,11 +132,13 @@ struct Config : Choices {
                 "a step is copied while another is multiplied: one stage would hold both");
   static_assert(!REALLOCATED || (CONSUMERS % 128 == 0 && COPY_WARPS == 4),
                 "registers are given and taken by four warps at once: setmaxnreg would wait for ever");
-  static_assert(!REALLOCATED || CONSUMERS * MORE_REGISTERS + 128 * FEWER_REGISTERS <= 64 * 1024,
+  static_assert(!REALLOCATED || BLOCKS * (CONSUMERS * MORE_REGISTERS + 128 * FEWER_REGISTERS) <= 64 * 1024,
                 "an SM has 65536 registers: setmaxnreg would wait for ever");
   static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
   static_assert(SMEM_BYTES + 16 * BARRIERS <= 227 * 1024,
                 "a block has at most 227 KB of shared memory: the launch would fail");
+  static_assert(SMEM_BYTES > 48 * 1024 || SMEM_BYTES + 16 * BARRIERS <= 48 * 1024,
+                "tile::launch asks for more than 48 KB if the stages alone are more: the launch would fail");
 };
 // [/snippet config]
 
@@ -210,16 +213,17 @@ struct Plan {
 // which are sure to have begun.
 constexpr __host__ __device__ int share_of(const Plan& plan, int block) { return plan.blocks - 1 - block; }
 
-constexpr int MIN_STEPS = 8;  // of a share: for less, another block is not worth its hand-over
+constexpr int MIN_DEPTH = 128;  // of a share along K: for less, another block is not worth its hand-over
 
 template <class C>
 constexpr Plan plan_for(int M, int N, int K, int sms) {
   Plan plan{tile::ceil_div(M, C::BM), tile::ceil_div(N, C::BN), tile::ceil_div(K, C::BK), 0, 1, C::BAND};
   const int tiles = plan.tiles();
   const std::int64_t steps = std::int64_t(tiles) * plan.steps;
-  plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(sms, tiles);
-  if (C::SCHEDULE != Schedule::shared || plan.steps < MIN_STEPS || steps > INT_MAX) return plan;
-  plan.blocks = int(std::min<std::int64_t>(sms, steps / MIN_STEPS));
+  const int most = sms * C::BLOCKS, least = MIN_DEPTH / C::BK;  // blocks, and steps of a share
+  plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
+  if (C::SCHEDULE != Schedule::shared || plan.steps < least || steps > INT_MAX) return plan;
+  plan.blocks = int(std::min<std::int64_t>(most, steps / least));
   if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
   return plan;
 }
@@ -394,7 +398,7 @@ __device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS], const 
 // [snippet kernel]
 // WHOLE: tiles of C are whole and its float4s begin at multiples of 16 bytes.
 template <class Config, bool WHOLE>
-__global__ void __launch_bounds__(Config::NUM_THREADS, 1)
+__global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_tma(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
               const __grid_constant__ Plan plan, const __grid_constant__ HandOver handOver,  //
               int M, int N, float alpha, float beta, float* C, int ldc) {                    // M x N
@@ -456,28 +460,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   float4 quads[TRANSPOSED ? 1 : ROWS];                  // of A in rows: of four depths k
   const float* const firstA = stages + place_in_As<Config>(warpRow + threadRow, 0);
   const float* const firstB = stages + place_in_Bs<Config>(0, warpCol + threadCol);
-  const auto load_operands = [&](int stage, int k, int set) {
+  const auto load_operands = [&](int place, int k, int set) {
     if constexpr (TRANSPOSED) {
 #pragma unroll
       for (int i = 0; i < ROWS; i += 4) {
         const float4 four =
-            *reinterpret_cast<const float4*>(firstA + stage + k * BM + row_of_result<Config>(i));  //@ load-As
+            *reinterpret_cast<const float4*>(firstA + place + k * BM + row_of_result<Config>(i));  //@ load-As
         regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
       }
     }
 #pragma unroll
     for (int j = 0; j < COLS; j += 4) {
       const float4 four =
-          *reinterpret_cast<const float4*>(firstB + stage + k * BN + col_of_result<Config>(j));  //@ load-Bs
+          *reinterpret_cast<const float4*>(firstB + place + k * BN + col_of_result<Config>(j));  //@ load-Bs
       regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
     }
   };
   // A in rows: a float4 of a row is loaded again when its four depths have been multiplied.
   const float* const evenQuad = stages + place_in_As<Config>(warpRow + threadRow, 0);
   const float* const oddQuad = stages + place_in_As<Config>(warpRow + threadRow, 4);
-  const auto load_quad = [&](int stage, int k, int i) {
+  const auto load_quad = [&](int place, int k, int i) {
     const int quad = quad_from_first_row(k / 4, i);
-    quads[i] = *reinterpret_cast<const float4*>((quad % 2 == 0 ? evenQuad : oddQuad) + stage + quad / 2 * 8 +
+    quads[i] = *reinterpret_cast<const float4*>((quad % 2 == 0 ? evenQuad : oddQuad) + place + quad / 2 * 8 +
                                                 row_of_result<Config>(i) * BK);  //@ load-As
   };
   const auto operand_A = [&](int k, int i) {
@@ -988,13 +992,13 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
     CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
     CHECK((C::BAND == 1) == (name == "row_order"));
     CHECK(C::TRANSPOSED == (name != "rows_of_A"));
-    CHECK(C::BK == (name == "deep" ? 32 : 16));
-    CHECK(C::STAGES == (name == "stages3" ? 3 : name == "deep" ? 4 : 6));
-    const bool of_less = name == "equal_registers" || name == "medium" || name == "small";
-    CHECK(C::REALLOCATED != of_less);
+    CHECK(C::BK == (name == "deep" ? 32 : name == "medium" ? 8 : 16));
+    CHECK(C::STAGES == (name == "stages3" ? 3 : name == "deep" ? 4 : name == "medium" ? 12 : name == "small" ? 8 : 6));
+    CHECK(C::REALLOCATED == (name != "equal_registers" && name != "small"));
     CHECK(C::BM == (name == "medium" ? 128 : name == "small" ? 64 : 256));
     CHECK(C::BN == (name == "small" ? 64 : 128));
-    CHECK(C::COPY_WARPS == (name == "medium" || name == "small" ? 1 : 4));
+    CHECK(C::COPY_WARPS == (name == "small" ? 1 : 4));
+    CHECK(C::BLOCKS == (name == "medium" ? 2 : name == "small" ? 3 : 1));
   });
 }
 
@@ -1072,13 +1076,13 @@ void for_each_plan(F&& f) {
         for (const int N : {C::BN, 11 * C::BN})
           for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
             INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
-            f(plan_for<C>(M, N, K, sms), sms);
+            f(plan_for<C>(M, N, K, sms), sms * C::BLOCKS, MIN_DEPTH / C::BK);
           }
   });
 }
 
 TEST_CASE("a plan gives each step of each tile to one block, and each block something") {
-  for_each_plan([](const Plan& plan, int) {
+  for_each_plan([](const Plan& plan, int, int) {
     std::vector<int> steps(std::size_t(plan.tiles()) * plan.steps), pieces(std::size_t(plan.blocks));
     for (const Piece& piece : pieces_of(plan)) {
       REQUIRE(piece.first < piece.behind);
@@ -1091,7 +1095,7 @@ TEST_CASE("a plan gives each step of each tile to one block, and each block some
 }
 
 TEST_CASE("a block hands over one piece at most, its first, to a block behind it, which asks for it") {
-  for_each_plan([](const Plan& plan, int) {
+  for_each_plan([](const Plan& plan, int, int) {
     std::vector<int> handed(std::size_t(plan.blocks)), taken(std::size_t(plan.blocks));
     int latest = -1;
     for (const Piece& piece : pieces_of(plan)) {
@@ -1112,23 +1116,23 @@ TEST_CASE("a block hands over one piece at most, its first, to a block behind it
 }
 
 TEST_CASE("shares are as large as each other, to a step, and not shorter than a hand-over is worth") {
-  for_each_plan([](const Plan& plan, int sms) {
+  for_each_plan([](const Plan& plan, int most_blocks, int least_steps) {
     CHECK(plan.blocks >= 1);
     if (plan.shared == 0) return;
-    CHECK(plan.blocks <= sms);
+    CHECK(plan.blocks <= most_blocks);
     int least = INT_MAX, most = 0;
     for (int n = 0; n < plan.blocks; ++n) {
       const int steps = plan.first_step_of(n + 1) - plan.first_step_of(n);
       least = std::min(least, steps), most = std::max(most, steps);
     }
     CHECK(most - least <= 1);
-    CHECK(least >= MIN_STEPS);
+    CHECK(least >= least_steps);
     CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);  // the whole tiles are as many for each
   });
 }
 
 TEST_CASE("blocks pass every place of a tile once, along bands") {
-  for_each_plan([](const Plan& plan, int) {
+  for_each_plan([](const Plan& plan, int, int) {
     std::vector<int> places(std::size_t(plan.tiles()));
     for (int tile = 0; tile < plan.tiles(); ++tile) {
       const auto [row, col] = place_of_tile(plan, tile);
@@ -1166,7 +1170,7 @@ TEST_CASE("experiments are started where they may be and nowhere else" * doctest
   tile::test_choice_of_kernel(experiments());
 }
 
-TEST_CASE("hand-overs are ordered" * doctest::test_suite("model")) {
+TEST_CASE("hand-overs are ordered, and so are stages that are used again" * doctest::test_suite("model")) {
   const tile::Case shared{64, 64, 16 * 25, 1, 2, 0, tile::Fill::integers};
   const simt::Counts run = tile::traced_run(kernel<Config<Small>>("small"), shared);
   CHECK(run.grid.x == 3);
