@@ -23,6 +23,8 @@
 //   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
 //   figures dispatch CHAPTERS EMIT LAST OUT.tsv who waits for dispatch over what its register banks need, with places for
 //                                               labels; the plot's frame in OUT.tsv.frame
+//   figures part CHAPTERS EMIT LAST OUT.tsv DIRECTORY  one kernel of each chapter, its ceilings and its rate; cuBLAS's in
+//                                               OUT.tsv.cublas; table and facts of the part's last page in DIRECTORY
 //
 //   figures results CHAPTERS                    the results table of the README, on standard output
 #include <fmt/format.h>
@@ -44,6 +46,7 @@
 #include "common/records/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/ranks.hpp"
+#include "part.hpp"
 
 namespace {
 
@@ -1095,15 +1098,24 @@ void print_results(const fs::path& chapters) {
     fmt::print("Not yet measured.\n");
     return;
   }
-  fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |\n|---|---|---:|---:|---|\n");
-  double cublas = 0;
+  const bool stronger = std::any_of(all.begin(), all.end(), [](auto& m) { return m.run.contains("stronger_ratio"); });
+  fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |{}\n|---|---|---:|---:|---|{}\n",
+             stronger ? " x the stronger cuBLAS (10-90%) |" : "", stronger ? "---|" : "");
+  double cublas = 0, cublas_lt = 0;
+  const auto ratio = [](const Measured& m, const std::string& side) {
+    const auto part = [&](const char* key) { return m.run[side + key].template get<double>(); };
+    return fmt::format(" {:.3f} ({:.3f}-{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
+  };
   for (const Measured& m : all) {
-    fmt::print("| {} | {} | {:.2f} | {} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel,
-               m.run["median_ms"].get<double>(), tile::format_number(m.run["tflops"].get<double>()),
-               m.run["ratio"].get<double>(), m.run["ratio_low"].get<double>(), m.run["ratio_high"].get<double>());
+    const std::string to_stronger = m.run.contains("stronger_ratio") ? ratio(m, "stronger_") : " |";
+    fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", m.chapter, m.kernel, m.run["median_ms"].get<double>(),
+               tile::format_number(m.run["tflops"].get<double>()), ratio(m, ""), stronger ? to_stronger : "");
     cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
+    cublas_lt = std::max(cublas_lt, m.run.value("lt_tflops", 0.0));
   }
-  fmt::print("| | cuBLAS, FP32 | | {} | 1 |\n", tile::format_number(cublas));
+  fmt::print("| | cuBLAS, FP32 | | {} | 1 |{}\n", tile::format_number(cublas), stronger ? " |" : "");
+  if (stronger)
+    fmt::print("| | cublasLt, the fastest that its heuristics suggest | | {} | | |\n", tile::format_number(cublas_lt));
   const auto& record = all.back().record;
   const auto repetitions = [](const Measured& m) { return m.run["repetitions"].get<int>(); };
   const auto [fewest, most] = std::minmax_element(
@@ -1171,6 +1183,8 @@ int main(int argc, char** argv) {
   auto* roofline = plot("roofline");
   auto* lda = plot("lda");
   auto* dispatch = plot("dispatch");
+  auto* part = plot("part");
+  part->add_option("page", emitted, "where the page's table and facts go")->required();
   auto* results = app.add_subcommand("results");
   results->add_option("chapters", chapters)->required();
   CLI11_PARSE(app, argc, argv);
@@ -1193,6 +1207,7 @@ int main(int argc, char** argv) {
     if (*roofline) gather_roofline(chapters, emit, last, out);
     if (*lda) gather_lda(fs::path(emit) / last, out);
     if (*dispatch) gather_dispatch(emit, last, out);
+    if (*part) tile::gather_part(chapters, emit, last, out, emitted);
     if (*results) print_results(chapters);
   } catch (const std::exception& e) {
     fmt::print(stderr, "figures: {}\n", e.what());
