@@ -31,6 +31,11 @@ refuse 2 "gpu or model, not 'tpu'" "$chapter" --on tpu
 refuse 2 "too large for the SIMT model" "$chapter" --on model --size 65536
 refuse 2 "--alpha takes a number" "$chapter" --alpha x
 refuse 2 "needs --out FILE" "$chapter" --bench
+refuse 2 "--data takes random, integers or zeros, not 'ones'" "$chapter" --data ones
+refuse 2 "--sweep" "$chapter" --sweep
+refuse 2 "--sweep needs --out FILE" "$bin/sweep_test" --sweep
+refuse 2 "choose one" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
+refuse 1 "--sweep times a kernel and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
 refuse 2 "--test takes a value that is not empty" "$chapter" --test ""
 refuse 2 "--kernel takes a value that is not empty" "$chapter" --kernel ""
@@ -77,6 +82,11 @@ echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c
   "kernels": [], "rates": {}, "chosen": "only", "candidates": []}' >"$scratch/tuned/nvidia-h200.json"
 refuse 0 "is of other code (common/cuda/cuda.hpp.* and is passed over" "$scratch/tuner" --test multiplies
 refuse 1 "tuned/nvidia-h200.json: of other code" "$bin/tile-record" --check "$scratch/tuner"
+rm "$scratch/tuned/nvidia-h200.json"
+mkdir "$scratch/sweep"
+echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"},
+  "kernels": [], "rates": {}}' >"$scratch/sweep/nvidia-h200.json"
+refuse 1 "sweep/nvidia-h200.json is not the record of a sweep" "$bin/tile-record" --check "$scratch/tuner"
 
 # Tables that g++ would read without an announcement.
 for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__(16) const float t[4] = {1, 2, 3, 4};' \

@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/check/gemm_tests.hpp"
 #include "common/check/traced.hpp"
 #include "common/predict/ceilings.hpp"
 #include "common/records/compiled_work.hpp"
@@ -336,6 +337,22 @@ TEST_CASE("a grid ends at 65535 blocks along y and z" * doctest::test_suite("mod
                        "grid.y is 65536, and CUDA launches at most 65535 blocks along it: split the problem",
                        std::invalid_argument);
   CHECK_THROWS_AS(tile::launch(nothing, dim3(1, 1, 65536), dim3(1), 0), std::invalid_argument);
+}
+
+TEST_CASE("the kernels that are named are tried, and no others" * doctest::test_suite("model")) {
+  std::vector<tile::Kernel> kernels(3);
+  kernels[0].name = "first", kernels[1].name = "second", kernels[2].name = "third";
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const tile::Kernel& kernel : tile::tried(kernels)) found.push_back(kernel.name);
+    return found;
+  };
+  CHECK(names() == std::vector<std::string>{"first", "second", "third"});
+  tile::try_on_model({"third", "first"});
+  CHECK(names() == std::vector<std::string>{"third", "first"});
+  tile::try_on_model({"fourth"});
+  CHECK_THROWS_WITH_AS(names(), "no kernel is called fourth", std::invalid_argument);
+  tile::try_on_model({});
 }
 
 TEST_CASE("shapes around a tile" * doctest::test_suite("model")) {

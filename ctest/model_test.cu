@@ -413,8 +413,8 @@ TEST_CASE("accesses of different loop turns are marked as estimated" * doctest::
 TEST_CASE("rules: sectors, lines and wavefronts of one access" * doctest::test_suite("model")) {
   simt::WarpAccess access{{}, 0xffffffffu, 4};
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 4 + 16;
-  CHECK(simt::distinct_blocks(access, 5) == 5);  // 128 bytes that start in the middle of a sector
-  CHECK(simt::distinct_blocks(access, 7) == 2);
+  CHECK(simt::sectors_of(access) == 5);  // 128 bytes that start in the middle of a sector
+  CHECK(simt::lines_of(access) == 2);
   CHECK(simt::shared_wavefronts(access, true) == 1);
   for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(lane) * 128;
   CHECK(simt::shared_wavefronts(access, true) == 32);
@@ -626,6 +626,46 @@ TEST_CASE("misaligned, uninitialised, and memory the model does not know" * doct
   CHECK(contains(mistake([&] { tile::launch(writes_a_global_variable, dim3(1), dim3(1), 0); }),
                  "writes writable_global, a variable of the program"));
   CHECK(writable_global == 1);
+}
+
+__global__ void reads_either(const float* a, const float* b, float* out) {
+  const float* from = threadIdx.x % 2 == 0 ? a : b;
+  out[threadIdx.x] = from[threadIdx.x];
+}
+
+__global__ void reads_either_shared(float* out) {
+  __shared__ float a[32], b[32];
+  a[threadIdx.x] = 1, b[threadIdx.x] = 2;
+  __syncwarp();
+  const float* from = threadIdx.x % 4 == 0 ? a : b;
+  out[threadIdx.x] = from[threadIdx.x];
+}
+
+TEST_CASE("lanes of one load with different arrays are one request for each, which is a guess" *
+          doctest::test_suite("model")) {
+  auto a = tile::array<float>("a", 32), b = tile::array<float>("b", 5000), out = tile::array<float>("out", 32);
+  a.set(std::vector<float>(32, 1)), b.set(std::vector<float>(5000, 2));
+  const auto read = [](const simt::Counts& counts, const std::string& array) {
+    const auto site = std::find_if(counts.sites.begin(), counts.sites.end(),
+                                   [&](const simt::Site& s) { return s.array == array && s.op == simt::Op::load; });
+    REQUIRE(site != counts.sites.end());
+    return *site;
+  };
+  const auto check = [&](const simt::Site& site, std::uint64_t accesses) {
+    CHECK(site.requests == 1);
+    CHECK(site.accesses == accesses);
+    CHECK(site.estimated);
+  };
+  const auto either =
+      traced([&] { tile::launch(reads_either, dim3(1), dim3(32), 0, a.device(), b.device(), out.device()); });
+  check(read(either, "a"), 16);
+  check(read(either, "b"), 16);
+  CHECK(read(either, "b").sectors == 4);
+  CHECK(out.host()[30] == 1);
+  CHECK(out.host()[31] == 2);
+  const auto shared = traced([&] { tile::launch(reads_either_shared, dim3(1), dim3(32), 0, out.device()); });
+  check(read(shared, "a"), 8);
+  check(read(shared, "b"), 24);
 }
 
 TEST_CASE("launches that no GPU would take" * doctest::test_suite("model")) {

@@ -1,20 +1,24 @@
 #!/bin/sh
 # A record in which one number was changed is noticed, and the complaint names the file, the kernel and both values. On a
-# copy of chapter 02 and its record. Usage: record-changes.sh MODEL-CC TILE-RECORD
+# copy of chapter 02's record, beside a program that repeats what chapter 02 says of itself, but that it lies here.
+# Usage: record-changes.sh CHAPTER02 TILE-RECORD
 set -e
-model_cc=$1 tool=$2
+chapter=$1 tool=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/measured"
-cp chapters/02-coalescing/chapter02.cu "$scratch"
 cp chapters/02-coalescing/measured/nvidia-h200.json "$scratch/record.json"
-"$model_cc" "$scratch/chapter02.cu" "$scratch/program" chapter
+for what in program counts; do
+  "$chapter" --on model --describe "$what" | sed "s|\"source\": \"[^\"]*\"|\"source\": \"$scratch/chapter02.cu\"|" >"$scratch/$what"
+done
+printf '#!/bin/sh\ncat "%s/$4"\n' "$scratch" >"$scratch/says"  # $4: program --on model --describe WHAT
+chmod +x "$scratch/says"
 wrong=0
 
 # change KEY VALUE COMPLAINT: with the first KEY of the record set to VALUE, the check must fail with the complaint.
 change() {
   sed "0,/\"$1\": [-+.0-9e]*/s//\"$1\": $2/" "$scratch/record.json" >"$scratch/measured/nvidia-h200.json"
-  if "$tool" --check "$scratch/program" 2>"$scratch/err" || ! grep -q "nvidia-h200.json: coalesced.*$3" "$scratch/err"; then
+  if "$tool" --check "$scratch/says" 2>"$scratch/err" || ! grep -q "nvidia-h200.json: coalesced.*$3" "$scratch/err"; then
     echo "$1 = $2 does not say: $3"
     cat "$scratch/err"
     wrong=1
@@ -22,7 +26,7 @@ change() {
 }
 
 cp "$scratch/record.json" "$scratch/measured/nvidia-h200.json"
-"$tool" --check "$scratch/program" || { echo "the record as it is does not pass"; exit 1; }
+"$tool" --check "$scratch/says" || { echo "the record as it is does not pass"; exit 1; }
 change registers 99 "registers is 99, but launch__registers_per_thread of its counters is"
 change blocks_per_sm 99 "blocks_per_sm is 99, but"
 change median_ms 99 "median_ms is 99, but its samples give"

@@ -72,6 +72,13 @@ cp chapters/02-coalescing/chapter02.cu "$scratch/chapter"
 cmp "$record" "$scratch/chapter/measured/nvidia-h200.json" || fail "another record was kept"
 "$tool" --show "$record" | grep -q '^coalesced: .* runs (.*4096.*); counters, .*profile+3, registers_for, sass' || fail "--show says something else"
 
+# A sweep has a place of its own.
+sed 's/"schema": 1/"schema": 1, "sweep": {"seconds": 1}/' "$record" >"$scratch/sweep.json"
+"$tool" --show "$scratch/sweep.json" | grep -q 'its place is sweep/nvidia-h200.json' || fail "--show takes a sweep for something else"
+"$tool" --keep "$scratch/sweep.json" --in "$scratch/chapter" >"$scratch/out" || fail "the sweep was not kept"
+[ -f "$scratch/chapter/sweep/nvidia-h200.json" ] || fail "the sweep was kept elsewhere"
+cmp "$record" "$scratch/chapter/measured/nvidia-h200.json" || fail "the sweep took the record's place"
+
 # What not every GPU has is asked for where ncu knows it.
 "$tool" --metrics counters | grep -q '^l1tex__[^ ]*,launch__registers_per_thread$' || fail "the list of counters is another"
 "$tool" --metrics profile | grep -q 'stalled_misc_per' || fail "a profile does not ask why warps wait"

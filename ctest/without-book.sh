@@ -30,7 +30,7 @@ grep -q 'needs pandoc' "$scratch/log" && grep -q 'DTILE_BOOK=OFF' "$scratch/log"
 configure "$1" "$2" OFF || fail "does not configure without the book"
 ! cmake --build "$scratch/build" --target book >"$scratch/log" 2>&1 || fail "builds a book"
 grep -q 'goes without the book' "$scratch/log" || fail "does not say why there is no book"
-[ $# -lt 3 ] || cmake --build "$scratch/build" --target "chapter$3" figures >"$scratch/log" 2>&1 || fail "chapter $3 does not build"
+[ $# -lt 3 ] || cmake --build "$scratch/build" --target "chapter$3" figures tile-record >"$scratch/log" 2>&1 || fail "chapter $3 does not build"
 
 # Programs that are not built have not said which test cases they have.
 mkdir -p "$scratch/build/tests"

@@ -12,6 +12,7 @@
 //   figures rounds NN OUT.svg KERNEL...         which tile is fetched, stored and multiplied between which barriers
 //   figures stages NN OUT.svg KERNEL...         which tile is on its way to a stage of shared memory, or read from it, between
 //                                               which barriers
+//   figures pieces NN OUT.svg KERNEL...         which steps of which tiles each block multiplies, and when: fact KERNEL.pieces
 //   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
 //   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
@@ -22,6 +23,8 @@
 //   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
 //   figures dispatch CHAPTERS EMIT LAST OUT.tsv who waits for dispatch over what its register banks need, with places for
 //                                               labels; the plot's frame in OUT.tsv.frame
+//   figures part CHAPTERS EMIT LAST OUT.tsv DIRECTORY  one kernel of each chapter, its ceilings and its rate; cuBLAS's in
+//                                               OUT.tsv.cublas; table and facts of the part's last page in DIRECTORY
 //
 //   figures results CHAPTERS                    the results table of the README, on standard output
 #include <fmt/format.h>
@@ -43,6 +46,7 @@
 #include "common/records/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/ranks.hpp"
+#include "part.hpp"
 
 namespace {
 
@@ -725,6 +729,60 @@ void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernel
   d.save(out);
 }
 
+/// Steps `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
+struct Piece {
+  int block, tile, first, behind, steps;
+};
+
+// The fact KERNEL.pieces: block, tile, first, behind and steps of each piece, in the order of a block's work; pieces end with a comma.
+std::vector<Piece> read_pieces(const fs::path& emitted, const std::string& kernel) {
+  std::vector<Piece> pieces;
+  for (const auto& row : read_tsv(emitted / "facts.tsv")) {
+    if (row.at(0) != kernel + ".pieces") continue;
+    std::istringstream list(row.at(4));
+    for (std::string text; std::getline(list, text, ',');) {
+      Piece piece{};
+      std::istringstream numbers(text);
+      if (numbers >> piece.block >> piece.tile >> piece.first >> piece.behind >> piece.steps) pieces.push_back(piece);
+    }
+  }
+  if (pieces.empty()) throw std::runtime_error(fmt::format("no pieces of {} in {}", kernel, emitted.string()));
+  return pieces;
+}
+
+void draw_pieces(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
+  const double left = 74, step = 25, high = 24, gap = 40;
+  double width = 0, height = 14;
+  std::vector<std::vector<Piece>> all;
+  for (const std::string& kernel : kernels) {
+    all.push_back(read_pieces(emitted, kernel));
+    std::map<int, int> steps;  // of a block
+    for (const Piece& p : all.back()) width = std::max(width, double(steps[p.block] += p.behind - p.first));
+    height += double(steps.size()) * high + gap;
+  }
+  Drawing d(left + width * step + 10, height);
+  double top = 24;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    d.text(4, top - 8, kernels[k], "start", 13);
+    std::map<int, int> done;
+    for (const Piece& p : all[k]) {
+      const double x = left + done[p.block] * step, y = top + p.block * high, wide = (p.behind - p.first) * step;
+      const bool whole = p.behind - p.first == p.steps, handed_over = p.first > 0;
+      const char* const fill = whole ? "var(--third)" : handed_over ? "none" : "var(--second)";
+      d.rect(x + 1.5, y + 1.5, wide - 3, high - 3, fill, handed_over ? "var(--second)" : "none", 0.55);
+      if (wide > 2 * step)
+        d.text(x + wide / 2, y + 0.7 * high,
+               whole ? fmt::format("tile {}", p.tile) : fmt::format("tile {}: {}–{}", p.tile, p.first, p.behind - 1),
+               "middle", 11);
+      done[p.block] += p.behind - p.first;
+    }
+    for (const auto& [block, steps] : done)
+      d.text(left - 8, top + (block + 0.7) * high, fmt::format("block {}", block), "end", 12);
+    top += double(done.size()) * high + gap;
+  }
+  d.save(out);
+}
+
 void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, const fs::path& out) {
   const fs::path owners = emitted / "owners.tsv";
   std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
@@ -1040,15 +1098,24 @@ void print_results(const fs::path& chapters) {
     fmt::print("Not yet measured.\n");
     return;
   }
-  fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |\n|---|---|---:|---:|---|\n");
-  double cublas = 0;
+  const bool stronger = std::any_of(all.begin(), all.end(), [](auto& m) { return m.run.contains("stronger_ratio"); });
+  fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |{}\n|---|---|---:|---:|---|{}\n",
+             stronger ? " x the stronger cuBLAS (10-90%) |" : "", stronger ? "---|" : "");
+  double cublas = 0, cublas_lt = 0;
+  const auto ratio = [](const Measured& m, const std::string& side) {
+    const auto part = [&](const char* key) { return m.run[side + key].template get<double>(); };
+    return fmt::format(" {:.3f} ({:.3f}-{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
+  };
   for (const Measured& m : all) {
-    fmt::print("| {} | {} | {:.2f} | {} | {:.3f} ({:.3f}-{:.3f}) |\n", m.chapter, m.kernel,
-               m.run["median_ms"].get<double>(), tile::format_number(m.run["tflops"].get<double>()),
-               m.run["ratio"].get<double>(), m.run["ratio_low"].get<double>(), m.run["ratio_high"].get<double>());
+    const std::string to_stronger = m.run.contains("stronger_ratio") ? ratio(m, "stronger_") : " |";
+    fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", m.chapter, m.kernel, m.run["median_ms"].get<double>(),
+               tile::format_number(m.run["tflops"].get<double>()), ratio(m, ""), stronger ? to_stronger : "");
     cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
+    cublas_lt = std::max(cublas_lt, m.run.value("lt_tflops", 0.0));
   }
-  fmt::print("| | cuBLAS, FP32 | | {} | 1 |\n", tile::format_number(cublas));
+  fmt::print("| | cuBLAS, FP32 | | {} | 1 |{}\n", tile::format_number(cublas), stronger ? " |" : "");
+  if (stronger)
+    fmt::print("| | cublasLt, the fastest that its heuristics suggest | | {} | | |\n", tile::format_number(cublas_lt));
   const auto& record = all.back().record;
   const auto repetitions = [](const Measured& m) { return m.run["repetitions"].get<int>(); };
   const auto [fewest, most] = std::minmax_element(
@@ -1095,6 +1162,7 @@ int main(int argc, char** argv) {
   auto* warps = drawing("warps", of_kernel, of_thread);
   auto* rounds = drawing("rounds", of_kernels);
   auto* stages = drawing("stages", of_kernels);
+  auto* pieces = drawing("pieces", of_kernels);
   auto* occupancy = drawing("occupancy", of_kernel);
   auto* sm = app.add_subcommand("sm");
   sm->add_option("out", out)->required();
@@ -1115,6 +1183,8 @@ int main(int argc, char** argv) {
   auto* roofline = plot("roofline");
   auto* lda = plot("lda");
   auto* dispatch = plot("dispatch");
+  auto* part = plot("part");
+  part->add_option("page", emitted, "where the page's table and facts go")->required();
   auto* results = app.add_subcommand("results");
   results->add_option("chapters", chapters)->required();
   CLI11_PARSE(app, argc, argv);
@@ -1129,6 +1199,7 @@ int main(int argc, char** argv) {
     if (*warps) draw_warps(emitted, kernel, number, out);
     if (*rounds) draw_rounds(emitted, kernels, out);
     if (*stages) draw_stages(emitted, kernels, out);
+    if (*pieces) draw_pieces(emitted, kernels, out);
     if (*sm) draw_sm(out);
     if (*occupancy) draw_occupancy(emitted, kernel, out);
     if (*loads) gather_loads(emit, last, out);
@@ -1136,6 +1207,7 @@ int main(int argc, char** argv) {
     if (*roofline) gather_roofline(chapters, emit, last, out);
     if (*lda) gather_lda(fs::path(emit) / last, out);
     if (*dispatch) gather_dispatch(emit, last, out);
+    if (*part) tile::gather_part(chapters, emit, last, out, emitted);
     if (*results) print_results(chapters);
   } catch (const std::exception& e) {
     fmt::print(stderr, "figures: {}\n", e.what());

@@ -419,6 +419,9 @@ std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
   return operands.download_C();
 }
 
+// Each order and each shape of a tile once; the others are in the test above.
+TILE_TRIED_ON_MODEL("single", "ahead", "buffered", "deep", "wide", "large_ahead")
+
 TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
   for (const tile::Case& c : {tile::Case{256, 128, 80}, tile::Case{70, 90, 101}}) {
     const std::vector<float> expected = result_of(launch_in_order, c);

@@ -17,6 +17,7 @@
 #include "common/check/operands.hpp"
 #include "common/cuda/device.hpp"
 #include "common/cuda/ptx.hpp"
+#include "common/cuda/ptx_barrier.hpp"
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
@@ -44,6 +45,10 @@ enum class Registers {
   reallocated,  // the warps that multiply have those that the warps that copy give back
   equal         // all warps have as many
 };
+// The order in which a thread loads its operands of a depth k.
+enum class Loads { halves, B_second, three_first, A_first };
+// Whether a warp's threads are told to go on together behind what one of them did alone.
+enum class Warps { together, apart };
 // How a float4 of sums lies in memory when a block hands it to another.
 enum class Pairs {
   swapped,  // second, first, fourth, third: for the sake of the registers that hold them
@@ -63,12 +68,26 @@ struct Large {
   static constexpr Schedule SCHEDULE = Schedule::shared;
   static constexpr Registers REGISTERS = Registers::reallocated;
   static constexpr Pairs PAIRS = Pairs::swapped;
+  static constexpr Loads LOADS = Loads::halves;
+  static constexpr Warps WARPS = Warps::together;
   using Ragged = Large;  // who computes what is not in whole tiles
 };
 
 // The others, each by what is not as in this one.
 struct Straight : Large {
   static constexpr Pairs PAIRS = Pairs::straight;
+};
+struct Apart : Large {
+  static constexpr Warps WARPS = Warps::apart;
+};
+struct LoadsB : Large {
+  static constexpr Loads LOADS = Loads::B_second;
+};
+struct LoadsThree : Large {
+  static constexpr Loads LOADS = Loads::three_first;
+};
+struct LoadsA : Large {
+  static constexpr Loads LOADS = Loads::A_first;
 };
 struct RowsOfA : Large {
   static constexpr FromA FROM_A = FromA::rows;
@@ -100,6 +119,9 @@ struct Small : Large {
   static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, STAGES = 8, COPY_WARPS = 1, BLOCKS = 3;
   static constexpr Registers REGISTERS = Registers::equal;
   using Ragged = Small;
+};
+struct SmallRows : Small {
+  static constexpr FromA FROM_A = FromA::rows;
 };
 // Chapter 13's, for what copies in bulk do not take.
 struct Fallback : Large {
@@ -366,11 +388,12 @@ __device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS], 
       to[(i * C::COLS + j) / 4 * C::CONSUMERS] = four;  //@ store-sums
     }
   }
-  ptx::barrier_sync(1, C::CONSUMERS);  // all have stored theirs
+  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all have stored theirs
   if (threadIdx.x == 0) {
     __threadfence();
     atomicExch(&handOver.ready[blockIdx.x], 1);  //@ set-ready
   }
+  if constexpr (C::WARPS == Warps::together) __syncwarp();  // a warp's threads go on together: what is the same in all of them may lie in registers of the warp
 }
 
 template <class C>
@@ -379,7 +402,7 @@ __device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS], const 
     while (atomicCAS(&handOver.ready[from], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
     __threadfence();
   }
-  ptx::barrier_sync(1, C::CONSUMERS);  // the sums are there
+  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // the sums are there
   const float4* sums = sums_of<C>(handOver, from);
 #pragma unroll
   for (int i = 0; i < C::ROWS; ++i) {
@@ -458,31 +481,42 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // [snippet operands]
   float regM[TRANSPOSED ? 2 : 1][ROWS], regN[2][COLS];  // operands of a depth k, and of the next
   float4 quads[TRANSPOSED ? 1 : ROWS];                  // of A in rows: of four depths k
-  const float* const firstA = stages + place_in_As<Config>(warpRow + threadRow, 0);
-  const float* const firstB = stages + place_in_Bs<Config>(0, warpCol + threadCol);
-  const auto load_operands = [&](int place, int k, int set) {
+  const char* const firstA = reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 0));
+  const char* const firstB = reinterpret_cast<const char*>(stages + place_in_Bs<Config>(0, warpCol + threadCol));
+  const auto load_quad_of_A = [&](int at, int k, int i) {
+    const int place = 4 * (k * BM + row_of_result<Config>(i));
+    const float4 four = *reinterpret_cast<const float4*>(firstA + at + place);  //@ load-As
+    float(&to)[ROWS] = regM[k % 2];
+    to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
+  };
+  const auto load_quad_of_B = [&](int at, int k, int j) {
+    const int place = 4 * (k * BN + col_of_result<Config>(j));
+    const float4 four = *reinterpret_cast<const float4*>(firstB + at + place);  //@ load-Bs
+    float(&to)[COLS] = regN[k % 2];
+    to[j] = four.x, to[j + 1] = four.y, to[j + 2] = four.z, to[j + 3] = four.w;
+  };
+  // Half of A, B, half of A: what order the loads stand in moves the registers that ptxas gives the operands.
+  const auto load_operands = [&](int at, int k) {
+    constexpr int BEFORE = Config::LOADS == Loads::halves     ? ROWS / 2
+                           : Config::LOADS == Loads::B_second ? 4
+                           : Config::LOADS == Loads::A_first  ? ROWS
+                                                              : ROWS - 4;
     if constexpr (TRANSPOSED) {
 #pragma unroll
-      for (int i = 0; i < ROWS; i += 4) {
-        const float4 four =
-            *reinterpret_cast<const float4*>(firstA + place + k * BM + row_of_result<Config>(i));  //@ load-As
-        regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
-      }
+      for (int i = 0; i < BEFORE; i += 4) load_quad_of_A(at, k, i);
     }
 #pragma unroll
-    for (int j = 0; j < COLS; j += 4) {
-      const float4 four =
-          *reinterpret_cast<const float4*>(firstB + place + k * BN + col_of_result<Config>(j));  //@ load-Bs
-      regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
+    for (int j = 0; j < COLS; j += 4) load_quad_of_B(at, k, j);
+    if constexpr (TRANSPOSED) {
+#pragma unroll
+      for (int i = BEFORE; i < ROWS; i += 4) load_quad_of_A(at, k, i);
     }
   };
   // A in rows: a float4 of a row is loaded again when its four depths have been multiplied.
-  const float* const evenQuad = stages + place_in_As<Config>(warpRow + threadRow, 0);
-  const float* const oddQuad = stages + place_in_As<Config>(warpRow + threadRow, 4);
-  const auto load_quad = [&](int place, int k, int i) {
-    const int quad = quad_from_first_row(k / 4, i);
-    quads[i] = *reinterpret_cast<const float4*>((quad % 2 == 0 ? evenQuad : oddQuad) + place + quad / 2 * 8 +
-                                                row_of_result<Config>(i) * BK);  //@ load-As
+  const char* const oddQuadOfA = reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 4));
+  const auto load_quad = [&](int at, int k, int i) {
+    const int quad = quad_from_first_row(k / 4, i), place = 4 * (quad / 2 * 8 + row_of_result<Config>(i) * BK);
+    quads[i] = *reinterpret_cast<const float4*>((quad % 2 == 0 ? firstA : oddQuadOfA) + at + place);  //@ load-As
   };
   const auto operand_A = [&](int k, int i) {
     if constexpr (TRANSPOSED)
@@ -492,19 +526,22 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   };
   // [/snippet operands]
   // [snippet main-loop]
-  int stage = 0, offset = 0;  // the stage in words
+  int offset = 0;  // of the stage, in bytes
+  std::uint64_t *come = full, *read = empty;
   unsigned parity = 0;
   // Gives the stage back that this warp has read, once the next one is there.
   const auto next_stage = [&] {
-    std::uint64_t* const used = &empty[stage];
-    offset += Config::STAGE_WORDS;
-    if (++stage == STAGES) stage = 0, offset = 0, parity ^= 1;
-    ptx::mbarrier_wait_parity(&full[stage], parity);
+    std::uint64_t* const used = read;
+    ++come, ++read, offset += int(Config::STAGE_BYTES);
+    const bool around = come == full + STAGES;
+    if (around) come = full, read = empty, offset = 0;
+    parity ^= unsigned(around);
+    ptx::mbarrier_wait_parity(come, parity);
     __syncwarp();  // all lanes have read it
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(used);
   };
-  ptx::mbarrier_wait_parity(&full[0], parity);
-  load_operands(0, 0, 0);
+  ptx::mbarrier_wait_parity(come, parity);
+  load_operands(0, 0);
   if constexpr (!TRANSPOSED) {
 #pragma unroll
     for (int i = 0; i < ROWS; ++i) load_quad(0, 0, i);
@@ -521,7 +558,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
         if (k == BK - 1) next_stage();  // the operands of the last depth have been loaded
-        load_operands(offset, (k + 1) % BK, (k + 1) % 2);
+        load_operands(offset, (k + 1) % BK);
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
           multiply<Config>(acc, i, operand_A(k, i), regN[k % 2]);
@@ -800,7 +837,11 @@ void for_each_config(F&& f) {
   f("row_order", Config<RowOrder>{});
   f("equal_registers", Config<EqualRegisters>{});
   f("stages3", Config<Stages3>{});
-  f("deep", Config<Deep>{});
+  f("apart", Config<Apart>{});
+  f("loads_b", Config<LoadsB>{});
+  f("loads_three", Config<LoadsThree>{});
+  f("loads_a", Config<LoadsA>{});
+  f("small_rows", Config<SmallRows>{});
   f("rows_of_A", Config<RowsOfA>{});
   f("medium", Config<Medium>{});
   f("small", Config<Small>{});
@@ -861,6 +902,25 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".step.cycles", ffma * warps / tile::GpuSpec::schedulers);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
   });
+  // Nine tiles of eight steps, on a GPU of four SMs: what the picture shows.
+  const auto add_pieces = [&]<class C>(const std::string& name, C) {
+    const Plan plan = plan_for<C>(3 * C::BM, 3 * C::BN, 8 * C::BK, 4);
+    std::string pieces;
+    int longest = 0;
+    for (int block = 0; block < plan.blocks; ++block) {
+      int steps = 0;
+      for (Agenda agenda(plan, block); agenda.next(plan); steps += agenda.behind - agenda.first) {
+        for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.steps})
+          pieces += std::to_string(number) + " ";
+        pieces += ",";
+      }
+      longest = std::max(longest, steps);
+    }
+    facts.text(name + ".pieces", "predicted", pieces);
+    facts.predicted(name + ".picture_steps", longest);
+  };
+  add_pieces("whole_tiles", Config<WholeTiles>{});
+  add_pieces("tma", Config<Large>{});
   using C = Config<Large>;
   facts.predicted("registers.launch", 64 * 1024 / C::NUM_THREADS / 8 * 8);
   facts.predicted("registers.more", C::MORE_REGISTERS);

@@ -100,8 +100,9 @@ Gemm gemm_of(const Product& product);
 Product product_of(const Gemm& gemm);
 
 enum class Fill {
-  random,   ///< uniform in [-1, 1), full-entropy mantissas
-  integers  ///< whole numbers in [-3, 3]: every partial sum is exact in float up to K = 1.8 million
+  random,    ///< uniform in [-1, 1), full-entropy mantissas
+  integers,  ///< whole numbers in [-3, 3]: every partial sum is exact in float up to K = 1.8 million
+  zeros      ///< no bit ever changes: to see what the data costs in power
 };
 
 struct PerMatrix {

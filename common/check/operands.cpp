@@ -118,6 +118,7 @@ void require_valid_problem(const Problem& p) {
 std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed) {
   std::mt19937_64 bits(seed);  // its sequence is fixed by the standard; distributions are not, so none is used
   std::vector<float> values(count);
+  if (fill == Fill::zeros) return values;
   for (float& value : values) {
     const std::uint64_t word = bits();
     value = fill == Fill::integers ? float(int((word >> 32) % 7) - 3) : float(std::int32_t(word >> 32)) * 0x1p-31f;

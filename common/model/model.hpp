@@ -2,7 +2,16 @@
 //
 // A kernel compiled with -fsanitize=thread announces every load and store; common/model answers those calls
 // instead of libtsan. How that works, and what the model does not know, is told in the book's appendix
-// "The SIMT model".
+// "The SIMT model" (book/appendix-simt-model.md). Where it is decided
+//   that an address is an access, and what it is called     announce/hooks.cpp, announce/names.cpp
+//   how many sectors, tag passes and wavefronts it takes    account/rules.hpp: sectors_of, tag_passes, shared_wavefronts
+//   that two lanes want the same bank                       account/rules.hpp: bank_passes
+//   which lanes' accesses are one request                   account/requests.hpp: for_each_request
+//   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
+//                                                           execute/touch.cpp: meet lets off lanes that store the same value
+//   that a wait is over, or never will be                   execute/waits.cpp: end_block_barrier, explain_block_barrier
+//   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
+//   that an asynchronous copy (cp.async) has arrived        execute/touch.cpp: deliver_copies
 #pragma once
 
 #include <cstddef>
@@ -17,9 +26,10 @@
 
 namespace simt {
 
-/// What a kernel did wrong: a race, an unreached barrier, an access out of bounds, misaligned or of memory that
-/// nobody wrote. what() has one line per finding (at most eight), each naming kernel, file:line, block, thread
-/// and address.
+/// What a kernel did wrong: a race, a deadlock, an access out of bounds, misaligned or of memory that nobody wrote, a
+/// warp operation without a lane that it names, a misused mbarrier or copy in bulk, a missing proxy fence; or what the
+/// model does not know, or no GPU would launch. what() has one line per finding, each naming kernel, file:line, block,
+/// thread and address; of more than eight, how many more.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -48,6 +48,23 @@ Lines other_than_tuned(const Record& entry, const std::filesystem::path& tuning_
   return lines;
 }
 
+/// The problems at which a record has a kernel timed, in order.
+std::vector<std::string> timed_at(const Record& entry) {
+  std::vector<std::string> timed;
+  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_of(run)));
+  return timed;
+}
+
+/// Each run is against what the chapter asks for.
+Lines other_than_baseline(const Record& entry, Baseline baseline) {
+  for (const Record& run : entry.at("runs"))
+    if (run.contains("lt_search") != (baseline == Baseline::stronger))
+      return {fmt::format("{}: at {} cublasLt was {}searched, the program says otherwise",
+                          entry.at("name").get<std::string>(), key_of(problem_of(run)),
+                          run.contains("lt_search") ? "" : "not ")};
+  return {};
+}
+
 /// The kernels, sizes and rates of a record are the chapter's.
 Lines other_than_chapter(const Record& record, const Program& program) {
   Lines lines;
@@ -61,8 +78,8 @@ Lines other_than_chapter(const Record& record, const Program& program) {
     }
     add(lines, kernel.tuned ? other_than_tuned(*entry, record_file(program.directory(), "tuned", record.at("gpu")))
                             : other_than_registered(kernel, *entry));
-    std::vector<std::string> timed;
-    for (const Record& run : entry->at("runs")) timed.push_back(key_of(problem_of(run)));
+    add(lines, other_than_baseline(*entry, program.baseline));
+    const std::vector<std::string> timed = timed_at(*entry);
     if (timed != program.problems)
       lines.push_back(fmt::format("{}: timed at {}, the program says {}", kernel.name, fmt::join(timed, ", "),
                                   fmt::join(program.problems, ", ")));
@@ -131,6 +148,22 @@ std::vector<std::string> wrong_with_record(const std::string& file_stem, const R
   add(lines, contradictions(record));
   add(lines, other_than_chapter(record, program));
   if (record.at("gpu") == reference_gpu) add(lines, unequal_counters(record, count()));
+  return lines;
+}
+
+std::vector<std::string> wrong_with_sweep(const std::string& file_stem, const Record& sweep, const Program& program) {
+  bool of_this_code = false;
+  Lines lines = misplaced(file_stem, sweep, program, of_this_code);
+  if (!of_this_code) return lines;
+  add(lines, contradictions_of_sweep(sweep));
+  const Record& entry = sweep.at("kernels").at(0);
+  if (entry.at("name") != program.sweep.kernel)
+    lines.push_back(fmt::format("the sweep: its kernel is {}, the program says {}", entry.at("name").get<std::string>(),
+                                program.sweep.kernel.empty() ? "none" : program.sweep.kernel));
+  add(lines, other_than_baseline(entry, Baseline::stronger));
+  if (const auto timed = timed_at(entry); timed != program.sweep.problems)
+    lines.push_back(fmt::format("the sweep: timed at {}, the program says {}", fmt::join(timed, ", "),
+                                fmt::join(program.sweep.problems, ", ")));
   return lines;
 }
 

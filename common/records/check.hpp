@@ -19,4 +19,7 @@ std::vector<std::string> wrong_with_record(const std::string& file_stem, const R
 /// The same for the record of a tuning.
 std::vector<std::string> wrong_with_tuning(const std::string& file_stem, const Record& tuning, const Program& program);
 
+/// The same for the record of a sweep.
+std::vector<std::string> wrong_with_sweep(const std::string& file_stem, const Record& sweep, const Program& program);
+
 }  // namespace tile

@@ -5,54 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "common/predict/gpu.hpp"
+#include "common/records/findings.hpp"
 #include "common/records/metrics.hpp"
 #include "common/records/run.hpp"
+#include "common/records/run_consistency.hpp"
 
 namespace tile {
 namespace {
 
-constexpr int fewest_repetitions = 20;
-
-/// Collects contradictions; every check names two values, or a value and the range it must lie in.
-class Findings {
- public:
-  explicit Findings(std::vector<std::string>& lines) : lines_(lines) {}
-
-  /// What the next checks are about, such as "block1d at 4096 x 4096 x 4096".
-  void about(const std::string& subject) { subject_ = subject; }
-  void add(const std::string& what) { lines_.push_back(subject_ + ": " + what); }
-
-  void equal(const std::string& name, double value, const std::string& other, double expected) {
-    if (!(std::abs(value - expected) <= 1e-9 * std::abs(expected)))
-      add(fmt::format("{} is {}, but {} {}", name, value, other, expected));
-  }
-  void within(const std::string& name, double value, double low, double high, const std::string& why) {
-    if (!(low <= value && value <= high))
-      add(fmt::format("{} is {}, not from {} to {} ({})", name, value, low, high, why));
-  }
-  void unique(const std::string& name) {
-    if (!names_.insert(name).second) add(fmt::format("there are two called {}", name));
-  }
-  /// Runs `checks`; whatever they miss in the record is a finding, too.
-  template <class Checks>
-  void all_of(Checks checks) {
-    try {
-      checks();
-    } catch (const nlohmann::json::exception& e) {
-      add(fmt::format("something is missing or of the wrong type ({})", e.what()));
-    } catch (const RecordError& e) {
-      add(e.what());
-    }
-  }
-
- private:
-  std::vector<std::string>& lines_;
-  std::string subject_;
-  std::set<std::string> names_;
-};
+constexpr int fewest_repetitions = 20, fewest_of_a_sweep = 5;
 
 /// The GPU of a record, as far as occupancy needs it.
 GpuSpec gpu_of(const Record& record) {
@@ -103,19 +66,6 @@ void check_gpu(Findings& findings, const Record& record) {
                     "a GPU shuts down above");
   }
   check_rates(findings, record.at("rates"));
-}
-
-void check_run(Findings& findings, const Record& run) {
-  const Record summary = summary_of(run);
-  for (const auto& [key, expected] : summary.items())
-    findings.equal(key, run.at(key), "its samples give", expected.get<double>());
-  findings.within("repetitions", run.at("repetitions"), fewest_repetitions, 1e9, "fewer say little");
-  if (run.contains("clocks") && run["clocks"]["samples"] != 0)
-    for (const char* field : {"sm_mhz", "power_w"}) {
-      const Record& range = run["clocks"].at(field);
-      findings.within(fmt::format("clocks.{}", field), range.at(1), range.at(0), range.at(2), "its lowest and highest");
-    }
-  findings.within("freivalds_deviation", run.at("freivalds_deviation"), 0, 1, "a wrong kernel is not timed");
 }
 
 void check_launch(Findings& findings, const Record& kernel, const GpuSpec& gpu) {
@@ -253,6 +203,15 @@ void check_profile(Findings& findings, const Record& kernel, const GpuSpec& gpu,
   findings.within(all, value(all), 0, fastest, "more cannot be issued in gpu__time_duration.sum at that rate");
 }
 
+void check_runs(Findings& findings, const Record& kernel, const GpuSpec& gpu, int fewest) {
+  for (const Record& run : kernel.at("runs")) {
+    findings.about(fmt::format("{} at {} x {} x {}", kernel.at("name").get<std::string>(), run.value("M", 0),
+                               run.value("N", 0), run.value("K", 0)));
+    findings.all_of([&] { check_run(findings, run, fewest); });
+    findings.all_of([&] { findings.within("tflops", run.at("tflops"), 0, gpu.peak_tflops(), "the peak"); });
+  }
+}
+
 void check_kernel(Findings& findings, const Record& kernel, const GpuSpec& gpu, const Record& record) {
   const std::string name = kernel.at("name");
   findings.about(name);
@@ -261,11 +220,7 @@ void check_kernel(Findings& findings, const Record& kernel, const GpuSpec& gpu, 
   findings.all_of([&] { check_registers(findings, kernel); });
   findings.all_of([&] { check_machine_code(findings, kernel); });
   findings.all_of([&] { check_profile(findings, kernel, gpu, record); });
-  for (const Record& run : kernel.at("runs")) {
-    findings.about(fmt::format("{} at {} x {} x {}", name, run.value("M", 0), run.value("N", 0), run.value("K", 0)));
-    findings.all_of([&] { check_run(findings, run); });
-    findings.all_of([&] { findings.within("tflops", run.at("tflops"), 0, gpu.peak_tflops(), "the peak"); });
-  }
+  check_runs(findings, kernel, gpu, fewest_repetitions);
 }
 
 }  // namespace
@@ -321,6 +276,24 @@ std::vector<std::string> contradictions_of_tuning(const Record& tuning) {
     if (fastest != nullptr && fastest->at("name") != tuning.at("chosen"))
       findings.add(fmt::format("chosen is {}, but the fastest is {}", tuning.at("chosen").get<std::string>(),
                                fastest->at("name").get<std::string>()));
+  });
+  return lines;
+}
+
+std::vector<std::string> contradictions_of_sweep(const Record& sweep) {
+  std::vector<std::string> lines;
+  Findings findings(lines);
+  findings.about("the sweep");
+  findings.all_of([&] {
+    check_gpu(findings, sweep);
+    const GpuSpec gpu = gpu_of(sweep);
+    findings.equal("number of kernels", double(sweep.at("kernels").size()), "a sweep has", 1);
+    const Record& kernel = sweep.at("kernels").at(0);
+    findings.about(kernel.at("name"));
+    findings.all_of([&] { check_launch(findings, kernel, gpu); });
+    for (const Record& run : kernel.at("runs"))
+      findings.unique(fmt::format("{} x {} x {}", run.value("M", 0), run.value("N", 0), run.value("K", 0)));
+    check_runs(findings, kernel, gpu, fewest_of_a_sweep);
   });
   return lines;
 }

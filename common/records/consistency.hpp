@@ -18,4 +18,7 @@ std::vector<std::string> contradictions(const Record& record);
 /// is the fastest.
 std::vector<std::string> contradictions_of_tuning(const Record& tuning);
 
+/// The same for the record of a sweep, which may repeat less often: of its one kernel and of each problem.
+std::vector<std::string> contradictions_of_sweep(const Record& sweep);
+
 }  // namespace tile

@@ -36,7 +36,9 @@ Record to_json(const Program& program) {
               {"rates", program.rates},
               {"profiled_pads", program.profiled_pads},
               {"compiled_for", program.compiled_for},
-              {"candidates", Record::array()}};
+              {"candidates", Record::array()},
+              {"baseline", program.baseline == Baseline::stronger ? "stronger" : "gemm_ex"},
+              {"sweep", {{"kernel", program.sweep.kernel}, {"problems", program.sweep.problems}}}};
   for (const Program::Kernel& kernel : program.kernels) json["kernels"].push_back(json_of(kernel));
   for (const Program::Candidate& candidate : program.candidates)
     json["candidates"].push_back({{"name", candidate.name}, {"pruned", candidate.pruned}});
@@ -57,6 +59,8 @@ Program program_of(const std::string& text) {
     program.profiled_pads = json.at("profiled_pads").get<std::vector<int>>();
     program.compiled_for = json.at("compiled_for").get<std::vector<int>>();
     for (const Record& c : json.at("candidates")) program.candidates.push_back({c.at("name"), c.at("pruned")});
+    program.baseline = json.at("baseline") == "stronger" ? Baseline::stronger : Baseline::gemm_ex;
+    program.sweep = {json.at("sweep").at("kernel"), json.at("sweep").at("problems").get<std::vector<std::string>>()};
     return program;
   } catch (const nlohmann::json::exception& e) {
     throw RecordError(fmt::format("what it says of itself is no description ({})", e.what()));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/records/baseline.hpp"
 #include "common/records/counters.hpp"
 #include "common/records/record.hpp"
 
@@ -32,15 +33,21 @@ struct Program {
   };
 
   int chapter = 0;
-  std::filesystem::path source;       ///< the chapter's file; its records lie beside it
-  Record fingerprint;                 ///< see fingerprint.hpp
-  std::string nvcc;                   ///< the version that compiles it for the GPU, or ""
-  std::vector<Kernel> kernels;        ///< in the order in which a record has them
-  std::vector<std::string> problems;  ///< what `tile bench` times, as key_of names it
-  std::vector<std::string> rates;     ///< what it measures besides
-  std::vector<int> profiled_pads;     ///< its kernels are profiled with these pads as well
-  std::vector<int> compiled_for;      ///< architectures whose registers are recorded as well
-  std::vector<Candidate> candidates;  ///< of its tuner
+  std::filesystem::path source;           ///< the chapter's file; its records lie beside it
+  Record fingerprint;                     ///< see fingerprint.hpp
+  std::string nvcc;                       ///< the version that compiles it for the GPU, or ""
+  std::vector<Kernel> kernels;            ///< in the order in which a record has them
+  std::vector<std::string> problems;      ///< what `tile bench` times, as key_of names it
+  std::vector<std::string> rates;         ///< what it measures besides
+  std::vector<int> profiled_pads;         ///< its kernels are profiled with these pads as well
+  std::vector<int> compiled_for;          ///< architectures whose registers are recorded as well
+  std::vector<Candidate> candidates;      ///< of its tuner
+  Baseline baseline = Baseline::gemm_ex;  ///< what its kernels are timed against
+  /// Its sweep: one kernel over many problems; without any it has none.
+  struct Sweep {
+    std::string kernel;
+    std::vector<std::string> problems;  ///< as key_of names it
+  } sweep{};
 
   std::filesystem::path directory() const { return source.parent_path(); }
 };

@@ -76,6 +76,22 @@ Record load_tuning(const std::filesystem::path& file) {
   return record;
 }
 
+Record load_sweep(const std::filesystem::path& file) {
+  Record record = load_record(file);
+  try {
+    record.at("sweep").at("seconds").get<double>();
+    for (const auto& run : record.at("kernels").at(0).at("runs")) {
+      run.at("choice").get<std::string>();
+      for (const char* number : {"stronger_tflops", "stronger_ratio", "stronger_ratio_low", "stronger_ratio_high"})
+        run.at(number).get<double>();
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw RecordError(fmt::format("{} is not the record of a sweep ({}); delete it or run --sweep on that GPU again",
+                                  file.string(), e.what()));
+  }
+  return record;
+}
+
 void save_record(const std::filesystem::path& file, const Record& record) {
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);

@@ -22,6 +22,8 @@ using Record = nlohmann::json;
 Record load_record(const std::filesystem::path& file);
 /// The same for the record of a tuning, chapters/NN-name/tuned/<gpu>.json.
 Record load_tuning(const std::filesystem::path& file);
+/// The same for the record of a sweep, chapters/NN-name/sweep/<gpu>.json.
+Record load_sweep(const std::filesystem::path& file);
 /// Writes a record whole or not at all, arrays of numbers on one line each. Throws RecordError.
 void save_record(const std::filesystem::path& file, const Record& record);
 
@@ -31,7 +33,7 @@ std::string slug(const std::string& gpu_name);
 /// The GPU whose records the book is written from.
 inline constexpr const char* reference_gpu = "NVIDIA H200";
 
-/// Where a chapter keeps what was found on a GPU; `kind` is "measured" or "tuned".
+/// Where a chapter keeps what was found on a GPU; `kind` is "measured", "tuned" or "sweep".
 std::filesystem::path record_file(const std::filesystem::path& chapter_directory, const std::string& kind,
                                   const std::string& gpu_name);
 

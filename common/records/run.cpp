@@ -4,6 +4,30 @@
 #include <cmath>
 
 namespace tile {
+namespace {
+
+// What one side's times come to; `side` begins their names.
+void add_times(Record& summary, const std::string& side, const Record& run, const std::vector<double>& samples) {
+  const Spread ms = spread_of(samples);
+  summary[side + "median_ms"] = ms.median;
+  summary[side + "low_ms"] = ms.low;
+  summary[side + "high_ms"] = ms.high;
+  summary[side + "tflops"] = tflops_of(run.at("M"), run.at("N"), run.at("K"), ms.median);
+}
+
+// The other side's times over the kernel's, pair by pair.
+void add_ratios(Record& summary, const std::string& side, const std::vector<double>& ms,
+                const std::vector<double>& other_ms) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(ms.size(), other_ms.size()); ++i) ratios.push_back(other_ms[i] / ms[i]);
+  if (ratios.empty() || ms.size() != other_ms.size()) throw RecordError("samples do not come in pairs");
+  const Spread ratio = spread_of(ratios);
+  summary[side + "ratio"] = ratio.median;
+  summary[side + "ratio_low"] = ratio.low;
+  summary[side + "ratio_high"] = ratio.high;
+}
+
+}  // namespace
 
 Spread spread_of(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
@@ -27,25 +51,26 @@ double tflops_of(double M, double N, double K, double ms) { return 2 * M * N * K
 
 double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }
 
+std::string stronger_of(const Record& run) {
+  const bool lt = run.contains("lt_median_ms") && run.at("lt_median_ms") < run.at("cublas_median_ms");
+  return lt ? "cublasLt" : "cublasGemmEx";
+}
+
 Record summary_of(const Record& run) {
-  const double M = run.at("M"), N = run.at("N"), K = run.at("K");
-  const std::vector<double> ms = run.at("samples_ms"), cublas_ms = run.at("cublas_samples_ms");
-  std::vector<double> ratio;
-  for (std::size_t i = 0; i < std::min(ms.size(), cublas_ms.size()); ++i) ratio.push_back(cublas_ms[i] / ms[i]);
-  if (ratio.empty() || ms.size() != cublas_ms.size()) throw RecordError("samples do not come in pairs");
-  const Spread own = spread_of(ms), other = spread_of(cublas_ms), paired = spread_of(ratio);
-  return {{"repetitions", ms.size()},
-          {"median_ms", own.median},
-          {"low_ms", own.low},
-          {"high_ms", own.high},
-          {"tflops", tflops_of(M, N, K, own.median)},
-          {"cublas_median_ms", other.median},
-          {"cublas_low_ms", other.low},
-          {"cublas_high_ms", other.high},
-          {"cublas_tflops", tflops_of(M, N, K, other.median)},
-          {"ratio", paired.median},
-          {"ratio_low", paired.low},
-          {"ratio_high", paired.high}};
+  const std::vector<double> ms = run.at("samples_ms");
+  Record summary{{"repetitions", ms.size()}};
+  add_ratios(summary, "", ms, run.at("cublas_samples_ms"));  // first: it refuses what is empty
+  add_times(summary, "", run, ms);
+  add_times(summary, "cublas_", run, run.at("cublas_samples_ms"));
+  if (!run.contains("lt_search")) return summary;
+  if (run.contains("lt_samples_ms")) {
+    add_ratios(summary, "lt_", ms, run.at("lt_samples_ms"));
+    add_times(summary, "lt_", run, run.at("lt_samples_ms"));
+  }
+  const std::string stronger = stronger_of(summary) == "cublasLt" ? "lt_" : "cublas_";
+  summary["stronger_tflops"] = summary.at(stronger + "tflops");
+  add_ratios(summary, "stronger_", ms, run.at(stronger + "samples_ms"));
+  return summary;
 }
 
 }  // namespace tile

@@ -46,10 +46,9 @@ struct Options {
   std::string known;                                     ///< with metrics: what `ncu --query-metrics` printed
 };
 
-/// What a chapter's program says of itself; "program" or "counts".
-Program ask(const std::string& program, const std::string& what) {
+/// What a program prints when it is asked to describe itself; "program" or "counts".
+std::string said_by(const std::string& program, const std::string& what) {
   namespace bp = boost::process;
-  if (!fs::is_regular_file(program)) throw RecordError(fmt::format("{} is no program: build it first", program));
   bp::ipstream out;
   std::string said;
   int status = 0;
@@ -63,12 +62,21 @@ Program ask(const std::string& program, const std::string& what) {
     throw RecordError(fmt::format("cannot start {}: {}", program, e.code().message()));
   }
   if (status != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
+  return said;
+}
+
+/// What a chapter's program says of itself, or has said in a file, X.json.
+Program ask(const std::string& program, const std::string& what) {
+  if (!fs::is_regular_file(program)) throw RecordError(fmt::format("{} is no program: build it first", program));
   try {
-    return program_of(said);
+    return program_of(fs::path(program).extension() == ".json" ? read_whole(program) : said_by(program, what));
   } catch (const RecordError& e) {
     throw RecordError(fmt::format("{}: {}", program, e.what()));
   }
 }
+
+/// The directory that a finished record of this kind goes to, below its chapter's.
+const char* kind_of(const Record& record) { return record.contains("sweep") ? "sweep" : "measured"; }
 
 // --- show -----------------------------------------------------------------------------------------------------------
 
@@ -87,8 +95,8 @@ void show(const fs::path& file) {
   std::vector<std::string> made_of;
   for (const auto& [part, digits] : record.at("fingerprint").items()) made_of.push_back(part);
   const auto text = [&](const char* key) { return record.at(key).get<std::string>(); };
-  fmt::print("{}, {}, driver {}, CUDA {}; its place is measured/{}.json\n", text("gpu"), text("date"), text("driver"),
-             text("cuda"), slug(text("gpu")));
+  fmt::print("{}, {}, driver {}, CUDA {}; its place is {}/{}.json\n", text("gpu"), text("date"), text("driver"),
+             text("cuda"), kind_of(record), slug(text("gpu")));
   fmt::print("made of {}\n", fmt::join(made_of, ", "));
   fmt::print("{} rates\n", record.at("rates").size());
   for (const Record& kernel : record.at("kernels"))
@@ -141,6 +149,10 @@ int check(const std::string& path) {
     const Record tuning = load_tuning(file);
     report(file, tuning, wrong_with_tuning(file.stem(), tuning, program));
   }
+  for (const auto& file : record_files(program.directory(), "sweep")) {
+    const Record sweep = load_sweep(file);
+    report(file, sweep, wrong_with_sweep(file.stem(), sweep, program));
+  }
   return wrong == 0 ? 0 : 1;
 }
 
@@ -155,7 +167,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
     of_this_chapter = of_this_chapter || (part.ends_with(".cu") && fs::exists(chapter / part));
   if (!of_this_chapter)
     throw RecordError(fmt::format("{} was not made by a program of {}", finished.string(), chapter.string()));
-  const fs::path file = record_file(chapter, "measured", record.at("gpu"));
+  const fs::path file = record_file(chapter, kind_of(record), record.at("gpu"));
   save_record(file, record);
   fmt::print("wrote {}\n", shown(file));
 }
@@ -166,6 +178,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
 void print_steps(const std::string& path) {
   const Program program = ask(path, "program");
   if (!program.candidates.empty()) fmt::print("tune\n");
+  if (!program.sweep.problems.empty()) fmt::print("sweep\n");
   const std::string size =
       program.kernels.empty() ? "" : fmt::format(" --size {}", size_that_fills_a_gpu);  // of those that take one
   fmt::print("profile{}\n", size);
@@ -194,7 +207,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--sass", o.sass, "  what cuobjdump -sass printed");
   app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed");
   app.add_option("--architecture", o.architecture, "    of this architecture, such as 86")->check(CLI::Number);
-  app.add_option("--check", o.check, "check a chapter's records against its program");
+  app.add_option("--check", o.check, "check a chapter's records against its program, or against what it said, X.json");
   app.add_option("--keep", o.keep, "put a finished record where it belongs");
   app.add_option("--in", o.in, "  of this chapter, such as chapters/02-coalescing");
   app.add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");

@@ -17,6 +17,7 @@
 #include "common/cuda/cuda.hpp"
 #include "common/model/rules.hpp"
 #include "common/predict/gpu.hpp"
+#include "common/records/baseline.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/check/sites.hpp"
@@ -91,8 +92,17 @@ struct Chapter {
     std::string name, label;
   };
   std::vector<Rate> rates{};
-  std::vector<Candidate> candidates{};  ///< what --tune chooses among, in the order in which it times them
-  std::vector<Costs> costs{};           ///< of every configuration, those not among the candidates, too
+  std::vector<Candidate> candidates{};    ///< what --tune chooses among, in the order in which it times them
+  std::vector<Costs> costs{};             ///< of every configuration, those not among the candidates, too
+  Baseline baseline = Baseline::gemm_ex;  ///< what ./tile bench times the kernels against
+  /// One kernel over many problems, for a plot; always against the stronger baseline.
+  struct Sweep {
+    std::string kernel;          ///< by name
+    std::vector<Case> problems;  ///< cubes from the smallest to the largest, and others; no two of the same extents
+    /// What the kernel's launcher starts for a problem, in a word or two.
+    std::string (*choice)(const Product&) = [](const Product&) { return std::string("-"); };
+  };
+  Sweep sweep{};
 };
 
 /// The chapter that this program is about. Defined once per program, by TILE_CHAPTER.

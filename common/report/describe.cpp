@@ -1,12 +1,11 @@
 #include "common/report/describe.hpp"
 
-#include "common/check/traced.hpp"
 #include "common/records/fingerprint.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {
 
-Program describe_program(bool counted) {
+Program describe_program(const std::vector<CountedKernel>& counted) {
   const Chapter& chapter = this_chapter();
   Program program;
   program.chapter = chapter.number;
@@ -16,9 +15,9 @@ Program describe_program(bool counted) {
   for (const Kernel& kernel : chapter.kernels) {
     program.kernels.push_back(
         {kernel.name, kernel.address == nullptr, kernel.block_threads, int(kernel.dynamic_shared)});
-    if (!counted) continue;
-    const simt::Counts counts = count(kernel, chapter.counted);
-    program.kernels.back().counted = {tallies(counts), counts.static_shared_bytes};
+    for (const CountedKernel& run : counted)
+      if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted))
+        program.kernels.back().counted = {tallies(run.counts), run.counts.static_shared_bytes};
   }
   for (const Case& c : timed_problems()) program.problems.push_back(key_of(c.problem()));
   for (const Chapter::Rate& rate : chapter.rates) program.rates.push_back(rate.name);
@@ -26,6 +25,9 @@ Program describe_program(bool counted) {
   program.compiled_for = chapter.compiled_for;
   for (const Candidate& candidate : chapter.candidates)
     program.candidates.push_back({candidate.kernel.name, candidate.pruned});
+  program.baseline = chapter.baseline;
+  program.sweep.kernel = chapter.sweep.kernel;
+  for (const Case& c : chapter.sweep.problems) program.sweep.problems.push_back(key_of(c.problem()));
   return program;
 }
 

@@ -106,6 +106,13 @@ float parse_factor(const std::string& option, const std::string& text) {
   throw UsageError(fmt::format("{} takes a number, not '{}'", option, text));
 }
 
+Fill parse_data(const std::string& text) {
+  for (const auto& [name, fill] :
+       {std::pair{"random", Fill::random}, {"integers", Fill::integers}, {"zeros", Fill::zeros}})
+    if (text == name) return fill;
+  throw UsageError(fmt::format("--data takes random, integers or zeros, not '{}'", text));
+}
+
 // CLI11 takes an empty text for a value, and `--test ""` would then be no test at all, which runs everything.
 void refuse_empty_values() {
   std::string before = "the command line";
@@ -125,7 +132,7 @@ Options parse(int argc, char** argv) {
                            chapter.title),
                fmt::format("chapter{:02}", chapter.number)};
   Options o;
-  std::string size, m, n, k, pad, alpha, beta;
+  std::string size, m, n, k, pad, alpha, beta, data;
   app.add_option("--on", o.on, "machine: gpu or model (default: gpu where there is one)");
   if (!chapter.kernels.empty()) {
     app.add_option("--size", size, "M = N = K");
@@ -135,6 +142,7 @@ Options parse(int argc, char** argv) {
     app.add_option("--pad", pad, "elements added to every leading dimension");
     app.add_option("--alpha", alpha, "factor of A*B (default 1)");
     app.add_option("--beta", beta, "factor of C (default 0: C is not read)");
+    app.add_option("--data", data, "what A and B hold: random (default), integers or zeros");
     app.add_option("--kernel", o.kernel, "only this kernel");
   }
   app.add_flag("--lines", o.lines, "also print the counts beside the source lines (model)");
@@ -142,7 +150,9 @@ Options parse(int argc, char** argv) {
   app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
-  app.add_option("--out", o.out, "with --bench: the record to write");
+  app.add_option("--out", o.out, "with --bench or --sweep: the record to write");
+  if (!chapter.sweep.problems.empty())
+    app.add_flag("--sweep", o.sweep, "time " + chapter.sweep.kernel + " over many problems (GPU)");
   if (!chapter.candidates.empty()) {
     app.add_flag("--tune", o.tune,
                  "time the candidates on this GPU and record the fastest; continues where it stopped");
@@ -164,9 +174,11 @@ Options parse(int argc, char** argv) {
   }
   if (!o.on.empty() && o.on != "gpu" && o.on != "model")
     throw UsageError(fmt::format("--on takes gpu or model, not '{}'", o.on));
-  if (o.bench && o.out.empty()) throw UsageError("--bench needs --out FILE");
+  if (o.bench && o.sweep) throw UsageError("--bench and --sweep write different records: choose one");
+  if ((o.bench || o.sweep) && o.out.empty())
+    throw UsageError(fmt::format("{} needs --out FILE", o.bench ? "--bench" : "--sweep"));
 
-  if (!(size + m + n + k + pad + alpha + beta).empty()) {
+  if (!(size + m + n + k + pad + alpha + beta + data).empty()) {
     Case c = chapter.counted;
     if (!size.empty()) c.M = c.N = c.K = parse_extent("--size", size);
     if (!m.empty()) c.M = parse_extent("--m", m);
@@ -175,6 +187,7 @@ Options parse(int argc, char** argv) {
     if (!pad.empty() && pad != "0") c.pad = parse_extent("--pad", pad);
     if (!alpha.empty()) c.alpha = parse_factor("--alpha", alpha);
     if (!beta.empty()) c.beta = parse_factor("--beta", beta);
+    if (!data.empty()) c.fill = parse_data(data);
     o.problem = c;
   }
   return o;

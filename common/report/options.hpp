@@ -26,10 +26,11 @@ struct Options {
   bool once = false;   ///< run every kernel `repeat` times, for a profiler
   int repeat = 1;
   bool bench = false;
+  bool sweep = false;            ///< time the chapter's sweep
   bool tune = false;             ///< time the candidates and record the choice
   bool tune_pruned = false;      ///< the pruned candidates, too
   std::string describe;          ///< print a description: "program", or "counts" for one with what the model counts
-  std::filesystem::path out;     ///< where --bench writes its record
+  std::filesystem::path out;     ///< where --bench or --sweep writes its record
   std::filesystem::path emit;    ///< write what the book needs into this directory
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
 };

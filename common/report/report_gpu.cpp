@@ -7,6 +7,7 @@
 #include "common/cuda/machine.hpp"
 #include "common/records/fingerprint.hpp"
 #include "common/report/options.hpp"
+#include "common/report/sweep.hpp"
 #include "common/report/tune.hpp"
 #include "common/timing/bench.hpp"
 #include "common/timing/clocks.hpp"
@@ -50,7 +51,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    const std::vector<Record> runs = time_against_cublas(runnables, c);
+    const std::vector<Record> runs = time_against_cublas(runnables, c, this_chapter().baseline);
     for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][i]["runs"].push_back(runs[i]);
   }
   note_clocks("clocks_after");
@@ -81,6 +82,10 @@ int run_chapter(const Options& options) {
     return 0;
   }
   if (options.tune || options.tune_pruned) return tune(options);
+  if (options.sweep) {
+    save_record(options.out, sweep());
+    return 0;
+  }
   if (options.bench) {
     save_record(options.out, measure(chosen_kernels(options), timed_problems(), true));
     return 0;
@@ -90,6 +95,8 @@ int run_chapter(const Options& options) {
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
+    if (c.fill != Fill::random)
+      fmt::print("A and B hold {}\n", c.fill == Fill::zeros ? "zeros" : "small whole numbers");
     std::vector<std::string> arguments{"--record", in_memory(measure(chosen_kernels(options), {c}, true))};
     if (!options.kernel.empty()) arguments.insert(arguments.end(), {"--kernel", options.kernel});
     if (options.lines) arguments.push_back("--lines");

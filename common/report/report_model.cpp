@@ -20,6 +20,7 @@
 #include "common/report/per_site.hpp"
 #include "common/report/profile.hpp"
 #include "common/report/rates.hpp"
+#include "common/report/sweep.hpp"
 #include "common/report/timed_runs.hpp"
 #include "common/report/touched_elements.hpp"
 #include "common/report/tuned_ranking.hpp"
@@ -58,6 +59,7 @@ struct Findings {
   std::vector<Record> records;
   std::size_t fresh;  ///< so many records, the last ones, were made by this very run
   Tuning tuning;
+  std::vector<Record> sweeps;
 };
 
 std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, const Case& problem, bool emitting) {
@@ -75,7 +77,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
 
 std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen) {
   const Chapter& chapter = this_chapter();
-  const auto& [problem, kernels, records, fresh, tuning] = found;
+  const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
   std::vector<Table> tables;
   if (!tuning.ranking.empty()) tables.push_back(table_of_tuning(tuning.ranking, tuning.tunings));
   if (!chapter.costs.empty()) tables.push_back(table_of_fits(tuning.left));
@@ -88,12 +90,13 @@ std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& c
   }
   if (!chapter.rates.empty()) tables.push_back(table_of_rates(records));
   if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, records, fresh));
+  if (!chapter.sweep.problems.empty()) tables.push_back(table_of_sweep(sweeps));
   return tables;
 }
 
 Facts facts_of(const Findings& found) {
   const Chapter& chapter = this_chapter();
-  const auto& [problem, kernels, records, fresh, tuning] = found;
+  const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
   Facts facts;
   if (chapter.predict != nullptr) chapter.predict(facts);
   const Rates rates = reference_rates();
@@ -105,17 +108,22 @@ Facts facts_of(const Findings& found) {
   add_measured_facts(facts, records.empty() ? nullptr : &records.front());
   if (!tuning.ranking.empty()) add_tuning_facts(facts, tuning.ranking, tuning.reference());
   if (!chapter.costs.empty()) add_explanation_facts(facts, tuning.left, tuning.timed);
+  if (!chapter.sweep.problems.empty()) add_sweep_facts(facts, sweeps.empty() ? nullptr : &sweeps.front());
   return facts;
 }
 
 void emit(const Findings& found, const std::vector<Table>& tables, const std::filesystem::path& directory) {
   const Facts facts = facts_of(found);
-  const auto& [problem, kernels, records, fresh, tuning] = found;
+  const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
   std::filesystem::create_directories(directory);
   if (!tuning.ranking.empty()) emit_landscape(tuning.ranking, directory);
   if (!this_chapter().costs.empty()) {
     auto fit_file = open_for_writing(directory / "fit.tsv");
     write_predictions(fit_file, tuning.left, tuning.timed);
+  }
+  if (!this_chapter().sweep.problems.empty()) {
+    auto sweep_file = open_for_writing(directory / "sweep.tsv");
+    write_sweep(sweep_file, sweeps.empty() ? nullptr : &sweeps.front());
   }
   auto facts_file = open_for_writing(directory / "facts.tsv");
   facts.write(facts_file);
@@ -126,6 +134,17 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   emit_intervals(kernels, directory);
   emit_above(kernels, records, directory);
   for (const Table& table : tables) table.write(directory / ("table-" + table.name + ".tsv"));
+  open_for_writing(directory / "description.json") << to_json(describe_program(kernels)).dump(2) << '\n';
+}
+
+// What tile-record has to know of this program, with counts if `what` is "counts".
+void describe(const std::string& what) {
+  const Chapter& chapter = this_chapter();
+  std::vector<CountedKernel> counted;
+  if (what == "counts")
+    for (const Kernel& kernel : chapter.kernels)
+      counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
+  fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
 }
 
 // The kernels alone, without counting.
@@ -146,12 +165,13 @@ void report(const Options& options) {
   if (options.once) return run_untraced(chosen, problem, options.repeat);
 
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
-  Findings found{problem, count_kernels(chosen, problem, emitting), load_records(chapter_directory()), 0, {}};
+  Findings found{problem, count_kernels(chosen, problem, emitting), load_records(chapter_directory()), 0, {}, {}};
   if (!options.record.empty()) {
     found.records.push_back(load_record(options.record));
     found.fresh = 1;
   }
   found.tuning = find_tuning();
+  for (const auto& file : record_files(chapter_directory(), "sweep")) found.sweeps.push_back(load_sweep(file));
   const std::vector<Table> tables = tables_of(found, chosen);
   if (emitting) return emit(found, tables, options.emit);
   for (const Table& table : tables) table.print();
@@ -163,10 +183,11 @@ void report(const Options& options) {
 
 int run_chapter(const Options& options) {
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
+  if (options.sweep) throw std::runtime_error("--sweep times a kernel and needs a GPU");
   if (options.tune || options.tune_pruned)
     throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
   if (!options.describe.empty())
-    fmt::print("{}\n", to_json(describe_program(options.describe == "counts")).dump(2));
+    describe(options.describe);
   else
     report(options);
   return 0;

@@ -38,6 +38,16 @@ void add_facts_of_run(Facts& facts, const std::string& name, const Record* run) 
   give("ratio_low", "ratio_low", 3);
   give("ratio_high", "ratio_high", 3);
   give("percent_of_cublas", "ratio", 1, 100);
+  if (this_chapter().baseline == Baseline::stronger) {
+    const Record* search = run != nullptr && run->contains("lt_search") ? &run->at("lt_search") : nullptr;
+    add_measured_field(facts, name + "lt_asked", search, "asked", 0);
+    add_measured_field(facts, name + "lt_suggested", search, "suggested", 0);
+    give("lt_tflops", "lt_tflops", 1);
+    give("stronger_tflops", "stronger_tflops", 1);
+    give("stronger_ratio", "stronger_ratio", 3);
+    give("stronger_ratio_low", "stronger_ratio_low", 3);
+    give("stronger_ratio_high", "stronger_ratio_high", 3);
+  }
   const bool sampled = run != nullptr && run->contains("clocks") && (*run)["clocks"]["samples"] != 0;
   const auto during = [&](const std::string& key, const char* field, std::size_t which) {
     if (sampled)
@@ -59,6 +69,8 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
               "",
               {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%", "SM MHz", "W"},
               {}};
+  const bool stronger = this_chapter().baseline == Baseline::stronger;
+  if (stronger) table.header.insert(table.header.begin() + 8, {"cuBLASLt", "x stronger", "10-90%"});
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
@@ -86,6 +98,10 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
                                      number("ratio_low", 3) + "-" + number("ratio_high", 3),
                                      clocks_during(run),
                                      power_during(run)};
+        if (stronger)
+          row.insert(row.begin() + 8,
+                     {run.contains("lt_tflops") ? number("lt_tflops", 1) : "-", number("stronger_ratio", 3),
+                      number("stronger_ratio_low", 3) + "-" + number("stronger_ratio_high", 3)});
         if (records.size() > 1) row.insert(row.begin(), record["gpu"].get<std::string>() + (now ? ", now" : ""));
         table.rows.push_back(row);
       }

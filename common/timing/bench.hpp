@@ -2,18 +2,26 @@
 // (tuning_bench_gpu.cpp). In: launchers and problems. Out: runs of a record, or milliseconds.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/records/baseline.hpp"
 #include "common/records/record.hpp"
 
 namespace tile {
 
-/// Runs for a record, one for each kernel, all of the same types: checks each kernel, then times all in turn, each together with cuBLAS, on random
-/// inputs in buffers rotated past the L2, until the medians of its time and ratio have settled (run.hpp), but at most 200 times. "clocks"
-/// is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
-std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c);
+/// Runs for a record, one for each kernel, all of the same types: checks each, then times all in turn, each together with the
+/// baseline, on inputs as `c` fills them in buffers rotated past the L2, until the medians of its time and ratios have settled (run.hpp),
+/// but at most 200 times. "clocks" is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c, Baseline baseline);
+
+/// The runs of a sweep: the same of one kernel against the stronger baseline, problem by problem, at least 5 repetitions each and
+/// hardly more where these take half a second. "choice" is what `choice` says of the problem; `done` is told each run.
+std::vector<Record> time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&),
+                                   const std::vector<Case>& cases, const std::function<void(const Record&)>& done);
 
 /// Times many kernels on the same problem: M = N = K = size, random inputs, buffers rotated past the L2.
 class TuningBench {

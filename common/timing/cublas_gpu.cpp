@@ -21,10 +21,10 @@ void check(cublasStatus_t status, const char* what) {
 /// One handle and its workspace, as every program of this book uses cuBLAS.
 class Cublas {
  public:
-  Cublas() : workspace_(workspace_bytes) {
+  Cublas() : workspace_(cublas_workspace_bytes) {
     require_plain_cublas();
     check(cublasCreate(&handle_), "cublasCreate");
-    check(cublasSetWorkspace(handle_, workspace_.get(), workspace_bytes), "cublasSetWorkspace");
+    check(cublasSetWorkspace(handle_, workspace_.get(), cublas_workspace_bytes), "cublasSetWorkspace");
     check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
   }
   ~Cublas() { cublasDestroy(handle_); }
@@ -33,7 +33,6 @@ class Cublas {
   cublasHandle_t handle() const { return handle_; }
 
  private:
-  static constexpr std::size_t workspace_bytes = 32u << 20;
   Buffer<char> workspace_;
   cublasHandle_t handle_{};
 };

@@ -1,10 +1,12 @@
-// Kernels against cuBLAS, in turn, for a record: time_against_cublas of bench.hpp. In: launchers and a case. Out: one run of a
-// record for each launcher, and only where the kernel's result is right.
+// Kernels against cuBLAS, in turn, for a record or a sweep: time_against_cublas and time_for_sweep of bench.hpp. In: kernels and a
+// case. Out: one run of a record for each kernel, and only where the kernel's result is right.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "common/check/freivalds.hpp"
@@ -13,98 +15,175 @@
 #include "common/timing/bench.hpp"
 #include "common/timing/clocks.hpp"
 #include "common/timing/cublas.hpp"
+#include "common/timing/cublas_lt.hpp"
 #include "common/timing/describe_gpu.hpp"
 #include "common/timing/rotation.hpp"
+#include "common/timing/stopwatch.hpp"
 #include "common/timing/timing.hpp"
 
 namespace tile {
 namespace {
 
-// One checked run in float64 arithmetic on the GPU, for integers (exact) and random values.
+// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right.
+double require_correct(const Runnable& kernel, const Rotation& rotation) {
+  const Case& c = rotation.problem;
+  Product product = rotation.product(0);
+  product.beta = 0;
+  kernel.run(product);
+  check(cudaDeviceSynchronize(), "kernel");
+  const double deviation = freivalds(product, nullptr, 2024);
+  const bool whole = c.fill != Fill::random;
+  const double allowed = whole && c.types.C == Element::f32 ? 0.0 : 1.0;
+  if (!(deviation <= allowed))
+    throw std::runtime_error(
+        fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
+                    "allowed; no timing is recorded",
+                    c.M, c.N, c.K, whole ? "integer" : "random", deviation, allowed));
+  return deviation;
+}
+
+// For integers (exact) and for random values.
 double require_correct(const Runnable& kernel, const Case& c) {
-  double random_deviation = 0;
+  double deviation = 0;
   for (const Fill fill : {Fill::integers, Fill::random}) {
     Case checked = c;
     checked.fill = fill;
-    checked.beta = 0;
-    const Rotation rotation(checked);
-    kernel.run(rotation.product(0));
-    check(cudaDeviceSynchronize(), "kernel");
-    const double deviation = freivalds(rotation.product(0), nullptr, 2024);
-    const bool exact = fill == Fill::integers && c.types.C == Element::f32;
-    const double allowed = exact ? 0.0 : 1.0;
-    if (!(deviation <= allowed))
-      throw std::runtime_error(
-          fmt::format("wrong result at {} x {} x {} ({} inputs): Freivalds deviation {}, at most {} "
-                      "allowed; no timing is recorded",
-                      c.M, c.N, c.K, fill == Fill::integers ? "integer" : "random", deviation, allowed));
-    random_deviation = deviation;
+    deviation = require_correct(kernel, Rotation(checked));
   }
-  return random_deviation;
+  return deviation;
+}
+
+/// A kernel made ready for each copy of a rotation, and the times of its rounds: its own, cuBLAS's, and cublasLt's where that
+/// takes part.
+struct Timed {
+  Timed(const Runnable& kernel, double deviation_found, const Rotation& rotation) : deviation(deviation_found) {
+    for (std::size_t i = 0; i < rotation.size(); ++i) prepared.push_back(kernel.prepare(rotation.product(i)));
+  }
+
+  std::vector<std::unique_ptr<Prepared>> prepared;
+  double deviation;
+  std::vector<std::vector<double>> ms{};
+
+  std::size_t rounds() const { return ms.front().size(); }
+  // Whether the medians of its time and of its ratio to each of the others have settled.
+  bool settled() const {
+    bool all = tile::settled(ms.front());
+    for (std::size_t other = 1; other < ms.size(); ++other) {
+      std::vector<double> ratio;
+      for (std::size_t i = 0; i < rounds(); ++i) ratio.push_back(ms[other][i] / ms.front()[i]);
+      all = all && tile::settled(ratio);
+    }
+    return all;
+  }
+};
+
+/// How often each kernel is timed, after so many rounds to warm up: until it has settled, but at most so often; or, once done at
+/// least so often, for so long.
+struct Effort {
+  int warm_up;
+  std::size_t fewest, most;
+  double seconds;
+};
+
+/// Times kernels in turn, a round each: the kernel, cuBLAS, and cublasLt where it is given, in an order that changes from round to
+/// round, so that none always finds another's clock and heat. Returns their runs, but for what only one knows.
+std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rotation,
+                                   const std::optional<CublasLt>& lt, const Effort& effort) {
+  const std::size_t sides = lt && lt->found() ? 3 : 2;
+  std::size_t calls = 0;  // of all: no call meets what another just read
+  const auto run = [&](const Timed& t, std::size_t side) {
+    const std::size_t copy = calls++ % rotation.size();
+    if (side == 0)
+      t.prepared[copy]->run();
+    else if (side == 1)
+      cublas_multiply(rotation.product(copy));
+    else
+      lt->multiply(rotation.product(copy));
+  };
+  for (Timed& t : timed) {
+    t.ms.resize(sides);
+    for (int i = 0; i < effort.warm_up; ++i)
+      for (std::size_t side = 0; side < sides; ++side) run(t, side);
+  }
+  check(cudaDeviceSynchronize(), "warm-up");
+
+  const Stopwatch watch;
+  const auto done = [&](const Timed& t) {
+    return t.rounds() >= effort.most || t.settled() ||
+           (t.rounds() >= effort.fewest && watch.seconds() > effort.seconds);
+  };
+  std::vector<Event> events(sides + 1);
+  std::vector<std::size_t> order(sides);
+  std::iota(order.begin(), order.end(), 0);
+  ClockSampler clocks(nvml());
+  for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), done); ++round) {
+    for (std::size_t turn = 0; turn < timed.size(); ++turn) {
+      Timed& t = timed[(turn + round) % timed.size()];  // none always follows the same one
+      if (done(t)) continue;
+      hold_gpu();
+      events[0].record();
+      for (std::size_t i = 0; i < sides; ++i) {
+        run(t, order[i]);
+        events[i + 1].record();
+      }
+      for (std::size_t i = 0; i < sides; ++i)
+        t.ms[order[i]].push_back(to_nanosecond(events[i + 1].ms_since(events[i])));
+    }
+    std::next_permutation(order.begin(), order.end());
+  }
+
+  const Record sampled = clocks.stop();
+  std::vector<Record> results;
+  for (const Timed& t : timed) {
+    Record result = to_json(rotation.problem.problem());
+    result.update({{"samples_ms", t.ms[0]},
+                   {"cublas_samples_ms", t.ms[1]},
+                   {"clocks", sampled},
+                   {"freivalds_deviation", t.deviation}});
+    if (lt) result["lt_search"] = lt->search();
+    if (sides == 3) result["lt_samples_ms"] = t.ms[2];
+    result.update(summary_of(result));
+    results.push_back(result);
+  }
+  return results;
 }
 
 }  // namespace
 
-std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types) {
-  constexpr int most = 200;
-  struct Timed {
-    std::vector<std::unique_ptr<Prepared>> prepared;  // for each copy of the rotation
-    double deviation;
-    std::vector<double> ms{}, cublas_ms{}, ratio{};
-    bool done() const { return int(ms.size()) == most || (settled(ms) && settled(ratio)); }
-  };
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types,
+                                        Baseline baseline) {
   Case c = of_any_types;
   c.types = kernels.front().types();
   const Rotation rotation(c);
   std::vector<Timed> timed;
   for (const Runnable& kernel : kernels) {
     if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
-    timed.push_back({{}, require_correct(kernel, c)});
-    for (std::size_t i = 0; i < rotation.size(); ++i)
-      timed.back().prepared.push_back(kernel.prepare(rotation.product(i)));
+    timed.emplace_back(kernel, require_correct(kernel, c), rotation);
   }
+  std::optional<CublasLt> lt;
+  if (baseline == Baseline::stronger) lt.emplace(rotation, CublasLt::Effort{10, 10});
+  constexpr Effort thorough{3, 20, 200, 1e9};
+  return time_in_rounds(std::move(timed), rotation, lt, thorough);
+}
 
-  std::size_t calls = 0;  // of all kernels and of cuBLAS: no call meets what another just read
-  const auto run = [&](const Timed& t, bool ours) {
-    const std::size_t copy = calls++ % rotation.size();
-    if (ours)
-      t.prepared[copy]->run();
-    else
-      cublas_multiply(rotation.product(copy));
-  };
-  for (const Timed& t : timed)
-    for (int i = 0; i < 3; ++i) run(t, true), run(t, false);
-
-  Event start, between, stop;
-  ClockSampler clocks(nvml());
-  for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), [](auto& t) { return t.done(); }); ++round)
-    for (std::size_t turn = 0; turn < timed.size(); ++turn) {
-      Timed& t = timed[(turn + round) % timed.size()];  // none always follows the same one
-      if (t.done()) continue;
-      const bool ours_first = round % 2 == 0;  // neither side always finds the other's clock and heat
-      hold_gpu();
-      start.record();
-      run(t, ours_first);
-      between.record();
-      run(t, !ours_first);
-      stop.record();
-      const double first = to_nanosecond(between.ms_since(start)), second = to_nanosecond(stop.ms_since(between));
-      t.ms.push_back(ours_first ? first : second);
-      t.cublas_ms.push_back(ours_first ? second : first);
-      t.ratio.push_back(t.cublas_ms.back() / t.ms.back());
-    }
-
-  const Record sampled = clocks.stop();
-  std::vector<Record> results;
-  for (const Timed& t : timed) {
-    results.push_back(to_json(c.problem()));
-    results.back().update({{"samples_ms", t.ms},
-                           {"cublas_samples_ms", t.cublas_ms},
-                           {"clocks", sampled},
-                           {"freivalds_deviation", t.deviation}});
-    results.back().update(summary_of(results.back()));
+std::vector<Record> time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&),
+                                   const std::vector<Case>& of_any_types,
+                                   const std::function<void(const Record&)>& done) {
+  std::vector<Case> cases = of_any_types;
+  for (Case& c : cases) c.types = kernel.types();
+  const Inputs inputs(cases);
+  std::vector<Record> runs;
+  for (const Case& c : cases) {
+    const Rotation rotation(c, inputs);
+    std::vector<Timed> timed;
+    timed.emplace_back(kernel, require_correct(kernel, rotation), rotation);
+    const std::optional<CublasLt> lt(std::in_place, rotation, CublasLt::Effort{7, 2});
+    constexpr Effort quick{1, 5, 60, 0.5};
+    runs.push_back(time_in_rounds(std::move(timed), rotation, lt, quick).front());
+    runs.back()["choice"] = choice(rotation.product(0));
+    done(runs.back());
   }
-  return results;
+  return runs;
 }
 
 }  // namespace tile

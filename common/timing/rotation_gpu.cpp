@@ -3,17 +3,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <future>
+#include <stdexcept>
 
 #include "common/check/operands.hpp"
 #include "common/timing/rotation.hpp"
 
 namespace tile {
-
 namespace {
 
-// Values as elements of a type, in device memory.
-Buffer<char> uploaded(const std::vector<float>& values, Element type) {
-  Buffer<char> device(values.size() * size_of(type));
+// Values into device memory, as elements of a type.
+void upload(const Buffer<char>& device, const std::vector<float>& values, Element type) {
   const auto copy = [&](const auto& elements) {
     check(cudaMemcpy(device.get(), elements.data(), values.size() * size_of(type), cudaMemcpyHostToDevice), "upload");
   };
@@ -28,30 +28,57 @@ Buffer<char> uploaded(const std::vector<float>& values, Element type) {
     narrow(__half{}, [](float v) { return __float2half(v); });
   else
     copy(values);
-  return device;
+}
+
+struct Extents {
+  std::size_t A, B, C;
+};
+
+// Elements from the first of each matrix to the end of its last row.
+Extents extents_of(const Problem& p) {
+  return {std::size_t(p.A == Layout::rows ? p.M : p.K) * p.lda, std::size_t(p.B == Layout::rows ? p.K : p.N) * p.ldb,
+          std::size_t(p.M) * p.ldc};
+}
+
+// The operands' first elements: as many of each as any of the cases has.
+Extents largest_of(const std::vector<Case>& cases) {
+  Extents largest{};
+  for (const Case& c : cases) {
+    const Case& first = cases.front();
+    if (c.types != first.types || c.fill != first.fill || c.seed != first.seed)
+      throw std::invalid_argument("problems with the same inputs have the same types, fill and seed");
+    const Extents own = extents_of(c.problem());
+    largest = {std::max(largest.A, own.A), std::max(largest.B, own.B), std::max(largest.C, own.C)};
+  }
+  return largest;
 }
 
 }  // namespace
 
-Rotation::Rotation(const Case& c) : problem(c) {
+Inputs::Inputs(const std::vector<Case>& cases)
+    : A_(largest_of(cases).A * size_of(cases.front().types.A)),
+      B_(largest_of(cases).B * size_of(cases.front().types.B)) {
+  const Case& c = cases.front();
+  const Extents count = largest_of(cases);
+  auto B = std::async(std::launch::async, [&] { return make_values(count.B, c.fill, c.seed + 1); });
+  upload(A_, make_values(count.A, c.fill, c.seed), c.types.A);
+  upload(B_, B.get(), c.types.B);
+}
+
+Rotation::Rotation(const Case& c, const Inputs& inputs) : problem(c) {
   int l2 = 0;
   check(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "L2 size");
-  const Problem p = c.problem();
-  const std::size_t a = std::size_t(p.A == Layout::rows ? p.M : p.K) * p.lda;
-  const std::size_t b = std::size_t(p.B == Layout::rows ? p.K : p.N) * p.ldb, out = std::size_t(p.M) * p.ldc;
-  const std::size_t a_bytes = a * size_of(p.types.A), b_bytes = b * size_of(p.types.B);
-  const std::size_t out_bytes = out * size_of(p.types.C), bytes = a_bytes + b_bytes + out_bytes;
+  const Extents elements = extents_of(c.problem());
+  const std::size_t a_bytes = elements.A * size_of(c.types.A), b_bytes = elements.B * size_of(c.types.B);
+  const std::size_t out_bytes = elements.C * size_of(c.types.C), bytes = a_bytes + b_bytes + out_bytes;
   // An even number: a pair of calls takes two, and both sides see the same ones.
   const std::size_t copies = std::clamp<std::size_t>((3 * std::size_t(l2) + bytes - 1) / bytes, 4, 64) / 2 * 2;
-  A.push_back(uploaded(make_values(a, c.fill, c.seed), p.types.A));
-  B.push_back(uploaded(make_values(b, c.fill, c.seed + 1), p.types.B));
-  C.emplace_back(out_bytes);
-  for (std::size_t i = 1; i < copies; ++i) {
+  for (std::size_t i = 0; i < copies; ++i) {
     A.emplace_back(a_bytes);
     B.emplace_back(b_bytes);
     C.emplace_back(out_bytes);
-    check(cudaMemcpy(A[i].get(), A[0].get(), a_bytes, cudaMemcpyDeviceToDevice), "copy");
-    check(cudaMemcpy(B[i].get(), B[0].get(), b_bytes, cudaMemcpyDeviceToDevice), "copy");
+    check(cudaMemcpy(A[i].get(), inputs.A(), a_bytes, cudaMemcpyDeviceToDevice), "copy");
+    check(cudaMemcpy(B[i].get(), inputs.B(), b_bytes, cudaMemcpyDeviceToDevice), "copy");
   }
   for (auto& buffer : C) check(cudaMemset(buffer.get(), 0xff, out_bytes), "poison C");  // a NaN of every type
 }

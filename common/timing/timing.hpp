@@ -20,8 +20,8 @@ void require_plain_cublas();
 /// when the CPU has got it there: else the time between two events around a short kernel is the CPU's.
 void hold_gpu();
 
-/// Milliseconds of one call of `work` on the GPU, measured with events: warm-up, then `repetitions` runs.
-Spread time_ms(const std::function<void(int repetition)>& work, int repetitions = 20);
+/// Milliseconds of one call of `work` on the GPU, measured with events: `warm_up` runs, then `repetitions`.
+Spread time_ms(const std::function<void(int repetition)>& work, int repetitions = 20, int warm_up = 3);
 
 enum class CublasMode { fp32, tf32, bf16 };
 /// TFLOP/s of cublasGemmEx on cubes of `size`: inputs of full entropy, buffers rotated past the L2, 32 MiB workspace.

@@ -4,8 +4,8 @@
 
 namespace tile {
 
-Spread time_ms(const std::function<void(int)>& work, int repetitions) {
-  for (int i = 0; i < 3; ++i) work(i);
+Spread time_ms(const std::function<void(int)>& work, int repetitions, int warm_up) {
+  for (int i = 0; i < warm_up; ++i) work(i);
   std::vector<double> samples;
   Event start, stop;
   for (int i = 0; i < repetitions; ++i) {

@@ -1,4 +1,6 @@
-// The rules that turn a warp's 32 addresses into cost.
+// The rules that turn a warp's 32 addresses into cost. Global memory: sectors_of and lines_of, the passes through L1's tags
+// (tag_passes) and through its banks (global_wavefronts). Shared memory: wavefronts (shared_wavefronts); a bank conflict is a
+// bank_passes above 1, two words of one bank that are wanted at once.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +37,10 @@ constexpr int distinct_blocks(const WarpAccess& access, int shift) {
   std::sort(block.begin(), block.begin() + count);
   return int(std::unique(block.begin(), block.begin() + count) - block.begin());
 }
+
+/// 32-byte sectors, and 128-byte lines, that an access touches.
+constexpr int sectors_of(const WarpAccess& access) { return distinct_blocks(access, 5); }
+constexpr int lines_of(const WarpAccess& access) { return distinct_blocks(access, 7); }
 
 namespace rules {
 

@@ -28,8 +28,8 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   if (array.space == Space::shared) {
     tally.wavefronts += std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
   } else {
-    tally.sectors += std::uint64_t(distinct_blocks(access, 5));
-    tally.lines += std::uint64_t(distinct_blocks(access, 7));
+    tally.sectors += std::uint64_t(sectors_of(access));
+    tally.lines += std::uint64_t(lines_of(access));
     WarpAccess in_array = access;  // the hash of the tag banks starts with the allocation
     for (std::uint64_t& address : in_array.address) address -= array.begin;
     const auto passes = std::uint64_t(tag_passes(in_array)),

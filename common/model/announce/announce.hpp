@@ -26,7 +26,7 @@ namespace simt::announce {
 /// Who hears of accesses. Each call may leave the running lane for good.
 class Listener {
  public:
-  /// An access of `size` bytes, at the instruction before `pc`. `repeatable`: a volatile one, which a loop may wait with.
+  /// An access of `size` bytes, at the instruction before `pc`; `is_volatile`: C++ must not leave it out.
   virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
   /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".
   virtual void refuse(Address pc, const std::string& what) = 0;

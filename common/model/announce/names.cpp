@@ -69,8 +69,11 @@ std::string short_name(std::string name) {
   return name.substr(begin, end - begin);
 }
 
+// Paths are relative where the compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
-  return file.find("/common/cuda/") != std::string::npos || file.find("/common/model/") != std::string::npos;
+  for (const std::string directory : {"common/cuda/", "common/model/"})
+    if (file.starts_with(directory) || file.find('/' + directory) != std::string::npos) return true;
+  return false;
 }
 
 Place find_place(Address return_address) {

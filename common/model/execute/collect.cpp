@@ -18,6 +18,16 @@ void keep_touches(Worker& worker, int first_lane, int lane_count) {
     }
 }
 
+// The lanes of an access, of those given, whose addresses lie in the array of the first.
+unsigned lanes_with_first(const account::Array& array, const WarpAccess& access, unsigned lanes) {
+  unsigned within = lanes & -lanes;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = std::size_t(std::countr_zero(lanes));
+    if (access.address[lane] >= array.begin && access.address[lane] < array.end) within |= 1u << lane;
+  }
+  return within;
+}
+
 }  // namespace
 
 void count_warp(Worker& worker, int first_lane, int lane_count) {
@@ -31,8 +41,13 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
   for (int lane = 0; lane < lane_count; ++lane)
     logs[std::size_t(lane)] = &block.lanes[std::size_t(first_lane + lane)].log;
   account::for_each_request(logs, [&](const account::LogEntry& entry, const WarpAccess& access, bool same_turn) {
-    const account::Array array = array_of(worker, access.address[std::size_t(std::countr_zero(access.active))]);
-    worker.tally.add(entry, access, same_turn, array, block.serial, sampled);
+    // Counts are by array: lanes with different ones are counted as one request for each, and marked as a guess.
+    WarpAccess part = access;
+    for (unsigned rest = access.active; rest != 0; rest &= ~part.active) {
+      const account::Array array = array_of(worker, access.address[std::size_t(std::countr_zero(rest))]);
+      part.active = lanes_with_first(array, access, rest);
+      worker.tally.add(entry, part, same_turn && part.active == access.active, array, block.serial, sampled);
+    }
   });
   for (int lane = 0; lane < lane_count; ++lane) block.lanes[std::size_t(first_lane + lane)].log.clear();
 }

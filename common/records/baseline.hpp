@@ -1,0 +1,11 @@
+// What a chapter's kernels are timed against. Names only: whoever registers, times or checks a chapter says which.
+#pragma once
+
+namespace tile {
+
+enum class Baseline {
+  gemm_ex,  ///< cublasGemmEx as it comes
+  stronger  ///< besides, the fastest that cublasLt's heuristics suggest; of the two, the faster counts
+};
+
+}  // namespace tile

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+
+#include "common/records/problem.hpp"
+#include "common/report/chapter.hpp"
+#include "common/report/measured_field.hpp"
+#include "common/report/sweep.hpp"
+
+namespace tile {
+namespace {
+
+constexpr int smallest_that_counts = 1024;
+
+bool is_cube(const Case& c) { return c.M == c.N && c.N == c.K; }
+
+// The run of a problem, or null.
+const Record* run_of(const Record* sweep, const Case& c) {
+  return sweep == nullptr ? nullptr : find_run(*sweep, this_chapter().sweep.kernel, c.problem());
+}
+
+void add_problem_facts(Facts& facts, const std::string& name, const Record* run) {
+  const auto give = [&](const char* key, const char* field, int decimals = -1) {
+    add_measured_field(facts, name + key, run, field, decimals);
+  };
+  give("ms", "median_ms");
+  give("tflops", "tflops");
+  give("cublas_tflops", "cublas_tflops");
+  give("lt_tflops", "lt_tflops");
+  give("stronger_tflops", "stronger_tflops");
+  give("ratio", "stronger_ratio", 3);
+  give("ratio_low", "stronger_ratio_low", 3);
+  give("ratio_high", "stronger_ratio_high", 3);
+  give("repetitions", "repetitions", 0);
+  facts.text(name + "choice", "measured", run == nullptr ? "not yet measured" : run->at("choice").get<std::string>());
+}
+
+// The range of some problems' ratios, or that it is not yet measured.
+void add_range(Facts& facts, const std::string& name, const std::vector<double>& ratios) {
+  if (ratios.empty()) {
+    facts.not_yet_measured(name + "lowest_ratio");
+    facts.not_yet_measured(name + "highest_ratio");
+    return;
+  }
+  const auto [lowest, highest] = std::minmax_element(ratios.begin(), ratios.end());
+  facts.measured(name + "lowest_ratio", *lowest, 3);
+  facts.measured(name + "highest_ratio", *highest, 3);
+}
+
+}  // namespace
+
+Table table_of_sweep(const std::vector<Record>& sweeps) {
+  Table table{"sweep",
+              "Sweep: not yet measured, on any GPU",
+              {"M x N x K", "choice", "ms", "TFLOP/s", "cuBLAS", "cuBLASLt", "x stronger", "10-90%", "repetitions"},
+              {}};
+  if (sweeps.empty()) return table;
+  const Record& sweep = sweeps.front();
+  table.caption = fmt::format("Sweep of {} on an {}, {}, driver {}, CUDA {}", this_chapter().sweep.kernel,
+                              sweep["gpu"].get<std::string>(), sweep["date"].get<std::string>(),
+                              sweep["driver"].get<std::string>(), sweep["cuda"].get<std::string>());
+  for (const Case& c : this_chapter().sweep.problems) {
+    const Record* run = run_of(&sweep, c);
+    if (run == nullptr) continue;
+    const auto number = [&](const char* key, int decimals = -1) {
+      return run->contains(key) ? format_number(run->at(key).get<double>(), decimals) : "-";
+    };
+    table.rows.push_back({key_of(c.problem()), run->at("choice"), number("median_ms", 3), number("tflops"),
+                          number("cublas_tflops"), number("lt_tflops"), number("stronger_ratio", 3),
+                          number("stronger_ratio_low", 3) + "-" + number("stronger_ratio_high", 3),
+                          number("repetitions", 0)});
+  }
+  return table;
+}
+
+void add_sweep_facts(Facts& facts, const Record* sweep) {
+  std::vector<double> all, cubes;
+  for (const Case& c : this_chapter().sweep.problems) {
+    const Record* run = run_of(sweep, c);
+    add_problem_facts(facts, fmt::format("sweep.{}.", key_of(c.problem())), run);
+    if (run == nullptr) continue;
+    all.push_back(run->at("stronger_ratio"));
+    if (is_cube(c) && c.M >= smallest_that_counts) cubes.push_back(all.back());
+  }
+  add_range(facts, "sweep.", all);
+  add_range(facts, "sweep.cubes.", cubes);
+  if (sweep == nullptr) {
+    for (const char* key : {"problems", "losses", "seconds"}) facts.not_yet_measured(fmt::format("sweep.{}", key));
+    return;
+  }
+  facts.measured("sweep.problems", double(all.size()), 0);
+  facts.measured("sweep.losses", double(std::count_if(all.begin(), all.end(), [](double r) { return r < 1; })), 0);
+  facts.measured("sweep.seconds", sweep->at("sweep").at("seconds"), 0);
+}
+
+void write_sweep(std::ostream& out, const Record* sweep) {
+  std::vector<Case> cubes_first = this_chapter().sweep.problems;
+  std::stable_partition(cubes_first.begin(), cubes_first.end(), is_cube);
+  for (const Case& c : cubes_first) {
+    const Record* run = run_of(sweep, c);
+    const auto value = [&](const char* key) { return run == nullptr ? 0.0 : run->at(key).get<double>(); };
+    out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", key_of(c.problem()), c.M, c.N, c.K,
+                       value("stronger_ratio"), value("stronger_ratio_low"), value("stronger_ratio_high"),
+                       value("tflops"), value("stronger_tflops"));
+  }
+}
+
+}  // namespace tile

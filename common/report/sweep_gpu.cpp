@@ -1,0 +1,45 @@
+// `--sweep`: a GPU times one kernel over the problems of the chapter's sweep. GPU programs only.
+#include <fmt/format.h>
+
+#include "common/records/fingerprint.hpp"
+#include "common/records/problem.hpp"
+#include "common/records/run.hpp"
+#include "common/report/options.hpp"
+#include "common/report/sweep.hpp"
+#include "common/timing/bench.hpp"
+#include "common/timing/clocks.hpp"
+#include "common/timing/describe_gpu.hpp"
+#include "common/timing/stopwatch.hpp"
+#include "common/timing/timing.hpp"
+
+namespace tile {
+
+Record sweep() {
+  const Stopwatch watch;
+  require_plain_cublas();
+  const Chapter::Sweep& asked = this_chapter().sweep;
+  Options only;
+  only.kernel = asked.kernel;
+  const Kernel kernel = resolved(chosen_kernels(only).front());
+
+  Record record = describe_gpu();
+  record["fingerprint"] = fingerprint(chapter_source());
+  const auto note_clocks = [&](const char* when) {
+    if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
+  };
+  note_clocks("clocks_before");
+  Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
+  entry["name"] = kernel.name;
+  std::size_t count = 0;
+  entry["runs"] = time_for_sweep(kernel, asked.choice, asked.problems, [&](const Record& run) {
+    fmt::print(stderr, "[{:2}/{}] {:>22}: {:5.1f} TFLOP/s, {:.3f} x {}   {:.0f} s\n", ++count, asked.problems.size(),
+               key_of(problem_of(run)), run["tflops"].get<double>(), run["stronger_ratio"].get<double>(),
+               stronger_of(run), watch.seconds());
+  });
+  record["kernels"].push_back(entry);
+  note_clocks("clocks_after");
+  record["sweep"] = {{"seconds", watch.seconds()}};
+  return record;
+}
+
+}  // namespace tile

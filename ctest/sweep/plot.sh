@@ -1,0 +1,56 @@
+#!/bin/sh
+# A sweep is drawn: a mark for each problem, losses in a colour of their own, and "not yet measured" where nothing is. Usage:
+#   plot.sh GNUPLOT SWEEP.GP SWEEP-TEST
+set -eu
+gnuplot=$1 script=$2 program=$3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+fail() { echo "$*"; wrong=1; }
+
+# draw NAME: from NAME.tsv; gnuplot must not complain.
+draw() {
+  "$gnuplot" -c "$script" "$scratch/$1.tsv" "$scratch/$1.svg" 2>"$scratch/$1.err" || fail "$1 is not drawn"
+  [ ! -s "$scratch/$1.err" ] || { fail "gnuplot complains of $1:"; cat "$scratch/$1.err"; }
+}
+
+# marks NAME COLOUR COUNT: so many points of a colour; gnuplot draws each as a use of a symbol.
+marks() {
+  found=$(grep '<use xlink:href=' "$scratch/$1.svg" | grep -c "rgb( *$2, *$2, *$2)" || :)
+  [ "$found" = "$3" ] || fail "$1 has $found marks of colour $2, not $3"
+}
+
+row() { printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t50\t49\n' "$@"; }
+cubes() {
+  row 256 256 256 256 0.9 0.88 0.93
+  row 1024 1024 1024 1024 1.05 1.04 1.06
+  row 4096 4096 4096 4096 1.09 1.08 1.1
+}
+others() {
+  row "1 x 4096 x 4096" 1 4096 4096 0.5 0.4 0.6
+  row "37 x 4099 x 1021" 37 4099 1021 1.4 1.3 1.5
+  row "4096 x 11008 x 4096" 4096 11008 4096 0.98 0.97 0.99
+}
+{ cubes; others; } >"$scratch/both.tsv"
+cubes >"$scratch/cubes.tsv"
+others >"$scratch/others.tsv"
+for data in both cubes others; do draw "$data"; done
+marks both 3 3
+marks both 4 3
+marks cubes 3 2
+marks cubes 4 1
+marks others 3 1
+marks others 4 2
+grep -q '37 x 4099 x 1021' "$scratch/both.svg" || fail "a problem has no name"
+grep -q 'not yet measured' "$scratch/both.svg" && fail "a sweep that was measured is not shown as one"
+
+# What a program without a record emits.
+"$program" --on model --emit "$scratch/emit"
+cp "$scratch/emit/sweep.tsv" "$scratch/pending.tsv"
+draw pending
+marks pending 3 0
+marks pending 4 0
+grep -q 'not yet measured' "$scratch/pending.svg" || fail "nothing says that it is not yet measured"
+
+[ "$wrong" = 0 ] && echo "a sweep is drawn as it should be"
+exit "$wrong"

@@ -1,0 +1,208 @@
+#include "part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "common/report/facts.hpp"
+#include "common/report/table.hpp"
+
+namespace tile {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* pending = "not yet measured";
+constexpr double as_fast = 0.998;  // of the fastest
+
+/// The facts of a chapter that have a value, and its kernels in their order.
+struct Emitted {
+  std::map<std::string, double> values;
+  std::map<std::string, std::string> texts;
+  std::vector<std::string> kernels;
+
+  std::optional<double> value(const std::string& key) const {
+    const auto found = values.find(key);
+    return found == values.end() ? std::optional<double>() : found->second;
+  }
+};
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream row(line);
+  for (std::string field; std::getline(row, field, '\t');) fields.push_back(field);
+  return fields;
+}
+
+std::ifstream open(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(fmt::format("cannot read {}", file.string()));
+  return in;
+}
+
+Emitted read_emitted(const fs::path& directory) {
+  Emitted emitted;
+  std::ifstream facts = open(directory / "facts.tsv"), kernels = open(directory / "kernels.tsv");
+  for (std::string line; std::getline(facts, line);) {
+    const auto fields = fields_of(line);
+    if (!fields.at(2).empty()) emitted.values[fields[0]] = std::stod(fields[2]);
+    emitted.texts[fields[0]] = fields.at(4);
+  }
+  for (std::string line; std::getline(kernels, line);) emitted.kernels.push_back(fields_of(line).at(0));
+  return emitted;
+}
+
+/// One chapter of the ladder.
+struct Rung {
+  std::string number, title, kernel;  ///< no kernel: not yet measured
+  double tflops = 0, gain = 0;        ///< gain: over the best rung before it
+  std::optional<double> ceiling, compiled, ratio, stronger_ratio;
+  std::string resource, compiled_resource;
+};
+
+// The kernel that stands for a chapter, or "".
+std::string chosen_kernel(const Emitted& emitted) {
+  double fastest = 0;
+  const auto tflops = [&](const std::string& kernel) { return emitted.value(kernel + ".4096.tflops").value_or(0); };
+  for (const std::string& kernel : emitted.kernels) fastest = std::max(fastest, tflops(kernel));
+  for (const std::string& kernel : emitted.kernels)
+    if (fastest > 0 && tflops(kernel) >= as_fast * fastest) return kernel;
+  return "";
+}
+
+Rung rung_of(const std::string& number, const std::string& title, const Emitted& emitted, double best_before) {
+  Rung rung{number, title, chosen_kernel(emitted), 0, 0, {}, {}, {}, {}, "", ""};
+  if (rung.kernel.empty()) return rung;
+  const std::string at = rung.kernel + ".4096.";
+  rung.tflops = *emitted.value(at + "tflops");
+  rung.gain = best_before > 0 ? rung.tflops / best_before : 0;
+  rung.ceiling = emitted.value(at + "ceiling.tightest");
+  rung.compiled = emitted.value(at + "compiled.tightest");
+  rung.ratio = emitted.value(at + "ratio");
+  rung.stronger_ratio = emitted.value(at + "stronger_ratio");
+  if (rung.ceiling) rung.resource = emitted.texts.at(at + "ceiling.resource");
+  if (rung.compiled) rung.compiled_resource = emitted.texts.at(at + "compiled.resource");
+  return rung;
+}
+
+// What the front matter of a chapter calls it.
+std::string title_of(const fs::path& text) {
+  std::ifstream lines = open(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("title: ")) return line.substr(7);
+  throw std::runtime_error(fmt::format("{} has no title", text.string()));
+}
+
+std::vector<Rung> ladder_of(const fs::path& chapters, const fs::path& emit, const std::string& last) {
+  std::map<std::string, fs::path> texts;  // by number
+  for (const auto& entry : fs::directory_iterator(chapters)) {
+    const std::string number = entry.path().filename().string().substr(0, 2);
+    if (number > "00" && number <= last) texts[number] = entry.path() / fmt::format("chapter{}.md", number);
+  }
+  std::vector<Rung> ladder;
+  double best = 0;
+  for (const auto& [number, text] : texts) {
+    ladder.push_back(rung_of(number, title_of(text), read_emitted(emit / number), best));
+    best = std::max(best, ladder.back().tflops);
+  }
+  return ladder;
+}
+
+Table table_of(const std::vector<Rung>& ladder) {
+  Table table{
+      "ladder",
+      "One kernel of each chapter at M = N = K = 4096: the ceilings that follow from its counts and from its "
+      "machine code, what it reached, and that over the best of the rows above; TFLOP/s",
+      {"chapter", "title", "kernel", "ceiling, as written", "as compiled", "measured", "x the best before", "x cuBLAS"},
+      {}};
+  const bool stronger = std::any_of(ladder.begin(), ladder.end(), [](const Rung& r) { return r.stronger_ratio; });
+  if (stronger) table.header.push_back("x the stronger cuBLAS");
+  const auto number = [](const std::optional<double>& value, int decimals = -1) {
+    return value ? format_number(*value, decimals) : std::string("-");
+  };
+  const auto ceiling = [&](const std::optional<double>& value, const std::string& resource) {
+    return value ? fmt::format("{} ({})", format_number(*value), resource) : std::string("-");
+  };
+  for (const Rung& rung : ladder) {
+    std::vector<std::string> row{rung.number,
+                                 rung.title,
+                                 rung.kernel,
+                                 ceiling(rung.ceiling, rung.resource),
+                                 ceiling(rung.compiled, rung.compiled_resource),
+                                 number(rung.tflops),
+                                 rung.gain > 0 ? number(rung.gain, 2) : "-",
+                                 number(rung.ratio, 3)};
+    if (rung.kernel.empty()) row = {rung.number, rung.title, "-", "-", "-", pending, pending, pending};
+    if (stronger) row.push_back(rung.kernel.empty() ? pending : number(rung.stronger_ratio, 3));
+    table.rows.push_back(row);
+  }
+  return table;
+}
+
+Facts facts_of(const std::vector<Rung>& ladder) {
+  Facts facts;
+  for (const Rung& rung : ladder) {
+    const std::string name = "ladder." + rung.number + ".";
+    facts.text(name + "kernel", "measured", rung.kernel.empty() ? pending : rung.kernel);
+    const auto give = [&](const char* key, const std::optional<double>& value, int decimals) {
+      if (value)
+        facts.measured(name + key, *value, decimals);
+      else
+        facts.not_yet_measured(name + key);
+    };
+    const auto known = [&](double value) { return value > 0 ? value : std::optional<double>(); };
+    const auto share = [&](const std::optional<double>& ceiling) {
+      return ceiling ? 100 * rung.tflops / *ceiling : std::optional<double>();
+    };
+    give("tflops", known(rung.tflops), -1);
+    if (&rung != &ladder.front()) give("gain", known(rung.gain), 2);
+    give("percent_as_written", share(rung.ceiling), 0);
+    give("percent_as_compiled", share(rung.compiled), 0);
+    give("ratio", rung.ratio, 3);
+  }
+  return facts;
+}
+
+// A line for each rung: label, measured, ceiling as written, as compiled; 0 for what is not known.
+std::string plot_of(const std::vector<Rung>& ladder) {
+  std::string text;
+  for (const Rung& rung : ladder)
+    text += fmt::format("\"{} {}\"\t{}\t{}\t{}\n", rung.number, rung.kernel.empty() ? pending : rung.kernel,
+                        rung.tflops, rung.ceiling.value_or(0), rung.compiled.value_or(0));
+  return text;
+}
+
+// The highest rate that cuBLAS was measured at beside a kernel of the ladder.
+double cublas_of(const std::vector<Rung>& ladder) {
+  double highest = 0;
+  for (const Rung& rung : ladder)
+    if (rung.ratio) highest = std::max(highest, rung.tflops / *rung.ratio);
+  return highest;
+}
+
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
+}
+
+}  // namespace
+
+void gather_part(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& plot,
+                 const fs::path& page) {
+  const std::vector<Rung> ladder = ladder_of(chapters, emit, last);
+  std::ostringstream facts;
+  facts_of(ladder).write(facts);
+  fs::create_directories(page);
+  table_of(ladder).write(page / "table-ladder.tsv");
+  write_text(page / "facts.tsv", facts.str());
+  write_text(plot, plot_of(ladder));
+  write_text(plot.string() + ".cublas", fmt::format("cublas={}\n", cublas_of(ladder)));
+}
+
+}  // namespace tile

@@ -1,0 +1,25 @@
+# A part's ladder: what each chapter's kernel reached, and the ceilings as written and as compiled. Arguments: data, out.
+# data.cublas gives cublas, TFLOP/s; 0 is not yet measured.
+data = ARG1
+out = ARG2
+load data.".cublas"
+set datafile separator "\t"
+stats data using 2 nooutput
+rows = STATS_records
+set terminal svg size 720,92+27*rows dynamic font "inherit,13" noenhanced
+set output out
+set border 3 lc rgb "#060606"
+set tics textcolor rgb "#010101" nomirror
+set xrange [0:70]
+set xlabel "TFLOP/s" textcolor rgb "#010101"
+set yrange [rows-0.4:-0.6]
+set style fill solid 1.0 noborder
+set lmargin 16
+set key outside top center horizontal textcolor rgb "#010101"
+set grid xtics lc rgb "#060606"
+if (cublas > 0) { set arrow 1 from cublas,graph 0 to cublas,graph 1 nohead lw 1.5 lc rgb "#020202" }
+if (cublas > 0) { set label 1 "cuBLAS " at cublas,graph 0.97 right textcolor rgb "#020202" font "inherit,12" }
+known(x) = x > 0 ? x : 1/0
+plot data using (0):0:(0):2:($0-0.28):($0+0.28):ytic(1) with boxxyerror lc rgb "#030303" title "measured", \
+     data using (known($3)):0 with points pt 5 ps 0.8 lc rgb "#050505" title "ceiling, as written", \
+     data using (known($4)):0 with points pt 9 ps 1 lc rgb "#040404" title "as compiled"
