@@ -66,6 +66,7 @@ __device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier, std:
 #endif
 }
 
+// [snippet phases]
 /// mbarrier.arrive.expect_tx: both, the bytes first. PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier, std::uint32_t bytes) {
 #if TILE_ON_GPU
@@ -116,6 +117,7 @@ __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier, st
   }
 #endif
 }
+// [/snippet phases]
 
 /// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has initialised is that, once a barrier has
 /// come besides. PTX ISA, "membar, fence".
