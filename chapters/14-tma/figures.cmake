@@ -1,0 +1,4 @@
+# Figures of chapter 14: see book/draw.cmake.
+tile_figure(pieces-14 pieces whole_tiles tma)
+tile_figure(banks-rows_of_A-load-As banks rows_of_A load-As)
+tile_ladder()
