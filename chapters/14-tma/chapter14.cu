@@ -86,8 +86,12 @@ struct LoadsB : Large {
 struct LoadsThree : Large {
   static constexpr Loads LOADS = Loads::three_first;
 };
-struct LoadsA : Large {
-  static constexpr Loads LOADS = Loads::A_first;
+struct Bk8 : Large {
+  static constexpr int BK = 8, STAGES = 12;
+  static constexpr Loads LOADS = Loads::three_first;
+};
+struct Bk12 : Large {
+  static constexpr int BK = 12, STAGES = 8;
 };
 struct RowsOfA : Large {
   static constexpr FromA FROM_A = FromA::rows;
@@ -98,23 +102,13 @@ struct WholeTiles : Large {
 struct SingleTile : Large {
   static constexpr Schedule SCHEDULE = Schedule::single;
 };
-struct RowOrder : Large {
-  static constexpr int BAND = 1;
-};
 struct EqualRegisters : Large {
   static constexpr Registers REGISTERS = Registers::equal;
 };
 struct Stages3 : Large {
   static constexpr int STAGES = 3;
 };
-struct Deep : Large {
-  static constexpr int BK = 32, STAGES = 4;
-};
 // For smaller problems: smaller tiles, so that more blocks share the work, and more than one block an SM.
-struct Medium : Large {
-  static constexpr int BM = 128, BK = 8, STAGES = 12, BLOCKS = 2, MORE_REGISTERS = 216;
-  using Ragged = Medium;
-};
 struct Small : Large {
   static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, STAGES = 8, COPY_WARPS = 1, BLOCKS = 3;
   static constexpr Registers REGISTERS = Registers::equal;
@@ -801,7 +795,6 @@ std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
 // What the book's sgemm chooses among.
 enum class Choice {
   large,   // tiles of 256 x 128
-  medium,  // 128 x 128
   small,   // 64 x 64
   async    // chapter 13's kernel
 };
@@ -809,15 +802,13 @@ enum class Choice {
 Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   if (!copies_in_bulk_take<Config<Large>>(g, device)) return Choice::async;
   const double elements = double(g.M) * g.N;
-  return elements >= 1536.0 * 1536 ? Choice::large : elements >= 768.0 * 768 ? Choice::medium : Choice::small;
+  return elements >= 768.0 * 768 ? Choice::large : Choice::small;
 }
 
 std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
   switch (choice_for(tile::gemm_of(product), tile::machine::device())) {
     case Choice::large:
       return prepare_tma<Config<Large>>(product);
-    case Choice::medium:
-      return prepare_tma<Config<Medium>>(product);
     case Choice::small:
       return prepare_tma<Config<Small>>(product);
     case Choice::async:
@@ -834,16 +825,15 @@ void for_each_config(F&& f) {
   f("straight", Config<Straight>{});
   f("whole_tiles", Config<WholeTiles>{});
   f("single_tile", Config<SingleTile>{});
-  f("row_order", Config<RowOrder>{});
   f("equal_registers", Config<EqualRegisters>{});
   f("stages3", Config<Stages3>{});
   f("apart", Config<Apart>{});
   f("loads_b", Config<LoadsB>{});
   f("loads_three", Config<LoadsThree>{});
-  f("loads_a", Config<LoadsA>{});
+  f("bk8", Config<Bk8>{});
+  f("bk12", Config<Bk12>{});
   f("small_rows", Config<SmallRows>{});
   f("rows_of_A", Config<RowsOfA>{});
-  f("medium", Config<Medium>{});
   f("small", Config<Small>{});
 }
 
@@ -985,7 +975,7 @@ TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels()
 
 // The kernels that compute any shape themselves, and those that leave what is not in whole tiles to another one.
 std::vector<tile::Kernel> kernels_of_any_shape() {
-  return {kernel<Config<Large>>("tma"), kernel<Config<Medium>>("medium"), kernel<Config<Small>>("small"), fallback()};
+  return {kernel<Config<Large>>("tma"), kernel<Config<Small>>("small"), fallback()};
 }
 std::vector<tile::Kernel> experiments() {
   std::vector<tile::Kernel> all;
@@ -1028,7 +1018,7 @@ TEST_CASE("sgemm chooses by shape, by where B begins, and by what the GPU has") 
   const tile::machine::Device hopper{132, true}, older{108, false};
   const auto cube = [](int n) { return tile::Gemm{n, n, n, 1, words, n, words, n, 0, words, n}; };
   CHECK(choice_for(cube(256), hopper) == Choice::small);
-  CHECK(choice_for(cube(1024), hopper) == Choice::medium);
+  CHECK(choice_for(cube(1024), hopper) == Choice::large);
   CHECK(choice_for(cube(4096), hopper) == Choice::large);
   for (const int n : {256, 1024, 4096}) {
     CHECK(choice_for(cube(n), older) == Choice::async);
@@ -1047,18 +1037,18 @@ TEST_CASE("sgemm chooses by shape, by where B begins, and by what the GPU has") 
 TEST_CASE("a kernel's name says in what it differs from the chapter's") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
+    const bool small = name.starts_with("small");
     CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
     CHECK((C::SCHEDULE == Schedule::whole) == (name == "whole_tiles"));
     CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
-    CHECK((C::BAND == 1) == (name == "row_order"));
-    CHECK(C::TRANSPOSED == (name != "rows_of_A"));
-    CHECK(C::BK == (name == "deep" ? 32 : name == "medium" ? 8 : 16));
-    CHECK(C::STAGES == (name == "stages3" ? 3 : name == "deep" ? 4 : name == "medium" ? 12 : name == "small" ? 8 : 6));
-    CHECK(C::REALLOCATED == (name != "equal_registers" && name != "small"));
-    CHECK(C::BM == (name == "medium" ? 128 : name == "small" ? 64 : 256));
-    CHECK(C::BN == (name == "small" ? 64 : 128));
-    CHECK(C::COPY_WARPS == (name == "small" ? 1 : 4));
-    CHECK(C::BLOCKS == (name == "medium" ? 2 : name == "small" ? 3 : 1));
+    CHECK(C::TRANSPOSED == (name != "rows_of_A" && name != "small_rows"));
+    CHECK(C::BK == (name == "bk8" ? 8 : name == "bk12" ? 12 : 16));
+    CHECK(C::STAGES == (name == "stages3" ? 3 : name == "bk8" ? 12 : small || name == "bk12" ? 8 : 6));
+    CHECK(C::REALLOCATED == (name != "equal_registers" && !small));
+    CHECK(C::BM == (small ? 64 : 256));
+    CHECK(C::BN == (small ? 64 : 128));
+    CHECK(C::COPY_WARPS == (small ? 1 : 4));
+    CHECK(C::BLOCKS == (small ? 3 : 1));
   });
 }
 
@@ -1218,7 +1208,6 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
     }
   CHECK(tile::first_failure(kernel<Config<Large>>("tma"), {{255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
   CHECK(tile::first_failure(kernel<Config<Small>>("small"), {{65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
-  CHECK(tile::first_failure(kernel<Config<Medium>>("medium"), {{128, 128, 400, 1, 2, 0, tile::Fill::integers}}) == "");
 }
 
 #if TILE_ON_MODEL
