@@ -36,6 +36,8 @@ refuse 2 "--sweep" "$chapter" --sweep
 refuse 2 "--sweep needs --out FILE" "$bin/sweep_test" --sweep
 refuse 2 "choose one" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep times a kernel and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
+refuse 2 "a record is of a cold L2" "$chapter" --warm --bench --out "$scratch/x"
+refuse 1 "the model has no L2" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
 refuse 2 "--test takes a value that is not empty" "$chapter" --test ""
 refuse 2 "--kernel takes a value that is not empty" "$chapter" --kernel ""

@@ -9,12 +9,27 @@
 # mempcpy and memcmp). -fsanitize=bounds announces indices beyond an array whose extent the compiler knows. Lines are all that
 # is read of the debug information, so -g1 does; it and doctest's cheaper assertions halve the time of a break-it experiment.
 # See the appendix "The SIMT model".
-set(TILE_MODEL_FLAGS -O1 -g1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
+set(TILE_MODEL_FLAGS_GNU -O1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
     --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
-    -fno-tree-sra -fno-ipa-reference-addressable -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy
-    -fno-builtin-memset -fno-builtin-memcmp -U_FORTIFY_SOURCE
-    -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+    -fno-tree-sra -fno-ipa-reference-addressable)
+# clang++ announces accesses last of all and cannot be told which passes to leave out before: so it leaves out all (-O0).
+# -tsan-instrument-read-before-write: a load whose element is stored to afterwards counts, too. -gdwarf-aranges: elfutils finds
+# the lines of no address without.
+set(TILE_MODEL_FLAGS_Clang -O0 -fsanitize=thread,array-bounds -fsanitize-coverage=bb,no-prune,trace-pc
+    -fno-sanitize-thread-func-entry-exit "SHELL:-mllvm -tsan-distinguish-volatile=1"
+    "SHELL:-mllvm -tsan-instrument-read-before-write=1" -gdwarf-aranges -fbracket-depth=1024 -Wno-ignored-attributes)
+set(TILE_MODEL_FLAGS_EITHER -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset
+    -fno-builtin-memcmp -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+set(TILE_MODEL_FLAGS ${TILE_MODEL_FLAGS_${CMAKE_CXX_COMPILER_ID}} ${TILE_MODEL_FLAGS_EITHER})
+# Where both compilers are installed, a test compares what they count.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(TILE_OTHER_ID Clang)
+  find_program(TILE_OTHER_COMPILER clang++)
+else()
+  set(TILE_OTHER_ID GNU)
+  find_program(TILE_OTHER_COMPILER g++)
+endif()
 set(TILE_MODEL_FIRST -include common/model/block_copies.hpp)  # part of what is precompiled, which must itself come first
 set(TILE_MODEL_LINK_FLAGS "")
 foreach(name memcpy memmove mempcpy memset memcmp __memcpy_chk __memmove_chk __mempcpy_chk __memset_chk)
@@ -33,32 +48,20 @@ function(tile_add_model_program target name source)
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
-# model-cc: the same from the command line, for `tile count` and the break-it experiments. What every chapter includes is
-# compiled once for all of them, and what every chapter is linked with is linked once, without its debug information: that
-# leaves a program of one megabyte instead of twenty.
-function(tile_generate_model_cc)
-  set(precompiled ${PROJECT_BINARY_DIR}/precompiled)
-  set(header ${precompiled}/chapter.hpp.gch)
-  set(runtime ${precompiled}/chapter.o)
-  file(MAKE_DIRECTORY ${precompiled})
-  add_custom_command(OUTPUT ${header}
-    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${TILE_MODEL_FLAGS} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
-      -MQ ${header} -x c++-header ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp -o ${header}
-    DEPENDS ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d VERBATIM)
-  set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
-  add_custom_command(OUTPUT ${runtime}
-    COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--strip-debug $<TARGET_OBJECTS:tile_main>
-      -Wl,--whole-archive ${archives} -o ${runtime}
-    DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
-  add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
-  set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime})
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} --version OUTPUT_VARIABLE version)
+# Writes a script that does the same from the command line.
+function(tile_write_model_cc script compiler id first_of_chapter)
+  execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE version)
   string(REGEX REPLACE "\n.*" "" version "${version}")  # in the script, so that another compiler makes another script
-  list(JOIN TILE_MODEL_FLAGS " " flags)
+  list(JOIN TILE_MODEL_FLAGS_${id} " " own_flags)
+  list(JOIN TILE_MODEL_FLAGS_EITHER " " flags)
+  string(REPLACE "SHELL:" "" flags "${own_flags} ${flags}")
   list(JOIN TILE_MODEL_FIRST " " first)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
+  set(one_error_GNU -fmax-errors=1)
+  set(one_error_Clang -ferror-limit=1)
+  set(runtime ${PROJECT_BINARY_DIR}/precompiled/chapter.o)
   set(libraries "\"$<TARGET_FILE:tile_on_model>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/model-cc CONTENT "#!/bin/sh
+  file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh
 # Compiles SOURCE.cu for the SIMT model with ${version}.
 # Usage: model-cc SOURCE.cu OUTPUT MAIN [DEPFILE], where MAIN is chapter or count.
 set -e
@@ -71,14 +74,45 @@ trap 'exit 143' TERM
 main=$3 depfile=\${4:-\"$parts/depfile\"}
 \"${CMAKE_COMMAND}\" -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P \"${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake\"
 case $main in
-  chapter) set -- -include \"${precompiled}/chapter.hpp\" ;;
+  chapter) set -- ${first_of_chapter} ;;
   count) set -- ${first} ;;
 esac
-\"${CMAKE_CXX_COMPILER}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
+\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter) set -- \"${runtime}\" ;;
   count) set -- \"$<TARGET_OBJECTS:tile_count_main>\" ${libraries} ;;
 esac
-\"${CMAKE_CXX_COMPILER}\" \"$parts/program.o\" \"$@\" ${link_flags} \"$<TARGET_FILE:Boost::context>\" -lfmt -ldw -lelf -lpthread -o \"$output\"
+\"${compiler}\" \"$parts/program.o\" \"$@\" ${link_flags} \"$<TARGET_FILE:Boost::context>\" -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endfunction()
+
+# model-cc: such a script, for `tile count` and the break-it experiments, and model-cc-other, with the other compiler, to
+# compare. What every chapter includes is compiled once for all of them, and what every chapter is linked with is linked once,
+# without its debug information: that leaves a program of one megabyte instead of twenty.
+function(tile_generate_model_cc)
+  set(precompiled ${PROJECT_BINARY_DIR}/precompiled)
+  set(header ${precompiled}/chapter.hpp.gch)
+  set(runtime ${precompiled}/chapter.o)
+  set(chapter ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp)
+  file(MAKE_DIRECTORY ${precompiled})
+  list(JOIN TILE_MODEL_FLAGS " " flags)
+  string(REPLACE "SHELL:" "" flags "${flags}")
+  separate_arguments(flags)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${flags} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
+      -MQ ${header} -x c++-header ${chapter} -o ${header}
+    DEPENDS ${chapter} ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d VERBATIM)
+  set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
+  add_custom_command(OUTPUT ${runtime}
+    COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--strip-debug $<TARGET_OBJECTS:tile_main>
+      -Wl,--whole-archive ${archives} -o ${runtime}
+    DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
+  add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
+  set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime})
+  tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID}
+    "-include \"${precompiled}/chapter.hpp\"")
+  if(TILE_OTHER_COMPILER)
+    list(JOIN TILE_MODEL_FIRST " " first)
+    tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc-other ${TILE_OTHER_COMPILER} ${TILE_OTHER_ID} "${first}")
+  endif()
 endfunction()

@@ -16,6 +16,12 @@ struct Words8 {
 };
 using Kernel = void (*)(float*, const float*);
 
+#if defined(__clang__)
+constexpr bool by_clang = true;
+#else
+constexpr bool by_clang = false;
+#endif
+
 // Runs one warp of `kernel` on two arrays of 1024 elements and counts it.
 simt::Counts counted(Kernel kernel) {
   auto in = tile::array<float>("in", 1024), out = tile::array<float>("out", 1024);
@@ -125,11 +131,11 @@ __global__ void loaded_between_two_branches(float* out, const float* in) {
 }
 
 __global__ void loaded_through_either_pointer(float* out, const float* in) {
-  __shared__ float As[32], Bs[32];
+  __shared__ float As[64];
   As[threadIdx.x] = in[threadIdx.x];
-  Bs[threadIdx.x] = in[threadIdx.x];
+  As[threadIdx.x + 32] = in[threadIdx.x];
   __syncthreads();  // a thread reads what others wrote
-  const float* from = &Bs[3];
+  const float* from = &As[35];
   if (threadIdx.x % 2 == 0) from = &As[5];
   out[threadIdx.x] = *from;  //@ once
 }
@@ -174,7 +180,7 @@ __global__ void struct_copy(float* out, const float* in) {
 }
 using Vector8 __attribute__((vector_size(32))) = float;
 __global__ void wide_vector(float* out, const float* in) {
-  reinterpret_cast<Vector8*>(out)[threadIdx.x] = reinterpret_cast<const Vector8*>(in)[threadIdx.x];
+  reinterpret_cast<Vector8*>(out)[threadIdx.x] = reinterpret_cast<const Vector8*>(in)[threadIdx.x] + 1;
 }
 __global__ void standard_atomic(float* out, const float*) {
   std::atomic_ref<int>(*reinterpret_cast<int*>(out)).fetch_add(1);
@@ -190,6 +196,19 @@ __device__ __noinline__ float4 four_times(float value) { return {value, value, v
 __global__ void vector_from_a_function(float* out, const float* in) {
   new (out + 4 * threadIdx.x) float4{four_times(in[threadIdx.x])};  //@ result
 }
+// What the two compilers see differently.
+__global__ void vector_from_a_list(float* out, const float* in) {
+  const float value = in[threadIdx.x];
+  reinterpret_cast<float4*>(out)[threadIdx.x] = {value, value, value, value};  //@ list
+}
+__global__ void assigned_in_a_chain(float* out, const float* in) {
+  out[threadIdx.x] = out[threadIdx.x + 32] = in[threadIdx.x];  //@ chain
+}
+__global__ void loaded_in_vain(float* out, const float* in) {
+  [[maybe_unused]] const float value = in[threadIdx.x];  //@ in-vain
+  out[threadIdx.x] = 1;
+}
+
 __global__ void vectors_of_the_compiler(float* out, const float* in) {
   using Vector4 __attribute__((vector_size(16))) = float;
   reinterpret_cast<Vector4*>(out)[threadIdx.x] = reinterpret_cast<const Vector4*>(in)[threadIdx.x];  //@ four
@@ -252,10 +271,16 @@ TEST_CASE("what a function reads or returns is counted" * doctest::test_suite("m
   CHECK(requests(argument, "argument") == 1);
   for (const auto& site : argument.sites)
     if (site.op == simt::Op::load) CHECK(site.width == 16);
-  CHECK(requests(counted(vector_from_a_function), "result", simt::Op::store) == 1);
+  CHECK(requests(counted(vector_from_a_function), "result", simt::Op::store) == (by_clang ? 2 : 1));
   const auto vectors = counted(vectors_of_the_compiler);
   CHECK(requests(vectors, "four") == 1);
   CHECK(requests(vectors, "four", simt::Op::store) == 1);
+}
+
+TEST_CASE("where the compilers differ" * doctest::test_suite("model")) {
+  CHECK(requests(counted(vector_from_a_list), "list", simt::Op::store) == (by_clang ? 1 : 4));
+  CHECK(requests(counted(assigned_in_a_chain), "chain") == (by_clang ? 1 : 2));
+  CHECK(requests(counted(loaded_in_vain), "in-vain") == (by_clang ? 1 : 0));
 }
 
 TEST_CASE("a lane's own arrays may be copied as blocks" * doctest::test_suite("model")) {
@@ -267,12 +292,14 @@ TEST_CASE("block copies are refused, whoever makes them" * doctest::test_suite("
        {built_in_copy<4>, built_in_copy<16>, built_in_copy<32>, built_in_copy<64>, copy<16>, copy<64>, checked_copy,
         overlapping_copy, clear, built_in_clear, comparison, standard_copy})
     CHECK(contains(refusal(kernel), "with a block copy"));
-  for (const Kernel kernel : {struct_copy, wide_vector}) CHECK(contains(refusal(kernel), "moves 32 bytes at once"));
+  CHECK(contains(refusal(struct_copy), "moves 32 bytes at once"));
+  // clang++ announces no access to so wide a vector, so that only what it changed is seen.
+  CHECK(contains(refusal(wide_vector), by_clang ? "changed out[0] with an access that" : "moves 32 bytes at once"));
 }
 
 TEST_CASE("atomics of C++, tables of the program and stores past the hooks are refused" *
           doctest::test_suite("model")) {
   CHECK(contains(refusal(standard_atomic), "uses an atomic operation of C++"));
-  CHECK(contains(refusal(table_of_the_program), "reads program_table, a variable of the program"));
+  CHECK(contains(refusal(table_of_the_program), "reads program_table, a variable of the program that is neither"));
   CHECK(contains(refusal(store_past_the_hooks), "changed out[5] with an access that g++ did not announce"));
 }

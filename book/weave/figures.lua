@@ -11,7 +11,7 @@ local figures = {}
 local theme_colours = {
   ["#010101"] = "var(--ink)", ["#020202"] = "var(--muted)", ["#030303"] = "var(--accent)",
   ["#040404"] = "var(--second)", ["#050505"] = "var(--third)", ["#060606"] = "var(--rule)",
-  ["#070707"] = "var(--fourth)",
+  ["#070707"] = "var(--fourth)", ["#080808"] = "var(--paper)",
 }
 
 local function themed(svg)

@@ -13,17 +13,28 @@
 // --- Qualifiers -------------------------------------------------------------------------------------------------
 // A kernel is one function with all that it calls, whatever __noinline__ says: an argument that a call takes by value
 // straight out of memory would be read without being announced.
-#define __global__ __attribute__((flatten))
+// patchable_function_entry puts it into a list of kernels (see shared_variables in common/model/announce).
+#define __global__ __attribute__((flatten, patchable_function_entry(1)))
+#if defined(__clang__)
+// Where clang++ does not optimise, `flatten` has no effect; and it copies structs as blocks, which the model is told.
+#define __device__ __attribute__((always_inline))
+extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_blocks = 1;
+#else
 #define __device__
+#endif
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// A block runs on one host thread, so a thread-local variable is exactly "one per block". The other form,
-// `extern __shared__ float smem[];`, is rewritten before it gets here (ctest/model-sources.cmake).
-#define __shared__ thread_local
+// A block runs on one host thread, so a thread-local variable is exactly "one per block". No two share the 16 bytes by which
+// the model looks them up. The other form, `extern __shared__ float smem[];`, is rewritten before it gets here
+// (ctest/model-sources.cmake).
+#define __shared__ __attribute__((aligned(16))) thread_local
+
+// Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
+#define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
 
 // Reads of constant memory, and of tables that g++ knows to be constant, are not announced.
 // clang-format off: the pragma takes one string
@@ -75,8 +86,26 @@ struct __half {
 };
 using half = __half;
 // Inlined: g++ announces no store of what a call returns as a whole.
-SIMT_INLINE __half __float2half(float value) { return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))}; }
-SIMT_INLINE float __half2float(__half value) { return static_cast<float>(std::bit_cast<_Float16>(value.bits)); }
+SIMT_INLINE __half __float2half(float value) {  // to nearest, ties to even
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
+  std::uint32_t bits = 0;
+  if (magnitude > 0x7f800000u)
+    bits = 0x7e00u | (magnitude >> 13 & 0x3ffu);  // not a number
+  else if (magnitude >= 0x477ff000u)
+    bits = 0x7c00u;                  // from 65520 on: infinity
+  else if (magnitude < 0x38800000u)  // subnormal: the sum's last bit is worth as much as the result's
+    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
+  else
+    bits = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
+  return {std::uint16_t(sign | bits)};
+}
+SIMT_INLINE float __half2float(__half value) {
+  const std::uint32_t sign = std::uint32_t(value.bits & 0x8000u) << 16, exponent = value.bits >> 10 & 31u,
+                      fraction = value.bits & 0x3ffu;
+  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(float(fraction) * 0x1p-24f));
+  return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
+}
 
 /// bfloat16 as storage: the upper half of a float, rounded to nearest even.
 struct __nv_bfloat16 {
@@ -118,6 +147,22 @@ struct Bound final : BoundKernel {
   template <std::size_t... I>
   SIMT_UNTRACED void expand(std::index_sequence<I...>) const {
     kernel(std::get<I>(arguments)...);
+  }
+};
+
+/// Makes a __device__ variable known as global memory; ctest/model-sources.cmake puts one behind each declaration.
+struct DeviceVariable {
+  template <class T>
+  DeviceVariable(const char* name, T& variable)
+      : DeviceVariable(name, const_cast<std::remove_cv_t<T>*>(&variable), sizeof(T),
+                       smallest_access<std::remove_all_extents_t<T>>()) {}
+
+ private:
+  DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element);
+  /// Of a struct, members may be touched one by one.
+  template <class Element>
+  static constexpr std::size_t smallest_access() {
+    return !std::is_class_v<Element> ? sizeof(Element) : sizeof(Element) % 4 == 0 ? 4 : 1;
   }
 };
 

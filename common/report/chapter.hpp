@@ -97,7 +97,8 @@ struct Chapter {
   Baseline baseline = Baseline::gemm_ex;  ///< what ./tile bench times the kernels against
   /// One kernel over many problems, for a plot; always against the stronger baseline.
   struct Sweep {
-    std::string kernel;          ///< by name
+    /// One of the chapter's kernels, or another, such as a dispatcher: without an `address`, the record has no registers of it.
+    Kernel kernel{};
     std::vector<Case> problems;  ///< cubes from the smallest to the largest, and others; no two of the same extents
     /// What the kernel's launcher starts for a problem, in a word or two.
     std::string (*choice)(const Product&) = [](const Product&) { return std::string("-"); };

@@ -26,7 +26,7 @@ Program describe_program(const std::vector<CountedKernel>& counted) {
   for (const Candidate& candidate : chapter.candidates)
     program.candidates.push_back({candidate.kernel.name, candidate.pruned});
   program.baseline = chapter.baseline;
-  program.sweep.kernel = chapter.sweep.kernel;
+  program.sweep.kernel = chapter.sweep.kernel.name;
   for (const Case& c : chapter.sweep.problems) program.sweep.problems.push_back(key_of(c.problem()));
   return program;
 }

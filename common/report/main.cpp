@@ -143,6 +143,7 @@ Options parse(int argc, char** argv) {
     app.add_option("--alpha", alpha, "factor of A*B (default 1)");
     app.add_option("--beta", beta, "factor of C (default 0: C is not read)");
     app.add_option("--data", data, "what A and B hold: random (default), integers or zeros");
+    app.add_flag("--warm", o.warm, "time one copy of the operands again and again: the L2 keeps what fits (GPU)");
     app.add_option("--kernel", o.kernel, "only this kernel");
   }
   app.add_flag("--lines", o.lines, "also print the counts beside the source lines (model)");
@@ -152,7 +153,7 @@ Options parse(int argc, char** argv) {
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
   app.add_option("--out", o.out, "with --bench or --sweep: the record to write");
   if (!chapter.sweep.problems.empty())
-    app.add_flag("--sweep", o.sweep, "time " + chapter.sweep.kernel + " over many problems (GPU)");
+    app.add_flag("--sweep", o.sweep, "time " + chapter.sweep.kernel.name + " over many problems (GPU)");
   if (!chapter.candidates.empty()) {
     app.add_flag("--tune", o.tune,
                  "time the candidates on this GPU and record the fastest; continues where it stopped");
@@ -175,6 +176,7 @@ Options parse(int argc, char** argv) {
   if (!o.on.empty() && o.on != "gpu" && o.on != "model")
     throw UsageError(fmt::format("--on takes gpu or model, not '{}'", o.on));
   if (o.bench && o.sweep) throw UsageError("--bench and --sweep write different records: choose one");
+  if (o.warm && (o.bench || o.sweep)) throw UsageError("a record is of a cold L2: leave --warm out");
   if ((o.bench || o.sweep) && o.out.empty())
     throw UsageError(fmt::format("{} needs --out FILE", o.bench ? "--bench" : "--sweep"));
 

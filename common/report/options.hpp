@@ -25,6 +25,7 @@ struct Options {
   bool lines = false;  ///< print counts line by line
   bool once = false;   ///< run every kernel `repeat` times, for a profiler
   int repeat = 1;
+  bool warm = false;  ///< time with operands that may be in the L2
   bool bench = false;
   bool sweep = false;            ///< time the chapter's sweep
   bool tune = false;             ///< time the candidates and record the choice

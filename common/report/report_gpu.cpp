@@ -26,8 +26,8 @@ class RecordedRates : public RateSink {
   Record& record_;
 };
 
-// A record of `kernels` at `problems`. Progress goes to stderr.
-Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, bool rates) {
+// A record of `kernels` at `problems`, and of the chapter's rates. Progress goes to stderr.
+Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, L2 l2 = L2::cold) {
   require_plain_cublas();
   Record record = describe_gpu();
   record["fingerprint"] = fingerprint(chapter_source());
@@ -35,7 +35,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
   };
   note_clocks("clocks_before");
-  if (rates && this_chapter().measure_rates != nullptr) {
+  if (this_chapter().measure_rates != nullptr) {
     RecordedRates sink(record);
     this_chapter().measure_rates(sink);
   }
@@ -51,7 +51,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    const std::vector<Record> runs = time_against_cublas(runnables, c, this_chapter().baseline);
+    const std::vector<Record> runs = time_against_cublas(runnables, c, this_chapter().baseline, l2);
     for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][i]["runs"].push_back(runs[i]);
   }
   note_clocks("clocks_after");
@@ -87,7 +87,7 @@ int run_chapter(const Options& options) {
     return 0;
   }
   if (options.bench) {
-    save_record(options.out, measure(chosen_kernels(options), timed_problems(), true));
+    save_record(options.out, measure(chosen_kernels(options), timed_problems()));
     return 0;
   }
   // Time now, then let the model program put counts, records and this run side by side.
@@ -97,7 +97,9 @@ int run_chapter(const Options& options) {
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
     if (c.fill != Fill::random)
       fmt::print("A and B hold {}\n", c.fill == Fill::zeros ? "zeros" : "small whole numbers");
-    std::vector<std::string> arguments{"--record", in_memory(measure(chosen_kernels(options), {c}, true))};
+    if (options.warm) fmt::print("the L2 keeps what fits of one copy of the operands\n");
+    const Record record = measure(chosen_kernels(options), {c}, options.warm ? L2::warm : L2::cold);
+    std::vector<std::string> arguments{"--record", in_memory(record)};
     if (!options.kernel.empty()) arguments.insert(arguments.end(), {"--kernel", options.kernel});
     if (options.lines) arguments.push_back("--lines");
     become(sibling_model_program(), arguments);

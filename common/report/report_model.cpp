@@ -184,6 +184,7 @@ void report(const Options& options) {
 int run_chapter(const Options& options) {
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
   if (options.sweep) throw std::runtime_error("--sweep times a kernel and needs a GPU");
+  if (options.warm) throw std::runtime_error("--warm is about times and needs a GPU: the model has no L2");
   if (options.tune || options.tune_pruned)
     throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
   if (!options.describe.empty())

@@ -18,7 +18,7 @@ bool is_cube(const Case& c) { return c.M == c.N && c.N == c.K; }
 
 // The run of a problem, or null.
 const Record* run_of(const Record* sweep, const Case& c) {
-  return sweep == nullptr ? nullptr : find_run(*sweep, this_chapter().sweep.kernel, c.problem());
+  return sweep == nullptr ? nullptr : find_run(*sweep, this_chapter().sweep.kernel.name, c.problem());
 }
 
 void add_problem_facts(Facts& facts, const std::string& name, const Record* run) {
@@ -58,7 +58,7 @@ Table table_of_sweep(const std::vector<Record>& sweeps) {
               {}};
   if (sweeps.empty()) return table;
   const Record& sweep = sweeps.front();
-  table.caption = fmt::format("Sweep of {} on an {}, {}, driver {}, CUDA {}", this_chapter().sweep.kernel,
+  table.caption = fmt::format("Sweep of {} on an {}, {}, driver {}, CUDA {}", this_chapter().sweep.kernel.name,
                               sweep["gpu"].get<std::string>(), sweep["date"].get<std::string>(),
                               sweep["driver"].get<std::string>(), sweep["cuda"].get<std::string>());
   for (const Case& c : this_chapter().sweep.problems) {

@@ -18,9 +18,7 @@ Record sweep() {
   const Stopwatch watch;
   require_plain_cublas();
   const Chapter::Sweep& asked = this_chapter().sweep;
-  Options only;
-  only.kernel = asked.kernel;
-  const Kernel kernel = resolved(chosen_kernels(only).front());
+  const Kernel& kernel = asked.kernel;
 
   Record record = describe_gpu();
   record["fingerprint"] = fingerprint(chapter_source());
@@ -28,8 +26,9 @@ Record sweep() {
     if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
   };
   note_clocks("clocks_before");
-  Record entry = kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared);
-  entry["name"] = kernel.name;
+  Record entry{{"name", kernel.name}};
+  if (kernel.address != nullptr)
+    entry.update(kernel_attributes(kernel.address, kernel.block_threads, kernel.dynamic_shared));
   std::size_t count = 0;
   entry["runs"] = time_for_sweep(kernel, asked.choice, asked.problems, [&](const Record& run) {
     fmt::print(stderr, "[{:2}/{}] {:>22}: {:5.1f} TFLOP/s, {:.3f} x {}   {:.0f} s\n", ++count, asked.problems.size(),

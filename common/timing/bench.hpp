@@ -10,13 +10,15 @@
 #include "common/check/gemm.hpp"
 #include "common/records/baseline.hpp"
 #include "common/records/record.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 
 /// Runs for a record, one for each kernel, all of the same types: checks each, then times all in turn, each together with the
-/// baseline, on inputs as `c` fills them in buffers rotated past the L2, until the medians of its time and ratios have settled (run.hpp),
+/// baseline, on inputs as `c` fills them in buffers rotated past the L2 (or not, where that is warm), until the medians of its time and ratios have settled (run.hpp),
 /// but at most 200 times. "clocks" is of all of them together. Throws std::runtime_error when a kernel's result is wrong.
-std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c, Baseline baseline);
+std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& c, Baseline baseline,
+                                        L2 l2 = L2::cold);
 
 /// The runs of a sweep: the same of one kernel against the stronger baseline, problem by problem, at least 5 repetitions each and
 /// hardly more where these take half a second. "choice" is what `choice` says of the problem; `done` is told each run.

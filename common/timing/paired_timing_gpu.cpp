@@ -24,11 +24,13 @@
 namespace tile {
 namespace {
 
-// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right.
+// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right. What a kernel
+// before it may have left in C is gone.
 double require_correct(const Runnable& kernel, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
   product.beta = 0;
+  check(cudaMemset(product.C, 0xff, size_of(c.types.C) * c.M * product.problem.ldc), "poison C");
   kernel.run(product);
   check(cudaDeviceSynchronize(), "kernel");
   const double deviation = freivalds(product, nullptr, 2024);
@@ -42,15 +44,11 @@ double require_correct(const Runnable& kernel, const Rotation& rotation) {
   return deviation;
 }
 
-// For integers (exact) and for random values.
-double require_correct(const Runnable& kernel, const Case& c) {
-  double deviation = 0;
-  for (const Fill fill : {Fill::integers, Fill::random}) {
-    Case checked = c;
-    checked.fill = fill;
-    deviation = require_correct(kernel, Rotation(checked));
-  }
-  return deviation;
+// Integers are exact.
+void require_exact(const std::vector<Runnable>& kernels, Case c) {
+  c.fill = Fill::integers;
+  const Rotation rotation(c, Inputs({c}));
+  for (const Runnable& kernel : kernels) require_correct(kernel, rotation);
 }
 
 /// A kernel made ready for each copy of a rotation, and the times of its rounds: its own, cuBLAS's, and cublasLt's where that
@@ -151,15 +149,15 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
 }  // namespace
 
 std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types,
-                                        Baseline baseline) {
+                                        Baseline baseline, L2 l2) {
   Case c = of_any_types;
   c.types = kernels.front().types();
-  const Rotation rotation(c);
-  std::vector<Timed> timed;
-  for (const Runnable& kernel : kernels) {
+  for (const Runnable& kernel : kernels)
     if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
-    timed.emplace_back(kernel, require_correct(kernel, c), rotation);
-  }
+  require_exact(kernels, c);
+  const Rotation rotation(c, Inputs({c}), l2);
+  std::vector<Timed> timed;
+  for (const Runnable& kernel : kernels) timed.emplace_back(kernel, require_correct(kernel, rotation), rotation);
   std::optional<CublasLt> lt;
   if (baseline == Baseline::stronger) lt.emplace(rotation, CublasLt::Effort{10, 10});
   constexpr Effort thorough{3, 20, 200, 1e9};

@@ -7,6 +7,7 @@
 
 #include "common/check/gemm.hpp"
 #include "common/timing/cuda_handles.hpp"
+#include "common/timing/timing.hpp"
 
 namespace tile {
 
@@ -23,12 +24,12 @@ class Inputs {
   Buffer<char> A_, B_;
 };
 
-/// Copies of one problem, enough of them that a full round is larger than three times the L2. Inputs are as the case fills
+/// Copies of one problem, enough of them that a full round is larger than three times the L2, or a single one for a warm L2. Inputs are as the case fills
 /// them, C is poisoned with NaN.
 struct Rotation {
   explicit Rotation(const Case& c) : Rotation(c, Inputs({c})) {}
   /// The same, filled from inputs that were made for this case among others.
-  Rotation(const Case& c, const Inputs& inputs);
+  Rotation(const Case& c, const Inputs& inputs, L2 l2 = L2::cold);
   /// The i-th copy as a kernel takes it.
   Product product(std::size_t i) const;
   std::size_t size() const { return C.size(); }

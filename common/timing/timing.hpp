@@ -16,6 +16,9 @@ namespace tile {
 /// (NVIDIA_TF32_OVERRIDE, CUBLAS_EMULATE_SINGLE_PRECISION).
 void require_plain_cublas();
 
+/// What a timed call finds in the L2: nothing that it uses, or what the call before it left there.
+enum class L2 { cold, warm };
+
 /// Keeps the GPU busy for about a tenth of a millisecond, so that what is queued right after it starts when it ends and not
 /// when the CPU has got it there: else the time between two events around a short kernel is the CPU's.
 void hold_gpu();

@@ -20,12 +20,13 @@ void launch_multiply(const tile::Gemm& g) { tile::launch(multiply, dim3(1), dim3
 // What a dispatcher might say.
 std::string choice(const tile::Product& p) { return p.problem.M < 512 ? "small" : "large"; }
 
+tile::Kernel only() { return {"only", launch_multiply, reinterpret_cast<const void*>(multiply), 1, {}}; }
+
 }  // namespace
 
-TILE_CHAPTER(.number = 77, .title = "a sweep",
-             .kernels = {{"only", launch_multiply, reinterpret_cast<const void*>(multiply), 1, {}}},
-             .counted = {1, 1, 1}, .sizes = {1024}, .baseline = tile::Baseline::stronger,
-             .sweep = {.kernel = "only",
+TILE_CHAPTER(.number = 77, .title = "a sweep", .kernels = {only()}, .counted = {1, 1, 1}, .sizes = {1024},
+             .baseline = tile::Baseline::stronger,
+             .sweep = {.kernel = only(),
                        .problems = {{256, 256, 256}, {1024, 1024, 1024}, {2048, 2048, 2048}, {1, 1024, 2048}},
                        .choice = choice})
 
@@ -56,7 +57,7 @@ tile::Record made_up_sweep() {
     "clocks_before": {"sm_mhz": 1980, "temperature_c": 40}, "clocks_after": {"sm_mhz": 1980, "temperature_c": 50},
     "kernels": [{"name": "only", "function": "_Z1kv", "registers": 40, "spill_bytes": 0, "static_shared": 0,
       "dynamic_shared": 0, "block_threads": 1, "blocks_per_sm": 32}]})");
-  sweep["fingerprint"] = tile::describe_program(false).fingerprint;
+  sweep["fingerprint"] = tile::describe_program({}).fingerprint;
   sweep["kernels"][0]["runs"] = {
       made_up_run(256, 256, 256, 0.01, 0.011, 0.012), made_up_run(1024, 1024, 1024, 0.1, 0.08, 0.09),
       made_up_run(2048, 2048, 2048, 0.4, 0.39, 0.38), made_up_run(1, 1024, 2048, 0.01, 0.03, 0.02)};
@@ -126,7 +127,7 @@ TEST_CASE("samples of cublasLt come in pairs, too" * doctest::test_suite("model"
 }
 
 TEST_CASE("a sweep that agrees with itself and its program passes" * doctest::test_suite("model")) {
-  const tile::Program program = tile::program_of(tile::to_json(tile::describe_program(false)).dump());
+  const tile::Program program = tile::program_of(tile::to_json(tile::describe_program({})).dump());
   CHECK(program.baseline == tile::Baseline::stronger);
   CHECK(joined(tile::wrong_with_sweep("nvidia-h200", made_up_sweep(), program)) == "");
 }
@@ -137,7 +138,7 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
     tile::Record value;
     const char* complaint;
   };
-  const tile::Program program = tile::describe_program(false);
+  const tile::Program program = tile::describe_program({});
   for (const Change& change : std::vector<Change>{
            {"/kernels/0/runs/1/stronger_ratio", 1.2,
             "only at 1024 x 1024 x 1024: stronger_ratio is 1.2, but its samples give 0.7"},
@@ -168,6 +169,13 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
   }
   CHECK(
       contains(joined(tile::wrong_with_sweep("another", made_up_sweep(), program)), "whose file is nvidia-h200.json"));
+  tile::Record dispatcher = made_up_sweep();  // no function of its own, so nothing to say of one
+  for (const char* key :
+       {"function", "registers", "spill_bytes", "static_shared", "dynamic_shared", "block_threads", "blocks_per_sm"})
+    dispatcher["kernels"][0].erase(key);
+  CHECK(joined(tile::wrong_with_sweep("nvidia-h200", dispatcher, program)) == "");
+  dispatcher["kernels"][0]["function"] = "_Z1kv";
+  CHECK(contains(joined(tile::contradictions_of_sweep(dispatcher)), "something is missing"));
   tile::Record twice = made_up_sweep(), fewer = made_up_sweep(), plain = made_up_sweep();
   twice["kernels"][0]["runs"].push_back(twice["kernels"][0]["runs"][0]);
   CHECK(contains(joined(tile::contradictions_of_sweep(twice)), "there are two called 256 x 256 x 256"));
@@ -224,6 +232,9 @@ TEST_CASE("a damaged sweep is refused with advice" * doctest::test_suite("model"
   };
   CHECK(refusal(made_up_sweep()) == "accepted");
   tile::Record without = made_up_sweep();
+  without["kernels"][0].erase("function");
+  CHECK(refusal(without) == "accepted");
+  without = made_up_sweep();
   without["kernels"][0]["runs"][2].erase("choice");
   CHECK(contains(refusal(without), "is not the record of a sweep"));
   without = made_up_sweep();

@@ -19,7 +19,7 @@
 #include "common/model/account/requests.hpp"
 #include "common/model/announce/names.hpp"
 
-extern "C" const char __executable_start;  // provided by the linker
+extern "C" const char __executable_start, _end;  // provided by the linker
 
 namespace simt::announce {
 
@@ -71,6 +71,7 @@ class Unheard {
 
 /// Where the program's image begins; return addresses are kept as 32-bit offsets from here.
 inline Address image_base() { return reinterpret_cast<Address>(&__executable_start); }
+inline Address image_end() { return reinterpret_cast<Address>(&_end); }
 inline std::uint32_t offset_of(Address pc) { return std::uint32_t(pc - image_base()); }
 
 }  // namespace simt::announce

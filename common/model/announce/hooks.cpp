@@ -8,6 +8,9 @@
 #include "common/cuda/vocabulary.hpp"
 #include "common/model/announce/announce.hpp"
 
+// Defined where clang++ compiled the kernels, see vocabulary.hpp.
+extern "C" __attribute__((weak)) const char simt_structs_are_copied_as_blocks;
+
 namespace simt::announce {
 
 thread_local Attention* attention = nullptr;
@@ -98,6 +101,11 @@ void refuse_atomic(const volatile void* pointer, void* return_address) {
   });
 }
 
+// Whether a call of memcpy, not by that name in the source, copies a struct that a thread moves at once.
+bool copies_struct(std::size_t size) {
+  return &simt_structs_are_copied_as_blocks != nullptr && size <= 16 && (size & (size - 1)) == 0;
+}
+
 // A memcpy, memset or the like in a kernel.
 void check_block_copy(const void* pointer, std::size_t size, void* return_address) {
   refuse(pointer, return_address, [&] {
@@ -106,6 +114,20 @@ void check_block_copy(const void* pointer, std::size_t size, void* return_addres
         "elements or vectors instead",
         size);
   });
+}
+
+// One that the compiler may have made of an assignment.
+void copy_block(void* to, const void* from, std::size_t size, void* return_address) {
+  if (copies_struct(size)) {
+    access(from, size, Op::load, return_address);
+    access(to, size, Op::store, return_address);
+  } else if (&simt_structs_are_copied_as_blocks != nullptr) {
+    refuse_range(from, size, return_address);
+    refuse_range(to, size, return_address);
+  } else {
+    check_block_copy(to, size, return_address);
+    check_block_copy(from, size, return_address);
+  }
 }
 
 }  // namespace
@@ -153,6 +175,8 @@ void simt::device::atomic_access(void* address, std::size_t size) {
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, or)                                                                         \
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, xor)                                                                        \
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, nand)                                                                       \
+  SIMT_ATOMIC_HOOK(T, bits, compare_exchange_val, (volatile T * a, T c, T v, int, int),                        \
+                   __sync_val_compare_and_swap(a, c, v))                                                       \
   SIMT_ATOMIC_HOOK(int, bits, compare_exchange_strong, (volatile T * a, T * c, T v, int, int),                 \
                    __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))            \
   SIMT_ATOMIC_HOOK(int, bits, compare_exchange_weak, (volatile T * a, T * c, T v, int, int),                   \
@@ -192,12 +216,16 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
 // memcpy and its kin, called by a kernel (see TILE_MODEL_LINK_FLAGS in ctest/model.cmake) or by anybody else. The names
-// that end in _chk are what -D_FORTIFY_SOURCE makes of them.
+// that begin with simt_ are what block_copies.hpp, those that end in _chk what -D_FORTIFY_SOURCE makes of them.
 #define SIMT_COPY_HOOK(name)                                                                    \
   void* __real_##name(void*, const void*, std::size_t);                                         \
-  void* __wrap_##name(void* to, const void* from, std::size_t size) {                           \
+  void* simt_##name(void* to, const void* from, std::size_t size) {                             \
     simt::announce::check_block_copy(to, size, __builtin_return_address(0));                    \
     simt::announce::check_block_copy(from, size, __builtin_return_address(0));                  \
+    return __real_##name(to, from, size);                                                       \
+  }                                                                                             \
+  void* __wrap_##name(void* to, const void* from, std::size_t size) {                           \
+    simt::announce::copy_block(to, from, size, __builtin_return_address(0));                    \
     return __real_##name(to, from, size);                                                       \
   }                                                                                             \
   void* __wrap___##name##_chk(void* to, const void* from, std::size_t size, std::size_t room) { \
@@ -210,19 +238,25 @@ SIMT_COPY_HOOK(memcpy)
 SIMT_COPY_HOOK(memmove)
 SIMT_COPY_HOOK(mempcpy)
 void* __real_memset(void*, int, std::size_t);
-void* __wrap_memset(void* to, int value, std::size_t size) {
-  simt::announce::check_block_copy(to, size, __builtin_return_address(0));
-  return __real_memset(to, value, size);
-}
+#define SIMT_FILL_HOOK(name)                                                 \
+  void* name(void* to, int value, std::size_t size) {                        \
+    simt::announce::check_block_copy(to, size, __builtin_return_address(0)); \
+    return __real_memset(to, value, size);                                   \
+  }
+SIMT_FILL_HOOK(__wrap_memset)
+SIMT_FILL_HOOK(simt_memset)
 void* __wrap___memset_chk(void* to, int value, std::size_t size, std::size_t room) {
   simt::announce::check_block_copy(to, size, __builtin_return_address(0));
   if (size > room) std::abort();
   return __real_memset(to, value, size);
 }
 int __real_memcmp(const void*, const void*, std::size_t);
-int __wrap_memcmp(const void* one, const void* other, std::size_t size) {
-  simt::announce::check_block_copy(one, size, __builtin_return_address(0));
-  simt::announce::check_block_copy(other, size, __builtin_return_address(0));
-  return __real_memcmp(one, other, size);
-}
+#define SIMT_COMPARISON_HOOK(name)                                              \
+  int name(const void* one, const void* other, std::size_t size) {              \
+    simt::announce::check_block_copy(one, size, __builtin_return_address(0));   \
+    simt::announce::check_block_copy(other, size, __builtin_return_address(0)); \
+    return __real_memcmp(one, other, size);                                     \
+  }
+SIMT_COMPARISON_HOOK(__wrap_memcmp)
+SIMT_COMPARISON_HOOK(simt_memcmp)
 }

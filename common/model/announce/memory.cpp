@@ -29,6 +29,16 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t guard_bytes = page;  // unregistered memory on both sides of an allocation
 }  // namespace
 
+DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element) {
+  announce::Region region;
+  region.name = name;
+  region.begin = reinterpret_cast<announce::Address>(memory);
+  region.end = region.begin + bytes;
+  region.element = element;
+  const std::scoped_lock lock(announce::regions().mutex);
+  announce::regions().by_begin.emplace(region.begin, std::move(region));
+}
+
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name) {
   // Pages that nobody touches cost nothing, so that a matrix may have a leading dimension of gigabytes.
   const std::size_t mapped = (bytes + page - 1) / page * page + 2 * guard_bytes;

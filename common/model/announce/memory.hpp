@@ -16,7 +16,7 @@ class GlobalCells;
 
 namespace simt::announce {
 
-/// An allocation of global memory.
+/// An allocation of global memory, or a __device__ variable.
 struct Region {
   std::string name;
   Address begin = 0, end = 0;

@@ -1,4 +1,4 @@
-// Names for addresses: source lines, kernels and __shared__ arrays, read from the program's own debug information
+// Names for addresses: source lines, kernels and __shared__ variables, read from the program's own debug information
 // and symbol table with elfutils.
 #include "common/model/announce/names.hpp"
 
@@ -10,10 +10,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
+
+#include "common/model/announce/announce.hpp"
+
+// The linker's begin and end of the list that __global__ makes of kernels.
+extern "C" __attribute__((weak)) const simt::announce::Address __start___patchable_function_entries[],
+    __stop___patchable_function_entries[];
 
 namespace simt::announce {
 namespace {
@@ -24,6 +32,7 @@ struct Program {
   Dwfl* dwfl = nullptr;
   Dwfl_Module* module = nullptr;
   std::map<Address, Place> places;
+  std::map<const void*, std::vector<SharedVariable>> variables;  // that a kernel may touch
 
   Program() {
     static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
@@ -69,6 +78,12 @@ std::string short_name(std::string name) {
   return name.substr(begin, end - begin);
 }
 
+// Whether a thread-local variable is none of the model's or of a library.
+bool is_of_the_reader(const std::string& name) {
+  const std::string_view others[] = {"simt::", "doctest::", "std::", "__tls_guard", "TLS ", "guard variable"};
+  return std::none_of(std::begin(others), std::end(others), [&](std::string_view o) { return name.starts_with(o); });
+}
+
 // Paths are relative where the compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
   for (const std::string directory : {"common/cuda/", "common/model/"})
@@ -109,6 +124,46 @@ Place find_place(Address return_address) {
   return place;
 }
 
+// How the names of a function's own variables begin, and of those of a lambda in it: _ZZ <function> E <variable> and
+// _ZZZ <function> E <lambda> E <variable>.
+std::array<std::string, 2> beginnings_within(Address function) {
+  const char* name = dwfl_module_addrname(program().module, function);
+  const std::string mangled = name == nullptr ? "" : name;
+  if (!mangled.starts_with("_Z")) return {"?", "?"};
+  return {"_ZZ" + mangled.substr(2) + "E", "_ZZZ" + mangled.substr(2) + "E"};
+}
+
+bool begins_with(const std::string& name, const std::array<std::string, 2>& beginnings) {
+  return name.starts_with(beginnings[0]) || name.starts_with(beginnings[1]);
+}
+
+std::vector<SharedVariable> find_variables(const void* kernel) {
+  Program& p = program();
+  const auto own = beginnings_within(reinterpret_cast<Address>(kernel));
+  std::vector<std::array<std::string, 2>> of_kernels;
+  for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
+       ++entry)
+    of_kernels.push_back(beginnings_within(*entry));
+  std::vector<SharedVariable> variables;
+  const int count = dwfl_module_getsymtab(p.module);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
+    if (text == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
+    const std::string symbol_name = text, full = demangle(symbol_name);
+    const bool in_kernel = begins_with(symbol_name, own);
+    const bool elsewhere = std::any_of(of_kernels.begin(), of_kernels.end(),
+                                       [&](const auto& beginnings) { return begins_with(symbol_name, beginnings); });
+    if (!in_kernel && (elsewhere || !is_of_the_reader(full))) continue;
+    const auto at = full.rfind("::");
+    const std::string shown = at == std::string::npos ? full : full.substr(at + 2);
+    variables.push_back({shown, symbol.st_value, symbol.st_size, in_kernel});
+  }
+  std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
+  return variables;
+}
+
 }  // namespace
 
 Place place_of(Address return_address) {
@@ -124,28 +179,11 @@ std::string function_name(const void* function) {
   return name == nullptr ? "kernel" : short_name(demangle(name));
 }
 
-std::vector<SharedVariable> shared_variables(const void* kernel) {
+const std::vector<SharedVariable>& shared_variables(const void* kernel) {
   const std::scoped_lock lock(symbols_mutex);
-  Program& p = program();
-  const char* name = dwfl_module_addrname(p.module, reinterpret_cast<Address>(kernel));
-  const std::string mangled = name == nullptr ? "" : name;
-  // A function-local variable is called _ZZ <function> E <variable>.
-  const std::string local = mangled.starts_with("_Z") ? "_ZZ" + mangled.substr(2) + "E" : "?";
-  std::vector<SharedVariable> variables;
-  const int count = dwfl_module_getsymtab(p.module);
-  for (int i = 0; i < count; ++i) {
-    GElf_Sym symbol;
-    GElf_Addr value = 0;
-    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
-    if (text == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
-    const std::string symbol_name = text;
-    if (!symbol_name.starts_with(local)) continue;
-    std::string shown = demangle(symbol_name);
-    if (const auto at = shown.rfind("::"); at != std::string::npos) shown.erase(0, at + 2);
-    variables.push_back({shown, symbol.st_value, symbol.st_size});
-  }
-  std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
-  return variables;
+  auto [it, fresh] = program().variables.try_emplace(kernel);
+  if (fresh) it->second = find_variables(kernel);
+  return it->second;
 }
 
 std::pair<Address, std::size_t> tls_block() {
@@ -165,7 +203,8 @@ std::pair<Address, std::size_t> tls_block() {
 std::string variable_at(Address address) {
   const std::scoped_lock lock(symbols_mutex);
   Program& p = program();
-  if (dwfl_addrmodule(p.dwfl, address) != p.module) return "";
+  // libdw knows the parts of the program that are mapped from its file, which variables without an initialiser are not.
+  if (address < image_base() || address >= image_end()) return "";
   const char* name = dwfl_module_addrname(p.module, address);
   return name == nullptr ? "a constant" : short_name(demangle(name));
 }

@@ -49,7 +49,22 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
       worker.tally.add(entry, part, same_turn && part.active == access.active, array, block.serial, sampled);
     }
   });
-  for (int lane = 0; lane < lane_count; ++lane) block.lanes[std::size_t(first_lane + lane)].log.clear();
+  for (int lane = 0; lane < lane_count; ++lane) {
+    account::Log& log = block.lanes[std::size_t(first_lane + lane)].log;
+    log.clear();
+    worker.empty_logs.push_back(std::move(log));
+  }
+}
+
+std::size_t static_bytes(const Launch& launch) {
+  std::size_t bytes = 0;
+  for (const PlacedVariable& v : launch.variables) {
+    if (v.is_dynamic || !v.placed()) continue;
+    std::size_t alignment = 16;
+    while (alignment > 1 && v.size % alignment != 0) alignment /= 2;
+    bytes = (bytes + alignment - 1) / alignment * alignment + v.size;
+  }
+  return bytes;
 }
 
 Counts description_of(const Launch& launch) {

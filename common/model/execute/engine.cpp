@@ -45,7 +45,9 @@ struct Collector {
 };
 Collector* collector = nullptr;
 
-constexpr std::size_t stack_bytes = 256 * 1024;  // a finding reads debug information on the stack of its lane
+// A finding reads debug information on the stack of its lane. An odd number of pages: at a distance of a power of two, the
+// tops of all stacks would share a few entries of the host's address translation.
+constexpr std::size_t stack_bytes = 65 * 4096;
 constexpr int max_threads = 1024;
 // The GPU that launches are imagined on: how many blocks it holds at once, by threads and shared memory alone.
 constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
@@ -103,6 +105,10 @@ void suspend(Worker& worker, LaneState state) {
 
 void run_lane(Worker& worker, Lane& lane) {
   worker.lane = &lane;
+  if (lane.log.capacity() == 0 && !worker.empty_logs.empty()) {
+    lane.log = std::move(worker.empty_logs.back());
+    worker.empty_logs.pop_back();
+  }
   announce::attention = &lane.attention;
   lane.context = context::jump_fcontext(lane.context, &worker).fctx;
   announce::attention = nullptr;
@@ -128,8 +134,9 @@ namespace {
 
 // Moves the contents of the __shared__ variables of the running block out of the way, or back.
 void swap_shared(Worker& worker, Block& block, bool out) {
-  block.saved_shared.resize(worker.launch->shared_bytes);
+  if (out) block.saved_shared.resize(worker.launch->shared_bytes);
   for (const PlacedVariable& v : worker.launch->variables) {
+    if (!v.placed() || v.first_byte + v.size > block.saved_shared.size()) continue;  // the block has not touched it
     auto* variable = reinterpret_cast<std::byte*>(worker.tls_begin + v.offset);
     std::byte* saved = block.saved_shared.data() + v.first_byte;
     std::memcpy(out ? saved : variable, out ? variable : saved, v.size);
@@ -322,21 +329,19 @@ void check_launch(const Launch& launch) {
   if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
-// Static shared memory as nvcc lays it out: each array at a multiple of its own alignment.
 void place_shared_memory(Launch& launch) {
-  for (const SharedVariable& v : announce::shared_variables(launch.kernel->address)) {
-    std::size_t alignment = 16;
-    while (alignment > 1 && v.size % alignment != 0) alignment /= 2;
-    launch.static_shared = (launch.static_shared + alignment - 1) / alignment * alignment + v.size;
-    launch.variables.push_back({v, 0});
-  }
+  std::vector<SharedVariable> variables = announce::shared_variables(launch.kernel->address);
   const auto offset = reinterpret_cast<Address>(dynamic_shared_memory) - announce::tls_block().first;
-  launch.variables.push_back({{unnamed_dynamic_shared, offset, launch.dynamic_shared}, 0});
-  std::sort(launch.variables.begin(), launch.variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
-  for (PlacedVariable& v : launch.variables) {
-    v.first_byte = launch.shared_bytes;
-    launch.shared_bytes += (v.size + 15) / 16 * 16;
+  variables.push_back({unnamed_dynamic_shared, offset, launch.dynamic_shared});
+  std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
+  launch.variables = std::vector<PlacedVariable>(variables.size());
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    PlacedVariable& v = launch.variables[i];
+    static_cast<SharedVariable&>(v) = variables[i];
+    v.is_dynamic = v.offset == offset;
+    if (v.is_dynamic || v.in_kernel) place(launch, v);
   }
+  launch.static_shared = static_bytes(launch);
 }
 
 std::size_t most_resident(const Launch& launch) {
@@ -411,6 +416,8 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));
   if (launch.traced) {
     require_announced_stores(launch);
+    launch.static_shared = static_bytes(launch);  // with what turned out to be part of it
+    check_launch(launch);
     collector->counts.push_back(collect(launch, workers));
     collector->counts.back().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }

@@ -103,25 +103,27 @@ struct SameValue {
   std::function<void()> report;
 };
 
-struct Lane {
-  boost::context::detail::fcontext_t context = nullptr;
-  uint3 thread{};
+/// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
+struct alignas(64) Lane {
+  announce::Attention attention{};
+  account::Log log;
   int linear = 0;
   LaneState state = LaneState::done;
-  Wait wait{};
-  announce::Attention attention{};
-  announce::Turns turns{};
-  account::Log log;
-  std::vector<PendingCopy> copies;
-  std::vector<BulkStore> bulk_stores;
-  std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
-  // What is to be looked at once the access that is being made has been made.
-  std::vector<SameValue> same_values;
-  Address learn_from =
-      0;  ///< an element that was updated atomically or read through volatile: who wrote it may have released
   // A lane that makes the same access again and again waits for a value.
   Address last_pc = 0, last_address = 0;
   std::uint32_t repeats = 0;
+  // What is to be looked at once the access that is being made has been made.
+  bool unsettled = false;  ///< whether there is any of it
+  Address learn_from =
+      0;  ///< an element that was updated atomically or read through volatile: who wrote it may have released
+  std::vector<SameValue> same_values;
+  boost::context::detail::fcontext_t context = nullptr;
+  uint3 thread{};
+  Wait wait{};
+  std::vector<PendingCopy> copies;
+  std::vector<BulkStore> bulk_stores;
+  std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
+  announce::Turns turns{};
 };
 
 // --- Blocks and what runs them -----------------------------------------------------------------------------------------
@@ -192,19 +194,21 @@ struct Worker final : announce::Listener {
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
   std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
+  order::By copying{};                                 // whose accesses are looked at, if not the lane's own
   bool is_idle = false;                                // none of those that have begun can go on
   std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
   bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
   Address tls_begin = 0;
   std::size_t tls_size = 0;
-  std::vector<std::uint16_t> variable_at;  // byte of the TLS block -> 1 + index of a shared variable
-  std::vector<std::uint32_t> bytes_left;   // byte of the TLS block -> bytes from here to the end of its variable
+  std::vector<std::uint16_t> variable_at;  // 16 bytes of the TLS block -> 1 + index of the shared variable in them
+  std::vector<std::uint32_t> room_at;  // 16 bytes of it -> bytes from there to that variable's end, 0 until it is used
   Region* last_region = nullptr;
   // counts
   account::Tally tally;
   std::vector<Touch> touches;
-  std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
+  std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
+  std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
   std::uint64_t barriers = 0;
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
@@ -212,9 +216,13 @@ struct Worker final : announce::Listener {
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
 
-/// A __shared__ variable and where its cells begin.
+/// A __shared__ variable and where its cells begin. One that is not the kernel's own is placed when a lane touches it.
 struct PlacedVariable : SharedVariable {
-  std::size_t first_byte = 0;  ///< among the bytes of all variables
+  static constexpr std::size_t nowhere = ~std::size_t(0);
+  std::atomic<std::size_t> first_byte{nowhere};  ///< among the bytes of all variables
+  bool is_dynamic = false;                       ///< all of the launch's dynamic shared memory
+
+  bool placed() const { return first_byte.load(std::memory_order_relaxed) != nowhere; }
 };
 
 struct Launch {
@@ -224,8 +232,8 @@ struct Launch {
   std::size_t dynamic_shared = 0, static_shared = 0;
   bool traced = false;
   Trace options;
-  std::vector<PlacedVariable> variables;       // ordered by offset
-  std::size_t shared_bytes = 0;                // of all variables
+  std::vector<PlacedVariable> variables;       // that the kernel may touch, ordered by offset
+  std::atomic<std::size_t> shared_bytes{0};    // of those that are placed
   std::vector<Region*> arrays;                 // global arrays, ordered by address
   std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
   std::uint64_t block_count = 0;
@@ -309,6 +317,8 @@ void require_no_bulk_copies(Worker& worker);
 // --- Memory (touch.cpp) --------------------------------------------------------------------------------------------------
 void prepare_memory(Worker& worker);
 void prepare_shared(Worker& worker, Block& block);
+/// Gives a __shared__ variable its cells.
+void place(Launch& launch, PlacedVariable& variable);
 /// Clears an allocation's cells for a traced launch and marks what lies outside its declared matrix.
 void prepare_cells(Region& region);
 /// Throws Error when a traced launch changed an element that nobody announced to write: a way past the hooks.
@@ -332,6 +342,8 @@ void deliver_copies(Lane& lane, order::Epoch group);
 // --- Counts (collect.cpp) --------------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.
 void count_warp(Worker& worker, int first_lane, int lane_count);
+/// Bytes of the __shared__ variables that are placed, each at a multiple of its own alignment, as nvcc lays them out.
+std::size_t static_bytes(const Launch& launch);
 Counts description_of(const Launch& launch);
 Counts collect(Launch& launch, std::vector<Worker>& workers);
 

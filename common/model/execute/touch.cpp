@@ -11,6 +11,10 @@ namespace {
 
 // A loop that loads the same element by the same instruction so often waits for a value that another lane will write.
 constexpr std::uint32_t repeats_of_a_poll = 64;
+// How many of these loads are kept, such that a long wait takes no more memory than a short one.
+constexpr std::uint32_t most_logged_repeats = 1 << 16;
+// A variable of the program is told to lie beside an array that is no farther away.
+constexpr Address near_bytes = 4096;
 
 struct Target {
   const std::string* array;
@@ -27,23 +31,26 @@ std::string element_name(const Target& target, const Region* region, Address add
   return fmt::format("{}[{}]", *target.array, index);
 }
 
+// Small enough to be handed on in registers.
 struct Touched {
+  Address address;
+  std::uint32_t at;  // the instruction, as an offset into the program
   Op op;
-  Address pc, address;
-  order::By by{};
-  bool strong = false;  // atomic, or volatile in global memory: such accesses of several threads are no race
+  bool by_copy = false;  // not by the thread itself, but by Worker::copying
+  bool strong = false;   // atomic, or volatile in global memory: such accesses of several threads are no race
+
+  Address pc() const { return announce::image_base() + at; }
 };
 
-void report_race(Worker& w, const Touched& t, const Target& target, const Region* region,
-                 const order::Conflict& other) {
+void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
   const Address other_pc = announce::image_base() + other.pc;
-  report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc, other_pc, [&] {
+  report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc(), other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
     return fmt::format("{}: {} {}{} {} (address {}), which {}{} {} at {} with no {} between",
-                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc),
-                       t.by.thread() ? "" : "asynchronously ", verb_of(t.op), element_name(target, region, t.address),
+                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc()),
+                       t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
                        format_address(t.address), actor_name(w, other.with),
                        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
                        other.wrote ? "wrote" : "read", line_of(other_pc),
@@ -53,7 +60,8 @@ void report_race(Worker& w, const Touched& t, const Target& target, const Region
   });
 }
 
-[[noreturn]] void report_wild_shared_access(Worker& w, Address address, std::size_t size, Op op, Address pc) {
+[[noreturn, gnu::noinline]] void report_wild_shared_access(Worker& w, Address address, std::size_t size, Op op,
+                                                           Address pc) {
   report(w, Mistake::bounds, pc, 0, [&] {
     const std::size_t offset = address - w.tls_begin;
     const SharedVariable* before = nullptr;
@@ -68,26 +76,28 @@ void report_race(Worker& w, const Touched& t, const Target& target, const Region
   abandon_block(w);
 }
 
-// The __shared__ array that holds [address, address + size), or nullptr.
-const PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size) {
+// The __shared__ variable that holds [address, address + size), or nullptr.
+[[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size) {
   const std::size_t offset = address - w.tls_begin;
-  const std::uint16_t index = w.variable_at[offset];
+  const std::uint16_t index = w.variable_at[offset / announce::shared_alignment];
   if (index == 0) return nullptr;
-  const PlacedVariable& variable = w.launch->variables[index - 1];
-  return offset + size <= variable.offset + variable.size ? &variable : nullptr;
+  PlacedVariable& variable = w.launch->variables[index - 1];
+  if (offset + size > variable.offset + variable.size) return nullptr;
+  if (!variable.placed()) place(*w.launch, variable);
+  return &variable;
 }
 
-order::Access access_of(const Worker& w, const Touched& t) {
-  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by, announce::offset_of(t.pc)};
+order::Access access_of(const Worker& w, Touched t) {
+  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{}, t.at};
 }
 
 // Whether two stores are those of two lanes of a warp by one instruction.
-bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict& other) {
-  return t.op == Op::store && t.by.thread() && other.wrote && order::block_of(other.with) == w.block->serial &&
-         order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32 && other.pc == announce::offset_of(t.pc);
+bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other) {
+  return t.op == Op::store && !t.by_copy && other.wrote && order::block_of(other.with) == w.block->serial &&
+         order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32 && other.pc == t.at;
 }
 
-[[gnu::noinline]] void meet(Worker& w, const Touched& t, const Target& target, const Region* region,
+[[gnu::noinline]] void meet(Worker& w, Touched t, const Target& target, const Region* region,
                             const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
   if (!of_one_instruction(w, t, other)) return report_race(w, t, target, region, other);
@@ -95,29 +105,51 @@ bool of_one_instruction(const Worker& w, const Touched& t, const order::Conflict
   std::memcpy(check.before.data(), reinterpret_cast<const void*>(t.address), check.bytes);
   check.report = [&w, t, target, region, other] { report_race(w, t, target, region, other); };
   w.lane->same_values.push_back(std::move(check));
+  w.lane->unsettled = true;
 }
 
-[[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, const Touched& t) {
-  const PlacedVariable* variable = variable_of(w, t.address, size);
-  if (variable == nullptr) report_wild_shared_access(w, t.address, size, t.op, t.pc);
+// Part `i` of an access to shared memory that is more than a read of what was written before the last barrier.
+[[gnu::noinline]] void touch_shared_cell(Worker& w, std::size_t size, Touched t, const PlacedVariable& variable,
+                                         std::size_t i, std::size_t cell) {
   Block& block = *w.block;
-  if (size < block.granule()) {  // sub-word accesses need finer cells than one a word
-    block.shared = block.shared.refined(block.granule());
-    block.granule_bits = 0;
-  }
-  if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc, t.by);
-  const std::size_t first = variable->first_byte + (t.address - w.tls_begin - variable->offset);
-  const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset};
+  const Target target{&variable.name, block.granule() == 1 ? size : 4, w.tls_begin + variable.offset};
+  if (t.op == Op::load && !block.shared.written(cell, block.order))
+    report(w, Mistake::uninitialised, t.pc(), 0, [&] {
+      return fmt::format("uninitialised: {} reads {} (address {}), which no thread of the block has written",
+                         where(w, t.pc()), element_name(target, nullptr, t.address + i), format_address(t.address + i));
+    });
+  if (order::Conflict conflict; block.shared.put(cell, access_of(w, t), conflict))
+    meet(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
+}
+
+std::size_t cells_of(const Launch& launch, const Block& block) {
+  return (launch.shared_bytes + block.granule() - 1) >> block.granule_bits;
+}
+
+// Cells for variables that were placed since the block started.
+[[gnu::noinline]] void grow_cells(const Worker& w, Block& block) {
+  block.shared = block.shared.grown(cells_of(*w.launch, block));
+}
+
+// Accesses to less than a word need finer cells than one a word.
+[[gnu::noinline]] void refine_cells(Block& block) {
+  block.shared = block.shared.refined(block.granule());
+  block.granule_bits = 0;
+}
+
+[[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, Touched t) {
+  PlacedVariable* variable = variable_of(w, t.address, size);
+  if (variable == nullptr) report_wild_shared_access(w, t.address, size, t.op, t.pc());
+  Block& block = *w.block;
+  if (size < block.granule()) refine_cells(block);
+  if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  const std::size_t first =
+      variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.tls_begin - variable->offset);
+  if ((first + size - 1) >> block.granule_bits >= block.shared.size()) grow_cells(w, block);
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size; i += block.granule()) {
     const std::size_t cell = (first + i) >> block.granule_bits;
-    if (t.op == Op::load && !block.shared.written(cell, block.order))
-      report(w, Mistake::uninitialised, t.pc, 0, [&] {
-        return fmt::format("uninitialised: {} reads {} (address {}), which no thread of the block has written",
-                           where(w, t.pc), element_name(target, nullptr, t.address + i), format_address(t.address + i));
-      });
-    if (order::Conflict conflict; block.shared.put(cell, access, conflict))
-      meet(w, {t.op, t.pc, t.address + i, t.by, t.strong}, target, nullptr, conflict);
+    if (!block.shared.put_usual(cell, access)) touch_shared_cell(w, size, t, *variable, i, cell);
   }
 }
 
@@ -129,53 +161,60 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   return nullptr;
 }
 
+// "4 bytes past the end of table" where no other array lies closer, or "".
+std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
+  std::string text;
+  for (const Region* region : w.launch->arrays) {
+    const bool after = address + size > region->end;
+    const Address distance = after ? address + size - region->end : region->begin - address;
+    if (distance >= farthest) continue;
+    farthest = distance;
+    text = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
+  }
+  return text;
+}
+
 [[noreturn]] void report_wild_access(Worker& w, Address address, std::size_t size, Op op, Address pc) {
   if (const std::string variable = announce::variable_at(address); !variable.empty()) {
     report(w, Mistake::unsupported, pc, 0, [&] {
+      // It may have been meant, or lie behind what was.
+      const std::string beside = beside_which(w, address, size, near_bytes);
       return fmt::format(
-          "unsupported: {} {} {}, a variable of the program: the model counts arrays that the host allocates and "
-          "__shared__ ones; hand it over as an array",
-          where(w, pc), verb_of(op), variable);
+          "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
+          "functions, declared by itself{}",
+          where(w, pc), verb_of(op), variable, beside.empty() ? "" : "; it lies " + beside);
     });
     abandon_block(w);
   }
   report(w, Mistake::bounds, pc, 0, [&] {
-    std::string detail = "in no allocation";
-    Address nearest = ~Address(0);
-    for (const Region* region : w.launch->arrays) {
-      const bool after = address + size > region->end;
-      const Address distance = after ? address + size - region->end : region->begin - address;
-      if (distance >= nearest) continue;
-      nearest = distance;
-      detail = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
-    }
+    const std::string beside = beside_which(w, address, size, ~Address(0));
     return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, pc), verb_of(op),
-                       size, format_address(address), detail);
+                       size, format_address(address), beside.empty() ? "in no allocation" : beside);
   });
   abandon_block(w);
 }
 
-[[gnu::always_inline]] inline void touch_global(Worker& w, std::size_t size, const Touched& t) {
+[[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
-  if (region == nullptr) report_wild_access(w, t.address, size, t.op, t.pc);
+  if (region == nullptr) report_wild_access(w, t.address, size, t.op, t.pc());
   if (size < region->element)
-    w.refuse(t.pc, fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
-                               region->element));
+    w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
+                                 region->element));
   const Target target{&region->name, region->element, region->begin};
   const std::size_t first = (t.address - region->begin) / region->element;
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size / region->element; ++i) {
     const Address element = t.address + i * region->element;
     if (region->cells->outside(first + i)) {
-      report(w, Mistake::outside_matrix, t.pc, 0, [&] {
+      report(w, Mistake::outside_matrix, t.pc(), 0, [&] {
         return fmt::format("out of bounds: {} {} {} (address {}), outside the {} x {} matrix with leading dimension {}",
-                           where(w, t.pc), verb_of(t.op), element_name(target, region, element),
+                           where(w, t.pc()), verb_of(t.op), element_name(target, region, element),
                            format_address(element), region->rows, region->cols, region->ld);
       });
       return;
     }
     if (order::Conflict conflict; region->cells->put(first + i, access, conflict))
-      meet(w, {t.op, t.pc, element, t.by, t.strong}, target, region, conflict);
+      meet(w, {element, t.at, t.op, t.by_copy, t.strong}, target, region, conflict);
   }
 }
 
@@ -187,41 +226,55 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   abandon_block(w);
 }
 
-// Whether an access stays within a __shared__ array of the kernel or an allocation.
-bool in_bounds(Worker& w, Address address, std::size_t size) {
-  if (is_shared(w, address)) return w.bytes_left[address - w.tls_begin] >= size;
-  return region_of(w, address, size) != nullptr;
+// Notes how many bytes follow in the variable that an access lies in, if there is one. Returns whether there is.
+[[gnu::noinline]] bool note_room(Worker& w, Address address, std::size_t size) {
+  const PlacedVariable* variable = variable_of(w, address, size);
+  if (variable == nullptr) return false;
+  const std::size_t grain = (address - w.tls_begin) / announce::shared_alignment;
+  w.room_at[grain] = std::uint32_t(variable->offset + variable->size - grain * announce::shared_alignment);
+  return true;
 }
 
-[[noreturn, gnu::noinline]] void report_out_of_bounds(Worker& w, std::size_t size, const Touched& t) {
-  if (is_shared(w, t.address)) report_wild_shared_access(w, t.address, size, t.op, t.pc);
-  report_wild_access(w, t.address, size, t.op, t.pc);
+// Whether an access stays within a __shared__ array of the kernel or an allocation.
+[[gnu::always_inline]] inline bool in_bounds(Worker& w, Address address, std::size_t size) {
+  if (!is_shared(w, address)) return region_of(w, address, size) != nullptr;
+  const std::size_t offset = address - w.tls_begin;
+  return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment] ||
+         note_room(w, address, size);
+}
+
+[[noreturn, gnu::noinline]] void report_out_of_bounds(Worker& w, std::size_t size, Touched t) {
+  if (is_shared(w, t.address)) report_wild_shared_access(w, t.address, size, t.op, t.pc());
+  report_wild_access(w, t.address, size, t.op, t.pc());
 }
 
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
-[[gnu::noinline]] void release_and_learn(Worker& w, const Touched& t) {
+[[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::KnownPointer& fenced = w.block->order.clock(w.lane->linear).fenced;
   if (t.op != Op::load && fenced != nullptr) {
     const std::scoped_lock lock(w.launch->released_mutex);
     order::KnownPointer& released = w.launch->released[t.address];
     released = order::joined(released, fenced);
   }
-  if (t.op != Op::store) w.lane->learn_from = t.address;
+  if (t.op != Op::store) {
+    w.lane->learn_from = t.address;
+    w.lane->unsettled = true;
+  }
 }
 
-[[gnu::noinline]] void touch_and_log(Worker& w, std::size_t size, const Touched& t) {
-  if (w.lane->learn_from != 0 || !w.lane->same_values.empty()) settle(w);
+[[gnu::always_inline]] inline void touch_and_log(Worker& w, std::size_t size, Touched t) {
+  if (w.lane->unsettled) settle(w);
   if (t.strong) release_and_learn(w, t);
   if (is_shared(w, t.address))
     touch_shared(w, size, t);
   else
     touch_global(w, size, t);
-  w.lane->log.push_back({t.address, announce::offset_of(t.pc), std::uint8_t(size), t.op, w.lane->turns.count});
+  w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
 }
 
 // An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
-[[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, const Touched& t) {
-  if ((t.address & (size - 1)) != 0) report_misaligned(w, t.address, size, t.op, t.pc);
+[[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
+  if ((t.address & (size - 1)) != 0) report_misaligned(w, t.address, size, t.op, t.pc());
   if (w.traced) return touch_and_log(w, size, t);
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
@@ -231,6 +284,12 @@ bool in_bounds(Worker& w, Address address, std::size_t size) {
   suspend(w, LaneState::polling);
 }
 
+// Takes back the last load but one, of several by the same instruction, and marks the count as a guess.
+void forget_repeat(Lane& lane) {
+  lane.log.pop_back();
+  if (!lane.log.empty()) lane.log.back().turns = account::unknown_turns;
+}
+
 // A lane that makes the same access again and again lets others run now and then.
 [[gnu::always_inline]] inline void notice_polling(Worker& w, Address address, Address pc) {
   Lane& lane = *w.lane;
@@ -238,17 +297,19 @@ bool in_bounds(Worker& w, Address address, std::size_t size) {
     lane.last_address = address;
     lane.last_pc = pc;
     lane.repeats = 0;
-  } else if (++lane.repeats % repeats_of_a_poll == 0) {
-    let_others_run(w, pc);
+    return;
   }
+  if (++lane.repeats % repeats_of_a_poll == 0) let_others_run(w, pc);
+  if (lane.repeats > most_logged_repeats && !lane.log.empty()) forget_repeat(lane);
 }
 
 }  // namespace
 
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   if (op != Op::store) notice_polling(*this, address, pc);
+  if (!traced && (address & (size - 1)) == 0 && in_bounds(*this, address, size)) return;
   const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
-  touch(*this, size, {op, pc, address, {}, strong});
+  touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
 }
 
 bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
@@ -260,11 +321,12 @@ std::string shared_name(const Worker& w, Address address, std::size_t element) {
 }
 
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
-  if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {op, pc, address, {}, false});
+  if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, announce::offset_of(pc), op});
 }
 
 void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
-  const Touched t{op, pc, address, by, false};
+  w.copying = by;
+  const Touched t{address, announce::offset_of(pc), op, !by.thread()};
   if (is_shared(w, address))
     touch_shared(w, size, t);
   else
@@ -273,6 +335,7 @@ void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address 
 
 void settle(Worker& w) {
   Lane& lane = *w.lane;
+  lane.unsettled = false;
   if (lane.learn_from != 0) {
     const std::scoped_lock lock(w.launch->released_mutex);
     const auto released = w.launch->released.find(lane.learn_from);
@@ -285,9 +348,9 @@ void settle(Worker& w) {
 }
 
 void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Address pc) {
-  const order::By copies{order::By::What::copies};
-  touch(w, bytes, {Op::load, pc, reinterpret_cast<Address>(from), copies, false});
-  touch(w, bytes, {Op::store, pc, reinterpret_cast<Address>(to), copies, false});
+  w.copying = {order::By::What::copies};
+  touch(w, bytes, {reinterpret_cast<Address>(from), announce::offset_of(pc), Op::load, true, false});
+  touch(w, bytes, {reinterpret_cast<Address>(to), announce::offset_of(pc), Op::store, true, false});
   w.copies_at.insert(announce::offset_of(pc));
   w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
 }
@@ -301,19 +364,28 @@ void deliver_copies(Lane& lane, order::Epoch group) {
 
 void prepare_memory(Worker& w) {
   std::tie(w.tls_begin, w.tls_size) = announce::tls_block();
-  w.variable_at.assign(w.tls_size + 16, 0);
-  w.bytes_left.assign(w.tls_size + 16, 0);
+  constexpr std::size_t grain = announce::shared_alignment;
+  w.variable_at.assign(w.tls_size / grain + 1, 0);
+  w.room_at.assign(w.tls_size / grain + 1, 0);
   for (std::size_t i = 0; i < w.launch->variables.size(); ++i) {
     const PlacedVariable& v = w.launch->variables[i];
-    std::fill_n(w.variable_at.begin() + std::ptrdiff_t(v.offset), v.size, std::uint16_t(i + 1));
-    for (std::size_t byte = 0; byte < v.size; ++byte) w.bytes_left[v.offset + byte] = std::uint32_t(v.size - byte);
+    for (std::size_t at = v.offset; at < v.offset + v.size; at += grain)
+      w.variable_at[at / grain] = std::uint16_t(i + 1);
   }
+}
+
+void place(Launch& launch, PlacedVariable& variable) {
+  const std::scoped_lock lock(launch.mutex);
+  if (variable.placed()) return;
+  variable.first_byte = launch.shared_bytes.load();
+  launch.shared_bytes += (variable.size + 15) / 16 * 16;
 }
 
 void prepare_shared(Worker& w, Block& block) {
   // Cells of a block that ran before count as unwritten: its stamps name another block.
-  const std::size_t words = (w.launch->shared_bytes + block.granule() - 1) >> block.granule_bits;
-  if (block.shared.size() != words) block.shared.start(words, int(block.lanes.size()));
+  const std::size_t words = cells_of(*w.launch, block);
+  const int threads = int(block.lanes.size());
+  if (!block.shared.fits(words, threads)) block.shared.start(words, threads);
 }
 
 void prepare_cells(Region& region) {
@@ -323,7 +395,7 @@ void prepare_cells(Region& region) {
 
 account::Array array_of(const Worker& w, Address address) {
   if (is_shared(w, address)) {
-    const auto index = std::uint16_t(w.variable_at[address - w.tls_begin] - 1);
+    const auto index = std::uint16_t(w.variable_at[(address - w.tls_begin) / announce::shared_alignment] - 1);
     const PlacedVariable& v = w.launch->variables[index];
     const Address begin = w.tls_begin + v.offset;
     return {Space::shared, index, begin, begin + v.size, begin};

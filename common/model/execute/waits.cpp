@@ -113,7 +113,21 @@ bool end_named_barriers(Worker& worker) {
   return ended;
 }
 
-// Whether what the lanes of a warp have done so far can be put together: none has more to do before the others are where it is.
+// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it is.
+// At one collective operation that is so if those that have returned did nothing since the last one: the others may yet do
+// what those did.
+bool at_one_collective(const Lane* warp, int lane_count) {
+  const Lane* first = nullptr;
+  for (const Lane* lane = warp; lane < warp + lane_count; ++lane) {
+    if (lane->state == LaneState::done && lane->log.empty()) continue;
+    if (!waits_for(*lane, Wait::For::collective)) return false;
+    if (first == nullptr) first = lane;
+    if (lane->wait.pc != first->wait.pc || lane->wait.mask != first->wait.mask) return false;
+  }
+  return first != nullptr;
+}
+
+// When no lane can go on, it is so unless some wait for what the rest of their warp may pass by.
 bool logs_are_complete(const Lane* warp, int lane_count) {
   const Lane* at_mbarrier = nullptr;
   for (const Lane* lane = warp; lane < warp + lane_count; ++lane) {
@@ -139,6 +153,7 @@ void run_warp(Worker& worker, int first_lane, int lane_count) {
     for (int l = 0; l < lane_count && !block.abandoned; ++l)
       if (lane_at(l).state == LaneState::ready) run_lane(worker, lane_at(l));
     if (block.abandoned) return;
+    if (worker.traced && at_one_collective(&lane_at(0), lane_count)) count_warp(worker, first_lane, lane_count);
     again = end_collectives(worker, first_lane, lane_count);
     again = (!block.abandoned && end_mbarrier_waits(worker, first_lane, lane_count)) || again;
   }

@@ -25,7 +25,7 @@ void SharedCells::start(std::size_t words, int threads) {
 
 void SharedCells::forget_readers(std::size_t word) {
   words_[word].last_read = 0;
-  std::fill_n(readers_of(word), warps_, Readers{});
+  for (std::size_t warp = 0; warp < warps_; ++warp) readers_of(word, warp) = {};
 }
 
 void SharedCells::note_bulk_read(std::size_t word, const Access& access) {
@@ -45,7 +45,7 @@ bool SharedCells::bulk_read_before(std::size_t word, const Access& access, Confl
   return true;
 }
 
-bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& conflict) {
+bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) {
   Word& word = words_[at];
   const BlockOrder& order = access.order;
   if (word.writer != 0 && block_of(word.writer) != order.serial()) {  // of a block that had this memory before
@@ -71,9 +71,9 @@ bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& co
     return found;
   }
   found = found || bulk_read_before(at, access, conflict);
-  if (word.last_read != 0) {
-    for (std::size_t warp = 0; word.last_read >= order.floor() && !found && warp < warps_; ++warp) {
-      const Readers& r = readers_of(at)[warp];
+  if (word.last_read >= order.floor()) {  // what was read before is ordered before all that comes
+    for (std::size_t warp = 0; !found && warp < warps_; ++warp) {
+      const Readers& r = readers_of(at, warp);
       if (r.epoch < order.floor()) continue;
       for (std::uint32_t lanes = r.lanes; lanes != 0 && !found; lanes &= lanes - 1) {
         const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
@@ -89,16 +89,24 @@ bool SharedCells::put_unusual(std::size_t at, const Access& access, Conflict& co
   return found;
 }
 
+SharedCells SharedCells::grown(std::size_t words) const {
+  SharedCells more;
+  more.start(words, int(warps_) * 32);
+  std::copy(words_.begin(), words_.end(), more.words_.begin());
+  for (std::size_t warp = 0; warp < warps_; ++warp)
+    std::copy_n(readers_.begin() + std::ptrdiff_t(warp * words_.size()), words_.size(),
+                more.readers_.begin() + std::ptrdiff_t(warp * words));
+  more.bulk_reads_ = bulk_reads_;
+  if (!bulk_reads_.empty()) more.bulk_reads_.resize(words);
+  return more;
+}
+
 SharedCells SharedCells::refined(std::size_t parts) const {
   SharedCells fine;
   fine.warps_ = warps_;
+  for (const Word& word : words_) fine.words_.insert(fine.words_.end(), parts, word);
+  for (const Readers& readers : readers_) fine.readers_.insert(fine.readers_.end(), parts, readers);
   for (const BulkRead& read : bulk_reads_) fine.bulk_reads_.insert(fine.bulk_reads_.end(), parts, read);
-  for (std::size_t i = 0; i < words_.size(); ++i)
-    for (std::size_t part = 0; part < parts; ++part) {
-      fine.words_.push_back(words_[i]);
-      fine.readers_.insert(fine.readers_.end(), readers_.begin() + std::ptrdiff_t(i * warps_),
-                           readers_.begin() + std::ptrdiff_t((i + 1) * warps_));
-    }
   return fine;
 }
 

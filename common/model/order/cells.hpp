@@ -38,23 +38,29 @@ class SharedCells {
   /// `words` places of `granule` bytes each, for a block of so many threads; none is written yet.
   void start(std::size_t words, int threads);
   std::size_t size() const { return words_.size(); }
+  bool fits(std::size_t words, int threads) const {
+    return words_.size() == words && warps_ == std::size_t(threads + 31) / 32;
+  }
 
   /// Whether a thread of the block has written the place.
   bool written(std::size_t word, const BlockOrder& order) const {
     return words_[word].writer != 0 && block_of(words_[word].writer) == order.serial();
   }
-  /// Notes the access; returns whether it conflicts, and with what.
-  bool put(std::size_t word, const Access& access, Conflict& conflict) {
-    Word& w = words_[word];
+  /// Notes the access if it is the usual one, a read of what a thread wrote before the last barrier of the block: no conflict.
+  /// Else put() does.
+  bool put_usual(std::size_t word, const Access& access) {
+    const Stamp writer = words_[word].writer;
     const BlockOrder& order = access.order;
-    // The usual case: a read of what a thread wrote before the last barrier of the block.
-    if (!access.writes && !access.atomic && access.by.thread() && block_of(w.writer) == order.serial() &&
-        actor_of(w.writer) < copies_of && epoch_of(w.writer) < order.floor()) {
-      note_read(word, access);
+    if (access.writes || access.atomic || !access.by.thread() || block_of(writer) != order.serial() ||
+        actor_of(writer) >= copies_of || epoch_of(writer) >= order.floor())
       return false;
-    }
-    return put_unusual(word, access, conflict);
+    note_read(word, access);
+    return true;
   }
+  /// Notes the access; returns whether it conflicts, and with what.
+  bool put(std::size_t word, const Access& access, Conflict& conflict);
+  /// The same places, and behind them more that are not written yet.
+  SharedCells grown(std::size_t words) const;
   /// The same places at a finer grain: each takes over what is known of the one it was part of.
   SharedCells refined(std::size_t parts) const;
 
@@ -69,16 +75,15 @@ class SharedCells {
     Epoch epoch = 0;
     std::uint32_t lanes = 0, pc = 0;
   };
-  Readers* readers_of(std::size_t word) { return &readers_[word * warps_]; }
+  Readers& readers_of(std::size_t word, std::size_t warp) { return readers_[warp * words_.size() + word]; }
   void forget_readers(std::size_t word);
   void note_read(std::size_t word, const Access& access) {
     const Epoch epoch = access.order.clock(access.thread).epoch;
-    Readers& mine = readers_of(word)[access.thread / 32];
+    Readers& mine = readers_of(word, std::size_t(access.thread) / 32);
     if (mine.epoch < access.order.floor()) mine.lanes = 0;  // older reads are ordered before all that comes
     mine = {std::max(mine.epoch, epoch), mine.lanes | 1u << access.thread % 32, access.pc};
     words_[word].last_read = std::max(words_[word].last_read, epoch);
   }
-  bool put_unusual(std::size_t word, const Access& access, Conflict& conflict);
   void note_bulk_read(std::size_t word, const Access& access);
   bool bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
 
@@ -89,7 +94,7 @@ class SharedCells {
   };
   std::size_t warps_ = 1;
   std::vector<Word> words_;
-  std::vector<Readers> readers_;      // warps_ for each word
+  std::vector<Readers> readers_;      // of all words for each warp: the lanes of one run one after the other
   std::vector<BulkRead> bulk_reads_;  // one for each word, or empty: of none
 };
 

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Compiles programs with the compiler that the build was not made with (clang++ or g++) and compares what they count: the tests
+# among them must pass, the chapters print the same tables. Exits with 77, and says why, where there is no such compiler.
+#
+# Usage: other-compiler.sh COMPILER MODEL-CC SOURCE.cu PROGRAM [SOURCE.cu PROGRAM]...
+set -eu
+compiler=$1 model_cc=$2
+shift 2
+case $compiler in
+  '' | *-NOTFOUND)
+    echo "skipped: there is no second compiler to compare counts with (g++ and clang++)"
+    exit 77
+    ;;
+esac
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# What a chapter counts, without the times that it took.
+tables() {
+  "$1" --on model --size 128 --lines | grep -v '^model: '
+}
+
+while [ $# -gt 0 ]; do
+  source=$1 program=$2 other=$scratch/$(basename "$1" .cu)
+  shift 2
+  "$model_cc" "$source" "$other" chapter
+  case $source in
+    */chapter*)
+      tables "$program" >"$scratch/expected"
+      grep -q wavefronts "$scratch/expected"
+      tables "$other" >"$scratch/counted"
+      diff "$scratch/expected" "$scratch/counted" || {
+        echo "$source: counts differ with $compiler"
+        exit 1
+      }
+      ;;
+    *) "$other" --all-tests ;;
+  esac
+done
