@@ -35,8 +35,10 @@ unsigned lanes_with_first(const account::Array& array, const WarpAccess& access,
 void count_warp(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
   const Trace& options = worker.launch->options;
-  const bool sampled_block = block.index.x == options.sample_block.x && block.index.y == options.sample_block.y &&
-                             block.index.z == options.sample_block.z;
+  const dim3 grid = worker.launch->grid;
+  const bool sampled_block = block.index.x == std::min(options.sample_block.x, grid.x - 1) &&
+                             block.index.y == std::min(options.sample_block.y, grid.y - 1) &&
+                             block.index.z == std::min(options.sample_block.z, grid.z - 1);
   const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
   if (sampled_block && options.keep_touches) keep_touches(worker, first_lane, lane_count);
   std::array<const account::Log*, 32> logs{};
