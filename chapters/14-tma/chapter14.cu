@@ -891,18 +891,14 @@ void predict(tile::Facts& facts) {
   const auto add_pieces = [&]<class C>(const std::string& name, C) {
     const Plan plan = plan_for<C>(3 * C::BM, 3 * C::BN, 8 * C::BK, 4);
     std::string pieces;
-    int longest = 0;
     for (int block = 0; block < plan.blocks; ++block) {
-      int steps = 0;
-      for (Agenda agenda(plan, block); agenda.next(plan); steps += agenda.behind - agenda.first) {
+      for (Agenda agenda(plan, block); agenda.next(plan);) {
         for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.steps})
           pieces += std::to_string(number) + " ";
         pieces += ",";
       }
-      longest = std::max(longest, steps);
     }
     facts.text(name + ".pieces", "predicted", pieces);
-    facts.predicted(name + ".picture_steps", longest);
   };
   add_pieces("whole_tiles", Config<WholeTiles>{});
   add_pieces("tma", Config<Large>{});
@@ -911,11 +907,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers.launch", 64 * 1024 / C::NUM_THREADS / 8 * 8);
   facts.predicted("registers.more", C::MORE_REGISTERS);
   facts.predicted("registers.fewer", C::FEWER_REGISTERS);
-  facts.predicted("registers.consumers", C::CONSUMERS * C::MORE_REGISTERS);
-  facts.predicted("registers.producers", 128 * C::FEWER_REGISTERS);
   facts.predicted("registers.all", C::CONSUMERS * C::MORE_REGISTERS + 128 * C::FEWER_REGISTERS);
   facts.predicted("registers.sm", 64 * 1024);
-  facts.predicted("registers.results", C::ROWS * C::COLS);
   facts.predicted("registers.operands", 2 * (C::ROWS + C::COLS));
   facts.predicted("registers.nine_warps", 16 * 1024 / 3 / 32 / 8 * 8);  // a quarter of an SM with three warps
   facts.predicted("handover.kb", C::BM * C::BN * 4 / 1024.0, 0);
@@ -923,17 +916,9 @@ void predict(tile::Facts& facts) {
     const std::string at = std::to_string(size);
     const Plan plan = plan_for<C>(size, size, size, sms);
     const double tiles = plan.tiles(), rounds = (plan.tiles() + sms - 1) / sms;
-    int longest = 0;  // in steps, of a block
-    for (int block = 0; block < plan.blocks; ++block) {
-      int steps = 0;
-      for (Agenda agenda(plan, block); agenda.next(plan);) steps += agenda.behind - agenda.first;
-      longest = std::max(longest, steps);
-    }
     facts.predicted("tiles." + at, tiles);
     facts.predicted("rounds." + at, rounds);
     facts.predicted("busy_percent." + at, 100 * tiles / (rounds * sms), 1);
-    facts.predicted("balance." + at, 100 * tiles * plan.steps / (double(longest) * sms), 1);
-    facts.predicted("shared." + at, plan.shared);
     facts.predicted("shared_steps." + at, double(plan.shared) * plan.steps / sms, 1);
     facts.predicted("steps." + at, plan.steps);
     const double bytes = 2 * 4.0 * size * size, flops = 2.0 * size * size * size;
@@ -980,7 +965,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.first_step", plan.first_step_of(share_of(plan, block)));
   facts.predicted("worked.tile", agenda.tile);
   facts.predicted("worked.piece.first", agenda.first);
-  facts.predicted("worked.piece.behind", agenda.behind);
   facts.predicted("worked.tile.row", tile.row);
   facts.predicted("worked.tile.col", tile.col);
   facts.predicted("worked.step", agenda.first + nth);
@@ -988,8 +972,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.A.y", (agenda.first + nth) * C::BK);
   facts.predicted("worked.B.x", tile.col * C::BN);
   facts.predicted("worked.B.y", (agenda.first + nth) * C::BK);
-  facts.predicted("worked.A_bytes", 4 * C::WORDS_A);
-  facts.predicted("worked.B_bytes", 4 * C::WORDS_B);
   facts.predicted("worked.stage", phase_of_step(nth).stage);
   facts.predicted("worked.stage_byte", phase_of_step(nth).stage * int(C::STAGE_BYTES));
   facts.predicted("worked.stage_bytes", C::STAGE_BYTES);
@@ -999,6 +981,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.thread.word_B", place_in_Bs<C>(depth, col));
   facts.predicted("worked.thread.quads_A", C::ROWS / 4);
   facts.predicted("worked.thread.quads_B", C::COLS / 4);
+  facts.measured_loops();
 }
 
 template <class Config>
