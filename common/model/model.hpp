@@ -97,7 +97,7 @@ struct Counts {
 };
 
 struct Trace {
-  dim3 sample_block{0, 0, 0};  ///< or, where the grid is smaller, its last in that direction
+  dim3 sample_block{0, 0, 0};  ///< or the last one along an axis that has fewer
   int sample_warp = 0;
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)

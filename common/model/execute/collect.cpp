@@ -30,15 +30,18 @@ unsigned lanes_with_first(const account::Array& array, const WarpAccess& access,
   return within;
 }
 
+// The block that the options name, or the last one along an axis that has no such block.
+bool is_sampled(const uint3& block, const dim3& grid, const dim3& sampled) {
+  return block.x == std::min(sampled.x, grid.x - 1) && block.y == std::min(sampled.y, grid.y - 1) &&
+         block.z == std::min(sampled.z, grid.z - 1);
+}
+
 }  // namespace
 
 void count_warp(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
   const Trace& options = worker.launch->options;
-  const dim3 grid = worker.launch->grid;
-  const bool sampled_block = block.index.x == std::min(options.sample_block.x, grid.x - 1) &&
-                             block.index.y == std::min(options.sample_block.y, grid.y - 1) &&
-                             block.index.z == std::min(options.sample_block.z, grid.z - 1);
+  const bool sampled_block = is_sampled(block.index, worker.launch->grid, options.sample_block);
   const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
   if (sampled_block && options.keep_touches) keep_touches(worker, first_lane, lane_count);
   std::array<const account::Log*, 32> logs{};
