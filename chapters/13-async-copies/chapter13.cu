@@ -708,7 +708,7 @@ TEST_CASE("copies run STAGES - 1 tiles ahead, and no stage is both written and r
 }
 
 TEST_CASE("a wait leaves the copies of all tiles but the next under way" * doctest::test_suite("model")) {
-  for_each_config([]<class C>(const char* name, C) {
+  for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
     const int tiles = C::STAGES + 1;
     const auto run = tile::traced_run(launch_async<C>, {C::BM, C::BN, tiles * C::BK, 1, 0, 0, tile::Fill::integers});
@@ -777,7 +777,7 @@ TEST_CASE("no access to shared memory by a kernel of whole tiles meets a bank co
 
 TEST_CASE("where tiles are ragged, the words of a thread that copies quads of B meet in banks" *
           doctest::test_suite("model")) {
-  for_each_config([]<class C>(const char* name, C) {
+  for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
     const auto run = tile::count(launch_async<C>, {128, 256, 16, 1, 0, 1});
     const simt::Site &stores = tile::site(run, "store-Bs-words"), &loads = tile::site(run, "load-B-words");
