@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
+#include <set>
 #include <sstream>
 
 #include "common/check/gemm_tests.hpp"
@@ -19,6 +20,7 @@
 #include "common/records/counters.hpp"
 #include "common/records/fingerprint.hpp"
 #include "common/records/machine_code.hpp"
+#include "common/records/measured_loops.hpp"
 #include "common/records/merge.hpp"
 #include "common/records/problem.hpp"
 #include "common/records/program.hpp"
@@ -127,7 +129,7 @@ tile::Record consistent_record() {
         "smsp__warps_active.max.per_cycle_active": 12, "smsp__warps_active.sum.per_cycle_active": 6283.2,
         "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": 2.1,
         "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": 50},
-      "sass": {"all": 100, "reuse": 20, "ffma_reads_even": 90, "ffma_reads_odd": 80, "bank_cycles": 120, "FFMA": 72, "LDS": 28},
+      "sass": {"all": 100, "reuse": 20, "ffma_reads_even": 90, "ffma_reads_odd": 80, "bank_cycles": 120, "issue_cycles": 110, "FFMA": 72, "LDS": 28},
       "sass_loop": {"all": 72, "reuse": 18, "ffma_reads_even": 80, "ffma_reads_odd": 70, "bank_cycles": 90, "FFMA": 64, "LDS": 8,
         "ldg_first": 10, "ldg_last": 20},
       "runs": [{"M": 1024, "N": 1024, "K": 1024, "freivalds_deviation": 0.01}]}]})");
@@ -207,6 +209,7 @@ const std::vector<Corruption> corruptions{
     {"/kernels/0/sass_loop/FFMA", 20, "sass_loop.FFMA is 20, not from 24 to 72"},
     {"/kernels/0/sass/ffma_reads_odd", 127, "sass: the registers that FFMA read is 217, not from 0 to 216"},
     {"/kernels/0/sass/bank_cycles", 99, "sass.bank_cycles is 99, not from 100 to 300"},
+    {"/kernels/0/sass/issue_cycles", 99, "sass.issue_cycles is 99, not from 100 to 300"},
     {"/kernels/0/sass_loop/reuse", 21, "sass_loop.reuse is 21, not from 0 to 20"},
     {"/kernels/0/sass_loop/ldg_first", 21, "sass_loop.ldg_first is 21, not from 0 to 20"},
     {"/kernels/0/sass_loop/ldg_last", 65, "sass_loop.ldg_last is 65, not from 0 to 64"},
@@ -803,6 +806,34 @@ TEST_CASE("the busier bank counts in every four instructions" * doctest::test_su
   CHECK(cycles({"R0, R2, R4, R0", "R1, R3, R5, R1"}) == 3);  // the banks take turns
   CHECK(cycles({"R0, R2, R4, R0", "R6, R8, R10, R6", "", ""}) == 6);
   CHECK(cycles({"", "", "", "R0, R2, R4, R0", "R1, R3, R5, R1"}) == 4 + 3);  // groups of four end here
+}
+
+TEST_CASE("loops of FFMA take the cycles that their register banks and issue need" * doctest::test_suite("model")) {
+  // FFMA that read three registers, two of them of one bank, each bank in turn, among others: these take longer. Why, is not known.
+  const std::set<std::string> not_explained{"rows4_alt", "rows8_alt", "p_none_two"};
+  constexpr double of_the_branch = 6;  // cycles a turn, at most, where nothing hides them
+  const auto loops = tile::measured_loops();
+  CHECK(loops.size() == 42);
+  for (const tile::MeasuredLoop& loop : loops) {
+    CAPTURE(loop.name);
+    const double beyond = loop.of_two - loop.by_rule;
+    CHECK(beyond > -3);
+    CHECK((beyond < of_the_branch) == !not_explained.contains(loop.name));
+    CHECK(loop.alone > loop.of_two);
+    CHECK(loop.alone < loop.of_two + 25);
+  }
+}
+
+TEST_CASE("an operand is kept across what does not read registers of a lane's arithmetic" *
+          doctest::test_suite("model")) {
+  const auto cycles = [](const std::string& between) {
+    std::vector<tile::Instruction> code{
+        {0, "FFMA", "R0, R2.reuse, R4.reuse, R0"}, {16, between, "R20, [R22]"}, {32, "FFMA", "R6, R2, R4, R6"}};
+    return tile::tally_of(code).at("issue_cycles");
+  };
+  CHECK(cycles("LDS.128") == 4);  // three registers of one bank, then one of it
+  CHECK(cycles("NOP") == 4);
+  CHECK(cycles("IADD3") == 6);
 }
 
 TEST_CASE("a median is settled when its own spread is small" * doctest::test_suite("model")) {

@@ -12,6 +12,7 @@
 //   figures rounds NN OUT.svg KERNEL...         which tile is fetched, stored and multiplied between which barriers
 //   figures stages NN OUT.svg KERNEL...         which tile is on its way to a stage of shared memory, or read from it, between
 //                                               which barriers
+//   figures pieces NN OUT.svg KERNEL...         which steps of which tiles each block multiplies, and when: fact KERNEL.pieces
 //   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
 //   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
@@ -185,11 +186,14 @@ SampledAccess read_sample(const fs::path& emitted, const std::string& kernel, co
   return sample;
 }
 
-/// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", all 32 -> "all".
+/// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", {1, 3, 5, 7} -> "1, 3…7", all 32 -> "all".
 std::string lane_names(const std::vector<int>& lanes) {
   if (lanes.size() == 32) return "all";
   if (lanes.size() > 2 && lanes.back() - lanes.front() + 1 == int(lanes.size()))
     return fmt::format("{}–{}", lanes.front(), lanes.back());
+  const auto not_two_apart = [](int lane, int next) { return next - lane != 2; };
+  if (lanes.size() > 3 && std::adjacent_find(lanes.begin(), lanes.end(), not_two_apart) == lanes.end())
+    return fmt::format("{}, {}…{}", lanes[0], lanes[1], lanes.back());
   return fmt::format("{}", fmt::join(lanes, ", "));
 }
 
@@ -728,6 +732,60 @@ void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernel
   d.save(out);
 }
 
+/// Steps `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
+struct Piece {
+  int block, tile, first, behind, steps;
+};
+
+// The fact KERNEL.pieces: block, tile, first, behind and steps of each piece, in the order of a block's work; pieces end with a comma.
+std::vector<Piece> read_pieces(const fs::path& emitted, const std::string& kernel) {
+  std::vector<Piece> pieces;
+  for (const auto& row : read_tsv(emitted / "facts.tsv")) {
+    if (row.at(0) != kernel + ".pieces") continue;
+    std::istringstream list(row.at(4));
+    for (std::string text; std::getline(list, text, ',');) {
+      Piece piece{};
+      std::istringstream numbers(text);
+      if (numbers >> piece.block >> piece.tile >> piece.first >> piece.behind >> piece.steps) pieces.push_back(piece);
+    }
+  }
+  if (pieces.empty()) throw std::runtime_error(fmt::format("no pieces of {} in {}", kernel, emitted.string()));
+  return pieces;
+}
+
+void draw_pieces(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
+  const double left = 74, step = 25, high = 24, gap = 40;
+  double width = 0, height = 14;
+  std::vector<std::vector<Piece>> all;
+  for (const std::string& kernel : kernels) {
+    all.push_back(read_pieces(emitted, kernel));
+    std::map<int, int> steps;  // of a block
+    for (const Piece& p : all.back()) width = std::max(width, double(steps[p.block] += p.behind - p.first));
+    height += double(steps.size()) * high + gap;
+  }
+  Drawing d(left + width * step + 10, height);
+  double top = 24;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    d.text(4, top - 8, kernels[k], "start", 13);
+    std::map<int, int> done;
+    for (const Piece& p : all[k]) {
+      const double x = left + done[p.block] * step, y = top + p.block * high, wide = (p.behind - p.first) * step;
+      const bool whole = p.behind - p.first == p.steps, handed_over = p.first > 0;
+      const char* const fill = whole ? "var(--third)" : handed_over ? "none" : "var(--second)";
+      d.rect(x + 1.5, y + 1.5, wide - 3, high - 3, fill, handed_over ? "var(--second)" : "none", 0.55);
+      if (wide > 2 * step)
+        d.text(x + wide / 2, y + 0.7 * high,
+               whole ? fmt::format("tile {}", p.tile) : fmt::format("tile {}: {}–{}", p.tile, p.first, p.behind - 1),
+               "middle", 11);
+      done[p.block] += p.behind - p.first;
+    }
+    for (const auto& [block, steps] : done)
+      d.text(left - 8, top + (block + 0.7) * high, fmt::format("block {}", block), "end", 12);
+    top += double(done.size()) * high + gap;
+  }
+  d.save(out);
+}
+
 void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, const fs::path& out) {
   const fs::path owners = emitted / "owners.tsv";
   std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
@@ -1107,6 +1165,7 @@ int main(int argc, char** argv) {
   auto* warps = drawing("warps", of_kernel, of_thread);
   auto* rounds = drawing("rounds", of_kernels);
   auto* stages = drawing("stages", of_kernels);
+  auto* pieces = drawing("pieces", of_kernels);
   auto* occupancy = drawing("occupancy", of_kernel);
   auto* sm = app.add_subcommand("sm");
   sm->add_option("out", out)->required();
@@ -1143,6 +1202,7 @@ int main(int argc, char** argv) {
     if (*warps) draw_warps(emitted, kernel, number, out);
     if (*rounds) draw_rounds(emitted, kernels, out);
     if (*stages) draw_stages(emitted, kernels, out);
+    if (*pieces) draw_pieces(emitted, kernels, out);
     if (*sm) draw_sm(out);
     if (*occupancy) draw_occupancy(emitted, kernel, out);
     if (*loads) gather_loads(emit, last, out);

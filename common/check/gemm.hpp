@@ -53,7 +53,9 @@ using Launcher = void (*)(const Gemm&);
 enum class Takes {
   all,          ///< there is only one instantiation, and it has guards
   whole_tiles,  ///< M, N and K are multiples of the tile's
-  float4s       ///< and A, B, C begin at multiples of 16 bytes; lda, ldb, ldc are multiples of 4
+  float4s,      ///< and A, B, C begin at multiples of 16 bytes; lda, ldb, ldc are multiples of 4
+  boxes,        ///< the same for any K: a box that reaches beyond a matrix brings zeros
+  boxes_of_B    ///< the same for any K, lda and begin of A
 };
 
 /// What a block works on: BM x BN elements of C, BK deep along K (1: not in steps).
@@ -72,6 +74,7 @@ struct Kernel {
   std::size_t static_shared = 0, dynamic_shared = 0;  ///< bytes of shared memory a block
   Prepare prepare = nullptr;                          ///< in place of `launch`, which then is null
   Types types{};                                      ///< of its operands
+  bool takes_any_extent = false;  ///< its blocks go through all tiles: no problem has too many for a grid
 };
 
 /// What can be run on operands: a launcher or a kernel, made ready for a product the same way.

@@ -15,7 +15,10 @@ std::string tag_of(const simt::Site& site) {
   const std::string tags = tag_of_line(site.line);
   const auto space = tags.find(' ');
   if (space == std::string::npos) return tags;
-  return site.op == simt::Op::load ? tags.substr(0, space) : tags.substr(space + 1);
+  const bool reads = site.op == simt::Op::load ||
+                     (site.op == simt::Op::bulk_load && site.space == simt::Space::global) ||
+                     (site.op == simt::Op::bulk_store && site.space == simt::Space::shared);
+  return reads ? tags.substr(0, space) : tags.substr(space + 1);
 }
 
 bool has_tag(const simt::Site& site, std::string_view tag) { return !tag.empty() && tag_of(site) == tag; }

@@ -10,7 +10,8 @@
 
 namespace tile {
 
-/// What a kernel starts for a problem, without running it: see simt::launches.
+/// What is started for a problem, without running it: see simt::launches. Of several kernels, this and what follows tell of the
+/// last, which makes C; all are checked.
 simt::Counts launched(const Runnable& kernel, const Case& c);
 
 /// Runs a kernel with the model's checks on; throws simt::Error for a race, a stray access or an element of C that

@@ -14,6 +14,7 @@
 
 namespace tile::ptx {
 
+// [snippet box]
 /// cp.async.bulk.tensor, global to shared memory: the box at (x, y) comes to `shared`, a multiple of 128 bytes, and its bytes
 /// count for the current phase of the mbarrier. PTX ISA, "cp.async.bulk.tensor".
 __device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtensorMap& map, int x, int y,
@@ -28,6 +29,7 @@ __device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtenso
   simt::device::bulk_load(shared, map, x, y, mbarrier);
 #endif
 }
+// [/snippet box]
 
 /// cp.async.bulk.tensor, shared to global memory: part of this thread's bulk group. PTX ISA, "cp.async.bulk.tensor".
 __device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int x, int y, const void* shared) {
@@ -102,6 +104,7 @@ __device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtens
 #endif
 }
 
+// [snippet registers]
 /// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has REGISTERS registers from here on; it
 /// waits until the block has as many to give. Nothing on the model, which knows no registers, nor where a program is compiled
 /// for another architecture than 90a, which alone has it. PTX ISA, "setmaxnreg".
@@ -123,5 +126,6 @@ __device__ __forceinline__ void setmaxnreg_dec() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 #endif
 }
+// [/snippet registers]
 
 }  // namespace tile::ptx

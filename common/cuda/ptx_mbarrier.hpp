@@ -66,6 +66,7 @@ __device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier, std:
 #endif
 }
 
+// [snippet phases]
 /// mbarrier.arrive.expect_tx: both, the bytes first. PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier, std::uint32_t bytes) {
 #if TILE_ON_GPU
@@ -97,11 +98,26 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
 #endif
 }
 
-/// Waits until the phase of this parity is over, however often that has to be tried.
+/// Waits until the phase of this parity is over, however often that has to be tried. One piece of assembly on a GPU: a loop in C++
+/// is one that a compiler must believe each thread of a warp leaves at a time of its own, and then it keeps nothing behind it in the
+/// registers that a warp has only once.
 __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier, std::uint32_t parity) {
+#if TILE_ON_GPU
+  TILE_HOPPER_ASM(
+      "{\n"
+      ".reg .pred over;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 over, [%0], %1;\n"
+      "@!over bra again;\n"
+      "}" ::"r"(shared_address(mbarrier)),
+      "r"(parity)
+      : "memory");
+#else
   while (!mbarrier_try_wait_parity(mbarrier, parity)) {
   }
+#endif
 }
+// [/snippet phases]
 
 /// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has initialised is that, once a barrier has
 /// come besides. PTX ISA, "membar, fence".

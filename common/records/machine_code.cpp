@@ -32,9 +32,17 @@ Operands operands_of(const Instruction& ffma) {
   return found;
 }
 
-// For each instruction, the registers that it reads from the even and from the odd bank if it is an FFMA.
-std::vector<std::array<int, 2>> bank_reads(Code code) {
-  std::vector<std::array<int, 2>> reads;
+// Whether operands that an FFMA has flagged are kept for the next one although this instruction comes between.
+bool leaves_operands(const Instruction& instruction) {
+  const std::string& opcode = instruction.opcode;
+  return opcode.starts_with("LDS") || opcode.starts_with("U") || opcode == "NOP";
+}
+
+// For each instruction, the registers that it reads from the even and from the odd bank if it is an FFMA. An operand is kept for
+// the next instruction, or across those that leave it.
+enum class Kept { for_next, across_others };
+std::vector<BankReads> bank_reads(Code code, Kept how) {
+  std::vector<BankReads> reads;
   Registers kept{none, none, none};
   for (const Instruction& instruction : code) {
     const Operands operands = instruction.opcode == "FFMA" ? operands_of(instruction) : Operands{};
@@ -44,7 +52,7 @@ std::vector<std::array<int, 2>> bank_reads(Code code) {
     registers.erase(none);
     auto& [even, odd] = reads.emplace_back();
     for (const int number : registers) ++(number % 2 == 0 ? even : odd);
-    kept = operands.reused;
+    if (how == Kept::for_next || !leaves_operands(instruction)) kept = operands.reused;
   }
   return reads;
 }
@@ -87,10 +95,31 @@ Code main_loop(Code code) {
   return smallest;
 }
 
+int issue_cycles(const std::vector<BankReads>& reads) {
+  constexpr int turns = 2, most_behind = 1;
+  BankReads behind{};
+  int cycles = 0;
+  for (int turn = 0; turn < turns; ++turn) {  // the second finds the banks as a turn leaves them
+    cycles = 0;
+    for (const BankReads& read : reads) {
+      for (std::size_t bank = 0; bank < behind.size(); ++bank) behind[bank] += read[bank];
+      do {
+        ++cycles;
+        for (int& left : behind) left = std::max(0, left - 1);
+      } while (*std::max_element(behind.begin(), behind.end()) > most_behind);
+    }
+  }
+  return cycles;
+}
+
 std::map<std::string, int> tally_of(Code code) {
-  std::map<std::string, int> count{
-      {"all", 0}, {"reuse", 0}, {"ffma_reads_even", 0}, {"ffma_reads_odd", 0}, {"bank_cycles", 0}};
-  const auto reads = bank_reads(code);
+  std::map<std::string, int> count{{"all", 0},
+                                   {"reuse", 0},
+                                   {"ffma_reads_even", 0},
+                                   {"ffma_reads_odd", 0},
+                                   {"bank_cycles", 0},
+                                   {"issue_cycles", issue_cycles(bank_reads(code, Kept::across_others))}};
+  const auto reads = bank_reads(code, Kept::for_next);
   constexpr std::size_t group = 4;
   for (std::size_t first = 0; first < code.size(); first += group) {
     int even = 0, odd = 0, issued = 0;

@@ -1,6 +1,7 @@
 // What `cuobjdump -sass` prints, as far as records count it.
 #pragma once
 
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -22,9 +23,18 @@ std::map<std::string, std::vector<Instruction>> functions_of(const std::string& 
 /// Not half: a kernel with two buffers multiplies its last tile after the loop, with as many FFMA again.
 Code main_loop(Code code);
 
+/// The registers that an instruction reads from the even and from the odd bank.
+using BankReads = std::array<int, 2>;
+
+/// The cycles in which one warp can issue a loop of instructions that read so, a turn of it: one for each, and one besides
+/// whenever a bank, which gives one register a cycle, would fall behind by more than one. Found with the loops of
+/// ctest/data/h200-register-banks.csv; all but two of them take these cycles, and a few for their branch.
+int issue_cycles(const std::vector<BankReads>& reads);
+
 /// Instructions by opcode; besides, "all": how many there are; "reuse": how many operands carry the flag .reuse;
 /// "ffma_reads_even" and "ffma_reads_odd": the registers that FFMA read from the two banks of the register file;
-/// "bank_cycles": the cycles that the busier bank needs, or the issue slot, added up over groups of four instructions.
+/// "bank_cycles": the cycles that the busier bank needs, or the issue slot, added up over groups of four instructions;
+/// "issue_cycles": see above, where an operand is kept across loads from shared memory, too, as it was in these loops.
 ///
 /// A register's bank is its number's parity, and a bank gives one register a cycle: measured, see chapter 00. An operand is
 /// not read when the instruction right before, an FFMA too, had the same register in the same place and flagged it .reuse;

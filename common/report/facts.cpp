@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "common/check/repository.hpp"
+#include "common/records/measured_loops.hpp"
 #include "common/report/units.hpp"
 
 namespace tile {
@@ -19,6 +20,13 @@ void Facts::add(const std::string& key, const char* kind, double value, int deci
 
 void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit) {
   facts_.push_back({key, "measured", format_number(value), value, unit});
+}
+
+void Facts::measured_loops() {
+  for (const MeasuredLoop& loop : tile::measured_loops()) {
+    measured("loops." + loop.name + ".cycles", loop.of_two / loop.instructions, 2);
+    predicted("loops." + loop.name + ".by_rule", loop.by_rule / loop.instructions, 2);
+  }
 }
 
 void Facts::measured_in(const std::string& file) {

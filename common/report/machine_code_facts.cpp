@@ -35,6 +35,12 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
         [&] { return std::max(count("ffma_reads_even"), count("ffma_reads_odd")) / count("FFMA"); }, 3);
     give(
         "bank_cycles_per_instruction", [&] { return count("bank_cycles") / count("all"); }, 3);
+    const auto of_issue = [&] { return tally->contains("issue_cycles") ? count("issue_cycles") : std::nan(""); };
+    give("issue_cycles", of_issue, 0);
+    give(
+        "instructions_per_ffma", [&] { return count("all") / count("FFMA"); }, 3);
+    give(
+        "issue_cycles_per_ffma", [&] { return of_issue() / count("FFMA"); }, 3);
     give(
         "copies", [&] { return count("MOV") + count("IMAD.MOV.U32"); }, 0);
     const auto those_with = [&](const char* begin) {

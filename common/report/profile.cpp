@@ -119,6 +119,7 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
   const auto issued = value(metric("issue_active"));
   const bool known = all && ffma && issued && *all > 0;
   give("ffma_percent", known ? std::optional(100 * *ffma / 32 / *all) : std::nullopt, 1);
+  give("cycles_per_ffma", known && *ffma > 0 ? std::optional(*all / (*ffma / 32) / *issued) : std::nullopt, 3);
   give("issued_percent", issued ? std::optional(100 * *issued) : std::nullopt, 0);
   give("idle_percent", issued ? std::optional(100 - 100 * *issued) : std::nullopt, 0);
   give("ffma_pipe_percent", known ? std::optional(100 * *issued * *ffma / 32 / *all) : std::nullopt, 1);

@@ -1,4 +1,6 @@
 // What kernels call: the functions that common/cuda/vocabulary.hpp and ptx.hpp declare, as far as they are waits, copies or fences.
+#include <algorithm>
+
 #include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
 #include "common/model/execute/touch.hpp"
@@ -75,7 +77,13 @@ void wait_for_async_copies(int pending) {
   execute::settle(*running);
   order::BlockOrder& order = running->block->order;
   order.wait_for_copies(running->lane->linear, order::Epoch(pending));
-  execute::deliver_copies(*running->lane, order.clock(running->lane->linear).over[order::kind_of(order::copies_of)]);
+  const order::ThreadClock& clock = order.clock(running->lane->linear);
+  const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
+  execute::deliver_copies(*running->lane, over);
+  const std::size_t under_way = clock.copies_group - std::max<order::Epoch>(over, 1);
+  auto& waits = running->waits_for_copies;
+  waits.resize(std::max(waits.size(), under_way + 1));
+  ++waits[under_way];
 }
 
 }  // namespace simt::device

@@ -212,6 +212,7 @@ struct Worker final : announce::Listener {
   std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
   std::uint64_t barriers = 0;
+  std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left under way
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
   void refuse(Address pc, const std::string& what) override;

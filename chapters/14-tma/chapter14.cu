@@ -1,0 +1,1310 @@
+// Tile by Tile, chapter 14: the tensor memory accelerator, and past cuBLAS.
+//
+// Question: each thread of chapter 13 starts its share of the copies and waits at a barrier with all others. What if one thread
+// could ask for whole tiles, and the others did nothing but multiply?
+// Idea: a tensor map describes a matrix, one instruction copies a box of it, and an mbarrier counts the bytes that have come. One
+// warp starts copies, eight multiply; a block stays on its SM and takes tile after tile, and all blocks share the last ones.
+// Previous chapter: 13, whose maps these are, for a tile of the same area, upright.
+//
+// Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "common/check/operands.hpp"
+#include "common/cuda/device.hpp"
+#include "common/cuda/ptx.hpp"
+#include "common/cuda/ptx_barrier.hpp"
+#include "common/cuda/ptx_bulk.hpp"
+#include "common/report/chapter.hpp"
+#if TILE_ON_GPU
+#include "common/timing/timing.hpp"
+#endif
+
+namespace {
+
+namespace ptx = tile::ptx;
+
+// [snippet config]
+// What copies in bulk find of A.
+enum class FromA {
+  transposed,  // a copy of A, transposed by a kernel of its own: a row of it is a column of A
+  rows         // A itself: steps of a row of A lie side by side in shared memory as well
+};
+// Which tiles a block computes.
+enum class Schedule {
+  shared,  // one block an SM: whole tiles, and a share of those that are left when no SM can have one more
+  whole,   // one block an SM: whole tiles
+  single   // one tile, and there are as many blocks
+};
+// Whose registers a warp has.
+enum class Registers {
+  reallocated,  // the warps that multiply have those that the warps that copy give back
+  equal         // all warps have as many
+};
+// The order in which a thread loads its operands of a depth k.
+enum class Loads { halves, B_second, three_first, A_first };
+// Whether a warp's threads are told to go on together behind what one of them did alone.
+enum class Warps { together, apart };
+// How a float4 of sums lies in memory when a block hands it to another.
+enum class Pairs {
+  swapped,  // second, first, fourth, third: for the sake of the registers that hold them
+  straight
+};
+
+// The chapter's kernel.
+struct Large {
+  static constexpr int BM = 256, BN = 128, BK = 16;  // rows and columns of C per block, depth of a step along K
+  static constexpr int WM = 64, WN = 64;             // rows and columns of C per warp
+  static constexpr int STAGES = 6;                   // steps that shared memory has room for
+  static constexpr int COPY_WARPS = 4;               // one of them copies; registers move in fours of warps
+  static constexpr int BLOCKS = 1;                   // that an SM has room for
+  static constexpr int MORE_REGISTERS = 240;         // of a thread that multiplies, where they are reallocated
+  static constexpr int BAND = 8;                     // rows of tiles that blocks walk through together
+  static constexpr FromA FROM_A = FromA::transposed;
+  static constexpr Schedule SCHEDULE = Schedule::shared;
+  static constexpr Registers REGISTERS = Registers::reallocated;
+  static constexpr Pairs PAIRS = Pairs::swapped;
+  static constexpr Loads LOADS = Loads::halves;
+  static constexpr Warps WARPS = Warps::together;
+  using Ragged = Large;  // who computes what is not in whole tiles
+};
+
+// The others, each by what is not as in this one.
+struct Straight : Large {
+  static constexpr Pairs PAIRS = Pairs::straight;
+};
+struct Apart : Large {
+  static constexpr Warps WARPS = Warps::apart;
+};
+struct LoadsB : Large {
+  static constexpr Loads LOADS = Loads::B_second;
+};
+struct LoadsThree : Large {
+  static constexpr Loads LOADS = Loads::three_first;
+};
+struct Bk8 : Large {
+  static constexpr int BK = 8, STAGES = 12;
+  static constexpr Loads LOADS = Loads::three_first;
+};
+struct Bk12 : Large {
+  static constexpr int BK = 12, STAGES = 8;
+};
+struct RowsOfA : Large {
+  static constexpr FromA FROM_A = FromA::rows;
+};
+struct WholeTiles : Large {
+  static constexpr Schedule SCHEDULE = Schedule::whole;
+};
+struct SingleTile : Large {
+  static constexpr Schedule SCHEDULE = Schedule::single;
+};
+struct EqualRegisters : Large {
+  static constexpr Registers REGISTERS = Registers::equal;
+};
+struct Stages3 : Large {
+  static constexpr int STAGES = 3;
+};
+// For smaller problems: smaller tiles, so that more blocks share the work, and more than one block an SM.
+struct Small : Large {
+  static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, STAGES = 8, COPY_WARPS = 1, BLOCKS = 3;
+  static constexpr Registers REGISTERS = Registers::equal;
+  using Ragged = Small;
+};
+struct SmallRows : Small {
+  static constexpr FromA FROM_A = FromA::rows;
+};
+// Chapter 13's, for what copies in bulk do not take.
+struct Fallback : Large {
+  static constexpr int BM = 128, BN = 256, BK = 8, STAGES = 3, COPY_WARPS = 0;
+  static constexpr Registers REGISTERS = Registers::equal;
+};
+
+template <class Choices>
+struct Config : Choices {
+  using Choices::BM, Choices::BN, Choices::BK, Choices::WM, Choices::WN, Choices::STAGES, Choices::COPY_WARPS,
+      Choices::BLOCKS, Choices::MORE_REGISTERS;
+  static constexpr bool TRANSPOSED = Choices::FROM_A == FromA::transposed;
+  static constexpr bool REALLOCATED = Choices::REGISTERS == Registers::reallocated;
+  static constexpr int ROWS = WM / 4, COLS = WN / 8;  // results per thread: the lanes of a warp form 4 rows of 8
+  static constexpr int CONSUMERS = 32 * (BM / WM) * (BN / WN);  // threads that multiply
+  static constexpr int NUM_THREADS = CONSUMERS + 32 * COPY_WARPS;
+  static constexpr int STRIDE_A = COPY_WARPS == 0 ? BM + 4 : BM;  // words from row to row of the transposed tile of A
+  static constexpr int WORDS_A = BK * STRIDE_A, WORDS_B = BK * BN;
+  static constexpr int STAGE_WORDS = WORDS_A + WORDS_B;
+  static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
+  static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
+  static constexpr int BARRIERS = 64;         // of a kind
+  static constexpr int FEWER_REGISTERS = 24;  // of a thread that does not multiply
+  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
+  static_assert(ROWS % 4 == 0 && COLS % 4 == 0, "a float4 lies in one row: results per thread must be multiples of 4");
+  static_assert(BK % 2 == 0, "two sets of operands take turns: a step must begin with the first again");
+  static_assert(TRANSPOSED || BK * sizeof(float) == 64, "the swizzle of a row of A is made for rows of 64 bytes");
+  static_assert(BM <= 256 && BN <= 256, "a box has at most 256 elements along each side: no tensor map could be made");
+  static_assert(STAGES >= 2 && STAGES <= BARRIERS,
+                "a step is copied while another is multiplied: one stage would hold both");
+  static_assert(!REALLOCATED || (CONSUMERS % 128 == 0 && COPY_WARPS == 4),
+                "registers are given and taken by four warps at once: setmaxnreg would wait for ever");
+  static_assert(!REALLOCATED || BLOCKS * (CONSUMERS * MORE_REGISTERS + 128 * FEWER_REGISTERS) <= 64 * 1024,
+                "an SM has 65536 registers: setmaxnreg would wait for ever");
+  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(SMEM_BYTES + 16 * BARRIERS <= 227 * 1024,
+                "a block has at most 227 KB of shared memory: the launch would fail");
+  static_assert(SMEM_BYTES > 48 * 1024 || SMEM_BYTES + 16 * BARRIERS <= 48 * 1024,
+                "tile::launch asks for more than 48 KB if the stages alone are more: the launch would fail");
+};
+// [/snippet config]
+
+// [snippet maps]
+struct Position {
+  int row, col;
+};
+
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+template <class C>
+constexpr __host__ __device__ Position warp_tile_of(int thread) {
+  const int warpId = thread / 32;
+  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
+}
+// Where a thread's first result lies in the warp's tile. Where A lies in rows, rows of neighbouring lanes are neighbours as well.
+template <class C>
+constexpr __host__ __device__ Position first_result_of(int thread) {
+  const int laneId = thread % 32;
+  const int laneRow = laneId / 16 * 2 + laneId % 2, laneCol = laneId / 2 % 8;
+  return {C::TRANSPOSED ? 4 * laneRow : laneRow, 4 * laneCol};
+}
+// How far the i-th row of a thread's results lies below its first, and the j-th column right of its first.
+template <class C>
+constexpr __host__ __device__ int row_of_result(int i) {
+  return C::TRANSPOSED ? i / 4 * 16 + i % 4 : 4 * i;
+}
+template <class C>
+constexpr __host__ __device__ int col_of_result(int j) {
+  return j / 4 * 32 + j % 4;
+}
+// Where an element of the tile of A lies in a stage, and an element of the tile of B.
+template <class C>
+constexpr __host__ __device__ int place_in_As(int row, int k) {
+  if (C::TRANSPOSED) return k * C::STRIDE_A + row;
+  return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * C::BK + k) * 4) / 4);
+}
+template <class C>
+constexpr __host__ __device__ int place_in_Bs(int k, int col) {
+  return C::WORDS_A + k * C::BN + col;
+}
+// Where a thread finds steps 4q to 4q + 3 of its i-th row, if A lies in rows: in the quad with this number as its first row
+// counts them. The swizzle numbers the quads of a row by exclusive or with the number of its pair of rows, and rows are four apart.
+constexpr __host__ __device__ int quad_from_first_row(int q, int i) { return q ^ i % 2 * 2; }
+// The column of the n-th multiply-add of row i: to and fro.
+template <class C>
+constexpr __host__ __device__ int nth_column(int i, int n) {
+  return i % 2 == 0 ? n : C::COLS - 1 - n;
+}
+// Which of a quad of sums is its n-th word in the memory where it is handed over.
+template <class C>
+constexpr __host__ __device__ int nth_of_quad(int n) {
+  return C::PAIRS == Pairs::swapped ? n ^ 1 : n;
+}
+// [/snippet maps]
+
+// [snippet plan]
+// What there is to do: tiles of C, each in so many steps along K. Tiles that all blocks share, they share by steps.
+struct Plan {
+  int tilesM, tilesN, steps;
+  int shared;  // so many tiles, the first ones
+  int blocks;
+  int band;  // rows of tiles that blocks walk through together
+
+  constexpr __host__ __device__ int tiles() const { return tilesM * tilesN; }
+  // The first of the shared steps that are share number n. Share `blocks` begins where there are no more.
+  constexpr __host__ __device__ int first_step_of(int n) const {
+    return int(std::int64_t(shared) * steps * n / blocks);
+  }
+};
+
+// The n-th share is the n-th block's from the end: a block waits for shares behind its own, and so for blocks in front of it,
+// which are sure to have begun.
+constexpr __host__ __device__ int share_of(const Plan& plan, int block) { return plan.blocks - 1 - block; }
+
+constexpr int MIN_DEPTH = 128;  // of a share along K: for less, another block is not worth its hand-over
+
+template <class C>
+constexpr Plan plan_for(int M, int N, int K, int sms) {
+  Plan plan{tile::ceil_div(M, C::BM), tile::ceil_div(N, C::BN), tile::ceil_div(K, C::BK), 0, 1, C::BAND};
+  const int tiles = plan.tiles();
+  const std::int64_t steps = std::int64_t(tiles) * plan.steps;
+  const int most = sms * C::BLOCKS, least = MIN_DEPTH / C::BK;  // blocks, and steps of a share
+  plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
+  if (C::SCHEDULE != Schedule::shared || plan.steps < least || steps > INT_MAX) return plan;
+  plan.blocks = int(std::min<std::int64_t>(most, steps / least));
+  if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
+  return plan;
+}
+
+// What a block does, piece by piece: first its share, then whole tiles.
+struct Agenda {
+  int at, end;              // of its share, in shared steps
+  int whole;                // the next whole tile
+  int tile, first, behind;  // the piece: steps `first` to `behind` - 1 of `tile`
+
+  constexpr __host__ __device__ Agenda(const Plan& plan, int block)
+      : at(plan.first_step_of(share_of(plan, block))),
+        end(plan.first_step_of(share_of(plan, block) + 1)),
+        whole(plan.shared + block),
+        tile(0),
+        first(0),
+        behind(0) {}
+
+  // Goes on to the next piece; false where there is none.
+  constexpr __host__ __device__ bool next(const Plan& plan) {
+    if (at < end) {
+      tile = at / plan.steps;
+      first = at - tile * plan.steps;
+      behind = first + end - at < plan.steps ? first + end - at : plan.steps;
+      at += behind - first;
+      return true;
+    }
+    tile = whole, first = 0, behind = plan.steps;
+    whole += plan.blocks;
+    return tile < plan.tiles();
+  }
+};
+
+// Which row and column of tiles: down the columns of a band, and then the next band. Blocks that run at the same
+// time have neighbouring tiles, and so rows of A and columns of B in common.
+constexpr __host__ __device__ Position place_of_tile(const Plan& plan, int tile) {
+  const int before = tile / (plan.band * plan.tilesN) * plan.band;  // rows of tiles in the bands above
+  const int height = plan.tilesM - before < plan.band ? plan.tilesM - before : plan.band;
+  const int within = tile - before * plan.tilesN;
+  return {before + within % height, within / height};
+}
+// [/snippet plan]
+
+// [snippet transpose]
+constexpr int SQUARE = 64, TRANSPOSERS = 256;
+
+// WHOLE: squares are whole and float4s of A begin at multiples of 16 bytes. Those of AT always do.
+template <bool WHOLE>
+__global__ void __launch_bounds__(TRANSPOSERS) transpose_A(int M, int K, const float* A, int lda,  // M x K
+                                                           float* AT, int ldt) {                   // K x M
+  __shared__ float square[SQUARE][SQUARE + 1];
+  const int firstRow = int(blockIdx.x) * SQUARE, firstK = int(blockIdx.y) * SQUARE;
+  const int quad = int(threadIdx.x) % (SQUARE / 4) * 4;
+  for (int row = int(threadIdx.x) / (SQUARE / 4); row < SQUARE; row += TRANSPOSERS / (SQUARE / 4)) {
+    float four[4] = {};
+    const float* from = A + std::size_t(firstRow + row) * lda + firstK + quad;
+    if constexpr (WHOLE) {
+      const float4 whole = *reinterpret_cast<const float4*>(from);  //@ load-A
+      four[0] = whole.x, four[1] = whole.y, four[2] = whole.z, four[3] = whole.w;
+    } else {
+      for (int i = 0; i < 4; ++i)
+        if (firstRow + row < M && firstK + quad + i < K) four[i] = from[i];  //@ load-A-words
+    }
+    for (int i = 0; i < 4; ++i) square[row][quad + i] = four[i];  //@ store-square
+  }
+  __syncthreads();  // the square is there
+  for (int k = int(threadIdx.x) / (SQUARE / 4); k < SQUARE; k += TRANSPOSERS / (SQUARE / 4)) {
+    if (!WHOLE && (firstK + k >= K || firstRow + quad >= ldt)) continue;
+    const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k],
+                        square[quad + 3][k]};                                                   //@ load-square
+    *reinterpret_cast<float4*>(&AT[std::size_t(firstK + k) * ldt + firstRow + quad]) = column;  //@ store-AT
+  }
+}
+// [/snippet transpose]
+
+// [snippet multiply]
+template <class C>
+__device__ __forceinline__ void multiply(float (&acc)[C::ROWS][C::COLS], int i, float a, const float (&regN)[C::COLS]) {
+#pragma unroll
+  for (int n = 0; n < C::COLS; ++n) {
+    const int j = nth_column<C>(i, n);
+    acc[i][j] += a * regN[j];
+  }
+}
+// [/snippet multiply]
+
+// Stores a thread's results, the first of which lies at (row, col) of C.
+template <class Config, bool WHOLE>
+__device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][Config::COLS], int row, int col, int M,
+                                              int N, float alpha, float beta, float* C, int ldc) {
+#pragma unroll
+  for (int i = 0; i < Config::ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < Config::COLS; j += 4) {
+      const int r = row + row_of_result<Config>(i), c = col + col_of_result<Config>(j);
+      float* to = &C[std::size_t(r) * ldc + c];
+      if constexpr (WHOLE) {
+        float4 result{alpha * acc[i][j], alpha * acc[i][j + 1], alpha * acc[i][j + 2], alpha * acc[i][j + 3]};
+        if (beta != 0.0f) {
+          const float4 old = *reinterpret_cast<const float4*>(to);  //@ load-C
+          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+        }
+        *reinterpret_cast<float4*>(to) = result;  //@ store-C
+      } else {
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          if (r >= M || c + n >= N) continue;
+          float result = alpha * acc[i][j + n];
+          if (beta != 0.0f) result += beta * to[n];  //@ load-C-words
+          to[n] = result;                            //@ store-C-words
+        }
+      }
+    }
+  }
+}
+
+// [snippet hand-over]
+// Sums of a piece that does not begin its tile, for the block whose piece does: one place for each block.
+struct HandOver {
+  float4* sums;  // blocks x BM x BN / 4
+  int* ready;    // one each: 1 from when the sums are there until the other block has seen it
+};
+
+template <class C>
+__device__ __forceinline__ float4* sums_of(const HandOver& handOver, int block) {
+  return handOver.sums + std::size_t(block) * (C::BM * C::BN / 4) + threadIdx.x;
+}
+
+template <class C>
+__device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS], const HandOver& handOver) {
+  float4* to = sums_of<C>(handOver, int(blockIdx.x));
+#pragma unroll
+  for (int i = 0; i < C::ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < C::COLS; j += 4) {
+      const float4 four{acc[i][j + nth_of_quad<C>(0)], acc[i][j + nth_of_quad<C>(1)], acc[i][j + nth_of_quad<C>(2)],
+                        acc[i][j + nth_of_quad<C>(3)]};
+      to[(i * C::COLS + j) / 4 * C::CONSUMERS] = four;  //@ store-sums
+    }
+  }
+  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all have stored theirs
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicExch(&handOver.ready[blockIdx.x], 1);  //@ set-ready
+  }
+  if constexpr (C::WARPS == Warps::together)
+    __syncwarp();  // a warp's threads go on together: what is the same in all of them may lie in registers of the warp
+}
+
+template <class C>
+__device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS], const HandOver& handOver, int from) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(&handOver.ready[from], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
+    __threadfence();
+  }
+  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // the sums are there
+  const float4* sums = sums_of<C>(handOver, from);
+#pragma unroll
+  for (int i = 0; i < C::ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < C::COLS; j += 4) {
+      const float4 four = sums[(i * C::COLS + j) / 4 * C::CONSUMERS];  //@ load-sums
+      acc[i][j + nth_of_quad<C>(0)] += four.x;
+      acc[i][j + nth_of_quad<C>(1)] += four.y;
+      acc[i][j + nth_of_quad<C>(2)] += four.z;
+      acc[i][j + nth_of_quad<C>(3)] += four.w;
+    }
+  }
+}
+// [/snippet hand-over]
+
+// WHOLE: tiles of C are whole and its float4s begin at multiples of 16 bytes.
+template <class Config, bool WHOLE>
+__global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
+    sgemm_tma(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
+              const __grid_constant__ Plan plan, const __grid_constant__ HandOver handOver,  //
+              int M, int N, float alpha, float beta, float* C, int ldc) {                    // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
+  constexpr int STAGES = Config::STAGES;
+  constexpr bool TRANSPOSED = Config::TRANSPOSED;
+  extern __shared__ __align__(1024) float stages[];  // STAGES times: BK x BM of A (rows: BM x BK), then BK x BN of B
+  // Of these STAGES are used. Both arrays together take 1 KB, so that the stages begin at a multiple of it.
+  __shared__ std::uint64_t full[Config::BARRIERS], empty[Config::BARRIERS];
+
+  // [snippet barriers]
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      ptx::mbarrier_init(&full[stage], 1);  // the thread that copies, and the bytes that it announces
+      ptx::mbarrier_init(&empty[stage], Config::CONSUMERS / 32);  // each warp that has read the stage
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();  // the mbarriers are there
+  // [/snippet barriers]
+
+  // [snippet producer]
+  if (threadIdx.x >= Config::CONSUMERS) {
+    if constexpr (Config::REALLOCATED) ptx::setmaxnreg_dec<Config::FEWER_REGISTERS>();
+    if (threadIdx.x > Config::CONSUMERS) return;
+    int stage = 0;
+    unsigned parity = 1;  // of the phase before the first, which counts as over: the stages are empty
+    const auto copy = [&](Position tile, int step) {
+      ptx::mbarrier_wait_parity(&empty[stage], parity);
+      ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
+      float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
+      std::uint64_t* come = &full[stage];
+      if constexpr (TRANSPOSED)
+        ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK, come);  //@ load-A store-As
+      else
+        ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM, come);  //@ load-A store-As
+      ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, step * BK, come);    //@ load-B store-Bs
+      if (++stage == STAGES) stage = 0, parity ^= 1;
+    };
+    Agenda agenda(plan, int(blockIdx.x));
+    Position tile{};
+    while (agenda.next(plan)) {
+      tile = place_of_tile(plan, agenda.tile);
+#pragma unroll 1
+      for (int step = agenda.first; step < agenda.behind; ++step) copy(tile, step);
+    }
+    copy(tile, 0);  // operands are loaded ahead, behind the last step those of one that nobody multiplies
+    return;
+  }
+  // [/snippet producer]
+
+  if constexpr (Config::REALLOCATED) ptx::setmaxnreg_inc<Config::MORE_REGISTERS>();
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
+  const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
+  float acc[ROWS][COLS];
+
+  // [snippet operands]
+  float regM[TRANSPOSED ? 2 : 1][ROWS], regN[2][COLS];  // operands of a depth k, and of the next
+  float4 quads[TRANSPOSED ? 1 : ROWS];                  // of A in rows: of four depths k
+  const char* const firstA = reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 0));
+  const char* const firstB = reinterpret_cast<const char*>(stages + place_in_Bs<Config>(0, warpCol + threadCol));
+  const auto load_quad_of_A = [&](int at, int k, int i) {
+    const int place = 4 * (k * BM + row_of_result<Config>(i));
+    const float4 four = *reinterpret_cast<const float4*>(firstA + at + place);  //@ load-As
+    float(&to)[ROWS] = regM[k % 2];
+    to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
+  };
+  const auto load_quad_of_B = [&](int at, int k, int j) {
+    const int place = 4 * (k * BN + col_of_result<Config>(j));
+    const float4 four = *reinterpret_cast<const float4*>(firstB + at + place);  //@ load-Bs
+    float(&to)[COLS] = regN[k % 2];
+    to[j] = four.x, to[j + 1] = four.y, to[j + 2] = four.z, to[j + 3] = four.w;
+  };
+  // Half of A, B, half of A: what order the loads stand in moves the registers that ptxas gives the operands.
+  const auto load_operands = [&](int at, int k) {
+    constexpr int BEFORE = Config::LOADS == Loads::halves     ? ROWS / 2
+                           : Config::LOADS == Loads::B_second ? 4
+                           : Config::LOADS == Loads::A_first  ? ROWS
+                                                              : ROWS - 4;
+    if constexpr (TRANSPOSED) {
+#pragma unroll
+      for (int i = 0; i < BEFORE; i += 4) load_quad_of_A(at, k, i);
+    }
+#pragma unroll
+    for (int j = 0; j < COLS; j += 4) load_quad_of_B(at, k, j);
+    if constexpr (TRANSPOSED) {
+#pragma unroll
+      for (int i = BEFORE; i < ROWS; i += 4) load_quad_of_A(at, k, i);
+    }
+  };
+  // A in rows: a float4 of a row is loaded again when its four depths have been multiplied.
+  const char* const oddQuadOfA = reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 4));
+  const auto load_quad = [&](int at, int k, int i) {
+    const int quad = quad_from_first_row(k / 4, i), place = 4 * (quad / 2 * 8 + row_of_result<Config>(i) * BK);
+    quads[i] = *reinterpret_cast<const float4*>((quad % 2 == 0 ? firstA : oddQuadOfA) + at + place);  //@ load-As
+  };
+  const auto operand_A = [&](int k, int i) {
+    if constexpr (TRANSPOSED)
+      return regM[k % 2][i];
+    else
+      return k % 4 == 0 ? quads[i].x : k % 4 == 1 ? quads[i].y : k % 4 == 2 ? quads[i].z : quads[i].w;
+  };
+  // [/snippet operands]
+  // [snippet main-loop]
+  int offset = 0;  // of the stage, in bytes
+  std::uint64_t *come = full, *read = empty;
+  unsigned parity = 0;
+  // Gives the stage back that this warp has read, once the next one is there.
+  const auto next_stage = [&] {
+    std::uint64_t* const used = read;
+    ++come, ++read, offset += int(Config::STAGE_BYTES);
+    const bool around = come == full + STAGES;
+    if (around) come = full, read = empty, offset = 0;
+    parity ^= unsigned(around);
+    ptx::mbarrier_wait_parity(come, parity);
+    __syncwarp();  // all lanes have read it
+    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(used);
+  };
+  ptx::mbarrier_wait_parity(come, parity);
+  load_operands(0, 0);
+  if constexpr (!TRANSPOSED) {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) load_quad(0, 0, i);
+  }
+  Agenda agenda(plan, int(blockIdx.x));
+#pragma unroll 1
+  while (agenda.next(plan)) {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+      for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
+#pragma unroll 1
+    for (int step = agenda.first; step < agenda.behind; ++step) {
+#pragma unroll
+      for (int k = 0; k < BK; ++k) {
+        if (k == BK - 1) next_stage();  // the operands of the last depth have been loaded
+        load_operands(offset, (k + 1) % BK);
+#pragma unroll
+        for (int i = 0; i < ROWS; ++i) {
+          multiply<Config>(acc, i, operand_A(k, i), regN[k % 2]);
+          if (!TRANSPOSED && k % 4 == 3) load_quad(offset, (k + 1) % BK, i);
+        }
+      }
+    }
+    // [/snippet main-loop]
+
+    // [snippet piece]
+    if (agenda.first > 0) {
+      hand_over<Config>(acc, handOver);
+      continue;
+    }
+    const int behind = (agenda.tile + 1) * plan.steps;
+    if (agenda.behind < plan.steps)
+      for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_step_of(n) < behind; ++n)
+        take_over<Config>(acc, handOver, share_of(plan, n));
+    const Position tile = place_of_tile(plan, agenda.tile);
+    store_results<Config, WHOLE>(acc, tile.row * BM + warpRow + threadRow, tile.col * BN + warpCol + threadCol, M, N,
+                                 alpha, beta, C, ldc);
+    // [/snippet piece]
+  }
+}
+
+// Chapter 13's kernel in short: for what copies in bulk cannot take. WHOLE: tiles are whole and addresses divisible by 16.
+template <bool WHOLE>
+__global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
+    sgemm_async(int M, int N, int K, float alpha, const float* A, int lda,  // M x K
+                const float* B, int ldb, float beta, float* C, int ldc) {   // K x N, M x N
+  using Config = ::Config<Fallback>;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS, COLS = Config::COLS;
+  extern __shared__ __align__(
+      1024) float stages[];  // STAGES times: BK x BM of A, transposed and padded, then BK x BN of B
+  const int firstRow = int(blockIdx.y) * BM, firstCol = int(blockIdx.x) * BN;
+  const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
+  const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
+  const int tiles = (K + BK - 1) / BK;
+
+  const auto copy_word = [](float* to, const float* from, bool inside) {
+    if (inside)
+      ptx::cp_async_ca<4>(to, from);  //@ load-word store-word
+    else
+      *to = 0.0f;  //@ store-zero
+  };
+  constexpr int ROWS_A = Config::NUM_THREADS / BK, ROWS_B = 4 * Config::NUM_THREADS / BN;  // that all copy at once
+  const int rowA = int(threadIdx.x) / BK, colA = int(threadIdx.x) % BK;
+  const int rowB = int(threadIdx.x) / (BN / 4), colB = int(threadIdx.x) % (BN / 4) * 4;
+  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const auto copy = [&](int tile, float* stage) {
+    if (tile < tiles) {
+#pragma unroll
+      for (int row = 0; row < BM; row += ROWS_A)
+        copy_word(stage + place_in_As<Config>(rowA + row, colA), nextA + std::size_t(row) * lda,
+                  WHOLE || (firstRow + rowA + row < M && tile * BK + colA < K));
+#pragma unroll
+      for (int k = 0; k < BK; k += ROWS_B) {
+        float* to = stage + place_in_Bs<Config>(rowB + k, colB);
+        const float* from = nextB + std::size_t(k) * ldb;
+        if constexpr (WHOLE) {
+          ptx::cp_async_cg(to, from);  //@ load-quad store-quad
+        } else {
+          for (int i = 0; i < 4; ++i) copy_word(to + i, from + i, tile * BK + rowB + k < K && firstCol + colB + i < N);
+        }
+      }
+    }
+    ptx::cp_async_commit_group();
+    nextA += BK;
+    nextB += std::size_t(BK) * ldb;
+  };
+
+  float acc[ROWS][COLS] = {}, regM[2][ROWS], regN[2][COLS];
+  const auto load_operands = [&](const float* from, int k, int set) {
+    for (int i = 0; i < ROWS; i += 4) {
+      const int row = warpRow + threadRow + row_of_result<Config>(i);
+      const float4 four = *reinterpret_cast<const float4*>(&from[place_in_As<Config>(row, k)]);  //@ load-As
+      regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z, regM[set][i + 3] = four.w;
+    }
+    for (int j = 0; j < COLS; j += 4) {
+      const int col = warpCol + threadCol + col_of_result<Config>(j);
+      const float4 four = *reinterpret_cast<const float4*>(&from[place_in_Bs<Config>(k, col)]);  //@ load-Bs
+      regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z, regN[set][j + 3] = four.w;
+    }
+  };
+  const auto wait_for_tile = [] {
+    ptx::cp_async_wait_group<Config::STAGES - 2>();  // what this thread copied of the tile has arrived
+    __syncthreads();  // so has what the others copied, and all have read the stage that the next copies go to
+  };
+  // The stage behind this one in the ring.
+  const auto next_stage = [&](float* stage) {
+    return stage == stages + (Config::STAGES - 1) * Config::STAGE_WORDS ? stages : stage + Config::STAGE_WORDS;
+  };
+  float *read = stages, *filled = stages;
+  for (int tile = 0; tile < Config::STAGES - 1; ++tile) {
+    copy(tile, filled);
+    filled = next_stage(filled);
+  }
+  wait_for_tile();
+  load_operands(read, 0, 0);
+#pragma unroll 1
+  for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
+      if (k == 0) {
+        copy(tile + Config::STAGES - 1, filled);
+        filled = next_stage(filled);
+      }
+      if (k == BK - 1 && tile + 1 < tiles) {  // the operands of the next step lie in the next tile
+        wait_for_tile();
+        read = next_stage(read);
+        load_operands(read, 0, 0);
+      }
+#pragma unroll
+      for (int i = 0; i < ROWS; ++i) multiply<Config>(acc, i, regM[k % 2][i], regN[k % 2]);
+    }
+  }
+  store_results<Config, WHOLE>(acc, firstRow + warpRow + threadRow, firstCol + warpCol + threadCol, M, N, alpha, beta,
+                               C, ldc);
+}
+
+// [snippet prepare]
+bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool float4s_fit(const float* matrix, int ld) { return divisible_by_16(matrix) && ld % 4 == 0; }
+template <class Config>
+bool tiles_of_C_are_whole(const tile::Gemm& g) {
+  return g.M % Config::BM == 0 && g.N % Config::BN == 0;
+}
+// Whether tensor maps can be made of what the kernel reads. C may begin anywhere, and so may A where it is transposed first.
+template <class Config>
+bool copies_in_bulk_take(const tile::Gemm& g, const tile::machine::Device& device) {
+  return device.copies_in_bulk && float4s_fit(g.B, g.ldb) && (Config::TRANSPOSED || float4s_fit(g.A, g.lda));
+}
+
+// Device memory of its own.
+template <class T>
+class Memory {
+ public:
+  Memory(std::size_t rows, std::size_t cols, const char* name)
+      : memory_(rows * cols == 0 ? nullptr : tile::machine::allocate(rows * cols * sizeof(T), sizeof(T), name)) {
+    if (memory_ != nullptr) tile::machine::declare_matrix(memory_, 0, rows, cols, cols);
+  }
+  ~Memory() {
+    if (memory_ != nullptr) tile::machine::release(memory_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  T* get() const { return static_cast<T*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+// What a launch needs besides the operands: the plan, tensor maps, room for A transposed and for sums that are handed over.
+template <class Config, bool WHOLE>
+class Tma : public tile::Prepared {
+ public:
+  Tma(const tile::Gemm& g, int sms)
+      : g_(g),
+        plan_(plan_for<Config>(g.M, g.N, g.K, sms)),
+        AT_(Config::TRANSPOSED ? std::size_t(g.K) : 0, std::size_t(ldt()), "AT"),
+        sums_(hands_over() ? std::size_t(plan_.blocks) : 0, Config::BM * Config::BN / 4, "sums"),
+        ready_(1, hands_over() ? std::size_t(plan_.blocks) : 0, "ready"),
+        mapA_(Config::TRANSPOSED
+                  ? tile::tensor_map(AT_.get(), {g.K, g.M, ldt(), Config::BK, Config::BM})
+                  : tile::tensor_map(g.A, {g.M, g.K, g.lda, Config::BM, Config::BK, tile::Swizzle::bytes64})),
+        mapB_(tile::tensor_map(g.B, {g.K, g.N, g.ldb, Config::BK, Config::BN})) {
+    if (!hands_over()) return;
+    const std::vector<int> none(std::size_t(plan_.blocks));
+    tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
+  }
+
+  void run() override {
+    if constexpr (Config::TRANSPOSED) transpose();
+    multiply();
+  }
+
+  void transpose() {
+    const bool whole = g_.M % SQUARE == 0 && g_.K % SQUARE == 0 && float4s_fit(g_.A, g_.lda);
+    const dim3 squares(unsigned(tile::ceil_div(g_.M, SQUARE)), unsigned(tile::ceil_div(g_.K, SQUARE)));
+    tile::launch(whole ? transpose_A<true> : transpose_A<false>, squares, dim3(TRANSPOSERS), 0, g_.M, g_.K, g_.A,
+                 g_.lda, AT_.get(), ldt());
+  }
+
+  void multiply() {
+    tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)), dim3(Config::NUM_THREADS), Config::SMEM_BYTES,
+                 mapA_, mapB_, plan_, HandOver{sums_.get(), ready_.get()}, g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
+  }
+
+ private:
+  int ldt() const { return tile::ceil_div(g_.M, 4) * 4; }  // of A transposed: rows begin at multiples of 16 bytes
+  bool hands_over() const { return plan_.shared > 0; }
+
+  tile::Gemm g_;
+  Plan plan_;
+  Memory<float> AT_;
+  Memory<float4> sums_;
+  Memory<int> ready_;
+  CUtensorMap mapA_, mapB_;
+};
+// [/snippet prepare]
+
+// [snippet launch]
+void launch_async(const tile::Gemm& g) {
+  tile::require_valid(g);
+  using C = Config<Fallback>;
+  const bool whole = tiles_of_C_are_whole<C>(g) && g.K % C::BK == 0 && float4s_fit(g.A, g.lda) &&
+                     float4s_fit(g.B, g.ldb) && float4s_fit(g.C, g.ldc);
+  tile::launch(whole ? sgemm_async<true> : sgemm_async<false>,
+               dim3(unsigned(tile::ceil_div(g.N, C::BN)), unsigned(tile::ceil_div(g.M, C::BM))), dim3(C::NUM_THREADS),
+               C::SMEM_BYTES, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+}
+
+class Async : public tile::Prepared {
+ public:
+  explicit Async(const tile::Gemm& g) : g_(g) {}
+  void run() override { launch_async(g_); }
+
+ private:
+  tile::Gemm g_;
+};
+
+template <class Config>
+std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
+  const tile::Gemm g = tile::gemm_of(product);
+  tile::require_valid(g);
+  const tile::machine::Device& device = tile::machine::device();
+  if (!copies_in_bulk_take<Config>(g, device)) return std::make_unique<Async>(g);
+  if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
+    return std::make_unique<Tma<Config, true>>(g, device.sms);
+  return std::make_unique<Tma<::Config<typename Config::Ragged>, false>>(g, device.sms);
+}
+// [/snippet launch]
+
+// [snippet dispatch]
+// What the book's sgemm chooses among.
+enum class Choice {
+  large,  // tiles of 256 x 128
+  small,  // 64 x 64
+  async   // chapter 13's kernel
+};
+
+Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
+  if (!copies_in_bulk_take<Config<Large>>(g, device)) return Choice::async;
+  const double elements = double(g.M) * g.N;
+  return elements >= 768.0 * 768 ? Choice::large : Choice::small;
+}
+
+std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
+  switch (choice_for(tile::gemm_of(product), tile::machine::device())) {
+    case Choice::large:
+      return prepare_tma<Config<Large>>(product);
+    case Choice::small:
+      return prepare_tma<Config<Small>>(product);
+    case Choice::async:
+      break;
+  }
+  return std::make_unique<Async>(tile::gemm_of(product));
+}
+// [/snippet dispatch]
+
+// Calls f(name, configuration) for every kernel of this chapter that copies in bulk.
+template <class F>
+void for_each_config(F&& f) {
+  f("tma", Config<Large>{});
+  f("straight", Config<Straight>{});
+  f("whole_tiles", Config<WholeTiles>{});
+  f("single_tile", Config<SingleTile>{});
+  f("equal_registers", Config<EqualRegisters>{});
+  f("stages3", Config<Stages3>{});
+  f("apart", Config<Apart>{});
+  f("loads_b", Config<LoadsB>{});
+  f("loads_three", Config<LoadsThree>{});
+  f("bk8", Config<Bk8>{});
+  f("bk12", Config<Bk12>{});
+  f("small_rows", Config<SmallRows>{});
+  f("rows_of_A", Config<RowsOfA>{});
+  f("small", Config<Small>{});
+}
+
+// What the two kernels of a multiplication take, each alone.
+const int part_sizes[] = {2048, 4096, 8192};
+std::vector<tile::Chapter::Rate> part_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const int size : part_sizes) {
+    const std::string at = std::to_string(size);
+    rates.push_back({"transpose_us." + at, "transposing A, M = N = K = " + at + ", us"});
+    rates.push_back({"multiply_us." + at, "multiplying, us"});
+  }
+  return rates;
+}
+
+#if TILE_ON_GPU
+void measure_parts(tile::RateSink& sink) {
+  struct Parts {
+    explicit Parts(int size) : operands({size, size, size}), tma(operands.gemm(), tile::machine::device().sms) {}
+    tile::Operands operands;
+    Tma<Config<Large>, true> tma;
+  };
+  for (const int size : part_sizes) {
+    std::vector<std::unique_ptr<Parts>> copies;  // so that a call does not find in L2 what the last one left
+    for (int i = 0; i < 8192 / size; ++i) copies.push_back(std::make_unique<Parts>(size));
+    const auto next = [&](int call) -> Tma<Config<Large>, true>& {
+      return copies[std::size_t(call) % copies.size()]->tma;
+    };
+    const std::string at = std::to_string(size);
+    sink.rate("transpose_us." + at, 1e3 * tile::time_ms([&](int call) { next(call).transpose(); }).median);
+    sink.rate("multiply_us." + at, 1e3 * tile::time_ms([&](int call) { next(call).multiply(); }).median);
+  }
+}
+#else
+constexpr void (*measure_parts)(tile::RateSink&) = nullptr;
+#endif
+
+const tile::Case counted{512, 256, 128};  // four tiles of the chapter's kernel, and as many blocks
+
+// The arithmetic of the prose.
+void predict(tile::Facts& facts) {
+  const int sms = tile::h200.sms;
+  for_each_config([&]<class C>(const std::string& name, C) {
+    const double ffma = C::BK * C::ROWS * C::COLS, lds = C::BK * (C::ROWS + C::COLS) / 4.0;
+    const double warps = C::CONSUMERS / 32.0;
+    facts.predicted(name + ".threads", C::NUM_THREADS);
+    facts.predicted(name + ".consumers", C::CONSUMERS);
+    facts.predicted(name + ".stages", C::STAGES);
+    facts.predicted(name + ".results", C::ROWS * C::COLS);
+    facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
+    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
+    facts.predicted(name + ".step.ffma", ffma);
+    facts.predicted(name + ".step.lds", lds);
+    facts.predicted(name + ".step.ffma_percent", 100 * ffma / (ffma + lds), 1);
+    facts.predicted(name + ".step.ceiling", tile::h200.peak_tflops() * ffma / (ffma + lds));
+    facts.predicted(name + ".step.cycles", ffma * warps / tile::GpuSpec::schedulers);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
+  });
+  // Nine tiles of eight steps, on a GPU of four SMs: what the picture shows.
+  const auto add_pieces = [&]<class C>(const std::string& name, C) {
+    const Plan plan = plan_for<C>(3 * C::BM, 3 * C::BN, 8 * C::BK, 4);
+    std::string pieces;
+    for (int block = 0; block < plan.blocks; ++block) {
+      for (Agenda agenda(plan, block); agenda.next(plan);) {
+        for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.steps})
+          pieces += std::to_string(number) + " ";
+        pieces += ",";
+      }
+    }
+    facts.text(name + ".pieces", "predicted", pieces);
+  };
+  add_pieces("whole_tiles", Config<WholeTiles>{});
+  add_pieces("tma", Config<Large>{});
+  using C = Config<Large>;
+  facts.predicted("tma.band", C::BAND);
+  facts.predicted("registers.launch", 64 * 1024 / C::NUM_THREADS / 8 * 8);
+  facts.predicted("registers.more", C::MORE_REGISTERS);
+  facts.predicted("registers.fewer", C::FEWER_REGISTERS);
+  facts.predicted("registers.all", C::CONSUMERS * C::MORE_REGISTERS + 128 * C::FEWER_REGISTERS);
+  facts.predicted("registers.sm", 64 * 1024);
+  facts.predicted("registers.operands", 2 * (C::ROWS + C::COLS));
+  facts.predicted("registers.nine_warps", 16 * 1024 / 3 / 32 / 8 * 8);  // a quarter of an SM with three warps
+  facts.predicted("handover.kb", C::BM * C::BN * 4 / 1024.0, 0);
+  for (const int size : {1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192}) {
+    const std::string at = std::to_string(size);
+    const Plan plan = plan_for<C>(size, size, size, sms);
+    const double tiles = plan.tiles(), rounds = (plan.tiles() + sms - 1) / sms;
+    facts.predicted("tiles." + at, tiles);
+    facts.predicted("rounds." + at, rounds);
+    facts.predicted("busy_percent." + at, 100 * tiles / (rounds * sms), 1);
+    facts.predicted("shared_steps." + at, double(plan.shared) * plan.steps / sms, 1);
+    facts.predicted("steps." + at, plan.steps);
+    const double bytes = 2 * 4.0 * size * size, flops = 2.0 * size * size * size;
+    facts.predicted("transpose.us." + at, bytes / tile::h200.dram_gbs * 1e-3, 0);
+    facts.predicted("transpose.percent." + at,
+                    100 * bytes / (tile::h200.dram_gbs * 1e9) / (flops / (tile::h200.peak_tflops() * 1e12)), 1);
+    facts.predicted("workspace_mb." + at,
+                    4e-6 * size * size + (plan.shared > 0 ? 4e-6 * plan.blocks * C::BM * C::BN : 0), 0);
+  }
+
+  // What a thread waits for before a step of its block, as the loops of the kernel count it.
+  struct Phase {
+    int stage, number;
+    unsigned empty_parity, full_parity;
+  };
+  const auto phase_of_step = [](int step) {
+    Phase phase{0, 0, 1, 0};
+    for (int n = 0; n < step; ++n)
+      if (++phase.stage == C::STAGES) {
+        phase.stage = 0, ++phase.number;
+        phase.empty_parity ^= 1, phase.full_parity ^= 1;
+      }
+    return phase;
+  };
+  for (const int step : {0, 1, 5, 6, 7, 11, 12}) {
+    const std::string at = "phase." + std::to_string(step);
+    const Phase phase = phase_of_step(step);
+    facts.predicted(at + ".stage", phase.stage);
+    facts.predicted(at + ".number", phase.number);
+    facts.predicted(at + ".empty_parity", phase.empty_parity);
+    facts.predicted(at + ".full_parity", phase.full_parity);
+  }
+
+  // The worked example: the eighth step of a block that begins within a tile.
+  const Plan plan = plan_for<C>(4096, 4096, 4096, sms);
+  constexpr int block = 5, nth = 7, thread = 77, depth = 3;
+  Agenda agenda(plan, block);
+  agenda.next(plan);
+  const Position tile = place_of_tile(plan, agenda.tile);
+  const int row = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
+  const int col = warp_tile_of<C>(thread).col + first_result_of<C>(thread).col;
+  facts.predicted("worked.block", block);
+  facts.predicted("worked.share", share_of(plan, block));
+  facts.predicted("worked.first_step", plan.first_step_of(share_of(plan, block)));
+  facts.predicted("worked.tile", agenda.tile);
+  facts.predicted("worked.piece.first", agenda.first);
+  facts.predicted("worked.tile.row", tile.row);
+  facts.predicted("worked.tile.col", tile.col);
+  facts.predicted("worked.step", agenda.first + nth);
+  facts.predicted("worked.A.x", tile.row * C::BM);
+  facts.predicted("worked.A.y", (agenda.first + nth) * C::BK);
+  facts.predicted("worked.B.x", tile.col * C::BN);
+  facts.predicted("worked.B.y", (agenda.first + nth) * C::BK);
+  facts.predicted("worked.stage", phase_of_step(nth).stage);
+  facts.predicted("worked.stage_byte", phase_of_step(nth).stage * int(C::STAGE_BYTES));
+  facts.predicted("worked.stage_bytes", C::STAGE_BYTES);
+  facts.predicted("worked.thread.row", row);
+  facts.predicted("worked.thread.col", col);
+  facts.predicted("worked.thread.word_A", place_in_As<C>(row, depth));
+  facts.predicted("worked.thread.word_B", place_in_Bs<C>(depth, col));
+  facts.predicted("worked.thread.quads_A", C::ROWS / 4);
+  facts.predicted("worked.thread.quads_B", C::COLS / 4);
+  facts.measured_loops();
+}
+
+template <class Config>
+tile::Kernel kernel(const char* name) {
+  return {name,
+          nullptr,
+          reinterpret_cast<const void*>(sgemm_tma<Config, true>),
+          Config::NUM_THREADS,
+          {Config::BM, Config::BN, Config::BK, Config::TRANSPOSED ? tile::Takes::boxes_of_B : tile::Takes::boxes},
+          2 * 8 * Config::BARRIERS,
+          Config::SMEM_BYTES,
+          prepare_tma<Config>,
+          {},
+          true};
+}
+
+tile::Kernel fallback() {
+  using C = Config<Fallback>;
+  return {"async",
+          launch_async,
+          reinterpret_cast<const void*>(sgemm_async<true>),
+          C::NUM_THREADS,
+          {C::BM, C::BN, C::BK, tile::Takes::float4s},
+          0,
+          C::SMEM_BYTES};
+}
+
+std::vector<tile::Kernel> kernels() {
+  std::vector<tile::Kernel> all;
+  for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
+  all.push_back(fallback());
+  return all;
+}
+
+}  // namespace
+
+tile::Chapter::Sweep the_sweep() {
+  tile::Chapter::Sweep w;
+  w.kernel.name = "sgemm", w.kernel.prepare = prepare_sgemm;
+  for (const int n : {2560, 3072, 5120, 6144}) w.problems.push_back(tile::Case{n, n, n});
+  w.problems.push_back(tile::Case{4095, 4097, 4093});
+  w.problems.push_back(tile::Case{1, 4096, 4096});
+  w.problems.push_back(tile::Case{16, 4096, 4096});
+  w.problems.push_back(tile::Case{256, 256, 16384});
+  return w;
+}
+TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(), .counted = counted,
+             .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192}, .predict = predict,
+             .measure_rates = measure_parts, .profiled = {{"transpose", "transpose_A"}}, .rates = part_rates(),
+             .baseline = tile::Baseline::stronger, .sweep = the_sweep())
+
+// The kernels that compute any shape themselves, and those that leave what is not in whole tiles to another one.
+std::vector<tile::Kernel> kernels_of_any_shape() {
+  return {kernel<Config<Large>>("tma"), kernel<Config<Small>>("small"), fallback()};
+}
+std::vector<tile::Kernel> experiments() {
+  std::vector<tile::Kernel> all;
+  for_each_config([&]<class C>(const char* name, C) {
+    if (!std::is_same_v<Config<typename C::Ragged>, C>) all.push_back(kernel<C>(name));
+  });
+  return all;
+}
+
+TILE_GEMM_TESTS(kernels_of_any_shape())
+
+TEST_CASE("the chapter's kernel computes whole tiles and others, wherever the matrices begin") {
+  const tile::Kernel tma = kernel<Config<Large>>("tma");
+  CHECK(tile::first_failure(tma, tile::whole_tiles(tma.tile)) == "");
+  CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
+}
+
+TILE_TRIED_ON_MODEL("small", "async")
+
+TEST_CASE("experiments compute what the chapter's kernel does") {
+  CHECK(experiments().size() + kernels_of_any_shape().size() == tile::this_chapter().kernels.size());
+  for (const tile::Kernel& kernel : experiments()) {
+    INFO(kernel.name);
+    CHECK(tile::first_failure(
+              kernel, {tile::whole_tiles(kernel.tile).front(), {300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
+  }
+  tile::test_unread_C({experiments().front()});
+  tile::test_refusals(experiments());
+}
+
+// The book's sgemm as a kernel, as far as tests of what it computes need one.
+tile::Kernel final_sgemm() {
+  return {"sgemm", nullptr, nullptr, 0, {64, 64, 16, tile::Takes::all}, 0, 0, prepare_sgemm, {}, true};
+}
+
+TEST_CASE("the book's sgemm computes whatever it chooses for") {
+  CHECK(tile::first_failure(final_sgemm(), {{1, 1, 1, 2, 0, 0, tile::Fill::integers},
+                                            {1, 132, 70, 1, 2, 4, tile::Fill::integers},
+                                            {130, 1, 70, 1, 0, 0, tile::Fill::integers},
+                                            {130, 70, 31, 1, 2, 1, tile::Fill::integers},
+                                            {768, 772, 20, 1, 0, 0, tile::Fill::integers}}) == "");
+  tile::test_refusals({final_sgemm()});
+}
+
+TEST_CASE("sgemm starts what it chooses" * doctest::test_suite("model")) {
+  const auto started = [](int M, int N) { return tile::launched(final_sgemm(), {M, N, 16}).block.x; };
+  CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
+  CHECK(started(768, 768) == Config<Large>::NUM_THREADS);
+  CHECK(started(16, 130) == Config<Fallback>::NUM_THREADS);
+}
+
+TEST_CASE("sgemm chooses by shape, by where B begins, and by what the GPU has") {
+  alignas(16) static float words[8];
+  const tile::machine::Device hopper{132, true}, older{108, false};
+  const auto cube = [](int n) { return tile::Gemm{n, n, n, 1, words, n, words, n, 0, words, n}; };
+  CHECK(choice_for(cube(256), hopper) == Choice::small);
+  CHECK(choice_for(cube(767), hopper) == Choice::async);
+  CHECK(choice_for(cube(764), hopper) == Choice::small);
+  CHECK(choice_for(cube(768), hopper) == Choice::large);
+  CHECK(choice_for(cube(4096), hopper) == Choice::large);
+  for (const int n : {256, 1024, 4096}) {
+    CHECK(choice_for(cube(n), older) == Choice::async);
+    tile::Gemm g = cube(n);
+    g.B = words + 1;
+    CHECK(choice_for(g, hopper) == Choice::async);
+    g = cube(n);
+    g.ldb += 2;
+    CHECK(choice_for(g, hopper) == Choice::async);
+    g = cube(n);
+    g.A = g.C = words + 1, ++g.lda, ++g.ldc;  // A is transposed first, and C stored word by word
+    CHECK(choice_for(g, hopper) == choice_for(cube(n), hopper));
+  }
+}
+
+TEST_CASE("a kernel's name says in what it differs from the chapter's") {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    const bool small = name.starts_with("small");
+    CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
+    CHECK((C::WARPS == Warps::apart) == (name == "apart"));
+    CHECK(C::LOADS == (name == "loads_b"                        ? Loads::B_second
+                       : name == "loads_three" || name == "bk8" ? Loads::three_first
+                                                                : Loads::halves));
+    CHECK((C::SCHEDULE == Schedule::whole) == (name == "whole_tiles"));
+    CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
+    CHECK(C::TRANSPOSED == (name != "rows_of_A" && name != "small_rows"));
+    CHECK(C::BK == (name == "bk8" ? 8 : name == "bk12" ? 12 : 16));
+    CHECK(C::STAGES == (name == "stages3" ? 3 : name == "bk8" ? 12 : small || name == "bk12" ? 8 : 6));
+    CHECK(C::REALLOCATED == (name != "equal_registers" && !small));
+    CHECK(C::BM == (small ? 64 : 256));
+    CHECK(C::BN == (small ? 64 : 128));
+    CHECK(C::COPY_WARPS == (small ? 1 : 4));
+    CHECK(C::BLOCKS == (small ? 3 : 1));
+  });
+}
+
+TEST_CASE("every result of a tile has one thread") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    std::vector<int> results(C::BM * C::BN);
+    for (int thread = 0; thread < C::CONSUMERS; ++thread) {
+      const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
+      const auto [row, col] = first_result_of<C>(thread);
+      for (int i = 0; i < C::ROWS; ++i)
+        for (int j = 0; j < C::COLS; ++j)
+          ++results.at(
+              std::size_t((warpRow + row + row_of_result<C>(i)) * C::BN + warpCol + col + col_of_result<C>(j)));
+    }
+    CHECK(results == std::vector<int>(results.size(), 1));
+  });
+}
+
+TEST_CASE("no two elements share a word of a stage, and boxes begin where copies may bring them") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    std::vector<int> elements(C::STAGE_WORDS);
+    for (int k = 0; k < C::BK; ++k) {
+      for (int row = 0; row < C::BM; ++row) ++elements.at(std::size_t(place_in_As<C>(row, k)));
+      for (int col = 0; col < C::BN; ++col) ++elements.at(std::size_t(place_in_Bs<C>(k, col)));
+    }
+    CHECK(elements == std::vector<int>(elements.size(), 1));
+    const int multiple = C::TRANSPOSED ? 128 : 512;  // a swizzled box begins at eight spans of 64 bytes
+    CHECK(int(C::STAGE_BYTES) % multiple == 0);
+    CHECK(C::WORDS_A * 4 % 128 == 0);
+    CHECK(2 * 8 * C::BARRIERS % 1024 == 0);
+  });
+}
+
+TEST_CASE("a thread finds the quads of its rows of A where the swizzle has put them") {
+  using C = Config<RowsOfA>;
+  for (int thread = 0; thread < C::CONSUMERS; ++thread) {
+    const int first = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
+    for (int i = 0; i < C::ROWS; ++i)
+      for (int q = 0; q < C::BK / 4; ++q) {
+        const int row = first + row_of_result<C>(i), quad = quad_from_first_row(q, i);
+        const int base = place_in_As<C>(first, quad % 2 * 4), place = base + quad / 2 * 8 + (row - first) * C::BK;
+        REQUIRE(place == place_in_As<C>(row, 4 * q));
+      }
+  }
+}
+
+TEST_CASE("swapped pairs are pairs, and both ways use each word of a quad once") {
+  CHECK(nth_of_quad<Config<Straight>>(2) == 2);
+  for (int n = 0; n < 4; ++n) {
+    CHECK(nth_of_quad<Config<Large>>(n) % 2 != n % 2);
+    CHECK(nth_of_quad<Config<Large>>(n) / 2 == n / 2);
+  }
+}
+
+// What all blocks of a plan do.
+struct Piece {
+  int block, tile, first, behind;
+};
+std::vector<Piece> pieces_of(const Plan& plan) {
+  std::vector<Piece> pieces;
+  for (int block = 0; block < plan.blocks; ++block)
+    for (Agenda agenda(plan, block); agenda.next(plan);)
+      pieces.push_back({block, agenda.tile, agenda.first, agenda.behind});
+  return pieces;
+}
+
+// Plans of few and many tiles and steps, for few and many SMs.
+template <class F>
+void for_each_plan(F&& f) {
+  for_each_config([&]<class C>(const std::string& name, C) {
+    for (const int sms : {1, 3, 132})
+      for (const int M : {1, C::BM, 5 * C::BM + 1, 12 * C::BM})
+        for (const int N : {C::BN, 11 * C::BN})
+          for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
+            INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
+            f(plan_for<C>(M, N, K, sms), sms * C::BLOCKS, MIN_DEPTH / C::BK);
+          }
+  });
+}
+
+TEST_CASE("a plan gives each step of each tile to one block, and each block something") {
+  for_each_plan([](const Plan& plan, int, int) {
+    std::vector<int> steps(std::size_t(plan.tiles()) * plan.steps), pieces(std::size_t(plan.blocks));
+    for (const Piece& piece : pieces_of(plan)) {
+      REQUIRE(piece.first < piece.behind);
+      ++pieces.at(std::size_t(piece.block));
+      for (int step = piece.first; step < piece.behind; ++step) ++steps.at(std::size_t(piece.tile * plan.steps + step));
+    }
+    CHECK(steps == std::vector<int>(steps.size(), 1));
+    CHECK(*std::min_element(pieces.begin(), pieces.end()) > 0);
+  });
+}
+
+TEST_CASE("a block hands over one piece at most, its first, to a block behind it, which asks for it") {
+  for_each_plan([](const Plan& plan, int, int) {
+    std::vector<int> handed(std::size_t(plan.blocks)), taken(std::size_t(plan.blocks));
+    int latest = -1;
+    for (const Piece& piece : pieces_of(plan)) {
+      if (piece.first > 0) {
+        CHECK(piece.block != latest);  // nothing came before it
+        ++handed[std::size_t(piece.block)];
+      } else if (piece.behind < plan.steps) {
+        for (int n = share_of(plan, piece.block) + 1; plan.first_step_of(n) < (piece.tile + 1) * plan.steps; ++n) {
+          CHECK(share_of(plan, n) < piece.block);
+          ++taken[std::size_t(share_of(plan, n))];
+        }
+      }
+      latest = piece.block;
+    }
+    CHECK(handed == taken);
+    CHECK(*std::max_element(handed.begin(), handed.end()) <= 1);
+  });
+}
+
+TEST_CASE("shares are as large as each other, to a step, and not shorter than a hand-over is worth") {
+  for_each_plan([](const Plan& plan, int most_blocks, int least_steps) {
+    CHECK(plan.blocks >= 1);
+    if (plan.shared == 0) return;
+    CHECK(plan.blocks <= most_blocks);
+    int least = INT_MAX, most = 0;
+    for (int n = 0; n < plan.blocks; ++n) {
+      const int steps = plan.first_step_of(n + 1) - plan.first_step_of(n);
+      least = std::min(least, steps), most = std::max(most, steps);
+    }
+    CHECK(most - least <= 1);
+    CHECK(least >= least_steps);
+    CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);  // the whole tiles are as many for each
+  });
+}
+
+TEST_CASE("blocks pass every place of a tile once, along bands") {
+  for_each_plan([](const Plan& plan, int, int) {
+    std::vector<int> places(std::size_t(plan.tiles()));
+    for (int tile = 0; tile < plan.tiles(); ++tile) {
+      const auto [row, col] = place_of_tile(plan, tile);
+      REQUIRE(row < plan.tilesM);
+      REQUIRE(col < plan.tilesN);
+      ++places.at(std::size_t(row * plan.tilesN + col));
+      if (tile >= plan.band * plan.tilesN) CHECK(row >= plan.band);
+    }
+    CHECK(places == std::vector<int>(places.size(), 1));
+  });
+}
+
+TEST_CASE("sums that are handed over make the same result as sums that are not") {
+  const auto problem = [](int tilesM, int tilesN, int steps) {
+    using C = Config<Large>;
+    return tile::Case{tilesM * C::BM, tilesN * C::BN, steps * C::BK, 1, 2, 0, tile::Fill::integers};
+  };
+  // One tile in two shares, in three; three tiles in four. Then ragged ones, and the tiles of small problems.
+  for (const tile::Case& c : {problem(1, 1, 16), problem(1, 1, 25), problem(1, 3, 11)})
+    for (const tile::Kernel& kernel : {kernel<Config<Large>>("tma"), kernel<Config<Straight>>("straight")}) {
+      INFO(kernel.name);
+      CHECK(tile::first_failure(kernel, {c}) == "");
+    }
+  CHECK(tile::first_failure(kernel<Config<Large>>("tma"), {{255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
+  CHECK(tile::first_failure(kernel<Config<Small>>("small"), {{65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the model stands for the GPU that the arithmetic is about" * doctest::test_suite("model")) {
+  CHECK(tile::machine::device().sms == tile::h200.sms);
+}
+
+TEST_CASE("kernels that read rows of A are started where they may be and nowhere else" * doctest::test_suite("model")) {
+  tile::test_choice_of_kernel({kernel<Config<RowsOfA>>("rows_of_A"), kernel<Config<SmallRows>>("small_rows")});
+}
+
+TEST_CASE("hand-overs are ordered, and so are stages that are used again" * doctest::test_suite("model")) {
+  const tile::Case shared{64, 64, 16 * 25, 1, 2, 0, tile::Fill::integers};
+  const simt::Counts run = tile::traced_run(kernel<Config<Small>>("small"), shared);
+  CHECK(run.grid.x == 3);
+  const std::uint64_t quads = 64 * 64 / 4 / 32;  // a warp's, of one block
+  CHECK(tile::site(run, "store-sums").requests == 2 * quads);
+  CHECK(tile::site(run, "load-sums").requests == 2 * quads);
+}
+#endif
