@@ -51,7 +51,8 @@ StackPool stack_pool;
 void lane_main(context::transfer_t from) {
   Worker& worker = *static_cast<Worker*>(from.data);
   worker.scheduler = from.fctx;
-  worker.launch->kernel->call();
+  announce::attention = nullptr;
+  worker.launch->kernel->call([] { announce::attention = &running->lane->attention; });
   announce::attention = nullptr;
   settle(worker);
   deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
