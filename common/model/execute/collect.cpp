@@ -1,7 +1,9 @@
 // From what the workers counted to the Counts of a launch.
 #include <algorithm>
+#include <functional>
 #include <map>
 
+#include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
 
 namespace simt::execute {
@@ -61,6 +63,11 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
   }
 }
 
+void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums) {
+  sums.resize(std::max(sums.size(), more.size()));
+  std::transform(more.begin(), more.end(), sums.begin(), sums.begin(), std::plus{});
+}
+
 std::size_t static_bytes(const Launch& launch) {
   std::size_t bytes = 0;
   for (const PlacedVariable& v : launch.variables) {
@@ -97,6 +104,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   std::map<std::uint16_t, std::vector<bool>> touched;
   for (Worker& worker : workers) {
     counts.barriers += worker.barriers;
+    add_each(worker.waits_for_copies, counts.waits_for_copies);
     counts.block_sectors += worker.tally.block_sectors;
     counts.block_store_sectors += worker.tally.block_store_sectors;
     for (const auto& [key, tally] : worker.tally.sites) {
