@@ -1077,13 +1077,6 @@ TEST_CASE("the book's sgemm computes whatever it chooses for") {
   tile::test_refusals({final_sgemm()});
 }
 
-TEST_CASE("sgemm starts what it chooses" * doctest::test_suite("model")) {
-  const auto started = [](int M, int N) { return tile::launched(final_sgemm(), {M, N, 16}).block.x; };
-  CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
-  CHECK(started(768, 768) == Config<Large>::NUM_THREADS);
-  CHECK(started(16, 130) == Config<Fallback>::NUM_THREADS);
-}
-
 TEST_CASE("sgemm chooses by shape, by where B begins, and by what the GPU has") {
   alignas(16) static float words[8];
   const tile::machine::Device hopper{132, true}, older{108, false};
@@ -1288,6 +1281,13 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
 }
 
 #if TILE_ON_MODEL
+TEST_CASE("sgemm starts what it chooses" * doctest::test_suite("model")) {
+  const auto started = [](int M, int N) { return tile::launched(final_sgemm(), {M, N, 16}).block.x; };
+  CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
+  CHECK(started(768, 768) == Config<Large>::NUM_THREADS);
+  CHECK(started(16, 130) == Config<Fallback>::NUM_THREADS);
+}
+
 TEST_CASE("the model stands for the GPU that the arithmetic is about" * doctest::test_suite("model")) {
   CHECK(tile::machine::device().sms == tile::h200.sms);
 }
