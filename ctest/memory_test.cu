@@ -119,6 +119,11 @@ __global__ void beyond_its_own(float* out, int i) {
   out[0] = words[0];
 }
 
+struct Words {
+  float values[16];
+};
+__global__ void by_value(Words words, float* out) { out[threadIdx.x] = words.values[threadIdx.x % 16]; }
+
 // --- __device__ variables --------------------------------------------------------------------------------------------------
 
 __device__ float table[4] = {2, 3, 5, 7};
@@ -284,6 +289,16 @@ TEST_CASE("a __shared__ variable of another kernel is out of bounds" * doctest::
     found = found || contains(said_of(beyond_its_own, dim3(1), dim3(1), out.device(), i),
                               fmt::format("{} bytes past the end of words", 4 * (i + 1 - 32)));
   CHECK(found);
+}
+
+TEST_CASE("a thread's arguments are its own" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  Words words{};
+  words.values[3] = 5;
+  const auto counts = counted(by_value, dim3(1), dim3(32), words, out.device());
+  CHECK(out.host()[19] == 5);
+  REQUIRE(counts.sites.size() == 1);
+  CHECK(counts.sites[0].op == simt::Op::store);
 }
 
 TEST_CASE("__device__ variables are global memory" * doctest::test_suite("model")) {
