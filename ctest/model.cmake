@@ -17,8 +17,8 @@ set(TILE_MODEL_FLAGS_GNU -O1 -fsanitize=thread,bounds --param=tsan-instrument-fu
 # -tsan-instrument-read-before-write: a load whose element is stored to afterwards counts, too. -gdwarf-aranges: elfutils finds
 # the lines of no address without.
 set(TILE_MODEL_FLAGS_Clang -O0 -fsanitize=thread,array-bounds -fsanitize-coverage=bb,no-prune,trace-pc
-    -fno-sanitize-thread-func-entry-exit "SHELL:-mllvm -tsan-distinguish-volatile=1"
-    "SHELL:-mllvm -tsan-instrument-read-before-write=1" -gdwarf-aranges -fbracket-depth=1024 -Wno-ignored-attributes)
+    -fno-sanitize-thread-func-entry-exit -mllvm -tsan-distinguish-volatile=1
+    -mllvm -tsan-instrument-read-before-write=1 -gdwarf-aranges -fbracket-depth=1024 -Wno-ignored-attributes)
 set(TILE_MODEL_FLAGS_EITHER -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset
     -fno-builtin-memcmp -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 set(TILE_MODEL_FLAGS ${TILE_MODEL_FLAGS_${CMAKE_CXX_COMPILER_ID}} ${TILE_MODEL_FLAGS_EITHER})
@@ -54,7 +54,7 @@ function(tile_write_model_cc script compiler id first_of_chapter)
   string(REGEX REPLACE "\n.*" "" version "${version}")  # in the script, so that another compiler makes another script
   list(JOIN TILE_MODEL_FLAGS_${id} " " own_flags)
   list(JOIN TILE_MODEL_FLAGS_EITHER " " flags)
-  string(REPLACE "SHELL:" "" flags "${own_flags} ${flags}")
+  set(flags "${own_flags} ${flags}")
   list(JOIN TILE_MODEL_FIRST " " first)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(one_error_GNU -fmax-errors=1)
@@ -96,7 +96,6 @@ function(tile_generate_model_cc)
   set(chapter ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp)
   file(MAKE_DIRECTORY ${precompiled})
   list(JOIN TILE_MODEL_FLAGS " " flags)
-  string(REPLACE "SHELL:" "" flags "${flags}")
   separate_arguments(flags)
   add_custom_command(OUTPUT ${header}
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${flags} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
