@@ -234,6 +234,7 @@ struct Plan {
 constexpr __host__ __device__ int share_of(const Plan& plan, int block) { return plan.blocks - 1 - block; }
 
 constexpr int MIN_DEPTH = 128;  // of a share along K: for less, another block is not worth its hand-over
+constexpr int MOST_SHARES = 8;  // of a tile: the block that stores it takes the others over one by one
 
 template <class C>
 constexpr Plan plan_for(int M, int N, int K, int sms) {
@@ -243,7 +244,7 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
   const int most = sms * C::BLOCKS, least = MIN_DEPTH / C::BK;  // blocks, and steps of a share
   plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
   if (C::SCHEDULE != Schedule::shared || plan.steps < least || steps > INT_MAX) return plan;
-  plan.blocks = int(std::min<std::int64_t>(most, steps / least));
+  plan.blocks = int(std::min({std::int64_t(most), steps / least, std::int64_t(MOST_SHARES) * tiles}));
   if (tiles % plan.blocks != 0) plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
   return plan;
 }
@@ -1417,6 +1418,14 @@ TEST_CASE("shares are as large as each other, to a step, and not shorter than a 
     CHECK(most - least <= 1);
     CHECK(least >= least_steps);
     CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);  // the whole tiles are as many for each
+  });
+}
+
+TEST_CASE("few blocks share a tile") {
+  for_each_plan([](const Plan& plan, int, int) {
+    std::vector<int> blocks(std::size_t(plan.tiles()));
+    for (const Piece& piece : pieces_of(plan)) ++blocks.at(std::size_t(piece.tile));
+    CHECK(*std::max_element(blocks.begin(), blocks.end()) <= MOST_SHARES + 1);  // where shares do not begin with tiles
   });
 }
 
