@@ -257,6 +257,23 @@ TEST_CASE("blocks and grids have three dimensions" * doctest::test_suite("model"
   CHECK(only_site(counts, simt::Op::store, simt::Space::global).accesses == 720);
 }
 
+__global__ void mark(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+
+TEST_CASE("the sampled block is the one that was named, or the last along an axis that has fewer" *
+          doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 3 * 32);
+  const auto sampled_byte = [&](unsigned blocks, const dim3& sample_block) {
+    const auto launch = [&] { tile::launch(mark, dim3(blocks), dim3(32), 0, out.device()); };
+    const auto counts = simt::trace(launch, {.sample_block = sample_block}).front();
+    REQUIRE(counts.samples.size() == 1);
+    return counts.samples[0].byte_offset[0];
+  };
+  CHECK(sampled_byte(3, dim3(0, 0)) == 0);
+  CHECK(sampled_byte(3, dim3(1, 1)) == 4 * 32);
+  CHECK(sampled_byte(3, dim3(5, 1)) == 4 * 64);
+  CHECK(sampled_byte(1, dim3(1, 1)) == 0);
+}
+
 TEST_CASE("dynamic shared memory" * doctest::test_suite("model")) {
   auto data = tile::array<float>("data", 96);
   const auto counts = traced([&] { tile::launch(reverse_dynamic, dim3(1), dim3(96), 96 * 4, data.device()); });

@@ -330,4 +330,5 @@ TEST_CASE("the account knows accesses by asynchronous copies" * doctest::test_su
     CHECK(site.by_copy == (site.array == "in" || (site.array == "stage" && site.op == simt::Op::store)));
     CHECK(site.requests == (site.array == "out" ? 2 : 14));
   }
+  CHECK(runs[0].waits_for_copies == std::vector<std::uint64_t>{0, 64 * 7});  // one group is under way behind each
 }

@@ -301,5 +301,5 @@ TEST_CASE("atomics of C++, tables of the program and stores past the hooks are r
           doctest::test_suite("model")) {
   CHECK(contains(refusal(standard_atomic), "uses an atomic operation of C++"));
   CHECK(contains(refusal(table_of_the_program), "reads program_table, a variable of the program that is neither"));
-  CHECK(contains(refusal(store_past_the_hooks), "changed out[5] with an access that g++ did not announce"));
+  CHECK(contains(refusal(store_past_the_hooks), "changed out[5] with an access that the compiler did not announce"));
 }

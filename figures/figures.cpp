@@ -186,11 +186,14 @@ SampledAccess read_sample(const fs::path& emitted, const std::string& kernel, co
   return sample;
 }
 
-/// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", all 32 -> "all".
+/// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", {1, 3, 5, 7} -> "1, 3…7", all 32 -> "all".
 std::string lane_names(const std::vector<int>& lanes) {
   if (lanes.size() == 32) return "all";
   if (lanes.size() > 2 && lanes.back() - lanes.front() + 1 == int(lanes.size()))
     return fmt::format("{}–{}", lanes.front(), lanes.back());
+  const auto not_two_apart = [](int lane, int next) { return next - lane != 2; };
+  if (lanes.size() > 3 && std::adjacent_find(lanes.begin(), lanes.end(), not_two_apart) == lanes.end())
+    return fmt::format("{}, {}…{}", lanes[0], lanes[1], lanes.back());
   return fmt::format("{}", fmt::join(lanes, ", "));
 }
 

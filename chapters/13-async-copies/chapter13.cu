@@ -462,6 +462,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".copies_of_A", C::COPIES_A);
     facts.predicted(name + ".operands", C::TRANSPOSED ? sets * (C::ROWS + C::COLS) : 4 * C::ROWS + sets * C::COLS);
     facts.predicted(name + ".in_flight", C::COPY_A == CopyA::registers ? 4 * C::COPIES_A : 0);
+    facts.predicted(name + ".tile_bytes", 4 * C::BK * (C::BM + C::BN));
     facts.predicted(name + ".round.ffma", ffma);
     facts.predicted(name + ".round.lds", lds);
     facts.predicted(name + ".round.all", all);
@@ -481,9 +482,15 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.stride", C::STRIDE_A);
   facts.predicted("worked.result.row", first_result_of<C>(13).row);
   facts.predicted("worked.result.col", first_result_of<C>(13).col);
-  facts.predicted("worked.result.row5", first_result_of<C>(13).row + row_of_result<C>(5));
+  facts.predicted("worked.result.row4", first_result_of<C>(13).row + row_of_result<C>(4));
   facts.predicted("worked.result.row_words.row", first_result_of<RowWords>(13).row);
-  facts.predicted("worked.result.row_words.row5", first_result_of<RowWords>(13).row + row_of_result<RowWords>(5));
+  facts.predicted("worked.result.row_words.row4", first_result_of<RowWords>(13).row + row_of_result<RowWords>(4));
+  // How many tiles a problem has, and how often the busiest SM has one to do.
+  for (const int size : {1024, 4096}) {
+    const int tiles = tile::ceil_div(size, C::BM) * tile::ceil_div(size, C::BN);
+    facts.predicted("tiles." + std::to_string(size), tiles);
+    facts.predicted("rounds." + std::to_string(size), tile::ceil_div(tiles, tile::h200.sms));
+  }
 }
 
 template <class Config>
@@ -523,7 +530,7 @@ TEST_CASE("fewer tiles than stages, as many, and more, whole and ragged" * docte
 }
 
 // Each way to copy, to lie, to begin, once; the others are in the test above.
-TILE_TRIED_ON_MODEL("stages3", "late2", "spread", "row_quads", "registers", "all_words")
+TILE_TRIED_ON_MODEL("stages3", "late2", "spread", "row_quads", "registers", "at_use", "all_words")
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
 __global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
@@ -619,7 +626,7 @@ TEST_CASE("no two elements share a word of a stage, and float4s begin at multipl
   });
 }
 
-TEST_CASE("the snake goes through every column of a row, and begins a row where it ended the last") {
+TEST_CASE("the map of the snake has every column of a row, and begins a row where it ended the last") {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
     for (int i = 0; i < C::ROWS; ++i) {
@@ -700,7 +707,57 @@ TEST_CASE("copies run STAGES - 1 tiles ahead, and no stage is both written and r
   });
 }
 
-TEST_CASE("no access to shared memory meets a bank conflict" * doctest::test_suite("model")) {
+TEST_CASE("a wait leaves the copies of all tiles but the next under way" * doctest::test_suite("model")) {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    const int tiles = C::STAGES + 1;
+    const auto run = tile::traced_run(launch_async<C>, {C::BM, C::BN, tiles * C::BK, 1, 0, 0, tile::Fill::integers});
+    std::vector<std::uint64_t> waits(C::STAGES - 1);
+    waits.back() = std::uint64_t(tiles * C::NUM_THREADS);  // one before each tile
+    CHECK(run.waits_for_copies == waits);
+  });
+}
+
+// What one thread does while one tile is multiplied: for each copy of a later tile that it starts, in their order, the latest
+// step whose operands of B it had asked for by then.
+struct Copying {
+  std::int64_t step = -1;
+  std::vector<std::int64_t> copies;
+};
+
+// Of all threads of one block and all tiles during which another is asked for: those of the first tile, then of the next.
+template <class C>
+std::vector<Copying> copying_of(C) {
+  simt::Trace options;
+  options.keep_touches = true;
+  const tile::Case c{C::BM, C::BN, (C::STAGES + 1) * C::BK, 1, 0, 0, tile::Fill::integers};
+  const simt::Counts run = tile::traced_run(launch_async<C>, c, options);
+  std::vector<Copying> threads(2 * C::NUM_THREADS);  // all but the last STAGES - 1 tiles ask for another
+  for (const simt::Touch& t : run.touches) {         // in the order of each thread
+    if (t.interval < 1 || t.interval > 2) continue;
+    Copying& thread = threads.at(std::size_t((t.interval - 1) * C::NUM_THREADS + t.thread));
+    const std::int64_t word_of_B = t.byte_offset / 4 % C::STAGE_WORDS - C::WORDS_A;
+    if (t.array != "stages")
+      thread.copies.push_back(thread.step);
+    else if (t.op == simt::Op::load && word_of_B >= 0)
+      thread.step = std::max(thread.step, word_of_B / C::BN);
+  }
+  return threads;
+}
+
+TEST_CASE("a thread starts its copies behind the loads of the step that the kernel's name says" *
+          doctest::test_suite("model")) {
+  for_each_config([]<class C>(const std::string& name, C config) {
+    INFO(name);
+    std::vector<std::int64_t> expected;
+    for (int n = 0; n < C::COPIES; ++n)
+      expected.push_back((name.starts_with("late") ? 6 : name == "spread" ? n / 2 : 0) + (name == "at_use" ? 0 : 1));
+    for (const Copying& thread : copying_of(config)) REQUIRE(thread.copies == expected);
+  });
+}
+
+TEST_CASE("no access to shared memory by a kernel of whole tiles meets a bank conflict" *
+          doctest::test_suite("model")) {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
     const auto run = tile::count(launch_async<C>, {128, 256, 16});
@@ -715,6 +772,21 @@ TEST_CASE("no access to shared memory meets a bank conflict" * doctest::test_sui
     CHECK(per_request("store-Bs") == C::WIDTH_B);
     CHECK(per_request("load-As") == 2);
     CHECK(per_request("load-Bs") == 2);
+  });
+}
+
+TEST_CASE("where tiles are ragged, the words of a thread that copies quads of B meet in banks" *
+          doctest::test_suite("model")) {
+  for_each_config([]<class C>(const std::string& name, C) {
+    INFO(name);
+    const auto run = tile::count(launch_async<C>, {128, 256, 16, 1, 0, 1});
+    const simt::Site &stores = tile::site(run, "store-Bs-words"), &loads = tile::site(run, "load-B-words");
+    CHECK(stores.wavefronts == C::WIDTH_B * stores.requests);
+    const double sectors = double(loads.sectors) / double(loads.requests);
+    if (C::COPY_B == CopyB::quads)
+      CHECK(sectors > 16);
+    else
+      CHECK(sectors < 5);  // four for whole sectors
   });
 }
 

@@ -976,11 +976,8 @@ void predict(tile::Facts& facts) {
     const double ffma = C::BK * C::ROWS * C::COLS, lds = C::BK * (C::ROWS + C::COLS) / 4.0;
     const double warps = C::CONSUMERS / 32.0;
     facts.predicted(name + ".threads", C::NUM_THREADS);
-    facts.predicted(name + ".consumers", C::CONSUMERS);
     facts.predicted(name + ".stages", C::STAGES);
     facts.predicted(name + ".results", C::ROWS * C::COLS);
-    facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
-    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
     facts.predicted(name + ".step.ffma", ffma);
     facts.predicted(name + ".step.lds", lds);
     facts.predicted(name + ".step.ffma_percent", 100 * ffma / (ffma + lds), 1);
@@ -1013,7 +1010,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers.operands", 2 * (C::ROWS + C::COLS));
   facts.predicted("registers.nine_warps", 16 * 1024 / 3 / 32 / 8 * 8);  // a quarter of an SM with three warps
   facts.predicted("handover.kb", C::BM * C::BN * 4 / 1024.0, 0);
-  for (const int size : {1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192}) {
+  for (const int size : {1024, 1536, 2048, 4096, 8192}) {
     const std::string at = std::to_string(size);
     const Plan plan = plan_for<C>(size, size, size, sms);
     const double tiles = plan.tiles(), rounds = (plan.tiles() + sms - 1) / sms;

@@ -1,5 +1,5 @@
-// Instructions that CUDA C++ has no words for, one function each: inline PTX on a GPU, what it does on the model. Named after the
-// instruction; the PTX ISA is the source of what each does.
+// Instructions by their own names, one function each: inline PTX on a GPU, what it does on the model. CUDA C++ wraps some of them
+// (__pipeline_memcpy_async, cuda::memcpy_async); here each stands for itself, as the PTX ISA says what it does.
 #pragma once
 
 #include "common/cuda/cuda.hpp"

@@ -18,7 +18,9 @@
 #if defined(__clang__)
 // Where clang++ does not optimise, `flatten` has no effect; and it copies structs as blocks, which the model is told.
 #define __device__ __attribute__((always_inline))
+#if __has_feature(thread_sanitizer)  // in a file with kernels
 extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_blocks = 1;
+#endif
 #else
 #define __device__
 #endif
@@ -49,7 +51,11 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 // clang-format on
 
 #define SIMT_INLINE inline __attribute__((always_inline))
+#if defined(__clang__)  // which would announce atomic operations all the same
+#define SIMT_UNTRACED __attribute__((disable_sanitizer_instrumentation))
+#else
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
+#endif
 
 // --- Types ------------------------------------------------------------------------------------------------------
 struct uint3 {
@@ -123,10 +129,11 @@ SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
 
-/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU.
+/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its accesses count
+/// from begin() on.
 struct BoundKernel {
   const void* address;
-  virtual void call() const = 0;
+  virtual void call(void (*begin)()) const = 0;
   virtual ~BoundKernel() = default;
 };
 
@@ -141,12 +148,15 @@ struct Bound final : BoundKernel {
     static_assert(sizeof...(Parameters) == sizeof...(Arguments), "the kernel takes another number of arguments");
     address = reinterpret_cast<const void*>(kernel_);
   }
-  SIMT_UNTRACED void call() const override { expand(std::index_sequence_for<Parameters...>{}); }
+  SIMT_UNTRACED void call(void (*begin)()) const override {
+    expand(arguments, begin, std::index_sequence_for<Parameters...>{});
+  }
 
  private:
   template <std::size_t... I>
-  SIMT_UNTRACED void expand(std::index_sequence<I...>) const {
-    kernel(std::get<I>(arguments)...);
+  SIMT_UNTRACED void expand(std::tuple<Parameters...> own, void (*begin)(), std::index_sequence<I...>) const {
+    begin();
+    kernel(std::get<I>(own)...);
   }
 };
 

@@ -83,7 +83,10 @@ struct Counts {
   const void* function = nullptr;  ///< the instantiated __global__ function that was launched
   dim3 grid, block;
   std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  std::uint64_t barriers = 0;             ///< __syncthreads per block, summed over blocks
+  std::uint64_t barriers = 0;  ///< __syncthreads per block, summed over blocks
+  /// Waits for asynchronous copies (cp.async.wait_group), of all threads: in place n those that left n of the thread's groups
+  /// under way.
+  std::vector<std::uint64_t> waits_for_copies;
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
   std::uint64_t grid_sectors = 0;         ///< distinct global sectors loaded or stored by the whole grid
@@ -94,7 +97,7 @@ struct Counts {
 };
 
 struct Trace {
-  dim3 sample_block{0, 0, 0};
+  dim3 sample_block{0, 0, 0};  ///< or the last one along an axis that has fewer
   int sample_warp = 0;
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)

@@ -10,6 +10,8 @@
 
 // Defined where clang++ compiled the kernels, see vocabulary.hpp.
 extern "C" __attribute__((weak)) const char simt_structs_are_copied_as_blocks;
+// Provided by the linker: behind what is only read.
+extern "C" const char __data_start;
 
 namespace simt::announce {
 
@@ -116,17 +118,24 @@ void check_block_copy(const void* pointer, std::size_t size, void* return_addres
   });
 }
 
+void check_block_copies(const void* to, const void* from, std::size_t size, void* return_address) {
+  check_block_copy(to, size, return_address);
+  check_block_copy(from, size, return_address);
+}
+
+// Whether it is part of the program that nobody writes: the values of an initialiser, which on a GPU are part of instructions.
+bool is_constant(const void* pointer) { return pointer >= &__executable_start && pointer < &__data_start; }
+
 // One that the compiler may have made of an assignment.
 void copy_block(void* to, const void* from, std::size_t size, void* return_address) {
   if (copies_struct(size)) {
-    access(from, size, Op::load, return_address);
+    if (!is_constant(from)) access(from, size, Op::load, return_address);
     access(to, size, Op::store, return_address);
   } else if (&simt_structs_are_copied_as_blocks != nullptr) {
-    refuse_range(from, size, return_address);
+    if (!is_constant(from)) refuse_range(from, size, return_address);
     refuse_range(to, size, return_address);
   } else {
-    check_block_copy(to, size, return_address);
-    check_block_copy(from, size, return_address);
+    check_block_copies(to, from, size, return_address);
   }
 }
 
@@ -216,21 +225,20 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
 // memcpy and its kin, called by a kernel (see TILE_MODEL_LINK_FLAGS in ctest/model.cmake) or by anybody else. The names
-// that begin with simt_ are what block_copies.hpp, those that end in _chk what -D_FORTIFY_SOURCE makes of them.
+// that begin with simt_ are what block_copies.hpp, those that end in _chk what -D_FORTIFY_SOURCE makes of them. What the
+// compiler makes of an assignment has its own name, or, from clang++ 15 on, one that begins with __tsan_.
+#define SIMT_BLOCK_HOOK(hook, name, announced)                              \
+  void* hook(void* to, const void* from, std::size_t size) {                \
+    simt::announce::announced(to, from, size, __builtin_return_address(0)); \
+    return __real_##name(to, from, size);                                   \
+  }
 #define SIMT_COPY_HOOK(name)                                                                    \
   void* __real_##name(void*, const void*, std::size_t);                                         \
-  void* simt_##name(void* to, const void* from, std::size_t size) {                             \
-    simt::announce::check_block_copy(to, size, __builtin_return_address(0));                    \
-    simt::announce::check_block_copy(from, size, __builtin_return_address(0));                  \
-    return __real_##name(to, from, size);                                                       \
-  }                                                                                             \
-  void* __wrap_##name(void* to, const void* from, std::size_t size) {                           \
-    simt::announce::copy_block(to, from, size, __builtin_return_address(0));                    \
-    return __real_##name(to, from, size);                                                       \
-  }                                                                                             \
+  SIMT_BLOCK_HOOK(simt_##name, name, check_block_copies)                                        \
+  SIMT_BLOCK_HOOK(__wrap_##name, name, copy_block)                                              \
+  SIMT_BLOCK_HOOK(__tsan_##name, name, copy_block)                                              \
   void* __wrap___##name##_chk(void* to, const void* from, std::size_t size, std::size_t room) { \
-    simt::announce::check_block_copy(to, size, __builtin_return_address(0));                    \
-    simt::announce::check_block_copy(from, size, __builtin_return_address(0));                  \
+    simt::announce::check_block_copies(to, from, size, __builtin_return_address(0));            \
     if (size > room) std::abort();                                                              \
     return __real_##name(to, from, size);                                                       \
   }
@@ -245,6 +253,7 @@ void* __real_memset(void*, int, std::size_t);
   }
 SIMT_FILL_HOOK(__wrap_memset)
 SIMT_FILL_HOOK(simt_memset)
+SIMT_FILL_HOOK(__tsan_memset)
 void* __wrap___memset_chk(void* to, int value, std::size_t size, std::size_t room) {
   simt::announce::check_block_copy(to, size, __builtin_return_address(0));
   if (size > room) std::abort();

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "common/cuda/tensor_map.hpp"
+#include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
+#include "common/model/execute/touch.hpp"
 
 namespace simt::execute {
 namespace {

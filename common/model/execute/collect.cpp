@@ -1,7 +1,9 @@
 // From what the workers counted to the Counts of a launch.
 #include <algorithm>
+#include <functional>
 #include <map>
 
+#include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
 
 namespace simt::execute {
@@ -28,13 +30,18 @@ unsigned lanes_with_first(const account::Array& array, const WarpAccess& access,
   return within;
 }
 
+// The block that the options name, or the last one along an axis that has no such block.
+bool is_sampled(const uint3& block, const dim3& grid, const dim3& sampled) {
+  return block.x == std::min(sampled.x, grid.x - 1) && block.y == std::min(sampled.y, grid.y - 1) &&
+         block.z == std::min(sampled.z, grid.z - 1);
+}
+
 }  // namespace
 
 void count_warp(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
   const Trace& options = worker.launch->options;
-  const bool sampled_block = block.index.x == options.sample_block.x && block.index.y == options.sample_block.y &&
-                             block.index.z == options.sample_block.z;
+  const bool sampled_block = is_sampled(block.index, worker.launch->grid, options.sample_block);
   const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
   if (sampled_block && options.keep_touches) keep_touches(worker, first_lane, lane_count);
   std::array<const account::Log*, 32> logs{};
@@ -54,6 +61,11 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
     log.clear();
     worker.empty_logs.push_back(std::move(log));
   }
+}
+
+void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums) {
+  sums.resize(std::max(sums.size(), more.size()));
+  std::transform(more.begin(), more.end(), sums.begin(), sums.begin(), std::plus{});
 }
 
 std::size_t static_bytes(const Launch& launch) {
@@ -92,6 +104,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   std::map<std::uint16_t, std::vector<bool>> touched;
   for (Worker& worker : workers) {
     counts.barriers += worker.barriers;
+    add_each(worker.waits_for_copies, counts.waits_for_copies);
     counts.block_sectors += worker.tally.block_sectors;
     counts.block_store_sectors += worker.tally.block_store_sectors;
     for (const auto& [key, tally] : worker.tally.sites) {

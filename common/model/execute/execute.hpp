@@ -1,20 +1,20 @@
 // execute/: running the threads of a grid.
 //
-// What comes in: a kernel and its grid (run() in engine.cpp), what its threads touch (announce/), and the calls of device
+// What comes in: a kernel and its grid (run() in launch.cpp), what its threads touch (announce/), and the calls of device
 // functions: barriers, shuffles, asynchronous copies. What goes out: for a traced launch its Counts (collect.cpp), and in any
 // case an Error that says what the kernel did wrong.
 //
-// How: each thread is a fiber, a *lane* with a stack of its own. One host thread, a *worker*, runs the lanes of a block in turn,
-// warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides when it is over:
-// a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, or a value in memory that some
-// other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no lane can go on. Blocks start in the order of their numbers. When no lane of a block can
-// go on, the worker runs others, and starts as many as the GPU would hold at once; their shared memory is swapped then, since
-// `__shared__` is the host thread's own (thread_local). When nothing can go on at all, the error lists who waits where for
-// what, and what is missing.
+// How: each thread is a fiber (fibers.cpp), a *lane* with a stack of its own. One host thread, a *worker*, runs the lanes of a
+// block in turn, warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides
+// when it is over: a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, or a value in
+// memory that some other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no
+// lane can go on. Blocks start in the order of their numbers (blocks.cpp). When no lane of a block can go on, the worker runs
+// others, and starts as many as the GPU would hold at once; their shared memory is swapped then, since `__shared__` is the host
+// thread's own (thread_local). When nothing can go on at all, the error lists who waits where for what, and what is missing.
 //
-// Each access is looked at in touch.cpp: whose memory it is and whether it may be touched; order/ says whether another thread's
-// access is unordered with it; and once the lanes of a warp have run up to the same wait, account/ turns their logs into costs.
-// Dependencies go from here to the other rooms, never back.
+// Each access is looked at in touch.cpp: in which array it falls (arrays.cpp) and whether it may be made, which
+// wrong_access.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a warp
+// have run up to the same wait, account/ turns their logs into costs. Dependencies go from here to the other rooms, never back.
 #pragma once
 
 #include <atomic>
@@ -47,6 +47,8 @@ struct Launch;
 struct Worker;
 
 // --- Lanes ---------------------------------------------------------------------------------------------------------
+constexpr int max_threads = 1024;  ///< of a block
+
 enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
 /// What a lane waits for.
@@ -210,6 +212,7 @@ struct Worker final : announce::Listener {
   std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
   std::uint64_t barriers = 0;
+  std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left under way
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
   void refuse(Address pc, const std::string& what) override;
@@ -250,7 +253,7 @@ struct Launch {
 };
 
 /// The worker whose lane calls a device function. Also set while the model itself works, unlike announce::attention.
-extern thread_local Worker* running;
+extern constinit thread_local Worker* running;
 
 // --- Findings (findings.cpp) -------------------------------------------------------------------------------------------
 /// Adds a finding to the launch unless another worker has: message() is called under the launch's lock.
@@ -273,7 +276,12 @@ std::string format_address(Address address);
 /// "chapter03.cu:57"
 std::string line_of(Address return_address);
 
-// --- Fibers (engine.cpp) -------------------------------------------------------------------------------------------------
+// --- Fibers (fibers.cpp) -------------------------------------------------------------------------------------------------
+/// Stacks for as many lanes as a block may have, and what is done with them when no block needs them.
+std::byte* take_stacks();
+void give_stacks(std::byte* stacks);
+/// Lets a lane begin with the kernel, on its part of a block's stacks.
+void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane);
 /// Runs a lane until it waits or returns.
 void run_lane(Worker& worker, Lane& lane);
 /// From the running lane to the scheduler, until the wait is over.
@@ -282,6 +290,10 @@ void wait_for(const Wait& wait);
 void suspend(Worker& worker, LaneState state);
 /// Leaves the running lane for good: its block cannot go on.
 [[noreturn]] void abandon_block(Worker& worker);
+
+// --- Blocks (blocks.cpp) -------------------------------------------------------------------------------------------------
+/// What a worker's thread does: runs blocks of the launch until there is none left.
+void run_blocks(Worker& worker);
 
 // --- Waits (waits.cpp) ---------------------------------------------------------------------------------------------------
 /// Runs a warp until no lane of it is ready: collective operations within it are resolved on the way.
@@ -313,31 +325,6 @@ void complete_bytes(Worker& worker, const BulkLoad& load);
 bool let_bulk_loads_arrive(Worker& worker);
 /// Reports copies of the running block that nobody has waited for, when all its lanes have returned.
 void require_no_bulk_copies(Worker& worker);
-
-// --- Memory (touch.cpp) --------------------------------------------------------------------------------------------------
-void prepare_memory(Worker& worker);
-void prepare_shared(Worker& worker, Block& block);
-/// Gives a __shared__ variable its cells.
-void place(Launch& launch, PlacedVariable& variable);
-/// Clears an allocation's cells for a traced launch and marks what lies outside its declared matrix.
-void prepare_cells(Region& region);
-/// Throws Error when a traced launch changed an element that nobody announced to write: a way past the hooks.
-void require_announced_stores(const Launch& launch);
-/// What follows from the running lane's last access, once it has been made.
-void settle(Worker& worker);
-/// The array that holds an address of a running launch.
-account::Array array_of(const Worker& worker, Address address);
-/// Whether an address lies in the memory of __shared__ variables.
-bool is_shared(const Worker& worker, Address address);
-/// "As[7]", for an address of shared memory in steps of `element` bytes; "" outside every __shared__ array.
-std::string shared_name(const Worker& worker, Address address, std::size_t element);
-/// Ends the running lane unless so many bytes lie in one __shared__ array or allocation.
-void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
-/// An access of a copy in bulk to `size` bytes that are in bounds: whether it is in order with what threads do.
-void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
-void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, Address pc);
-/// Lets the copies of groups up to `group` arrive.
-void deliver_copies(Lane& lane, order::Epoch group);
 
 // --- Counts (collect.cpp) --------------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.

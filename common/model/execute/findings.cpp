@@ -3,6 +3,16 @@
 
 #include "common/model/execute/execute.hpp"
 
+namespace simt {
+
+const char* name_of(Op op) {
+  constexpr const char* names[] = {"load", "store", "atomic", "bulk load", "bulk store"};
+  return names[std::size_t(op)];
+}
+const char* name_of(Space space) { return space == Space::global ? "global" : "shared"; }
+
+}  // namespace simt
+
 namespace simt::execute {
 
 void add_finding(Launch& launch, const MistakeKey& key, const std::function<std::string()>& message) {

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 
+#include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
+#include "common/model/execute/touch.hpp"
 
 namespace simt::execute {
 namespace {

@@ -1,10 +1,12 @@
 // Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it unordered.
+#include "common/model/execute/touch.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "common/model/execute/execute.hpp"
+#include "common/model/execute/arrays.hpp"
 
 namespace simt::execute {
 namespace {
@@ -13,79 +15,6 @@ namespace {
 constexpr std::uint32_t repeats_of_a_poll = 64;
 // How many of these loads are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_repeats = 1 << 16;
-// A variable of the program is told to lie beside an array that is no farther away.
-constexpr Address near_bytes = 4096;
-
-struct Target {
-  const std::string* array;
-  std::size_t element;  // bytes
-  Address begin;
-};
-
-std::string element_name(const Target& target, const Region* region, Address address) {
-  const std::size_t index = (address - target.begin) / target.element;
-  if (region != nullptr && region->rows != 0 && index >= region->first) {
-    const std::size_t at = index - region->first;
-    return fmt::format("{}[{}][{}]", *target.array, at / region->ld, at % region->ld);
-  }
-  return fmt::format("{}[{}]", *target.array, index);
-}
-
-// Small enough to be handed on in registers.
-struct Touched {
-  Address address;
-  std::uint32_t at;  // the instruction, as an offset into the program
-  Op op;
-  bool by_copy = false;  // not by the thread itself, but by Worker::copying
-  bool strong = false;   // atomic, or volatile in global memory: such accesses of several threads are no race
-
-  Address pc() const { return announce::image_base() + at; }
-};
-
-void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {
-  if (!w.launch->options.report_races) return;
-  const Address other_pc = announce::image_base() + other.pc;
-  report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc(), other_pc, [&] {
-    const bool own_block = order::block_of(other.with) == w.block->serial;
-    const bool of_copy = order::actor_of(other.with) >= order::copies_of;
-    return fmt::format("{}: {} {}{} {} (address {}), which {}{} {} at {} with no {} between",
-                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc()),
-                       t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
-                       format_address(t.address), actor_name(w, other.with),
-                       own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
-                       other.wrote ? "wrote" : "read", line_of(other_pc),
-                       other.unfenced ? "fence.proxy.async"
-                       : of_copy      ? "wait"
-                                      : "barrier");
-  });
-}
-
-[[noreturn, gnu::noinline]] void report_wild_shared_access(Worker& w, Address address, std::size_t size, Op op,
-                                                           Address pc) {
-  report(w, Mistake::bounds, pc, 0, [&] {
-    const std::size_t offset = address - w.tls_begin;
-    const SharedVariable* before = nullptr;
-    for (const auto& v : w.launch->variables)
-      if (v.offset <= offset) before = &v;
-    return fmt::format("out of bounds: {} {} {} bytes of shared memory at address {}, {}", where(w, pc), verb_of(op),
-                       size, format_address(address),
-                       before == nullptr ? std::string("outside every __shared__ array of this kernel")
-                                         : fmt::format("{} bytes past the end of {}",
-                                                       offset + size - before->offset - before->size, before->name));
-  });
-  abandon_block(w);
-}
-
-// The __shared__ variable that holds [address, address + size), or nullptr.
-[[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size) {
-  const std::size_t offset = address - w.tls_begin;
-  const std::uint16_t index = w.variable_at[offset / announce::shared_alignment];
-  if (index == 0) return nullptr;
-  PlacedVariable& variable = w.launch->variables[index - 1];
-  if (offset + size > variable.offset + variable.size) return nullptr;
-  if (!variable.placed()) place(*w.launch, variable);
-  return &variable;
-}
 
 order::Access access_of(const Worker& w, Touched t) {
   return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{}, t.at};
@@ -122,10 +51,6 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
     meet(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
 }
 
-std::size_t cells_of(const Launch& launch, const Block& block) {
-  return (launch.shared_bytes + block.granule() - 1) >> block.granule_bits;
-}
-
 // Cells for variables that were placed since the block started.
 [[gnu::noinline]] void grow_cells(const Worker& w, Block& block) {
   block.shared = block.shared.grown(cells_of(*w.launch, block));
@@ -139,7 +64,7 @@ std::size_t cells_of(const Launch& launch, const Block& block) {
 
 [[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, Touched t) {
   PlacedVariable* variable = variable_of(w, t.address, size);
-  if (variable == nullptr) report_wild_shared_access(w, t.address, size, t.op, t.pc());
+  if (variable == nullptr) report_out_of_bounds(w, size, t);
   Block& block = *w.block;
   if (size < block.granule()) refine_cells(block);
   if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
@@ -161,42 +86,9 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   return nullptr;
 }
 
-// "4 bytes past the end of table" where no other array lies closer, or "".
-std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
-  std::string text;
-  for (const Region* region : w.launch->arrays) {
-    const bool after = address + size > region->end;
-    const Address distance = after ? address + size - region->end : region->begin - address;
-    if (distance >= farthest) continue;
-    farthest = distance;
-    text = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
-  }
-  return text;
-}
-
-[[noreturn]] void report_wild_access(Worker& w, Address address, std::size_t size, Op op, Address pc) {
-  if (const std::string variable = announce::variable_at(address); !variable.empty()) {
-    report(w, Mistake::unsupported, pc, 0, [&] {
-      // It may have been meant, or lie behind what was.
-      const std::string beside = beside_which(w, address, size, near_bytes);
-      return fmt::format(
-          "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-          "functions, declared by itself{}",
-          where(w, pc), verb_of(op), variable, beside.empty() ? "" : "; it lies " + beside);
-    });
-    abandon_block(w);
-  }
-  report(w, Mistake::bounds, pc, 0, [&] {
-    const std::string beside = beside_which(w, address, size, ~Address(0));
-    return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, pc), verb_of(op),
-                       size, format_address(address), beside.empty() ? "in no allocation" : beside);
-  });
-  abandon_block(w);
-}
-
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
-  if (region == nullptr) report_wild_access(w, t.address, size, t.op, t.pc());
+  if (region == nullptr) report_out_of_bounds(w, size, t);
   if (size < region->element)
     w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
                                  region->element));
@@ -218,14 +110,6 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   }
 }
 
-[[noreturn, gnu::noinline]] void report_misaligned(Worker& w, Address address, std::size_t size, Op op, Address pc) {
-  report(w, Mistake::misaligned, pc, 0, [&] {
-    return fmt::format("misaligned: {} {} {} bytes at address {}, which is not a multiple of {}", where(w, pc),
-                       verb_of(op), size, format_address(address), size);
-  });
-  abandon_block(w);
-}
-
 // Notes how many bytes follow in the variable that an access lies in, if there is one. Returns whether there is.
 [[gnu::noinline]] bool note_room(Worker& w, Address address, std::size_t size) {
   const PlacedVariable* variable = variable_of(w, address, size);
@@ -241,11 +125,6 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   const std::size_t offset = address - w.tls_begin;
   return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment] ||
          note_room(w, address, size);
-}
-
-[[noreturn, gnu::noinline]] void report_out_of_bounds(Worker& w, std::size_t size, Touched t) {
-  if (is_shared(w, t.address)) report_wild_shared_access(w, t.address, size, t.op, t.pc());
-  report_wild_access(w, t.address, size, t.op, t.pc());
 }
 
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
@@ -274,7 +153,7 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
 
 // An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
 [[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
-  if ((t.address & (size - 1)) != 0) report_misaligned(w, t.address, size, t.op, t.pc());
+  if ((t.address & (size - 1)) != 0) report_misaligned(w, size, t);
   if (w.traced) return touch_and_log(w, size, t);
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
@@ -310,14 +189,6 @@ void Worker::access(Address address, std::size_t size, Op op, Address pc, bool i
   if (!traced && (address & (size - 1)) == 0 && in_bounds(*this, address, size)) return;
   const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
   touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
-}
-
-bool is_shared(const Worker& w, Address address) { return address - w.tls_begin < w.tls_size; }
-
-std::string shared_name(const Worker& w, Address address, std::size_t element) {
-  const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
-  if (variable == nullptr) return "";
-  return element_name({&variable->name, element, w.tls_begin + variable->offset}, nullptr, address);
 }
 
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
@@ -362,83 +233,4 @@ void deliver_copies(Lane& lane, order::Epoch group) {
   lane.copies.erase(lane.copies.begin(), later);
 }
 
-void prepare_memory(Worker& w) {
-  std::tie(w.tls_begin, w.tls_size) = announce::tls_block();
-  constexpr std::size_t grain = announce::shared_alignment;
-  w.variable_at.assign(w.tls_size / grain + 1, 0);
-  w.room_at.assign(w.tls_size / grain + 1, 0);
-  for (std::size_t i = 0; i < w.launch->variables.size(); ++i) {
-    const PlacedVariable& v = w.launch->variables[i];
-    for (std::size_t at = v.offset; at < v.offset + v.size; at += grain)
-      w.variable_at[at / grain] = std::uint16_t(i + 1);
-  }
-}
-
-void place(Launch& launch, PlacedVariable& variable) {
-  const std::scoped_lock lock(launch.mutex);
-  if (variable.placed()) return;
-  variable.first_byte = launch.shared_bytes.load();
-  launch.shared_bytes += (variable.size + 15) / 16 * 16;
-}
-
-void prepare_shared(Worker& w, Block& block) {
-  // Cells of a block that ran before count as unwritten: its stamps name another block.
-  const std::size_t words = cells_of(*w.launch, block);
-  const int threads = int(block.lanes.size());
-  if (!block.shared.fits(words, threads)) block.shared.start(words, threads);
-}
-
-void prepare_cells(Region& region) {
-  if (region.cells == nullptr) region.cells = std::make_shared<order::GlobalCells>(region.elements());
-  region.cells->clear([&](std::size_t i) { return region.inside(i); });
-}
-
-account::Array array_of(const Worker& w, Address address) {
-  if (is_shared(w, address)) {
-    const auto index = std::uint16_t(w.variable_at[(address - w.tls_begin) / announce::shared_alignment] - 1);
-    const PlacedVariable& v = w.launch->variables[index];
-    const Address begin = w.tls_begin + v.offset;
-    return {Space::shared, index, begin, begin + v.size, begin};
-  }
-  const auto& arrays = w.launch->arrays;
-  const auto after =
-      std::upper_bound(arrays.begin(), arrays.end(), address, [](Address a, const Region* r) { return a < r->begin; });
-  const Region& region = **(after - 1);
-  return {Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin, region.end,
-          region.begin + region.first * region.element};
-}
-
-void require_announced_stores(const Launch& launch) {
-  for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
-    const Region& region = *launch.arrays[i];
-    const auto* now = reinterpret_cast<const std::byte*>(region.begin);
-    for (std::size_t at = 0; at < launch.before[i].size(); at += region.element) {
-      const std::size_t element = at / region.element;
-      const bool announced = region.cells->written(element) || region.cells->outside(element);
-      if (announced || std::memcmp(&launch.before[i][at], now + at, region.element) == 0) continue;
-      throw Error(fmt::format(
-          "unsupported: {} changed {} with an access that g++ did not announce to the model: its counts would be wrong",
-          launch.name, element_name({&region.name, region.element, region.begin}, &region, region.begin + at)));
-    }
-  }
-}
-
 }  // namespace simt::execute
-
-namespace simt {
-
-void require_all_written(const void* memory) {
-  const announce::Region& region = announce::region_at(memory);
-  if (region.cells == nullptr) throw std::logic_error("require_all_written: nothing was traced");
-  std::size_t missing = 0;
-  std::string first;
-  for (std::size_t row = 0; row < region.rows; ++row)
-    for (std::size_t col = 0; col < region.cols; ++col)
-      if (!region.cells->written(region.first + row * region.ld + col) && missing++ == 0)
-        first = fmt::format("{}[{}][{}]", region.name, row, col);
-  if (missing > 0)
-    throw Error(fmt::format("missing: {} of {} elements of {} were never written, the first is {}", missing,
-                            region.rows * region.cols, region.name, first));
-}
-
-}  // namespace simt

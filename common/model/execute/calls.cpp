@@ -1,0 +1,89 @@
+// What kernels call: the functions that common/cuda/vocabulary.hpp and ptx.hpp declare, as far as they are waits, copies or fences.
+#include <algorithm>
+
+#include "common/model/execute/arrays.hpp"
+#include "common/model/execute/execute.hpp"
+#include "common/model/execute/touch.hpp"
+
+namespace simt::device {
+
+using execute::running;
+
+uint3 thread_index() { return running->lane->thread; }
+uint3 block_index() { return running->block->index; }
+dim3 block_extent() { return running->launch->block; }
+dim3 grid_extent() { return running->launch->grid; }
+
+void* dynamic_shared(const char* name) {
+  execute::name_dynamic_shared(*running, name);
+  return execute::dynamic_shared();
+}
+
+void block_barrier() {
+  execute::wait_for({.what = execute::Wait::For::block_barrier, .pc = execute::Address(__builtin_return_address(0))});
+}
+
+void collective(unsigned mask, Collective function, Slot& mine) {
+  execute::wait_for({.what = execute::Wait::For::collective,
+                     .pc = execute::Address(__builtin_return_address(0)),
+                     .mask = mask,
+                     .function = function,
+                     .slot = &mine});
+}
+
+void named_barrier(int number, int threads) {
+  const announce::Unheard unheard;
+  execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
+  barrier.expected = threads;
+  execute::wait_for({.what = execute::Wait::For::named_barrier,
+                     .pc = execute::Address(__builtin_return_address(0)),
+                     .barrier = number,
+                     .expected = threads});
+}
+
+void arrive_at_named_barrier(int number, int threads) {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
+  barrier.expected = threads;
+  barrier.arrived.push_back(running->lane->linear);
+}
+
+void fence() {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  if (running->traced) running->block->order.fence(running->lane->linear);
+}
+
+void pause() {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  running->lane->wait.pc = execute::Address(__builtin_return_address(0));
+  execute::suspend(*running, execute::LaneState::polling);
+}
+
+void async_copy(void* to, const void* from, std::size_t bytes) {
+  const announce::Unheard unheard;
+  execute::start_copy(*running, to, from, bytes, execute::Address(__builtin_return_address(0)));
+}
+
+void commit_async_copies() {
+  const announce::Unheard unheard;
+  running->block->order.commit_copies(running->lane->linear);
+}
+
+void wait_for_async_copies(int pending) {
+  const announce::Unheard unheard;
+  execute::settle(*running);
+  order::BlockOrder& order = running->block->order;
+  order.wait_for_copies(running->lane->linear, order::Epoch(pending));
+  const order::ThreadClock& clock = order.clock(running->lane->linear);
+  const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
+  execute::deliver_copies(*running->lane, over);
+  const std::size_t under_way = clock.copies_group - std::max<order::Epoch>(over, 1);
+  auto& waits = running->waits_for_copies;
+  waits.resize(std::max(waits.size(), under_way + 1));
+  ++waits[under_way];
+}
+
+}  // namespace simt::device

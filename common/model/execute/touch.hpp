@@ -1,0 +1,46 @@
+// What files of this room need of each other where an access is looked at: touch.cpp looks at it, wrong_access.cpp says what is
+// wrong with one.
+#pragma once
+
+#include "common/model/execute/execute.hpp"
+
+namespace simt::execute {
+
+/// Where an access falls: in an array of elements.
+struct Target {
+  const std::string* array;
+  std::size_t element;  // bytes
+  Address begin;
+};
+
+/// An access to one place. Small enough to be handed on in registers.
+struct Touched {
+  Address address;
+  std::uint32_t at;  // the instruction, as an offset into the program
+  Op op;
+  bool by_copy = false;  // not by the thread itself, but by Worker::copying
+  bool strong = false;   // atomic, or volatile in global memory: such accesses of several threads are no race
+
+  Address pc() const { return announce::image_base() + at; }
+};
+
+// --- touch.cpp -------------------------------------------------------------------------------------------------------------
+/// What follows from the running lane's last access, once it has been made.
+void settle(Worker& worker);
+/// Ends the running lane unless so many bytes lie in one __shared__ array or allocation.
+void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
+/// An access of a copy in bulk to `size` bytes that are in bounds: whether it is in order with what threads do.
+void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
+void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, Address pc);
+/// Lets the copies of groups up to `group` arrive.
+void deliver_copies(Lane& lane, order::Epoch group);
+
+// --- wrong_access.cpp ------------------------------------------------------------------------------------------------------
+/// "As[7]", or "C[1][3]" where the region is a matrix.
+std::string element_name(const Target& target, const Region* region, Address address);
+void report_race(Worker& worker, Touched t, const Target& target, const Region* region, const order::Conflict& other);
+/// These end the running lane, which would touch `size` bytes that are not its own, or not at once.
+[[noreturn]] void report_out_of_bounds(Worker& worker, std::size_t size, Touched t);
+[[noreturn]] void report_misaligned(Worker& worker, std::size_t size, Touched t);
+
+}  // namespace simt::execute

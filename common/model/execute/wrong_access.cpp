@@ -1,0 +1,103 @@
+// What is said of an access that races, or falls where it should not.
+#include <fmt/format.h>
+
+#include "common/model/execute/arrays.hpp"
+#include "common/model/execute/touch.hpp"
+
+namespace simt::execute {
+namespace {
+
+// A variable of the program is told to lie beside an array that is no farther away.
+constexpr Address near_bytes = 4096;
+
+// "4 bytes past the end of table" where no other array lies closer, or "".
+std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
+  std::string text;
+  for (const Region* region : w.launch->arrays) {
+    const bool after = address + size > region->end;
+    const Address distance = after ? address + size - region->end : region->begin - address;
+    if (distance >= farthest) continue;
+    farthest = distance;
+    text = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
+  }
+  return text;
+}
+
+[[noreturn]] void report_wild_shared_access(Worker& w, std::size_t size, Touched t) {
+  report(w, Mistake::bounds, t.pc(), 0, [&] {
+    const std::size_t offset = t.address - w.tls_begin;
+    const SharedVariable* before = nullptr;
+    for (const auto& v : w.launch->variables)
+      if (v.offset <= offset) before = &v;
+    return fmt::format("out of bounds: {} {} {} bytes of shared memory at address {}, {}", where(w, t.pc()),
+                       verb_of(t.op), size, format_address(t.address),
+                       before == nullptr ? std::string("outside every __shared__ array of this kernel")
+                                         : fmt::format("{} bytes past the end of {}",
+                                                       offset + size - before->offset - before->size, before->name));
+  });
+  abandon_block(w);
+}
+
+[[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
+  if (const std::string variable = announce::variable_at(t.address); !variable.empty()) {
+    report(w, Mistake::unsupported, t.pc(), 0, [&] {
+      // It may have been meant, or lie behind what was.
+      const std::string beside = beside_which(w, t.address, size, near_bytes);
+      return fmt::format(
+          "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
+          "functions, declared by itself{}",
+          where(w, t.pc()), verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside);
+    });
+    abandon_block(w);
+  }
+  report(w, Mistake::bounds, t.pc(), 0, [&] {
+    const std::string beside = beside_which(w, t.address, size, ~Address(0));
+    return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
+                       verb_of(t.op), size, format_address(t.address), beside.empty() ? "in no allocation" : beside);
+  });
+  abandon_block(w);
+}
+
+}  // namespace
+
+std::string element_name(const Target& target, const Region* region, Address address) {
+  const std::size_t index = (address - target.begin) / target.element;
+  if (region != nullptr && region->rows != 0 && index >= region->first) {
+    const std::size_t at = index - region->first;
+    return fmt::format("{}[{}][{}]", *target.array, at / region->ld, at % region->ld);
+  }
+  return fmt::format("{}[{}]", *target.array, index);
+}
+
+void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {
+  if (!w.launch->options.report_races) return;
+  const Address other_pc = announce::image_base() + other.pc;
+  report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc(), other_pc, [&] {
+    const bool own_block = order::block_of(other.with) == w.block->serial;
+    const bool of_copy = order::actor_of(other.with) >= order::copies_of;
+    return fmt::format("{}: {} {}{} {} (address {}), which {}{} {} at {} with no {} between",
+                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc()),
+                       t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
+                       format_address(t.address), actor_name(w, other.with),
+                       own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
+                       other.wrote ? "wrote" : "read", line_of(other_pc),
+                       other.unfenced ? "fence.proxy.async"
+                       : of_copy      ? "wait"
+                                      : "barrier");
+  });
+}
+
+void report_out_of_bounds(Worker& w, std::size_t size, Touched t) {
+  if (is_shared(w, t.address)) report_wild_shared_access(w, size, t);
+  report_wild_access(w, size, t);
+}
+
+void report_misaligned(Worker& w, std::size_t size, Touched t) {
+  report(w, Mistake::misaligned, t.pc(), 0, [&] {
+    return fmt::format("misaligned: {} {} {} bytes at address {}, which is not a multiple of {}", where(w, t.pc()),
+                       verb_of(t.op), size, format_address(t.address), size);
+  });
+  abandon_block(w);
+}
+
+}  // namespace simt::execute
