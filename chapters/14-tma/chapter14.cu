@@ -1234,33 +1234,6 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   for (const int n : {1, 512, 4096}) CHECK(choice_for(product(n, n, n), older) == Choice::async);
 }
 
-TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("model")) {
-  const auto started = [](int M, int N) { return tile::launched(final_sgemm(), {M, N, 16}).block.x; };
-  CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
-  CHECK(started(1280, 1280) == Config<Large>::NUM_THREADS);
-  CHECK(chosen_name(tile::product_of(product(256, 128, 16))) == "small");
-  CHECK(chosen_name(tile::product_of(product(1, 128, 16))) == "thin");
-  CHECK(chosen_name(tile::product_of(product(1280, 1280, 16))) == "large");
-}
-
-TEST_CASE("only what copies in bulk cannot take is copied first" * doctest::test_suite("model")) {
-  const auto kernels_started = [](const tile::Kernel& kernel, int pad_of_A, int pad_of_B) {
-    tile::Case c{64, 64, 16, 1, 0, 0, tile::Fill::integers};
-    c.pads = {pad_of_A, pad_of_B, 0};
-    const tile::Ready ready(kernel, c);
-    return simt::launches([&] { ready.kernel->run(); }).size();
-  };
-  const tile::Kernel small = kernel<Config<Small>>("small"), tma = kernel<Config<Large>>("tma");
-  CHECK(kernels_started(small, 0, 0) == 1);
-  CHECK(kernels_started(small, 4, 8) == 1);
-  CHECK(kernels_started(small, 1, 0) == 2);
-  CHECK(kernels_started(small, 0, 2) == 2);
-  CHECK(kernels_started(small, 3, 3) == 3);
-  CHECK(kernels_started(tma, 0, 0) == 2);  // A is transposed in any case
-  CHECK(kernels_started(tma, 1, 0) == 2);
-  CHECK(kernels_started(tma, 0, 1) == 3);
-}
-
 TEST_CASE("squares cover a matrix once") {
   for (const int rows : {1, 64, 65, 300})
     for (const int cols : {1, 63, 200}) {
@@ -1469,6 +1442,33 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
 }
 
 #if TILE_ON_MODEL
+TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("model")) {
+  const auto started = [](int M, int N) { return tile::launched(final_sgemm(), {M, N, 16}).block.x; };
+  CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
+  CHECK(started(1280, 1280) == Config<Large>::NUM_THREADS);
+  CHECK(chosen_name(tile::product_of(product(256, 128, 16))) == "small");
+  CHECK(chosen_name(tile::product_of(product(1, 128, 16))) == "thin");
+  CHECK(chosen_name(tile::product_of(product(1280, 1280, 16))) == "large");
+}
+
+TEST_CASE("only what copies in bulk cannot take is copied first" * doctest::test_suite("model")) {
+  const auto kernels_started = [](const tile::Kernel& kernel, int pad_of_A, int pad_of_B) {
+    tile::Case c{64, 64, 16, 1, 0, 0, tile::Fill::integers};
+    c.pads = {pad_of_A, pad_of_B, 0};
+    const tile::Ready ready(kernel, c);
+    return simt::launches([&] { ready.kernel->run(); }).size();
+  };
+  const tile::Kernel small = kernel<Config<Small>>("small"), tma = kernel<Config<Large>>("tma");
+  CHECK(kernels_started(small, 0, 0) == 1);
+  CHECK(kernels_started(small, 4, 8) == 1);
+  CHECK(kernels_started(small, 1, 0) == 2);
+  CHECK(kernels_started(small, 0, 2) == 2);
+  CHECK(kernels_started(small, 3, 3) == 3);
+  CHECK(kernels_started(tma, 0, 0) == 2);  // A is transposed in any case
+  CHECK(kernels_started(tma, 1, 0) == 2);
+  CHECK(kernels_started(tma, 0, 1) == 3);
+}
+
 TEST_CASE("the model stands for the GPU that the arithmetic is about" * doctest::test_suite("model")) {
   CHECK(tile::machine::device().sms == tile::h200.sms);
 }
