@@ -439,6 +439,7 @@ __device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS], const 
 }
 // [/snippet hand-over]
 
+// [snippet signature]
 // WHOLE: tiles of C are whole and its float4s begin at multiples of 16 bytes.
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -451,6 +452,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   extern __shared__ __align__(1024) float stages[];  // STAGES times: BK x BM of A (rows: BM x BK), then BK x BN of B
   // Of these STAGES are used. Both arrays together take 1 KB, so that the stages begin at a multiple of it.
   __shared__ std::uint64_t full[Config::BARRIERS], empty[Config::BARRIERS];
+  // [/snippet signature]
 
   // [snippet barriers]
   if (threadIdx.x == 0) {
@@ -493,12 +495,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
   // [/snippet producer]
 
+  // [snippet operands]
   if constexpr (Config::REALLOCATED) ptx::setmaxnreg_inc<Config::MORE_REGISTERS>();
   const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
   float acc[ROWS][COLS];
 
-  // [snippet operands]
   float regM[TRANSPOSED ? 2 : 1][ROWS], regN[2][COLS];  // operands of a depth k, and of the next
   float4 quads[TRANSPOSED ? 1 : ROWS];                  // of A in rows: of four depths k
   const char* const firstA = reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 0));
@@ -983,8 +985,11 @@ void predict(tile::Facts& facts) {
     const double ffma = C::BK * C::ROWS * C::COLS, lds = C::BK * (C::ROWS + C::COLS) / 4.0;
     const double warps = C::CONSUMERS / 32.0;
     facts.predicted(name + ".threads", C::NUM_THREADS);
+    facts.predicted(name + ".consumers", C::CONSUMERS);
     facts.predicted(name + ".stages", C::STAGES);
     facts.predicted(name + ".results", C::ROWS * C::COLS);
+    facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
+    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
     facts.predicted(name + ".step.ffma", ffma);
     facts.predicted(name + ".step.lds", lds);
     facts.predicted(name + ".step.ffma_percent", 100 * ffma / (ffma + lds), 1);
@@ -1017,7 +1022,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers.operands", 2 * (C::ROWS + C::COLS));
   facts.predicted("registers.nine_warps", 16 * 1024 / 3 / 32 / 8 * 8);  // a quarter of an SM with three warps
   facts.predicted("handover.kb", C::BM * C::BN * 4 / 1024.0, 0);
-  for (const int size : {1024, 1536, 2048, 4096, 8192}) {
+  for (const int size : {1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192}) {
     const std::string at = std::to_string(size);
     const Plan plan = plan_for<C>(size, size, size, sms);
     const double tiles = plan.tiles(), rounds = (plan.tiles() + sms - 1) / sms;

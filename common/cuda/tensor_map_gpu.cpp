@@ -48,6 +48,7 @@ CUtensorMapSwizzle mode_of(Swizzle swizzle) {
 
 }  // namespace
 
+// [snippet encode]
 void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& m) {
   static const Encode encode = find_encode();
   const cuuint64_t extents[] = {cuuint64_t(m.cols), cuuint64_t(m.rows)};
@@ -58,5 +59,6 @@ void encode_tensor_map(void* map, const void* base, TensorElement element, const
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(int(status)));
 }
+// [/snippet encode]
 
 }  // namespace tile::machine

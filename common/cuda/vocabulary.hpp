@@ -154,7 +154,8 @@ struct Bound final : BoundKernel {
 
  private:
   template <std::size_t... I>
-  SIMT_UNTRACED void expand(std::tuple<Parameters...> own, void (*begin)(), std::index_sequence<I...>) const {
+  SIMT_UNTRACED void expand([[maybe_unused]] std::tuple<Parameters...> own, void (*begin)(),
+                            std::index_sequence<I...>) const {
     begin();
     kernel(std::get<I>(own)...);
   }
