@@ -54,8 +54,7 @@ enum class Takes {
   all,          ///< there is only one instantiation, and it has guards
   whole_tiles,  ///< M, N and K are multiples of the tile's
   float4s,      ///< and A, B, C begin at multiples of 16 bytes; lda, ldb, ldc are multiples of 4
-  boxes,        ///< the same for any K: a box that reaches beyond a matrix brings zeros
-  boxes_of_B    ///< the same for any K, lda and begin of A
+  whole_C       ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
 };
 
 /// What a block works on: BM x BN elements of C, BK deep along K (1: not in steps).

@@ -22,10 +22,8 @@ bool takes(const Tile& tile, const Case& c) {
       return whole_C && whole_K;
     case Takes::float4s:
       return whole_C && whole_K && A && B && C;
-    case Takes::boxes:
-      return whole_C && A && B && C;
-    case Takes::boxes_of_B:
-      return whole_C && B && C;
+    case Takes::whole_C:
+      return whole_C && C;
   }
   return false;
 }
