@@ -113,18 +113,7 @@ SIMT_INLINE float __half2float(__half value) {
   return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
 }
 
-/// bfloat16 as storage: the upper half of a float, rounded to nearest even.
-struct __nv_bfloat16 {
-  std::uint16_t bits;
-};
-SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) {
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t quiet = word | 0x400000u, rounded = word + 0x7fffu + ((word >> 16) & 1u);
-  return {std::uint16_t((std::isnan(value) ? quiet : rounded) >> 16)};
-}
-SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
-  return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
-}
+#include "common/cuda/bf16.hpp"
 
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
@@ -333,6 +322,8 @@ template <class T>
 SIMT_INLINE T __ldcg(const T* address) {
   return *address;
 }  // past L1: the model has no cache to bypass
+SIMT_INLINE float __uint_as_float(unsigned word) { return std::bit_cast<float>(word); }
+SIMT_INLINE unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 template <class T>
 constexpr T min(T a, T b) {
