@@ -893,10 +893,15 @@ double covered(const tile::Gemm& g) {
 
 Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   if (!device.copies_in_bulk) return Choice::async;
-  constexpr double enough = 1152.0 * 1152;  // elements of C: of fewer, too many blocks would share a large tile
-  constexpr double small = 1.2, thin = 2;   // times as long for an element as in large tiles
+  // Of less, too many blocks would share a large tile.
+  const double elements = double(g.M) * g.N;
+  const bool enough = covered<Config<Large>>(g) >= double(device.sms) * Large::BM * Large::BN ||
+                      (elements >= 1e6 && elements * g.K >= 2e9);
+  // Times, in products of large tiles: what a product of other tiles takes, and an element of A that is transposed.
+  constexpr double small = 1.2, thin = 2, transposed = 60;
+  const double in_large = covered<Config<Large>>(g) + transposed * g.M;
   const double in_small = small * covered<Config<Small>>(g), in_thin = thin * covered<Config<Thin>>(g);
-  if (double(g.M) * g.N >= enough && covered<Config<Large>>(g) <= std::min(in_small, in_thin)) return Choice::large;
+  if (enough && in_large <= std::min(in_small, in_thin)) return Choice::large;
   return in_thin < in_small ? Choice::thin : Choice::small;
 }
 
@@ -1208,7 +1213,7 @@ TEST_CASE("the book's sgemm computes whatever it chooses for") {
   CHECK(tile::first_failure(final_sgemm(), {{1, 1, 1, 2, 0, 0, tile::Fill::integers},
                                             {1, 130, 70, 1, 2, 1, tile::Fill::integers},
                                             {130, 1, 70, 1, 0, 0, tile::Fill::integers},
-                                            {1153, 1154, 5, 1, 2, 0, tile::Fill::integers}}) == "");
+                                            {3071, 1406, 5, 1, 2, 0, tile::Fill::integers}}) == "");
   tile::test_refusals({final_sgemm()});
 }
 
@@ -1221,21 +1226,22 @@ tile::Gemm product(int M, int N, int K) {
 TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   const tile::machine::Device hopper{132, true}, older{108, false};
   const auto choice = [&](int M, int N, int K) { return choice_for(product(M, N, K), hopper); };
-  for (const int n : {1152, 1280, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
-  for (const int n : {33, 256, 512, 1024, 1151}) CHECK(choice(n, n, n) == Choice::small);
+  for (const int n : {1280, 1536, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
+  for (const int n : {33, 256, 512, 1024, 1259}) CHECK(choice(n, n, n) == Choice::small);
   for (const int n : {1, 16, 32}) CHECK(choice(n, 4096, 4096) == Choice::thin);
   for (const int n : {33, 64}) CHECK(choice(n, 4096, 4096) == Choice::small);
-  CHECK(choice(256, 256, 16384) == Choice::small);  // few elements of C, whatever K is
-  CHECK(choice(5120, 256, 16384) == Choice::small);
-  CHECK(choice(5376, 256, 16384) == Choice::large);
-  CHECK(choice(4096, 1, 4096) == Choice::small);
+  CHECK(choice(512, 2048, 4096) == Choice::large);
+  CHECK(choice(512, 1920, 4096) == Choice::small);  // fewer than a million elements, whatever K is
+  CHECK(choice(256, 256, 65536) == Choice::small);
+  CHECK(choice(256 * 12, 128 * 11, 1) == Choice::large);  // each SM has a tile
+  CHECK(choice(256 * 12, 128 * 11 - 128, 1) == Choice::small);
   CHECK(choice(16384, 64, 4096) == Choice::small);  // half of each large tile would lie beside C
-  CHECK(choice(16384, 96, 4096) == Choice::large);
-  CHECK(choice(16384, 128, 4096) == Choice::large);
   CHECK(choice(64, 16384, 4096) == Choice::small);
-  CHECK(choice(128, 16384, 4096) == Choice::small);
   CHECK(choice(192, 16384, 4096) == Choice::small);
   CHECK(choice(256, 16384, 4096) == Choice::large);
+  CHECK(choice(16384, 256, 4096) == Choice::small);  // much of A for few columns of B
+  CHECK(choice(16384, 384, 4096) == Choice::large);
+  CHECK(choice(4096, 1, 4096) == Choice::small);
   for (const int n : {1, 512, 4096}) CHECK(choice_for(product(n, n, n), older) == Choice::async);
 }
 
@@ -1450,10 +1456,10 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
 TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("model")) {
   const auto started = [](int M, int N) { return tile::launched(final_sgemm(), {M, N, 16}).block.x; };
   CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
-  CHECK(started(1280, 1280) == Config<Large>::NUM_THREADS);
+  CHECK(started(3072, 1408) == Config<Large>::NUM_THREADS);
   CHECK(chosen_name(tile::product_of(product(256, 128, 16))) == "small");
   CHECK(chosen_name(tile::product_of(product(1, 128, 16))) == "thin");
-  CHECK(chosen_name(tile::product_of(product(1280, 1280, 16))) == "large");
+  CHECK(chosen_name(tile::product_of(product(1280, 1280, 1280))) == "large");
 }
 
 TEST_CASE("only what copies in bulk cannot take is copied first" * doctest::test_suite("model")) {
