@@ -6,8 +6,8 @@ namespace tile::machine {
 
 struct Device {
   int sms;  ///< streaming multiprocessors
-  /// It has mbarriers and the tensor memory accelerator, and the program was compiled to use them: both begin with compute
-  /// capability 9.0.
+  /// It has mbarriers and the tensor memory accelerator, and the program was compiled to use
+  /// them: both begin with compute capability 9.0.
   bool copies_in_bulk;
 };
 
