@@ -11,7 +11,8 @@ namespace {
 
 int attribute(cudaDeviceAttr which, const char* what) {
   int value = 0;
-  if (const cudaError_t status = cudaDeviceGetAttribute(&value, which, 0); status != cudaSuccess)
+  if (const cudaError_t status = cudaDeviceGetAttribute(&value, which, 0);
+      status != cudaSuccess)
     throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
   return value;
 }
