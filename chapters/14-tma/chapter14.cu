@@ -964,8 +964,8 @@ class Async : public tile::Prepared {
 void say_that_chapter_13_multiplies() {
   [[maybe_unused]] static const bool said = [] {
     std::fputs(
-        "chapter 14: this GPU copies nothing in bulk (that begins with compute capability 9.0): chapter 13's kernel "
-        "multiplies\n",
+        "chapter 14: copies in bulk begin with compute capability 9.0, which this GPU or this program does not have: "
+        "chapter 13's kernel multiplies\n",
         stderr);
     return true;
   }();
