@@ -223,8 +223,8 @@ __global__ void multiply_in_groups(float* out) {
   __syncthreads();  // as in sgemm_shared
   float acc = 0.0f;
   for (int dotIdx = 0; dotIdx < BK; dotIdx += WIDTH) {
-    const Words regM =
-        *reinterpret_cast<const Words*>(&As[threadRow * BK + dotIdx]);  //@ load-As-wide
+    const Words regM =  //@ load-As-wide
+        *reinterpret_cast<const Words*>(&As[threadRow * BK + dotIdx]);
     for (int i = 0; i < WIDTH; ++i) {
       const float regN = Bs[(dotIdx + i) * BN + threadCol];  //@ load-Bs-32
       acc += word_of(regM, i) * regN;

@@ -82,16 +82,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float4 four =
-          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);  //@ load-A
+      const float4 four =  //@ load-A
+          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);
       const float a[4] = {four.x, four.y, four.z, four.w};
       // The transpose: four neighbours of a row become four neighbours of a column.
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float4 four =
-          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);  //@ load-B
-      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;      //@ store-Bs
+      const float4 four =  //@ load-B
+          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
@@ -252,15 +252,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float4 four =
-          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);  //@ load-A
+      const float4 four =  //@ load-A
+          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);
       const float a[4] = {four.x, four.y, four.z, four.w};
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float4 four =
-          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);  //@ load-B
-      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;      //@ store-Bs
+      const float4 four =  //@ load-B
+          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
@@ -271,13 +271,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       float regM[TM], regN[TN];
       // [snippet wide-reads]
       for (int i = 0; i < TM; i += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(
-            &As[dotIdx * BM + threadRow + i]);  //@ load-As-wide
+        const float4 four = *reinterpret_cast<const float4*>(  //@ load-As-wide
+            &As[dotIdx * BM + threadRow + i]);
         regM[i] = four.x, regM[i + 1] = four.y, regM[i + 2] = four.z, regM[i + 3] = four.w;
       }
       for (int j = 0; j < TN; j += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(
-            &Bs[dotIdx * BN + threadCol + j]);  //@ load-Bs-wide
+        const float4 four = *reinterpret_cast<const float4*>(  //@ load-Bs-wide
+            &Bs[dotIdx * BN + threadCol + j]);
         regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
       }
       // [/snippet wide-reads]

@@ -279,8 +279,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         if (beta != 0.0f) {
 #pragma unroll
           for (int request = 0; request < Config::GROUPS; ++request) {
-            const float4 old =
-                *reinterpret_cast<const float4*>(&C_row[cols[request]]);  //@ load-C
+            const float4 old =  //@ load-C
+                *reinterpret_cast<const float4*>(&C_row[cols[request]]);
             float(&sum)[4] = parts[request];
             sum[0] += beta * old.x, sum[1] += beta * old.y, sum[2] += beta * old.z,
                 sum[3] += beta * old.w;

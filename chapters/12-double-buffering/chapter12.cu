@@ -213,9 +213,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
 #pragma unroll
     for (int n = 0; n < Config::FLOAT4S_B; ++n)
-      *reinterpret_cast<float4*>(
-          &Bs[buffer][(rowB + n * Config::ROWS_B) * BN + colB]) =  //@ store-Bs
-          fetchedB[n];
+      *reinterpret_cast<float4*>(  //@ store-Bs
+          &Bs[buffer][(rowB + n * Config::ROWS_B) * BN + colB]) = fetchedB[n];
   };
   // [/snippet load]
 
@@ -227,16 +226,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
           const int col = warpRow + wm * WSUBM + swizzle<Config>(dotIdx, threadRow) + i;
-          const float4 four =
-              *reinterpret_cast<const float4*>(&As[buffer][dotIdx * BM + col]);  //@ load-As
+          const float4 four =  //@ load-As
+              *reinterpret_cast<const float4*>(&As[buffer][dotIdx * BM + col]);
           regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z,
           regM[wm][i + 3] = four.w;
         }
       for (int wn = 0; wn < WNITER; ++wn)
         for (int j = 0; j < TN; j += 4) {
           const int col = warpCol + wn * WSUBN + threadCol + j;
-          const float4 four =
-              *reinterpret_cast<const float4*>(&Bs[buffer][dotIdx * BN + col]);  //@ load-Bs
+          const float4 four =  //@ load-Bs
+              *reinterpret_cast<const float4*>(&Bs[buffer][dotIdx * BN + col]);
           regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z,
           regN[wn][j + 3] = four.w;
         }

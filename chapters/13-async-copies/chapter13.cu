@@ -329,16 +329,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
     if constexpr (TRANSPOSED) {
       for (int i = 0; i < ROWS; i += 4) {
         const int row = warpRow + threadRow + row_of_result<Config>(i);
-        const float4 four =
-            *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);  //@ load-As
+        const float4 four =  //@ load-As
+            *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);
         regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z,
         regM[set][i + 3] = four.w;
       }
     }
     for (int j = 0; j < COLS; j += 4) {
       const int col = warpCol + threadCol + col_of_result<Config>(j);
-      const float4 four =
-          *reinterpret_cast<const float4*>(&stage[place_in_Bs<Config>(k, col)]);  //@ load-Bs
+      const float4 four =  //@ load-Bs
+          *reinterpret_cast<const float4*>(&stage[place_in_Bs<Config>(k, col)]);
       regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z,
       regN[set][j + 3] = four.w;
     }
@@ -346,8 +346,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   const auto load_quads = [&](const float* stage, int k) {
     for (int i = 0; i < ROWS; ++i) {
       const int row = warpRow + threadRow + row_of_result<Config>(i);
-      quads[i] =
-          *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);  //@ load-As
+      quads[i] =  //@ load-As
+          *reinterpret_cast<const float4*>(&stage[place_in_As<Config>(row, k)]);
     }
   };
   const auto multiply = [&](int k, int set) {

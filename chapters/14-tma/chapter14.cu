@@ -371,9 +371,8 @@ __global__ void __launch_bounds__(MOVERS)
     if (!WHOLE && (firstK + k >= K || firstRow + quad >= ldt)) continue;
     const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k],
                         square[quad + 3][k]};  //@ load-square
-    *reinterpret_cast<float4*>(
-        &AT[std::size_t(firstK + k) * ldt + firstRow + quad]) =  //@ store-AT
-        column;
+    *reinterpret_cast<float4*>(                //@ store-AT
+        &AT[std::size_t(firstK + k) * ldt + firstRow + quad]) = column;
   }
 }
 
@@ -741,15 +740,15 @@ __global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
   const auto load_operands = [&](const float* from, int k, int set) {
     for (int i = 0; i < ROWS; i += 4) {
       const int row = warpRow + threadRow + row_of_result<Config>(i);
-      const float4 four =
-          *reinterpret_cast<const float4*>(&from[place_in_As<Config>(row, k)]);  //@ load-As
+      const float4 four =  //@ load-As
+          *reinterpret_cast<const float4*>(&from[place_in_As<Config>(row, k)]);
       regM[set][i] = four.x, regM[set][i + 1] = four.y, regM[set][i + 2] = four.z,
       regM[set][i + 3] = four.w;
     }
     for (int j = 0; j < COLS; j += 4) {
       const int col = warpCol + threadCol + col_of_result<Config>(j);
-      const float4 four =
-          *reinterpret_cast<const float4*>(&from[place_in_Bs<Config>(k, col)]);  //@ load-Bs
+      const float4 four =  //@ load-Bs
+          *reinterpret_cast<const float4*>(&from[place_in_Bs<Config>(k, col)]);
       regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z,
       regN[set][j + 3] = four.w;
     }

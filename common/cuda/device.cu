@@ -19,7 +19,8 @@ int attribute(cudaDeviceAttr which, const char* what) {
 
 __global__ void compiled_as_all_kernels_are() {}
 
-// Ten times the compute capability whose instructions the program's kernels may use. A newer GPU runs them, too.
+// Ten times the compute capability whose instructions the program's kernels may use. A newer
+// GPU runs them, too.
 int compiled_for() {
   cudaFuncAttributes attributes{};
   if (const cudaError_t status =
