@@ -35,8 +35,8 @@ enum class Order {
 };
 
 template <Convert CONVERT_, class Out_,  // where elements are converted; the type of C's
-          Schedule SCHEDULE_, Order ORDER_,
-          int WNITER_, int TN_>  // pieces of a warp's tile, side by side, and a thread's columns
+          Schedule SCHEDULE_, Order ORDER_, int WNITER_,
+          int TN_>  // pieces of a warp's tile, side by side, and a thread's columns
 struct Config {
   static constexpr Convert CONVERT = CONVERT_;
   static constexpr Schedule SCHEDULE = SCHEDULE_;
@@ -50,10 +50,10 @@ struct Config {
   // and columns of results per thread and piece.
   static constexpr int BM = 128, BN = 128, BK = 16, WM = 64, WN = 64, TM = 8, TN = TN_;
   static constexpr int WNITER = WNITER_;
-  static constexpr int BLOCKS = 2;            // that an SM must hold: a limit on registers
-  static constexpr int WSUBN = WN / WNITER;   // columns of a piece
+  static constexpr int BLOCKS = 2;           // that an SM must hold: a limit on registers
+  static constexpr int WSUBN = WN / WNITER;  // columns of a piece
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows: 32 threads' results cover it
-  static constexpr int WMITER = WM / WSUBM;   // pieces of the warp's tile, one below the other
+  static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
   static constexpr int RESULTS = WM * WN / 32;  // results per thread
   static constexpr int NUM_THREADS = BM * BN / RESULTS;
   static constexpr int LOADED = 16 / sizeof(In);    // elements of A or B in 16 bytes
@@ -66,13 +66,14 @@ struct Config {
   static constexpr int TURNED = 32 * LOADED / BK * NEIGHBOURS;  // of a row of As, by one warp
   static constexpr int BUFFERS = SCHEDULE == Schedule::two_buffers ? 2 : 1;
   static constexpr int SMEM_BYTES = BUFFERS * (BM + BN) * BK * int(sizeof(Shared));
-  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 &&
-                    WM % WSUBM == 0,
-                "32 threads of TM x TN results must cover a piece, and pieces the warp's tile");
+  static_assert(
+      WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WM % WSUBM == 0,
+      "32 threads of TM x TN results must cover a piece, and pieces the warp's tile");
   static_assert(TM % READ == 0 && TN % READ == 0,
                 "16 bytes of As or Bs must belong to one thread's row of results");
-  static_assert(BM % ROWS_A == 0 && BK % ROWS_B == 0 && LOADS_A % NEIGHBOURS == 0,
-                "threads must not load past a tile nor leave parts out, and words take two rows");
+  static_assert(
+      BM % ROWS_A == 0 && BK % ROWS_B == 0 && LOADS_A % NEIGHBOURS == 0,
+      "threads must not load past a tile nor leave parts out, and words take two rows");
   static_assert(WSUBM / TM == 4 && WSUBN / TN == 8,
                 "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
   static_assert(TURNED % TM == 0, "the swizzle must move the rows of a thread together");
@@ -114,8 +115,7 @@ __device__ __forceinline__ unsigned word_of(float lower, float upper) {
 
 // 16 bytes, as floats.
 template <class Element>
-__device__ __forceinline__ void to_floats(const uint4& from,
-                                          float (&to)[16 / sizeof(Element)]) {
+__device__ __forceinline__ void to_floats(const uint4& from, float* to) {
   const unsigned words[4] = {from.x, from.y, from.z, from.w};
   for (int i = 0; i < 4; ++i)
     if constexpr (sizeof(Element) == 4)
@@ -125,24 +125,28 @@ __device__ __forceinline__ void to_floats(const uint4& from,
 }
 // [/snippet convert]
 
-// Elements one by one: what they are worth, their bits in a word, and 16 bytes of them.
+// Elements one by one: what they are worth, their bits in words, and how a value is written.
 __device__ __forceinline__ float value_of(float element) { return element; }
 __device__ __forceinline__ float value_of(bf16 element) { return __bfloat162float(element); }
-__device__ __forceinline__ void put(float* to, float value) { *to = value; }
-__device__ __forceinline__ void put(bf16* to, float value) { *to = __float2bfloat16(value); }
 __device__ __forceinline__ uint4 sixteen_bytes(const float (&e)[4]) {
   return {__float_as_uint(e[0]), __float_as_uint(e[1]), __float_as_uint(e[2]),
           __float_as_uint(e[3])};
 }
 __device__ __forceinline__ uint4 sixteen_bytes(const bf16 (&e)[8]) {
-  unsigned words[4];
+  unsigned word[4];
   for (int i = 0; i < 4; ++i)
-    words[i] =
+    word[i] =
         unsigned(__bfloat16_as_ushort(e[2 * i + 1])) << 16 | __bfloat16_as_ushort(e[2 * i]);
-  return {words[0], words[1], words[2], words[3]};
+  return {word[0], word[1], word[2], word[3]};
+}
+__device__ __forceinline__ void put(float* to, float value) {
+  *to = value;  //@ store-C-words
+}
+__device__ __forceinline__ void put(bf16* to, float value) {
+  *to = __float2bfloat16(value);  //@ store-C-words
 }
 
-// Eight elements, which the compiler takes apart.
+// Eight elements, for the compiler to take apart.
 struct alignas(16) Eight {
   bf16 element[8];
 };
@@ -195,18 +199,18 @@ constexpr __host__ __device__ int swizzle_B(int col) {
 }
 // [/snippet maps]
 
-// Four results of a row of C, which begins at a multiple of 16 bytes.
+// Four results of a row of C that begin at a multiple of 8 or 16 bytes.
 __device__ __forceinline__ float4 four_of(const float* c) {
-  return *reinterpret_cast<const float4*>(c);
-}  //@ load-C
+  return *reinterpret_cast<const float4*>(c);  //@ load-C
+}
 __device__ __forceinline__ float4 four_of(const bf16* c) {
   const uint2 words = *reinterpret_cast<const uint2*>(c);  //@ load-C
   return {lower_of(words.x), upper_of(words.x), lower_of(words.y), upper_of(words.y)};
 }
-__device__ __forceinline__ void put_four(float* c, float4 four) {
-  *reinterpret_cast<float4*>(c) = four;
-}  //@ store-C
-__device__ __forceinline__ void put_four(bf16* c, float4 four) {
+__device__ __forceinline__ void put_four(float* c, const float4& four) {
+  *reinterpret_cast<float4*>(c) = four;  //@ store-C
+}
+__device__ __forceinline__ void put_four(bf16* c, const float4& four) {
   const uint2 words{word_of(four.x, four.y), word_of(four.z, four.w)};
   *reinterpret_cast<uint2*>(c) = words;  //@ store-C
 }
@@ -242,11 +246,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // [snippet load]
   const In* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
   const In* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
-  uint4 fetchedA[Config::LOADS_A],
-      fetchedB[Config::LOADS_B];  // this thread's part of a tile on its way, as it came
+  // This thread's part of a tile on its way, as it came.
+  uint4 fetchedA[Config::LOADS_A], fetchedB[Config::LOADS_B];
 
-  // From global memory into registers: the tile that begins bkIdx deep. Nothing waits for it
-  // yet.
+  // From global memory into registers: a tile, bkIdx deep. Nothing waits for it yet.
   const auto fetch = [&](int bkIdx) {
 #pragma unroll
     for (int n = 0; n < Config::LOADS_A; ++n) {
@@ -292,13 +295,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
           to[i * BM] =
               __ushort_as_bfloat16((unsigned short)(words[i / 2] >> i % 2 * 16));  //@ store-As
       } else if constexpr (CONVERT == Convert::two_by_two) {
-        const uint4 &above = fetchedA[n],
-                    &below = fetchedA[n + 1];  // two rows of A: the halves of each word of As
-        const unsigned up[4] = {above.x, above.y, above.z, above.w},
-                       down[4] = {below.x, below.y, below.z, below.w};
+        // Two rows of A that follow each other are the lower and upper halves of words of As.
+        const uint4 &one = fetchedA[n], &next = fetchedA[n + 1];
+        const unsigned lower[4] = {one.x, one.y, one.z, one.w};
+        const unsigned upper[4] = {next.x, next.y, next.z, next.w};
         for (int i = 0; i < LOADED; ++i) {
-          const unsigned word = i % 2 == 0 ? (up[i / 2] & 0xffffu) | down[i / 2] << 16
-                                           : up[i / 2] >> 16 | (down[i / 2] & 0xffff0000u);
+          const unsigned word = i % 2 == 0 ? (lower[i / 2] & 0xffffu) | upper[i / 2] << 16
+                                           : lower[i / 2] >> 16 | (upper[i / 2] & 0xffff0000u);
           *reinterpret_cast<unsigned*>(to + i * BM) = word;  //@ store-As
         }
       } else {
@@ -328,34 +331,29 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto multiply = [&](int buffer) {
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[WMITER * TM],
-          regN[WNITER * TN];  // one row of As, one row of Bs: this thread's parts
+      float regM[WMITER * TM], regN[WNITER * TN];  // this thread's parts of a row of As, of Bs
       for (int i = 0; i < WMITER * TM; i += READ) {
-        const int col =
-            swizzle_A<Config>(dotIdx, i / TM * WSUBM) + warpRow + threadRow + i % TM;
-        float a[READ];
+        const int row = i / TM * WSUBM + threadRow + i % TM;  // of the warp's, a column of As
+        const int col = warpRow + swizzle_A<Config>(dotIdx, row);
+        const Shared* from = &As[buffer][dotIdx * BM + col];
         if constexpr (CONVERT == Convert::at_use) {
-          const Eight eight =
-              *reinterpret_cast<const Eight*>(&As[buffer][dotIdx * BM + col]);  //@ load-As
-          for (int e = 0; e < READ; ++e) a[e] = value_of(eight.element[e]);
+          const Eight eight = *reinterpret_cast<const Eight*>(from);  //@ load-As
+          for (int e = 0; e < READ; ++e) regM[i + e] = value_of(eight.element[e]);
         } else {
-          to_floats<Shared>(*reinterpret_cast<const uint4*>(&As[buffer][dotIdx * BM + col]),
-                            a);  //@ load-As
+          const uint4 bytes = *reinterpret_cast<const uint4*>(from);  //@ load-As
+          to_floats<Shared>(bytes, regM + i);
         }
-        for (int e = 0; e < READ; ++e) regM[i + e] = a[e];
       }
       for (int j = 0; j < WNITER * TN; j += READ) {
         const int col = swizzle_B<Config>(warpCol + j / TN * WSUBN + threadCol + j % TN);
-        float b[READ];
+        const Shared* from = &Bs[buffer][dotIdx * BN + col];
         if constexpr (CONVERT == Convert::at_use) {
-          const Eight eight =
-              *reinterpret_cast<const Eight*>(&Bs[buffer][dotIdx * BN + col]);  //@ load-Bs
-          for (int e = 0; e < READ; ++e) b[e] = value_of(eight.element[e]);
+          const Eight eight = *reinterpret_cast<const Eight*>(from);  //@ load-Bs
+          for (int e = 0; e < READ; ++e) regN[j + e] = value_of(eight.element[e]);
         } else {
-          to_floats<Shared>(*reinterpret_cast<const uint4*>(&Bs[buffer][dotIdx * BN + col]),
-                            b);  //@ load-Bs
+          const uint4 bytes = *reinterpret_cast<const uint4*>(from);  //@ load-Bs
+          to_floats<Shared>(bytes, regN + j);
         }
-        for (int e = 0; e < READ; ++e) regN[j + e] = b[e];
       }
       const auto multiply_add = [&](int i, int j) {
         acc[i / TM][i % TM][j / TN][j % TN] += regM[i] * regN[j];
@@ -378,17 +376,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   int buffer = 0;
   fetch(0);
   store(buffer);
-  __syncthreads();  // a thread reads what others wrote: nobody may start before all have
-                    // stored
+  __syncthreads();  // a thread reads what others wrote: all must have stored before
   for (int bkIdx = BK; bkIdx < K; bkIdx += BK) {
     fetch(bkIdx);
     multiply(buffer);
-    if constexpr (BUFFERS == 1)
-      __syncthreads();  // the only buffer: nobody may store while another still reads
+    if constexpr (BUFFERS == 1) __syncthreads();  // nobody may store while another still reads
     buffer = (buffer + 1) % BUFFERS;
     store(buffer);
-    __syncthreads();  // all have stored this buffer, and all have read the other, which the
-                      // next round overwrites
+    __syncthreads();  // all have stored, and all have read what the next round overwrites
   }
   multiply(buffer);
   // [/snippet main-loop]
@@ -424,7 +419,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
             if (row >= M || col + j >= N) continue;
             float result = alpha * sum[j];
             if (beta != 0.0f) result += beta * value_of(c[j]);  //@ load-C-words
-            put(c + j, result);                                 //@ store-C-words
+            put(c + j, result);
           }
         }
       }

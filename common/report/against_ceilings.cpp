@@ -96,7 +96,7 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
       "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
       "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
       "counters and its machine code, the rest as in the source",
-      extents({size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+      extents(Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
 }
 
