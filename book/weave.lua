@@ -7,6 +7,7 @@
 --   pass      "collect" writes this page's labels and claims; "weave" resolves everything
 --   work      directory with labels/, emit/NN/, figures/, search/
 --   tests     directory with the CTest entries of every test program
+--   breaks    directory with the break-it experiments that were built, and what they said
 --   root      the repository
 --   combined  "print" or "epub": this page as a part of one document
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables

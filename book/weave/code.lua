@@ -30,24 +30,20 @@ local function cell(class, markup) return '<span class="' .. class .. '">' .. ma
 
 -- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
 local function row(markup, number, count, class)
-  local parts = {}
-  if number then parts[1] = cell("line-number", number) end
+  local classes = class and " " .. class or ""
   if page.combined == "epub" then
-    if number then parts[1] = parts[1] .. " " end
-    parts[#parts + 1] = markup .. "\n"
-    if count ~= "" then parts[#parts + 1] = cell("line-count", count) .. "\n" end
-    return table.concat(parts)
+    return cell("line-number", number) .. " " .. cell("line" .. classes, markup) .. "\n" ..
+      (count ~= "" and cell("line-count", count) .. "\n" or "")
   end
-  parts[#parts + 1] = cell("line" .. (class and " " .. class or ""), markup .. "\n")
-  if count ~= "" then parts[#parts + 1] = cell("line-count", count) end
-  return table.concat(parts)
+  return cell("line-number" .. classes, number) .. cell("line" .. classes, markup .. "\n") ..
+    (count ~= "" and cell("line-count", count) or "")
 end
 
--- All rows in their <pre>; `numbers` and `counts` may be nil, and so may be what they have of a line.
-function code.rows(coloured, numbers, counts)
+-- All rows in their <pre>; `counts` and `classes` may be nil, and so may be what they have of a line.
+function code.rows(coloured, numbers, counts, classes)
   local rows = {}
   for i, markup in ipairs(coloured) do
-    rows[i] = row(markup, numbers and numbers[i], text.escape(counts and counts[i] or ""))
+    rows[i] = row(markup, numbers[i], text.escape(counts and counts[i] or ""), classes and classes[i])
   end
   return '<pre class="program"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
 end

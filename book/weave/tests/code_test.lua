@@ -14,8 +14,8 @@ testing.on_page(testing.labels, {}, function()
 end)
 testing.on_page(testing.labels, {combined = "epub"}, function()
   testing.equal("e-readers: counts below", require("weave.code").rows({"a", "b"}, {"7", "9"}, {"1 wavefront"}),
-    '<pre class="program"><code class="sourceCode"><span class="line-number">7</span> a\n<span class="line-count">1 wavefront</span>\n' ..
-    '<span class="line-number">9</span> b\n</code></pre>')
+    '<pre class="program"><code class="sourceCode"><span class="line-number">7</span> <span class="line">a</span>\n<span class="line-count">1 wavefront</span>\n' ..
+    '<span class="line-number">9</span> <span class="line">b</span>\n</code></pre>')
 end)
 
 testing.finish()
