@@ -122,10 +122,11 @@ function origins.of(chapter, key, kind)
   return places and places[key]
 end
 
--- The page that shows a file, line by line.
+-- The page that shows a file, line by line: of programs it has the name of the file, of other files all of the path.
 function origins.address(file, line)
-  local name = file:match("^chapters/[^/]+/(chapter%d+%.cu)$") or page.shared[file] and file:match("[^/]+$") or file:gsub("/", "-")
-  return "source/" .. name .. ".html#L-" .. line
+  local name = file:match("^chapters/[^/]+/(chapter%d+%.cu)$") or page.shared[file] and file:match("[^/]+$")
+  if not name and not text.set_of(table.concat(page.records, " "))[file] then page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt") end
+  return "source/" .. (name or file:gsub("/", "-")) .. ".html#L-" .. line
 end
 
 return origins
