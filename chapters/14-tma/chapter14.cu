@@ -1184,6 +1184,13 @@ void predict(tile::Facts& facts) {
       }
     return phase;
   };
+  // Products that the page takes as examples of what tiles cost.
+  facts.predicted("ragged.covered_percent",
+                  100 * covered<C>({.M = 4100, .N = 4100}) / (4100.0 * 4100), 1);
+  const Plan deep = plan_for<Config<Small>>(256, 256, 16384, sms);
+  facts.predicted("deep.tiles", deep.tiles());
+  facts.predicted("deep.blocks", deep.blocks);
+  facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
   for (const int step : {0, 1, 5, 6, 7, 11, 12}) {
     const std::string at = "phase." + std::to_string(step);
     const Phase phase = phase_of_step(step);
