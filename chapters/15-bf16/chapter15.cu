@@ -86,11 +86,14 @@ using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4>;
 template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
 using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8>;
 
-// Chapter 12's kernel, and floats in this chapter's order.
+// Chapter 12's kernel; then floats in this chapter's order, in both schedules.
 using Deep = Wide<Convert::nowhere, float, Schedule::two_buffers, Order::by_pieces>;
-using Plain = Wide<Convert::nowhere, float, Schedule::ahead, Order::back_and_forth>;
-// 16 bits in, at three places; and 16 bits out as well.
+using Plain = Wide<Convert::nowhere, float, Schedule::two_buffers, Order::back_and_forth>;
+using PlainAhead = Wide<Convert::nowhere, float, Schedule::ahead, Order::back_and_forth>;
+// 16 bits in, converted at three places; and 16 bits out as well.
 using OnTheWay = Wide<Convert::on_the_way, float, Schedule::ahead, Order::back_and_forth>;
+using OnTheWayBuffered =
+    Wide<Convert::on_the_way, float, Schedule::two_buffers, Order::back_and_forth>;
 using AtUse = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth>;
 using Packed = Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth>;
 using Rounded = Wide<Convert::on_the_way, bf16, Schedule::ahead, Order::back_and_forth>;
@@ -472,7 +475,9 @@ template <class F>
 void for_each_config(F&& f) {
   f("deep", Deep{});
   f("words", Plain{});
+  f("words_ahead", PlainAhead{});
   f("on_the_way", OnTheWay{});
+  f("on_the_way_buffered", OnTheWayBuffered{});
   f("at_use", AtUse{});
   f("packed", Packed{});
   f("rounded", Rounded{});

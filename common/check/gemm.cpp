@@ -191,9 +191,10 @@ std::vector<Case> one_ragged_extent(const Tile& tile) {
 std::vector<Case> whole_tiles(const Tile& tile, const Types& types) {
   const int A = elements_of_16_bytes(types.A), B = elements_of_16_bytes(types.B), C = elements_of_16_bytes(types.C),
             all = std::max({A, B, C});
-  return {{tile.BM, tile.BN, tile.BK, 1, 0, 0, Fill::integers},
-          {2 * tile.BM, tile.BN, 2 * tile.BK, 1, 0, all, Fill::integers},
-          {tile.BM, 3 * tile.BN, 3 * tile.BK, -2, 3, 2 * all, Fill::integers, 1, 0, {A, 2 * B, 3 * C}, {2 * A, B, 3 * C}}};
+  return {
+      {tile.BM, tile.BN, tile.BK, 1, 0, 0, Fill::integers},
+      {2 * tile.BM, tile.BN, 2 * tile.BK, 1, 0, all, Fill::integers},
+      {tile.BM, 3 * tile.BN, 3 * tile.BK, -2, 3, 2 * all, Fill::integers, 1, 0, {A, 2 * B, 3 * C}, {2 * A, B, 3 * C}}};
 }
 
 std::vector<Case> misaligned_cases(const Tile& tile, const Types& types) {

@@ -24,5 +24,9 @@ SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) {
   if ((word & 0x7fffffffu) > 0x7f800000u) return {0x7fff};
   return {std::uint16_t((word + 0x7fffu + (word >> 16 & 1u)) >> 16)};
 }
-SIMT_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return {__float2bfloat16(x), __float2bfloat16(y)}; }
-SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) { return std::bit_cast<float>(std::uint32_t(value.bits) << 16); }
+SIMT_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
+  return {__float2bfloat16(x), __float2bfloat16(y)};
+}
+SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
+  return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
+}
