@@ -2,17 +2,12 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <thread>
 
 #include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
 
 namespace simt::execute {
 namespace {
-
-// How often all blocks of a worker may poll in vain, while all other workers do the same, before they are taken to wait forever.
-// A loop of fewer turns than this times repeats_of_a_poll that loads one element and does nothing else is not mistaken.
-constexpr int most_idle_rounds = 1 << 10;
 
 // Moves the contents of the __shared__ variables of the running block out of the way, or back.
 void swap_shared(Worker& worker, Block& block, bool out) {
@@ -52,6 +47,7 @@ void start_block(Worker& worker, std::uint64_t number) {
   block.bulk_loads.clear();
   block.happenings = 1;
   block.gave_up_at = 0;
+  block.has_news = true;
   if (block.stacks == nullptr) block.stacks = take_stacks();
   block.order.start(block.serial, int(block.lanes.size()));
   if (worker.traced) prepare_shared(worker, block);
@@ -68,16 +64,18 @@ void start_block(Worker& worker, std::uint64_t number) {
     lane.tried_at = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
+    lane.in_vain = false;
+    lane.awaited = {};
     prepare_fiber(worker, block.stacks, lane);
   }
 }
 
 // Runs the block until all of its lanes have returned (true), or each waits for what other blocks do.
-bool advance(Worker& worker) {
+bool advance(Worker& worker, const Wake& who_polls) {
   Block& block = *worker.block;
   const int threads = int(block.lanes.size());
-  for (Lane& lane : block.lanes)
-    if (lane.state == LaneState::polling) lane.state = LaneState::ready;
+  block.has_news = false;
+  wake(worker, who_polls);
   bool progress = true;
   while (progress && !block.abandoned) {
     progress = false;
@@ -89,7 +87,7 @@ bool advance(Worker& worker) {
       progress = true;
     }
     progress = end_waits(worker) || progress;
-    progress = progress || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
+    progress = progress || wake(worker, {}) || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
   }
   if (block.abandoned) return true;
   bool polling = false, done = true;
@@ -136,12 +134,16 @@ void finish(Worker& worker, std::size_t which) {
 }
 
 // Lets every resident block of the worker go on as far as it can. Returns whether any got anywhere.
-bool advance_all(Worker& worker) {
+bool advance_all(Worker& worker, const Wake& who_polls = {}) {
   bool progress = false;
   for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop;) {
+    if (!may_go_on(worker, *worker.resident[i], who_polls.who)) {
+      ++i;
+      continue;
+    }
     switch_to(worker, *worker.resident[i]);
     const std::uint64_t before = work_of(*worker.block);
-    if (advance(worker)) {
+    if (advance(worker, who_polls)) {
       finish(worker, i);
       progress = true;
       continue;
@@ -152,39 +154,29 @@ bool advance_all(Worker& worker) {
   return progress;
 }
 
-// Notes that a worker has nothing to do, or has again, such that all can see when nobody has.
-void set_idle(Worker& worker, bool idle) {
-  if (idle == worker.is_idle) return;
-  worker.is_idle = idle;
-  worker.launch->idle_workers += idle ? 1 : -1;
-}
-
 }  // namespace
 
 void run_blocks(Worker& worker) {
   running = &worker;
   prepare_memory(worker);
   Launch& launch = *worker.launch;
-  int idle_rounds = 0;
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
-      set_idle(worker, false);
-      idle_rounds = 0;
+      launch.vain_rounds = 0;
       continue;
     }
     if (worker.resident.empty() && launch.next_block >= launch.block_count) break;
-    set_idle(worker, true);
-    if (launch.idle_workers < launch.live_workers) idle_rounds = 0;
-    if (!worker.resident.empty() && ++idle_rounds == most_idle_rounds) {
+    const Wake who = wait_for_change(worker);
+    if (who.who == Wake::Who::nobody) {
       switch_to(worker, *worker.resident.front());
       explain_standstill(worker);
       launch.stop = true;
+    } else if (who.who != Wake::Who::changed && advance_all(worker, who)) {
+      launch.vain_rounds = 0;
     }
-    if (idle_rounds % 64 == 0) std::this_thread::yield();
   }
-  set_idle(worker, false);
-  --launch.live_workers;
+  end_work(worker);
   for (auto* blocks : {&worker.resident, &worker.idle})
     for (const auto& block : *blocks)
       if (block->stacks != nullptr) give_stacks(block->stacks);

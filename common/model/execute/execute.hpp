@@ -105,15 +105,27 @@ struct SameValue {
   std::function<void()> report;
 };
 
+/// What a lane saw where it waits for another value, and how far it had come when it first looked.
+struct Awaited {
+  Address address = 0, pc = 0;  ///< of the access that it makes again and again
+  std::size_t size = 0;
+  bool strong = false;  ///< it is atomic or volatile; else the loop may just read the same element often
+  std::array<std::byte, 16> seen{};
+  std::uint32_t patience = 0;  ///< so often does the lane go on all the same
+  std::uint16_t turns = 0;  ///< of loops before the first of these accesses, and the basic blocks of the last of them
+  std::vector<std::uint32_t> blocks_of_turn;
+};
+
 /// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
 struct alignas(64) Lane {
   announce::Attention attention{};
   account::Log log;
   int linear = 0;
   LaneState state = LaneState::done;
-  // A lane that makes the same access again and again waits for a value.
+  // A lane that makes the same access again and again waits for a value (polls.cpp).
   Address last_pc = 0, last_address = 0;
   std::uint32_t repeats = 0;
+  bool in_vain = false;  ///< the last one was volatile or atomic, and changed nothing
   // What is to be looked at once the access that is being made has been made.
   bool unsettled = false;  ///< whether there is any of it
   Address learn_from =
@@ -125,6 +137,7 @@ struct alignas(64) Lane {
   std::vector<PendingCopy> copies;
   std::vector<BulkStore> bulk_stores;
   std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
+  Awaited awaited;
   announce::Turns turns{};
 };
 
@@ -164,6 +177,7 @@ struct Block {
   std::uint64_t happenings = 1;           ///< arrivals, bytes, ends of barriers: what a lane may wait for
   std::uint64_t gave_up_at = 0;           ///< of these, when its lanes last gave up waiting for mbarriers,
   int gave_up = 0;                        ///< and how often they have since
+  bool has_news = false;                  ///< it has just begun
   std::vector<std::byte> saved_shared;    ///< contents of its __shared__ variables while another block runs
 
   std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
@@ -197,7 +211,7 @@ struct Worker final : announce::Listener {
   Lane* lane = nullptr;
   std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
   order::By copying{};                                 // whose accesses are looked at, if not the lane's own
-  bool is_idle = false;                                // none of those that have begun can go on
+  std::uint64_t round = 0;                             // Launch::round when its lanes last went on all the same
   std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
   bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
@@ -242,8 +256,14 @@ struct Launch {
   std::uint64_t block_count = 0;
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
   std::atomic<std::uint64_t> next_block{0}, resident{0};
-  std::atomic<int> live_workers{0}, idle_workers{0};
   std::atomic<bool> stop{false};
+  // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then gone on all
+  // the same: altogether, and in vain since one got anywhere (polls.cpp).
+  std::mutex idle_mutex;
+  std::vector<Worker*> live_workers;
+  std::size_t idle_workers = 0;
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<int> vain_rounds{0};
   // What was known and done by those who wrote an element atomically or through volatile after a fence.
   std::mutex released_mutex;
   std::unordered_map<Address, order::KnownPointer> released;
@@ -294,6 +314,27 @@ void suspend(Worker& worker, LaneState state);
 // --- Blocks (blocks.cpp) -------------------------------------------------------------------------------------------------
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
+
+// --- Polls (polls.cpp) ---------------------------------------------------------------------------------------------------
+/// Notes that the running lane is about to load, or to update, and lets others run if it did nothing else for long.
+enum class Polling : std::uint8_t { plainly, strongly, atomically };
+void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
+/// Lets others run, if the running lane is not to go on all the same.
+void let_others_run(Worker& worker, Address pc);
+/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they poll, or
+/// whether they do; all of them, for so many turns; or nobody, ever.
+struct Wake {
+  enum class Who : std::uint8_t { changed, vague, all, nobody } who{};
+  std::uint32_t patience = 0;
+};
+/// Whether a block has something to do, if such lanes go on.
+bool may_go_on(const Worker& worker, const Block& block, Wake::Who who);
+/// Lets such lanes of the running block go on. Returns whether there are any.
+bool wake(Worker& worker, const Wake& who);
+/// Waits until a lane of the worker may go on, since none can now. Says who.
+Wake wait_for_change(Worker& worker);
+/// What a worker does last: the others need not wait for it.
+void end_work(Worker& worker);
 
 // --- Waits (waits.cpp) ---------------------------------------------------------------------------------------------------
 /// Runs a warp until no lane of it is ready: collective operations within it are resolved on the way.

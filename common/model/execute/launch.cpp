@@ -107,12 +107,12 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   const auto start = std::chrono::steady_clock::now();
   std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.block_count)));
   std::vector<std::thread> threads;
-  launch.live_workers = int(workers.size());
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;
-    threads.emplace_back([&worker] { run_blocks(worker); });
+    launch.live_workers.push_back(&worker);
   }
+  for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
   for (auto& thread : threads) thread.join();
 
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));

@@ -11,11 +11,6 @@
 namespace simt::execute {
 namespace {
 
-// A loop that loads the same element by the same instruction so often waits for a value that another lane will write.
-constexpr std::uint32_t repeats_of_a_poll = 64;
-// How many of these loads are kept, such that a long wait takes no more memory than a short one.
-constexpr std::uint32_t most_logged_repeats = 1 << 16;
-
 order::Access access_of(const Worker& w, Touched t) {
   return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{}, t.at};
 }
@@ -158,38 +153,32 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
 
-[[gnu::noinline]] void let_others_run(Worker& w, Address pc) {
-  w.lane->wait.pc = pc;
-  suspend(w, LaneState::polling);
-}
-
-// Takes back the last load but one, of several by the same instruction, and marks the count as a guess.
-void forget_repeat(Lane& lane) {
-  lane.log.pop_back();
-  if (!lane.log.empty()) lane.log.back().turns = account::unknown_turns;
-}
-
-// A lane that makes the same access again and again lets others run now and then.
-[[gnu::always_inline]] inline void notice_polling(Worker& w, Address address, Address pc) {
-  Lane& lane = *w.lane;
-  if (lane.last_address != address || lane.last_pc != pc) {
-    lane.last_address = address;
-    lane.last_pc = pc;
-    lane.repeats = 0;
-    return;
-  }
-  if (++lane.repeats % repeats_of_a_poll == 0) let_others_run(w, pc);
-  if (lane.repeats > most_logged_repeats && !lane.log.empty()) forget_repeat(lane);
+[[gnu::always_inline]] inline void forget_polling(Lane& lane, Address address, Address pc) {
+  lane.last_address = address;
+  lane.last_pc = pc;
+  lane.repeats = 0;
+  lane.in_vain = false;
 }
 
 }  // namespace
 
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (op != Op::store) notice_polling(*this, address, pc);
+  if (op != Op::store) {
+    const bool repeated = lane->last_address == address && lane->last_pc == pc;
+    if (repeated || is_volatile || op == Op::atomic)
+      notice_polling(*this, address, size, pc,
+                     op == Op::atomic ? Polling::atomically
+                     : is_volatile    ? Polling::strongly
+                                      : Polling::plainly);
+    else
+      forget_polling(*lane, address, pc);
+  }
   if (!traced && (address & (size - 1)) == 0 && in_bounds(*this, address, size)) return;
   const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
   touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
 }
+
+bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }
 
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
   if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, announce::offset_of(pc), op});

@@ -27,7 +27,9 @@ struct Touched {
 // --- touch.cpp -------------------------------------------------------------------------------------------------------------
 /// What follows from the running lane's last access, once it has been made.
 void settle(Worker& worker);
-/// Ends the running lane unless so many bytes lie in one __shared__ array or allocation.
+/// Whether so many bytes lie in one __shared__ array or allocation.
+bool is_in_bounds(Worker& worker, Address address, std::size_t size);
+/// Ends the running lane unless they do.
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// An access of a copy in bulk to `size` bytes that are in bounds: whether it is in order with what threads do.
 void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
