@@ -1,4 +1,6 @@
 // Tests of the SIMT model's order: which unordered accesses and endless waits it finds, and which ordered ones it leaves alone.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "common/cuda/ptx.hpp"

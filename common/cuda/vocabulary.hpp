@@ -47,7 +47,7 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 
 // clang-format off: the pragma takes one string
 #define __cluster_dims__(...) \
-  _Pragma("GCC error \"the model runs no clusters of blocks yet: launch blocks one by one\"")
+  _Pragma("GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
 // clang-format on
 
 #define SIMT_INLINE inline __attribute__((always_inline))
@@ -177,8 +177,8 @@ struct DeviceVariable {
   }
 };
 
-/// Runs every thread of a grid. Throws simt::Error.
-void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes);
+/// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.
+void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster = {});
 
 namespace device {
 // Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers they stand

@@ -43,6 +43,7 @@ using announce::Place;
 using announce::Region;
 using announce::SharedVariable;
 
+struct Block;
 struct Launch;
 struct Worker;
 
@@ -53,7 +54,7 @@ enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
 /// What a lane waits for.
 struct Wait {
-  enum class For : std::uint8_t { block_barrier, named_barrier, collective, mbarrier } what{};
+  enum class For : std::uint8_t { block_barrier, named_barrier, collective, mbarrier, cluster_barrier } what{};
   Address pc = 0;  ///< return address of the call that waits
   // a named barrier: its number, and how many threads it takes
   int barrier = 0, expected = 0;
@@ -65,6 +66,8 @@ struct Wait {
   Address mbarrier = 0;
   std::uint32_t parity = 0;
   bool over = false;
+  // a cluster's barrier: whether the thread did nothing since it arrived
+  bool at_once = false;
 };
 
 /// An asynchronous copy on its way: it arrives when its thread waits for it, at the latest moment that the rules allow.
@@ -84,6 +87,7 @@ struct Box {
 /// A copy in bulk on its way to shared memory: it arrives when nothing else can go on.
 struct BulkLoad {
   Box box;
+  const Block* by = nullptr;  ///< the block that started it
   Address mbarrier = 0;
   std::uint64_t phase = 0;  ///< that of the mbarrier when the copy was started
   int thread = 0;
@@ -138,6 +142,8 @@ struct alignas(64) Lane {
   std::vector<BulkStore> bulk_stores;
   std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
   Awaited awaited;
+  std::uint64_t cluster_arrivals = 0, cluster_waits = 0;  ///< barriers of the cluster at which it arrived, and waited
+  std::size_t done_at_arrival = 0;                        ///< of its accesses, see wait_for_cluster_barrier
   announce::Turns turns{};
 };
 
@@ -161,10 +167,30 @@ struct Mbarrier {
   order::KnownPointer arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over
 };
 
+/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one by itself.
+struct Cluster {
+  std::vector<Block*> blocks;  ///< by rank
+  std::uint64_t barriers = 0;  ///< that are over
+  int threads = 0;             ///< that have not returned,
+  int arrived = 0;             ///< and those of them that have come to the next barrier
+  order::KnownPointer over;    ///< what those learn who wait for the last one
+};
+
+/// The last access of another block's thread to the shared memory of a block.
+struct Visit {
+  order::Stamp by = 0;
+  Address pc = 0;
+  Op op{};
+};
+
 struct Block {
   uint3 index{};
-  std::uint32_t serial = 0;    ///< 1-based linear index
-  std::uint32_t interval = 0;  ///< __syncthreads passed
+  std::shared_ptr<Cluster> cluster;
+  std::uint32_t rank = 0;                 ///< within it
+  bool ended = false;                     ///< but others of the cluster have not
+  std::map<std::uint64_t, Visit> visits;  ///< by actor and block
+  std::uint32_t serial = 0;               ///< 1-based linear index
+  std::uint32_t interval = 0;             ///< __syncthreads passed
   bool abandoned = false;
   std::vector<Lane> lanes;
   std::byte* stacks = nullptr;
@@ -177,8 +203,9 @@ struct Block {
   std::uint64_t happenings = 1;           ///< arrivals, bytes, ends of barriers: what a lane may wait for
   std::uint64_t gave_up_at = 0;           ///< of these, when its lanes last gave up waiting for mbarriers,
   int gave_up = 0;                        ///< and how often they have since
-  bool has_news = false;                  ///< it has just begun
-  std::vector<std::byte> saved_shared;    ///< contents of its __shared__ variables while another block runs
+  bool has_news = false;  ///< it has just begun, or another of its cluster has done what it may wait for
+  /// Contents of its __shared__ variables while another block runs: these reach them here.
+  std::vector<std::byte> saved_shared;
 
   std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
 };
@@ -197,6 +224,7 @@ enum class Mistake : std::uint8_t {
   mbarrier,
   bulk_copy,
   proxy_fence,
+  cluster,
   deadlock
 };
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
@@ -225,6 +253,7 @@ struct Worker final : announce::Listener {
   std::vector<Touch> touches;
   std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
+  std::uint64_t counted_warps = 0;       // how often logs were turned into costs
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left under way
 
@@ -245,7 +274,7 @@ struct PlacedVariable : SharedVariable {
 struct Launch {
   const BoundKernel* kernel = nullptr;
   std::string name;
-  dim3 grid, block;
+  dim3 grid, block, cluster;
   std::size_t dynamic_shared = 0, static_shared = 0;
   bool traced = false;
   Trace options;
@@ -253,9 +282,10 @@ struct Launch {
   std::atomic<std::size_t> shared_bytes{0};    // of those that are placed
   std::vector<Region*> arrays;                 // global arrays, ordered by address
   std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
-  std::uint64_t block_count = 0;
+  std::uint64_t block_count = 0, cluster_count = 0;
+  std::size_t cluster_blocks = 1;
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
-  std::atomic<std::uint64_t> next_block{0}, resident{0};
+  std::atomic<std::uint64_t> next_cluster{0}, resident{0};
   std::atomic<bool> stop{false};
   // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then gone on all
   // the same: altogether, and in vain since one got anywhere (polls.cpp).
@@ -286,6 +316,7 @@ void report(Worker& worker, Mistake mistake, Address pc, Address other_pc, Messa
   if (worker.seen.insert(key).second) add_finding(*worker.launch, key, message);
 }
 /// "kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0)" for a lane of the running block.
+std::string where(const Worker& worker, const Block& block, const Lane& lane, Address return_address);
 std::string where(const Worker& worker, const Lane& lane, Address return_address);
 std::string where(const Worker& worker, Address return_address);
 std::string thread_name(const Worker& worker, std::uint64_t linear);
@@ -354,10 +385,12 @@ std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
 /// "mbarrier full[1]"
 std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
 std::string name_of_numbered_mbarrier(const Worker& worker, std::uint32_t number);
-/// The mbarrier at an address, which the running lane is about to use for what `verb` says; else the lane does not go on.
-Mbarrier& mbarrier_at(Worker& worker, Address mbarrier, Address pc, const char* verb);
+/// The mbarrier of a block, at an address as the running block has it, that the running lane is about to use for what `verb`
+/// says; else the lane does not go on.
+Mbarrier& mbarrier_at(Worker& worker, Block& owner, Address mbarrier, Address pc, const char* verb);
 /// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
-void refuse_mbarrier(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
+void refuse_mbarrier(Worker& worker, const Block& owner, Address address, std::size_t size, Op op, Address pc,
+                     const order::By& by);
 /// Notes that the bytes of a copy have come for its mbarrier.
 void complete_bytes(Worker& worker, const BulkLoad& load);
 
@@ -366,6 +399,26 @@ void complete_bytes(Worker& worker, const BulkLoad& load);
 bool let_bulk_loads_arrive(Worker& worker);
 /// Reports copies of the running block that nobody has waited for, when all its lanes have returned.
 void require_no_bulk_copies(Worker& worker);
+
+// --- Clusters (clusters.cpp) -----------------------------------------------------------------------------------------------
+/// Whose shared memory lies at an address outside the running block's own.
+struct Remote {
+  Block* block = nullptr;  ///< null: no block's of the cluster
+  Address own = 0;         ///< where the running block has the same; 0: it is in no variable
+};
+Remote remote_at(const Worker& worker, const Cluster& cluster, Address address);
+/// Where all blocks of a cluster see an address of the running block's shared memory.
+Address seen_by_cluster(Worker& worker, Address address);
+/// Ends the waits of the running block's lanes for their cluster's barrier. Returns whether there were any.
+bool end_cluster_waits(Worker& worker);
+/// Notes that a lane has returned, for whom others of the cluster need not wait.
+void leave_cluster(Worker& worker);
+/// Notes an access to the shared memory of another block, which must have begun and not have ended.
+void note_visit(Worker& worker, Block& owner, Op op, Address pc);
+/// Reports who may touch the running block's shared memory after it has ended.
+void require_no_late_visits(Worker& worker);
+/// " of block (1,0,0)"
+std::string of_block(const Block& block);
 
 // --- Counts (collect.cpp) --------------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.

@@ -23,7 +23,13 @@ constexpr std::uint32_t most_logged_repeats = 1 << 16;
 constexpr int most_vain_rounds = 11;
 
 const void* memory_of(const Worker& w, const Block& block, const Awaited& awaited) {
-  if (&block == w.block || !is_shared(w, awaited.address)) return reinterpret_cast<const void*>(awaited.address);
+  const auto* memory = reinterpret_cast<const void*>(awaited.address);
+  if (!is_shared(w, awaited.address)) {
+    if (w.launch->cluster_blocks == 1) return memory;
+    const Remote at = remote_at(w, *block.cluster, awaited.address);
+    return at.block == nullptr || at.block != w.block ? memory : reinterpret_cast<const void*>(at.own);
+  }
+  if (&block == w.block) return memory;
   const PlacedVariable* variable = variable_of(w, awaited.address, awaited.size);
   if (variable == nullptr || variable->first_byte + variable->size > block.saved_shared.size()) return nullptr;
   return block.saved_shared.data() + variable->first_byte + (awaited.address - w.tls_begin - variable->offset);
@@ -109,6 +115,7 @@ void let_others_run(Worker& w, Address pc) {
 }
 
 bool may_go_on(const Worker& w, const Block& block, Wake::Who who) {
+  if (block.ended) return false;
   return block.has_news || std::any_of(block.lanes.begin(), block.lanes.end(),
                                        [&](const Lane& lane) { return goes_on(w, block, lane, who); });
 }
@@ -133,9 +140,9 @@ Wake wait_for_change(Worker& worker) {
     return who;
   };
   for (;; lock.unlock(), std::this_thread::yield(), lock.lock()) {
-    const bool blocks_left = launch.next_block < launch.block_count;
-    if (launch.stop || any_may_go_on(worker, Wake::Who::changed) || (worker.resident.empty() && !blocks_left) ||
-        (blocks_left && launch.resident < launch.most_resident))
+    const bool clusters_left = launch.next_cluster < launch.cluster_count;
+    if (launch.stop || any_may_go_on(worker, Wake::Who::changed) || (worker.resident.empty() && !clusters_left) ||
+        (clusters_left && launch.resident + launch.cluster_blocks <= launch.most_resident))
       return leave({});
     if (worker.round != launch.round) {
       worker.round = launch.round;
