@@ -27,7 +27,7 @@ tile::Kernel only() { return {"only", launch_multiply, reinterpret_cast<const vo
 TILE_CHAPTER(.number = 77, .title = "a sweep", .kernels = {only()}, .counted = {1, 1, 1}, .sizes = {1024},
              .baseline = tile::Baseline::stronger,
              .sweep = {.kernel = only(),
-                       .problems = {{256, 256, 256}, {1024, 1024, 1024}, {2048, 2048, 2048}, {1, 1024, 2048}},
+                       .problems = {{256, 256, 256}, {1, 1024, 2048}, {2048, 2048, 2048}, {1024, 1024, 1024}},
                        .choice = choice})
 
 namespace {
@@ -184,6 +184,15 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
   plain["kernels"][0]["runs"][3].erase("lt_search");
   CHECK(contains(joined(tile::wrong_with_sweep("nvidia-h200", plain, program)),
                  "at 1x1024x2048 cublasLt was not searched, the program says otherwise"));
+}
+
+TEST_CASE("a plot gets cubes first, from the smallest to the largest") {
+  std::ostringstream out;
+  tile::write_sweep(out, nullptr);
+  std::istringstream lines(out.str());
+  std::vector<std::string> problems;
+  for (std::string line; std::getline(lines, line);) problems.push_back(line.substr(0, line.find('\t')));
+  CHECK(problems == std::vector<std::string>{"256", "1024", "2048", "1x1024x2048"});
 }
 
 TEST_CASE("a sweep becomes facts, with its losses" * doctest::test_suite("model")) {
