@@ -48,6 +48,7 @@ void start_block(Worker& worker, std::uint64_t number) {
   block.serial = std::uint32_t(number + 1);
   block.interval = 0;
   block.barriers = {};
+  block.votes = {};
   block.mbarriers.clear();
   block.bulk_loads.clear();
   block.happenings = 1;

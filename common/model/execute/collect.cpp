@@ -111,6 +111,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       const Name name = name_of_key(key);
       Site& site = sites[name];
       std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
+      if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       site.requests += tally.requests;
       site.accesses += tally.accesses;
       site.sectors += tally.sectors;

@@ -9,7 +9,10 @@ const char* name_of(Op op) {
   constexpr const char* names[] = {"load", "store", "atomic", "bulk load", "bulk store"};
   return names[std::size_t(op)];
 }
-const char* name_of(Space space) { return space == Space::global ? "global" : "shared"; }
+const char* name_of(Space space) {
+  constexpr const char* names[] = {"global", "shared", "constant"};
+  return names[std::size_t(space)];
+}
 
 }  // namespace simt
 

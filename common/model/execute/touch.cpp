@@ -41,7 +41,8 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
 [[gnu::noinline]] void touch_shared_cell(Worker& w, std::size_t size, Touched t, const PlacedVariable& variable,
                                          std::size_t i, std::size_t cell) {
   Block& block = *w.block;
-  const Target target{&variable.name, block.granule() == 1 ? size : 4, w.tls_begin + variable.offset};
+  const Target target{&variable.name, block.granule() == 1 ? size : 4, w.tls_begin + variable.offset,
+                      &variable.shape};
   if (t.op == Op::load && !block.shared.written(cell, block.order))
     report(w, Mistake::uninitialised, t.pc(), 0, [&] {
       return fmt::format("uninitialised: {} reads {} (address {}), which no thread of the block has written",
@@ -89,6 +90,8 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
   if (region == nullptr) report_out_of_bounds(w, size, t);
+  if (region->is_constant && t.op != Op::load)
+    w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
   if (size < region->element)
     w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
                                  region->element));
