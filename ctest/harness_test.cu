@@ -599,6 +599,17 @@ TEST_CASE("keys and labels tell units" * doctest::test_suite("model")) {
   CHECK(tile::unit_of_label("shared memory read, GB/s").empty());
 }
 
+TEST_CASE("a fact knows the line that computes it, or the one that it was read from" * doctest::test_suite("model")) {
+  tile::Facts facts;
+  facts.predicted("here", 1);
+  const int line = __LINE__ - 1;
+  const std::string read = scratch("by-hand.csv", "# an NVIDIA H200\nthere,12\n");
+  facts.measured_in(read);
+  std::ostringstream out;
+  facts.write_places(out);
+  CHECK(out.str() == fmt::format("here\tctest/harness_test.cu\t{}\nthere\t{}\t2\n", line, read));
+}
+
 TEST_CASE("measurements by hand become facts, and what is none is refused with its line" *
           doctest::test_suite("model")) {
   tile::Facts facts;

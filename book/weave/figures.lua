@@ -30,6 +30,19 @@ local function with_unique_ids(svg, prefix)
   return (svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'"))
 end
 
+local smallest_label = 12  -- pixels
+local measure = 560  -- pixels that a column of text is wide: style.css
+
+-- How wide a drawing wants to be, and how wide it must be for its smallest label to be legible, in pixels.
+local function widths(svg)
+  local natural = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)") or "")
+  if not natural then return nil end
+  local smallest = smallest_label
+  for size in svg:gmatch("font%-size[=:]%s*[\"']?([%d.]+)") do smallest = math.min(smallest, tonumber(size)) end
+  local legible = math.ceil(natural * smallest_label / smallest)
+  return math.max(legible, math.ceil(natural)), legible
+end
+
 local count = 0
 
 -- `class` of the figure: a drawing, unless it is given.
@@ -40,8 +53,11 @@ function figures.resolve(div, class)
   count = count + 1
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
-  svg = svg:gsub("<svg", '<svg role="img" aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
-  return {elements.figure_open(div, class or "drawing"),
+  local natural, legible = widths(svg)
+  local style = natural and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
+  svg = svg:gsub("<svg", '<svg role="img"' .. style .. ' aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
+  class = (class or "drawing") .. (natural and natural > measure and not elements.has(div, "margin") and " full-width" or "")
+  return {elements.figure_open(div, class),
           elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),
           elements.caption_of(div), elements.html("</figcaption></figure>")}
 end

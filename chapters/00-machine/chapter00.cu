@@ -1,8 +1,9 @@
 // Tile by Tile, chapter 00: the machine and the measure.
 //
-// Question: how fast could a matrix multiply be on this GPU, and how do we know how fast it is?
-// Idea: one small kernel per resource, each of which keeps that resource busy and nothing else. Their rates are the
-// roof over everything that follows. cuBLAS is the yardstick beside it.
+// Question: how fast could a matrix multiply be on this GPU, and how do we know how fast it
+// is? Idea: one small kernel per resource, each of which keeps that resource busy and nothing
+// else. Their rates are the roof over everything that follows. cuBLAS is the yardstick beside
+// it.
 //
 // Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
 #include "common/model/rules.hpp"
@@ -16,13 +17,14 @@ namespace {
 // [snippet config]
 struct Config {
   static constexpr int NUM_THREADS = 1024;
-  static constexpr int CHAINS = 8;         // independent FMAs in flight per thread
-  static constexpr int SETS = 16;          // the same, where operands differ: sets of three registers
-  static constexpr int TABLE = 1024;       // words in each half of a block's table in shared memory
-  static constexpr int LINE_WORDS = 32;    // 4-byte words in a 128-byte line
-  static constexpr int L1_STEPS = 8;       // reads of L1 in a turn of the loop, each a line further
-  static constexpr int L1_TABLE = 2048;    // words after which they start again
-  static constexpr int L1_SINGLES = 8192;  // words from the table to where single words are read
+  static constexpr int CHAINS = 8;  // independent FMAs in flight per thread
+  static constexpr int SETS = 16;   // the same, where operands differ: sets of three registers
+  static constexpr int TABLE = 1024;  // words in each half of a block's table in shared memory
+  static constexpr int LINE_WORDS = 32;  // 4-byte words in a 128-byte line
+  static constexpr int L1_STEPS = 8;  // reads of L1 in a turn of the loop, each a line further
+  static constexpr int L1_TABLE = 2048;  // words after which they start again
+  // words from the table to where single words are read
+  static constexpr int L1_SINGLES = 8192;
   static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
   static_assert(TABLE % 32 == 0, "a warp reads 32 neighbouring words at a time");
 };
@@ -44,9 +46,10 @@ __global__ void ffma_peak(float* out, float factor, float summand, int rounds) {
 // [/snippet ffma]
 
 // [snippet operands]
-// An FFMA has three operands, and each chain has an accumulator of its own. With READS = 1 all chains share the factor and
-// the summand; with 2 each has a summand of its own, with 3 a factor, too. `in` holds 3 * SETS + blockDim.x numbers: what
-// they are the compiler cannot know, nor that lanes could share them.
+// An FFMA has three operands, and each chain has an accumulator of its own. With READS = 1 all
+// chains share the factor and the summand; with 2 each has a summand of its own, with 3 a
+// factor, too. `in` holds 3 * SETS + blockDim.x numbers: what they are the compiler cannot
+// know, nor that lanes could share them.
 template <int READS>
 __global__ void __launch_bounds__(512) ffma_operands(const float* in, float* out, int rounds) {
   float acc[Config::SETS], factor[Config::SETS], summand[Config::SETS];
@@ -58,7 +61,8 @@ __global__ void __launch_bounds__(512) ffma_operands(const float* in, float* out
 #pragma unroll 16
   for (int round = 0; round < rounds; ++round)
 #pragma unroll
-    for (int i = 0; i < Config::SETS; ++i) acc[i] = acc[i] * factor[READS > 2 ? i : 0] + summand[READS > 1 ? i : 0];
+    for (int i = 0; i < Config::SETS; ++i)
+      acc[i] = acc[i] * factor[READS > 2 ? i : 0] + summand[READS > 1 ? i : 0];
   float sum = 0;
   for (int i = 0; i < Config::SETS; ++i) sum += acc[i] + factor[i] + summand[i];
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
@@ -69,7 +73,8 @@ __global__ void __launch_bounds__(512) ffma_operands(const float* in, float* out
 // Every byte once in, once out, sixteen at a time.
 __global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += stride) {
     const float4 value = in[i];  //@ load-copy
     out[i] = value;              //@ store-copy
   }
@@ -77,12 +82,14 @@ __global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
 // [/snippet copy]
 
 // [snippet l2]
-// Every block reads the whole buffer, past L1. Blocks start at different places, `apart` blocks' shares apart: with
-// 1, neighbouring multiprocessors follow each other closely; with a larger one they read unrelated lines.
+// Every block reads the whole buffer, past L1. Blocks start at different places, `apart`
+// blocks' shares apart: with 1, neighbouring multiprocessors follow each other closely; with a
+// larger one they read unrelated lines.
 __global__ void l2_read(const float4* in, float* out, int count, int apart) {
   float sum = 0;
   const int share = int(blockIdx.x * apart % gridDim.x);
-  const int start = int((long long)count * share / gridDim.x) / int(blockDim.x) * int(blockDim.x);
+  const int start =
+      int((long long)count * share / gridDim.x) / int(blockDim.x) * int(blockDim.x);
 #pragma unroll 8
   for (int step = threadIdx.x; step < count; step += blockDim.x) {
     const int at = start + step;
@@ -94,8 +101,8 @@ __global__ void l2_read(const float4* in, float* out, int count, int apart) {
 // [/snippet l2]
 
 // [snippet shared]
-// One word a lane, neighbouring words: one wavefront a request. The two halves of the table alternate, so that the
-// compiler cannot keep a word.
+// One word a lane, neighbouring words: one wavefront a request. The two halves of the table
+// alternate, so that the compiler cannot keep a word.
 __global__ void shared_read(float* out, int rounds) {
   __shared__ float table[2 * Config::TABLE];
   for (int i = threadIdx.x; i < 2 * Config::TABLE; i += blockDim.x) table[i] = float(i % 7);
@@ -104,7 +111,8 @@ __global__ void shared_read(float* out, int rounds) {
   int half = 0;
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-    for (int i = 0; i < Config::TABLE; i += 32) sum += table[half + i + threadIdx.x % 32];  //@ load-table
+    for (int i = 0; i < Config::TABLE; i += 32)
+      sum += table[half + i + threadIdx.x % 32];  //@ load-table
     half ^= Config::TABLE;
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
@@ -112,9 +120,10 @@ __global__ void shared_read(float* out, int rounds) {
 // [/snippet shared]
 
 // [snippet l1]
-// Lane l reads word l * stride of a table that stays in L1, so that the stride decides how many lines and how many banks a
-// request touches. All warps read the same table, each step a line further and round again. PAIRED: after each request follows
-// one for a single word, the same for all lanes.
+// Lane l reads word l * stride of a table that stays in L1, so that the stride decides how
+// many lines and how many banks a request touches. All warps read the same table, each step a
+// line further and round again. PAIRED: after each request follows one for a single word, the
+// same for all lanes.
 template <bool PAIRED>
 __global__ void l1_read(const float* in, float* out, int stride, int rounds) {
   const float* word = in + threadIdx.x % 32 * stride;
@@ -140,17 +149,19 @@ struct L1Pattern {
   int stride;  // words
 };
 constexpr L1Pattern l1_patterns[]{
-    {"one_line", 1},     // 32 neighbours: 1 line, each word in a bank of its own
-    {"many_banks", 33},  // as many lines as lanes, or a few more; each word in a bank of its own
-    {"words2", 34},      // ... two words in each of 16 banks
-    {"words4", 36},      // ... four in each of 8
-    {"words8", 40},      // ... eight in each of 4
-    {"words16", 48},     // ... sixteen in each of 2
-    {"one_bank", 32},    // 32 lines, all words in one bank
+    {"one_line", 1},  // 32 neighbours: 1 line, each word in a bank of its own
+    // as many lines as lanes, or a few more; each word in a bank of its own
+    {"many_banks", 33},
+    {"words2", 34},    // ... two words in each of 16 banks
+    {"words4", 36},    // ... four in each of 8
+    {"words8", 40},    // ... eight in each of 4
+    {"words16", 48},   // ... sixteen in each of 2
+    {"one_bank", 32},  // 32 lines, all words in one bank
 };
 // [/snippet l1-patterns]
 
-// What l1_read asks of L1, a request on average: the steps through its table are lines apart, so only tags differ.
+// What l1_read asks of L1, a request on average: the steps through its table are lines apart,
+// so only tags differ.
 struct L1Cost {
   double tag_passes = 0, cycles = 0;
 };
@@ -160,7 +171,8 @@ L1Cost l1_cost(const L1Pattern& pattern) {
   for (int step = 0; step < steps; ++step) {
     simt::WarpAccess access{.active = ~0u};
     for (int lane = 0; lane < 32; ++lane)
-      access.address[std::size_t(lane)] = 4 * std::uint64_t(step * Config::LINE_WORDS + lane * pattern.stride);
+      access.address[std::size_t(lane)] =
+          4 * std::uint64_t(step * Config::LINE_WORDS + lane * pattern.stride);
     sum.tag_passes += simt::tag_passes(access);
     sum.cycles += std::max(simt::tag_passes(access), simt::global_wavefronts(access));
   }
@@ -225,7 +237,8 @@ __global__ void spin(long long cycles) {
 
 void measure_rates(tile::RateSink& sink) {
   int sms = 0;
-  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0),
+                   "multiprocessor count");
   const std::size_t copy_bytes = std::size_t(1) << 30;
   const std::size_t l2_bytes = std::size_t(16) << 20;
   char *in, *out;
@@ -233,7 +246,8 @@ void measure_rates(tile::RateSink& sink) {
   tile::cuda_check(cudaMalloc(&out, copy_bytes), "cudaMalloc");
   const std::vector<float> noise = tile::make_values(copy_bytes / 16, tile::Fill::random, 7);
   for (int quarter = 0; quarter < 4; ++quarter)
-    tile::cuda_check(cudaMemcpy(in + quarter * copy_bytes / 4, noise.data(), copy_bytes / 4, cudaMemcpyHostToDevice),
+    tile::cuda_check(cudaMemcpy(in + quarter * copy_bytes / 4, noise.data(), copy_bytes / 4,
+                                cudaMemcpyHostToDevice),
                      "fill");
   auto* results = reinterpret_cast<float*>(out);
 
@@ -243,59 +257,77 @@ void measure_rates(tile::RateSink& sink) {
 
   const int rounds = 1 << 14;
   const double ffma_ms =
-      tile::time_ms([&](int) { tile::launch(ffma_peak, resident, block, 0, results, 0.999f, 0.001f, rounds); }).median;
+      tile::time_ms([&](int) {
+        tile::launch(ffma_peak, resident, block, 0, results, 0.999f, 0.001f, rounds);
+      }).median;
   sink.rate("ffma_tflops", 2.0 * 32 * warps * Config::CHAINS * rounds / ffma_ms * 1e-9);
 
   // Right after the hottest kernel: the clock that arithmetic runs at.
   const long long cycles = 20'000'000;
   const double clock_hz =
-      cycles / tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5).median * 1e3;
+      cycles /
+      tile::time_ms([&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); }, 5)
+          .median *
+      1e3;
   sink.rate("sm_clock_ghz", clock_hz * 1e-9);
 
   const int operand_rounds = 1 << 14;
   const auto* numbers = reinterpret_cast<const float*>(in);
-  for (const auto& [name, kernel] :
-       {std::pair{"reads1", &ffma_operands<1>}, {"reads2", &ffma_operands<2>}, {"reads3", &ffma_operands<3>}}) {
+  for (const auto& [name, kernel] : {std::pair{"reads1", &ffma_operands<1>},
+                                     {"reads2", &ffma_operands<2>},
+                                     {"reads3", &ffma_operands<3>}}) {
     // With one warp a scheduler nobody else's instructions come between two of a warp's.
-    for (const auto& [key, blocks, threads] : {std::tuple{"ffma_cycles.", 2, 512}, {"ffma_cycles_alone.", 1, 128}}) {
-      const double ms = tile::time_ms([&, kernel = kernel, blocks = blocks, threads = threads](int) {
-                          tile::launch(kernel, dim3(sms * blocks), dim3(threads), 0, numbers, results, operand_rounds);
-                        }).median;
-      const double per_scheduler = double(blocks) * threads / 32 / 4 * operand_rounds * Config::SETS;
+    for (const auto& [key, blocks, threads] :
+         {std::tuple{"ffma_cycles.", 2, 512}, {"ffma_cycles_alone.", 1, 128}}) {
+      const double ms =
+          tile::time_ms([&, kernel = kernel, blocks = blocks, threads = threads](int) {
+            tile::launch(kernel, dim3(sms * blocks), dim3(threads), 0, numbers, results,
+                         operand_rounds);
+          }).median;
+      const double per_scheduler =
+          double(blocks) * threads / 32 / 4 * operand_rounds * Config::SETS;
       sink.rate(std::string(key) + name, ms * 1e-3 * clock_hz / per_scheduler);
     }
   }
 
   const double copy_ms = tile::time_ms([&](int) {
-                           tile::launch(dram_copy, dim3(sms * 16), dim3(512), 0, reinterpret_cast<const float4*>(in),
+                           tile::launch(dram_copy, dim3(sms * 16), dim3(512), 0,
+                                        reinterpret_cast<const float4*>(in),
                                         reinterpret_cast<float4*>(out), copy_bytes / 16);
                          }).median;
   sink.rate("dram_copy_gbs", 2.0 * copy_bytes / copy_ms * 1e-6);
 
   for (const auto& [name, apart] : {std::pair{"l2_read_gbs", 1}, {"l2_read_apart_gbs", 37}}) {
-    const double ms = tile::time_ms([&, apart = apart](int) {
-                        tile::launch(l2_read, resident, block, 0, reinterpret_cast<const float4*>(in), results,
-                                     int(l2_bytes / 16), apart);
-                      }).median;
+    const double ms =
+        tile::time_ms([&, apart = apart](int) {
+          tile::launch(l2_read, resident, block, 0, reinterpret_cast<const float4*>(in),
+                       results, int(l2_bytes / 16), apart);
+        }).median;
     sink.rate(name, double(l2_bytes) * resident.x / ms * 1e-6);
   }
 
   const int table_rounds = 1 << 10;
   const double requests = warps * table_rounds * Config::TABLE / 32;
   const double shared_ms =
-      tile::time_ms([&](int) { tile::launch(shared_read, resident, block, 0, results, table_rounds); }).median;
+      tile::time_ms([&](int) {
+        tile::launch(shared_read, resident, block, 0, results, table_rounds);
+      }).median;
   sink.rate("shared_read_gbs", 128 * requests / shared_ms * 1e-6);
   sink.rate("shared_wavefronts_per_cycle", requests / sms / (shared_ms * 1e-3 * clock_hz));
 
   const int l1_rounds = 1 << 9;
   for (const L1Pattern& pattern : l1_patterns) {
-    const auto cycles = [&](auto kernel, int threads) {  // two blocks of so many threads on each SM
+    // two blocks of so many threads on each SM
+    const auto cycles = [&](auto kernel, int threads) {
       const auto run = [&](int) {
-        tile::launch(kernel, resident, dim3(threads), 0, numbers, results, pattern.stride, l1_rounds);
+        tile::launch(kernel, resident, dim3(threads), 0, numbers, results, pattern.stride,
+                     l1_rounds);
       };
-      return tile::time_ms(run).median * 1e-3 * clock_hz / (2.0 * threads / 32 * l1_rounds * Config::L1_STEPS);
+      return tile::time_ms(run).median * 1e-3 * clock_hz /
+             (2.0 * threads / 32 * l1_rounds * Config::L1_STEPS);
     };
-    sink.rate(std::string("l1_cycles.") + pattern.name, cycles(l1_read<false>, Config::NUM_THREADS));
+    sink.rate(std::string("l1_cycles.") + pattern.name,
+              cycles(l1_read<false>, Config::NUM_THREADS));
     sink.rate(std::string("l1_cycles_16_warps.") + pattern.name, cycles(l1_read<false>, 256));
     sink.rate(std::string("l1_pair_extra.") + pattern.name,
               cycles(l1_read<true>, Config::NUM_THREADS) - l1_cost(pattern).cycles - 1);
@@ -304,19 +336,24 @@ void measure_rates(tile::RateSink& sink) {
   cudaFree(out);
 
   for (const int size : {1024, 2048, 4096, 8192}) {
-    sink.rate("cublas_fp32_" + std::to_string(size), tile::cublas_tflops(size, tile::CublasMode::fp32).median);
-    sink.rate("cublas_tf32_" + std::to_string(size), tile::cublas_tflops(size, tile::CublasMode::tf32).median);
-    sink.rate("cublas_bf16_" + std::to_string(size), tile::cublas_tflops(size, tile::CublasMode::bf16).median);
+    sink.rate("cublas_fp32_" + std::to_string(size),
+              tile::cublas_tflops(size, tile::CublasMode::fp32).median);
+    sink.rate("cublas_tf32_" + std::to_string(size),
+              tile::cublas_tflops(size, tile::CublasMode::tf32).median);
+    sink.rate("cublas_bf16_" + std::to_string(size),
+              tile::cublas_tflops(size, tile::CublasMode::bf16).median);
   }
 }
 
-// For a profiler: which kernel does cuBLAS choose, what do the L2 slices see of l2_read, what do warps of ffma_operands wait for?
+// For a profiler: which kernel does cuBLAS choose, what do the L2 slices see of l2_read, what
+// do warps of ffma_operands wait for?
 void profile() {
   tile::cublas_tflops(4096, tile::CublasMode::fp32, 1);
   char* memory;
   const std::size_t bytes = std::size_t(16) << 20;
   tile::cuda_check(cudaMalloc(&memory, 2 * bytes), "cudaMalloc");
-  tile::launch(l2_read, dim3(264), dim3(Config::NUM_THREADS), 0, reinterpret_cast<const float4*>(memory),
+  tile::launch(l2_read, dim3(264), dim3(Config::NUM_THREADS), 0,
+               reinterpret_cast<const float4*>(memory),
                reinterpret_cast<float*>(memory + bytes), int(bytes / 16), 1);
   tile::cuda_check(cudaMemset(memory, 0, bytes), "cudaMemset");
   for (const auto kernel : {&ffma_operands<1>, &ffma_operands<2>, &ffma_operands<3>})
@@ -343,7 +380,9 @@ void predict(tile::Facts& facts) {
   facts.predicted("a6000.dram_gbs", a6000.dram_gbs, 0);
   facts.predicted("a6000.arithmetic_ms", flops / a6000.peak_tflops() * 1e-9, 2);
   facts.predicted("a6000.memory_ms", (read + written) / a6000.dram_gbs * 1e-6, 2);
-  facts.predicted("a6000.times", flops / a6000.peak_tflops() * 1e-9 / ((read + written) / a6000.dram_gbs * 1e-6), 0);
+  facts.predicted(
+      "a6000.times",
+      flops / a6000.peak_tflops() * 1e-9 / ((read + written) / a6000.dram_gbs * 1e-6), 0);
   for (const auto& [key, gpu] : {std::pair{"a6000", tile::rtx_a6000},
                                  {"laptop", tile::rtx_5060_laptop},
                                  {"h100", tile::h100},
@@ -382,10 +421,12 @@ void predict(tile::Facts& facts) {
   facts.predicted("sm.banks", tile::GpuSpec::banks);
   facts.predicted("sm.bank_bytes", tile::GpuSpec::bank_bytes);
   facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
-  // ... and Little's law: in flight = latency * rate. With 128 registers a thread, blocks of 256 threads fill an SM.
+  // ... and Little's law: in flight = latency * rate. With 128 registers a thread, blocks of
+  // 256 threads fill an SM.
   constexpr int registers = 128, block = 256, one_in = 20;
   const int few_threads = tile::occupancy(gpu, block, registers, 0).blocks * block;
-  const int full = gpu.max_warps() / schedulers, few = few_threads / warp / schedulers;  // warps a scheduler
+  // warps a scheduler
+  const int full = gpu.max_warps() / schedulers, few = few_threads / warp / schedulers;
   facts.predicted("hide.registers", registers);
   facts.predicted("hide.threads", few_threads);
   facts.predicted("hide.occupancy_percent", 100.0 * few_threads / gpu.max_threads);
@@ -397,19 +438,22 @@ void predict(tile::Facts& facts) {
     facts.predicted(key + ".full", std::ceil(latency * rate / full));
     facts.predicted(key + ".few", std::ceil(latency * rate / few));
   };
-  for (const int latency : {4, 30, 600}) in_flight("hide." + std::to_string(latency), latency, 1);
+  for (const int latency : {4, 30, 600})
+    in_flight("hide." + std::to_string(latency), latency, 1);
   in_flight("hide.600.mixed", 600, 1.0 / one_in);
   const double bytes_per_cycle = gpu.dram_gbs / gpu.clock_ghz / gpu.sms;
   facts.predicted("hide.dram.bytes_per_cycle", bytes_per_cycle, 1);
   facts.predicted("hide.dram.bytes", 600 * bytes_per_cycle, 0);
-  facts.predicted("hide.dram.words_full", std::ceil(600 * bytes_per_cycle / gpu.max_threads / 4));
+  facts.predicted("hide.dram.words_full",
+                  std::ceil(600 * bytes_per_cycle / gpu.max_threads / 4));
   facts.predicted("hide.dram.words_few", std::ceil(600 * bytes_per_cycle / few_threads / 4));
 }
 
 }  // namespace
 
-TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {}, .counted = {1, 1, 1}, .sizes = {},
-             .predict = predict, .measure_rates = measure_rates, .profile = profile,
+TILE_CHAPTER(.number = 0, .title = "The machine and the measure", .kernels = {},
+             .counted = {1, 1, 1}, .sizes = {}, .predict = predict,
+             .measure_rates = measure_rates, .profile = profile,
              .profiled = {{"cublas", "gemm"},
                           {"l2", "l2_read"},
                           {"reads1", "ffma_operandsILi1E"},
@@ -422,7 +466,9 @@ namespace {
 // Device memory for one test, filled with 0, 1, 2, ...
 struct Array {
   Array(std::size_t count, const char* name)
-      : size(count), data(static_cast<float*>(tile::machine::allocate(count * sizeof(float), sizeof(float), name))) {
+      : size(count),
+        data(static_cast<float*>(
+            tile::machine::allocate(count * sizeof(float), sizeof(float), name))) {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = float(i);
     tile::machine::copy_to_device(data, values.data(), count * sizeof(float));
@@ -457,7 +503,8 @@ TEST_CASE("every block of the L2 kernel reads the whole buffer") {
     const auto sums = out.download();
     for (int block = 0; block < 4; ++block) {
       double sum = 0;
-      for (int thread = 0; thread < 64; ++thread) sum += sums[std::size_t(block * 64 + thread)];
+      for (int thread = 0; thread < 64; ++thread)
+        sum += sums[std::size_t(block * 64 + thread)];
       CHECK(sum == whole);
     }
   }
@@ -505,7 +552,8 @@ TEST_CASE("the shared-memory kernel reads its table") {
   tile::launch(shared_read, dim3(3), dim3(64), 0, out.data, 2);
   std::vector<float> expected(3 * 64);
   for (int i = 0; i < 3 * 64; ++i)
-    for (int word = i % 32; word < 2 * Config::TABLE; word += 32) expected[std::size_t(i)] += float(word % 7);
+    for (int word = i % 32; word < 2 * Config::TABLE; word += 32)
+      expected[std::size_t(i)] += float(word % 7);
   CHECK(out.download() == expected);
 }
 
@@ -546,10 +594,11 @@ TEST_CASE("ridge points") {
   CHECK(tile::h100.ridge() > tile::h200.ridge());  // same arithmetic, slower memory
 }
 
-// The share of its issue slots that a scheduler fills if it has `chains` chains of instructions, in each of which an
-// instruction waits `latency` cycles for the one before it.
+// The share of its issue slots that a scheduler fills if it has `chains` chains of
+// instructions, in each of which an instruction waits `latency` cycles for the one before it.
 double slots_filled(int chains, int latency) {
-  std::vector<long> ready(std::size_t(chains), 0);  // the cycle in which a chain can issue again
+  // the cycle in which a chain can issue again
+  std::vector<long> ready(std::size_t(chains), 0);
   const long cycles = 8L * latency;
   long issued = 0;
   for (long now = 0; now < cycles; ++now) {
@@ -561,7 +610,8 @@ double slots_filled(int chains, int latency) {
   return double(issued) / double(cycles);
 }
 
-TEST_CASE("as many instructions in flight as Little's law says fill every issue slot, and one fewer does not") {
+TEST_CASE(
+    "as many instructions in flight as Little's law says fill every issue slot, and one fewer does not") {
   tile::Facts facts;
   predict(facts);
   for (const int latency : {4, 30, 600}) {
@@ -590,7 +640,8 @@ TEST_CASE("128 registers a thread leave a quarter of the threads") {
   CHECK(facts.value("hide.warps_per_scheduler") == 4);
   CHECK(facts.value("sm.registers_full") * 2048 == 65536);
   CHECK(tile::h200.max_warps() == 64);
-  // 4.8 TB/s for 132 SMs at 1.98 GHz, for 600 cycles: 11 KB, 21.5 bytes for each of 512 threads.
+  // 4.8 TB/s for 132 SMs at 1.98 GHz, for 600 cycles: 11 KB, 21.5 bytes for each of 512
+  // threads.
   CHECK(facts.value("hide.dram.bytes") == doctest::Approx(11019).epsilon(0.001));
   CHECK(facts.value("hide.dram.words_full") == 2);
   CHECK(facts.value("hide.dram.words_few") == 6);
@@ -605,13 +656,15 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
     int stride = 0;
     for (const auto& [name, words] : l1_patterns)
       if (name == pattern) stride = words;
-    const auto counts =
-        counts_of([&] { tile::launch(l1_read<false>, dim3(1), dim3(1024), 0, in.data, out.data, stride, 4); });
+    const auto counts = counts_of([&] {
+      tile::launch(l1_read<false>, dim3(1), dim3(1024), 0, in.data, out.data, stride, 4);
+    });
     const simt::Site& site = tile::site(counts, "load-l1");
     CHECK(site.requests == 32u * 4 * Config::L1_STEPS);
     return site;
   };
-  const simt::Site one_line = l1("one_line"), many_banks = l1("many_banks"), one_bank = l1("one_bank");
+  const simt::Site one_line = l1("one_line"), many_banks = l1("many_banks"),
+                   one_bank = l1("one_bank");
   CHECK(one_line.l1_cycles == one_line.requests);
   CHECK(one_line.lines == one_line.requests);
   CHECK(many_banks.lines == 32 * many_banks.requests);
@@ -621,13 +674,15 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
   CHECK(one_bank.lines == 32 * one_bank.requests);
   CHECK(one_bank.l1_cycles == 32 * one_bank.requests);
 
-  const auto shared = counts_of([&] { tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 8); });
+  const auto shared =
+      counts_of([&] { tile::launch(shared_read, dim3(1), dim3(1024), 0, out.data, 8); });
   const auto& word = tile::site(shared, "load-table");
   CHECK(word.wavefronts == word.requests);
   CHECK(shared.static_shared_bytes == 2 * Config::TABLE * sizeof(float));
 
-  const auto copy =
-      counts_of([&] { tile::launch(dram_copy, dim3(2), dim3(64), 0, in.quads(), out.quads(), std::size_t(512)); });
+  const auto copy = counts_of([&] {
+    tile::launch(dram_copy, dim3(2), dim3(64), 0, in.quads(), out.quads(), std::size_t(512));
+  });
   CHECK(tile::site(copy, "load-copy").sectors == 512 * 16 / 32);
   CHECK(tile::site(copy, "load-copy").width == 16);
 }
@@ -635,12 +690,15 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
 TEST_CASE("blocks of the L2 kernel begin their shares apart" * doctest::test_suite("model")) {
   const Array in(4 * 256, "in"), out(3 * 32, "out");
   const std::vector<std::pair<int, std::vector<int>>> cases{{1, {0, 64, 160}},
-                                                            {2, {0, 160, 64}}};  // 85 and 170, in 32s
+                                                            // 85 and 170, in 32s
+                                                            {2, {0, 160, 64}}};
   for (const auto& [apart, starts] : cases)
     for (unsigned block = 0; block < 3; ++block) {
       simt::Trace trace;
       trace.sample_block = {block, 0, 0};
-      const auto run = [&] { tile::launch(l2_read, dim3(3), dim3(32), 0, in.quads(), out.data, 256, apart); };
+      const auto run = [&] {
+        tile::launch(l2_read, dim3(3), dim3(32), 0, in.quads(), out.data, 256, apart);
+      };
       const simt::Counts counts = simt::trace(run, trace).front();
       REQUIRE(tile::has_tag(counts.sites[counts.samples.front().site], "load-l2"));
       CHECK(counts.samples.front().byte_offset[0] == starts[block] * 16);

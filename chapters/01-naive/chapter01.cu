@@ -1,8 +1,8 @@
 // Tile by Tile, chapter 01: the naive kernel.
 //
 // Question: what does a GPU make of the textbook triple loop?
-// Idea: one thread computes one element of C and walks along K alone. Nothing is shared and nothing is reused, so
-// all the kernel's speed comes from what the memory system can rescue.
+// Idea: one thread computes one element of C and walks along K alone. Nothing is shared and
+// nothing is reused, so all the kernel's speed comes from what the memory system can rescue.
 // Previous chapter: 00, the machine and the measure.
 //
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
@@ -22,8 +22,10 @@ struct Config {
   static constexpr int BM = 32;  // rows of C per block
   static constexpr int BN = 4;   // columns of C per block
   static constexpr int NUM_THREADS = BM * BN;
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
-  static_assert(BM % 32 == 0, "a warp must lie within one column of the tile: the counts below assume it");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
+  static_assert(BM % 32 == 0,
+                "a warp must lie within one column of the tile: the counts below assume it");
 };
 // [/snippet config]
 
@@ -32,8 +34,10 @@ struct Position {
   int row, col;
 };
 
-// The element of C that a thread owns. threadIdx is the position in the block, not in the grid.
-constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX, int threadY) {
+// The element of C that a thread owns. threadIdx is the position in the block, not in the
+// grid.
+constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX,
+                                                 int threadY) {
   return {blockRow * Config::BM + threadX, blockCol * Config::BN + threadY};
 }
 // [/snippet maps]
@@ -68,7 +72,8 @@ void launch_naive(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   const dim3 block(Config::BM, Config::BN);
-  tile::launch(sgemm_naive, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(sgemm_naive, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -79,10 +84,12 @@ const tile::Case counted{256, 256, 256};
 struct StepCost {
   double tag_passes = 0, wavefronts = 0, cycles = 0;
 };
-// Cycles beyond the rule when requests for 32 lines and for one word take turns, by the most words of the former in a bank.
+// Cycles beyond the rule when requests for 32 lines and for one word take turns, by the most
+// words of the former in a bank.
 using Extra = std::map<int, double>;
 
-// The mean over the warps of an M x K matrix A and over its columns, of which every `sparse`-th is looked at.
+// The mean over the warps of an M x K matrix A and over its columns, of which every
+// `sparse`-th is looked at.
 StepCost step_cost(int M, int K, int lda, int sparse = 61, const Extra& extra = {}) {
   StepCost sum;
   int steps = 0;
@@ -90,11 +97,14 @@ StepCost step_cost(int M, int K, int lda, int sparse = 61, const Extra& extra = 
     for (int k = 0; k < K; k += sparse, ++steps) {
       simt::WarpAccess access{.active = ~0u};
       for (int lane = 0; lane < 32; ++lane)
-        access.address[std::size_t(lane)] = 4 * (std::uint64_t(row + lane) * std::uint64_t(lda) + std::uint64_t(k));
-      const int passes = simt::tag_passes(access), wavefronts = simt::global_wavefronts(access);
+        access.address[std::size_t(lane)] =
+            4 * (std::uint64_t(row + lane) * std::uint64_t(lda) + std::uint64_t(k));
+      const int passes = simt::tag_passes(access),
+                wavefronts = simt::global_wavefronts(access);
       sum.tag_passes += passes + 1;  // B: one line, one word
       sum.wavefronts += wavefronts + 1;
-      sum.cycles += std::max(passes, wavefronts) + 1 + (extra.empty() ? 0 : extra.at(wavefronts));
+      sum.cycles +=
+          std::max(passes, wavefronts) + 1 + (extra.empty() ? 0 : extra.at(wavefronts));
     }
   return {sum.tag_passes / steps, sum.wavefronts / steps, sum.cycles / steps};
 }
@@ -107,21 +117,27 @@ std::string sweep_key(int pad) { return "lda." + std::to_string(SWEPT_SIZE + pad
 std::vector<tile::Chapter::Rate> sweep_rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (int pad = 0; pad <= SWEPT_PADS; ++pad)
-    rates.push_back({sweep_key(pad), "ms at 4096 with lda = " + std::to_string(SWEPT_SIZE + pad)});
+    rates.push_back(
+        {sweep_key(pad), "ms at 4096 with lda = " + std::to_string(SWEPT_SIZE + pad)});
   return rates;
 }
 
 #if TILE_ON_GPU
-// Times the kernel at 4096 with each leading dimension of A. Zeros would do for time, not for power: random values.
+// Times the kernel at 4096 with each leading dimension of A. Zeros would do for time, not for
+// power: random values.
 void measure_sweep(tile::RateSink& sink) {
   const std::size_t n = SWEPT_SIZE;
   float *A, *B, *C;
   tile::cuda_check(cudaMalloc(&A, n * (n + SWEPT_PADS) * sizeof(float)), "cudaMalloc");
   tile::cuda_check(cudaMalloc(&B, n * n * sizeof(float)), "cudaMalloc");
   tile::cuda_check(cudaMalloc(&C, n * n * sizeof(float)), "cudaMalloc");
-  const std::vector<float> values = tile::make_values(n * (n + SWEPT_PADS), tile::Fill::random, 11);
-  tile::cuda_check(cudaMemcpy(A, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice), "fill A");
-  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill B");
+  const std::vector<float> values =
+      tile::make_values(n * (n + SWEPT_PADS), tile::Fill::random, 11);
+  tile::cuda_check(
+      cudaMemcpy(A, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),
+      "fill A");
+  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice),
+                   "fill B");
   const int size = SWEPT_SIZE;
   for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
     const tile::Gemm g{size, size, size, 1, A, size + pad, B, size, 0, C, size};
@@ -136,12 +152,15 @@ constexpr void (*measure_sweep)(tile::RateSink&) = nullptr;
 // As chapter 00 measured it on the reference GPU; nothing without its record.
 Extra measured_extra() {
   Extra extra;
-  const auto chapters = std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
+  const auto chapters =
+      std::filesystem::path(tile::this_chapter_file()).parent_path().parent_path();
   for (const tile::Record& record : tile::load_records(chapters / "00-machine")) {
     if (record["gpu"] != tile::reference_gpu) continue;
     int words = 1;
-    for (const char* pattern : {"many_banks", "words2", "words4", "words8", "words16", "one_bank"}) {
-      if (const std::string rate = std::string("l1_pair_extra.") + pattern; record["rates"].contains(rate))
+    for (const char* pattern :
+         {"many_banks", "words2", "words4", "words8", "words16", "one_bank"}) {
+      if (const std::string rate = std::string("l1_pair_extra.") + pattern;
+          record["rates"].contains(rate))
         extra[words] = record["rates"][rate];
       words *= 2;
     }
@@ -153,15 +172,17 @@ Extra measured_extra() {
 void predict(tile::Facts& facts) {
   const double n = 4092, flops = 2 * n * n * n;
   facts.predicted("no_reuse.4092.gb", 2 * 4 * n * n * n * 1e-9, 0);
-  facts.predicted("no_reuse.4092.seconds_a6000", 2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs, 3);
-  facts.predicted("no_reuse.4092.gflops_a6000", flops * 1e-9 / (2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs),
-                  0);
+  facts.predicted("no_reuse.4092.seconds_a6000",
+                  2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs, 3);
+  facts.predicted("no_reuse.4092.gflops_a6000",
+                  flops * 1e-9 / (2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs), 0);
   const tile::GpuSpec& gpu = tile::h200;
   const double cycles_per_second = gpu.sms * gpu.clock_ghz * 1e9;
   facts.predicted("lines_per_fma", 33);  // 32 of A, 1 of B
   const StepCost square = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE, 251);
   facts.predicted("ceiling.tflops", cycles_per_second * 64 / square.cycles * 1e-12, 3);
-  const double steps = double(SWEPT_SIZE) * SWEPT_SIZE * SWEPT_SIZE / 32;  // warp-wide multiply-adds
+  // warp-wide multiply-adds
+  const double steps = double(SWEPT_SIZE) * SWEPT_SIZE * SWEPT_SIZE / 32;
   const Extra extra = measured_extra();
   for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
     const StepCost cost = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251);
@@ -170,18 +191,22 @@ void predict(tile::Facts& facts) {
     facts.predicted(sweep_key(pad) + ".wavefronts", cost.wavefronts);
     facts.predicted(sweep_key(pad) + ".cycles", cost.cycles);
     facts.predicted(sweep_key(pad) + ".ms", steps * cost.cycles / cycles_per_second * 1e3);
-    facts.predicted(sweep_key(pad) + ".in_turns.ms", steps * in_turns.cycles / cycles_per_second * 1e3);
+    facts.predicted(sweep_key(pad) + ".in_turns.ms",
+                    steps * in_turns.cycles / cycles_per_second * 1e3);
   }
   const StepCost odd = step_cost(4092, 4092, 4092, 251);
   facts.predicted("4092.cycles", odd.cycles);
   facts.predicted("4092.ms", 4092.0 * 4092 * 4092 / 32 * odd.cycles / cycles_per_second * 1e3);
-  // The throughput published for an RTX A6000, as cycles of one of its SMs for a warp-wide multiply-add (64 flops).
+  // The throughput published for an RTX A6000, as cycles of one of its SMs for a warp-wide
+  // multiply-add (64 flops).
   const double published_gflops = 309;
-  facts.predicted("a6000.cycles", tile::rtx_a6000.sms * tile::rtx_a6000.clock_ghz * 64 / published_gflops, 1);
+  facts.predicted("a6000.cycles",
+                  tile::rtx_a6000.sms * tile::rtx_a6000.clock_ghz * 64 / published_gflops, 1);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
   // Tile quantisation: threads of the last tiles that find no element of C.
   for (const int n_edge : {33, 4092}) {
-    const double tiles = double(tile::ceil_div(n_edge, Config::BM)) * tile::ceil_div(n_edge, Config::BN);
+    const double tiles =
+        double(tile::ceil_div(n_edge, Config::BM)) * tile::ceil_div(n_edge, Config::BN);
     const double idle = tiles * Config::NUM_THREADS - double(n_edge) * n_edge;
     const std::string key = "quantisation." + std::to_string(n_edge);
     facts.predicted(key + ".idle", idle);
@@ -201,13 +226,15 @@ TILE_CHAPTER(.number = 1, .title = "The naive kernel",
                           reinterpret_cast<const void*>(sgemm_naive),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Takes::all}}},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict, .measure_rates = measure_sweep,
-             .profiled_pads = {1, 8, 16}, .rates = sweep_rates())
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict,
+             .measure_rates = measure_sweep, .profiled_pads = {1, 8, 16},
+             .rates = sweep_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("threads (0,0) and (0,1) share a row of A") {
-  constexpr auto first = result_of(0, 0, 0, 0), second = result_of(0, 0, 0, 1), third = result_of(0, 0, 1, 0);
+  constexpr auto first = result_of(0, 0, 0, 0), second = result_of(0, 0, 0, 1),
+                 third = result_of(0, 0, 1, 0);
   CHECK(first.row == second.row);  // the often repeated claim is that they share a column of B
   CHECK(first.col != second.col);
   CHECK(first.row != third.row);
@@ -217,7 +244,8 @@ TEST_CASE("threads (0,0) and (0,1) share a row of A") {
 }
 
 #if TILE_ON_MODEL
-// A few rows of the counted problem: what a request costs does not depend on how many there are.
+// A few rows of the counted problem: what a request costs does not depend on how many there
+// are.
 const tile::Case strip{64, 256, 256};
 
 TEST_CASE("a warp's load of A touches 32 sectors, of B one" * doctest::test_suite("model")) {
@@ -235,7 +263,8 @@ TEST_CASE("a warp's load of A touches 32 sectors, of B one" * doctest::test_suit
 TEST_CASE("nothing is reused: eight bytes a multiply-add" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_naive, {64, 96, 40});
   const auto fmas = std::uint64_t(64) * 96 * 40;
-  CHECK(tile::site(counts, "load-A").bytes() + tile::site(counts, "load-B").bytes() == 8 * fmas);
+  CHECK(tile::site(counts, "load-A").bytes() + tile::site(counts, "load-B").bytes() ==
+        8 * fmas);
 }
 
 TEST_CASE("threads past the edge are idle" * doctest::test_suite("model")) {
@@ -248,12 +277,14 @@ TEST_CASE("threads past the edge are idle" * doctest::test_suite("model")) {
 }
 
 TEST_CASE("C is read only where beta asks for it" * doctest::test_suite("model")) {
-  CHECK_THROWS_AS(tile::site(tile::count(launch_naive, {32, 32, 8}), "load-C"), std::out_of_range);
+  CHECK_THROWS_AS(tile::site(tile::count(launch_naive, {32, 32, 8}), "load-C"),
+                  std::out_of_range);
   const auto counts = tile::count(launch_naive, {32, 32, 8, 1.0f, 0.5f});
   CHECK(tile::site(counts, "load-C").accesses == 32 * 32);
 }
 
-TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * doctest::test_suite("model")) {
+TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_naive, strip);
   const auto& A = tile::site(counts, "load-A");
   const auto& B = tile::site(counts, "load-B");
@@ -261,14 +292,17 @@ TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" * do
   CHECK(A.lines + B.lines == 33 * fmas);
   CHECK(A.l1_wavefronts == 32 * fmas);
   CHECK(B.l1_wavefronts == fmas);
-  CHECK(A.tag_passes == 8 * fmas);  // 256 words apart, the 32 lines spread evenly over the four tag banks
+  // 256 words apart, the 32 lines spread evenly over the four tag banks
+  CHECK(A.tag_passes == 8 * fmas);
   CHECK(A.l1_cycles + B.l1_cycles == 33 * fmas);
 }
 
-TEST_CASE("the prediction over lda is within 10 percent of the record" * doctest::test_suite("model")) {
+TEST_CASE("the prediction over lda is within 10 percent of the record" *
+          doctest::test_suite("model")) {
   tile::Facts facts;
   predict(facts);
-  for (const tile::Record& record : tile::load_records(tile::in_repository("chapters/01-naive"))) {
+  for (const tile::Record& record :
+       tile::load_records(tile::in_repository("chapters/01-naive"))) {
     if (record["gpu"] != tile::reference_gpu) continue;
     for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
       const double measured = record["rates"].at(sweep_key(pad)).get<double>();
@@ -281,7 +315,8 @@ TEST_CASE("the prediction over lda is within 10 percent of the record" * doctest
   }
 }
 
-TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test_suite("model thorough")) {
+TEST_CASE("the arithmetic over lda counts what the model counts" *
+          doctest::test_suite("model thorough")) {
   for (const int pad : {0, 1, 8}) {
     constexpr int size = 128;
     // A begins where its allocation begins, as it does where the GPU is timed.
@@ -289,7 +324,8 @@ TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test
     auto* A_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "A"));
     auto* B_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "B"));
     auto* C_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "C"));
-    const tile::Gemm gemm{size, size, size, 1, A_data, size + pad, B_data, size, 0, C_data, size};
+    const tile::Gemm gemm{size,   size, size, 1,      A_data, size + pad,
+                          B_data, size, 0,    C_data, size};
     const auto counts = simt::trace([&] { launch_naive(gemm); }).front();
     for (float* data : {A_data, B_data, C_data}) tile::machine::release(data);
     const double fmas = double(size) * size * size / 32;
@@ -298,7 +334,8 @@ TEST_CASE("the arithmetic over lda counts what the model counts" * doctest::test
     const StepCost cost = step_cost(size, size, size + pad, 1);
     CAPTURE(pad);
     CHECK(double(A.tag_passes + B.tag_passes) / fmas == doctest::Approx(cost.tag_passes));
-    CHECK(double(A.l1_wavefronts + B.l1_wavefronts) / fmas == doctest::Approx(cost.wavefronts));
+    CHECK(double(A.l1_wavefronts + B.l1_wavefronts) / fmas ==
+          doctest::Approx(cost.wavefronts));
     CHECK(double(A.l1_cycles + B.l1_cycles) / fmas == doctest::Approx(cost.cycles));
   }
 }

@@ -1,10 +1,11 @@
 // Tile by Tile, chapter 02: coalescing.
 //
-// Question: the naive kernel spends 33 cache lines on a multiply-add of one warp. Which thread should own which
-// element of C, so that a warp needs fewer?
-// Idea: let threadIdx.x run along a row of C. Neighbouring threads then read neighbouring elements of B, and one
-// 128-byte line serves the whole warp. The arithmetic is untouched.
-// Previous chapter: 01, the naive kernel. The difference is one line of result_of, and a block of 32 x 32.
+// Question: the naive kernel spends 33 cache lines on a multiply-add of one warp. Which thread
+// should own which element of C, so that a warp needs fewer? Idea: let threadIdx.x run along a
+// row of C. Neighbouring threads then read neighbouring elements of B, and one 128-byte line
+// serves the whole warp. The arithmetic is untouched.
+// Previous chapter: 01, the naive kernel. The difference is one line of result_of, and a block
+// of 32 x 32.
 //
 // Build, run, verify:   ./tile run 02      ctest --preset model -R chapter02
 #include "common/report/chapter.hpp"
@@ -16,8 +17,10 @@ struct Config {
   static constexpr int BM = 32;  // rows of C per block
   static constexpr int BN = 32;  // columns of C per block
   static constexpr int NUM_THREADS = BM * BN;
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
-  static_assert(BN % 32 == 0, "a warp must lie within one row of the tile: else it reads two rows of A");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
+  static_assert(BN % 32 == 0,
+                "a warp must lie within one row of the tile: else it reads two rows of A");
 };
 // [/snippet config]
 
@@ -27,7 +30,8 @@ struct Position {
 };
 
 // The element of C that a thread owns: the 32 threads of a warp have 32 neighbouring columns.
-constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX, int threadY) {
+constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX,
+                                                 int threadY) {
   return {blockRow * Config::BM + threadY, blockCol * Config::BN + threadX};
 }
 // [/snippet maps]
@@ -60,7 +64,8 @@ void launch_coalesced(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   const dim3 block(Config::BN, Config::BM);
-  tile::launch(sgemm_coalesced, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(sgemm_coalesced, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -74,7 +79,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("lines_per_fma", 2);
   facts.predicted("speedup", 33.0 / 2);
   facts.predicted("ceiling.tflops", lines * 64 / 2 * 1e-12, 2);
-  facts.predicted("ceiling.percent_of_peak", 100 * lines * 64 / 2 * 1e-12 / gpu.peak_tflops(), 1);
+  facts.predicted("ceiling.percent_of_peak", 100 * lines * 64 / 2 * 1e-12 / gpu.peak_tflops(),
+                  1);
   const Position worked = result_of(2, 3, 5, 7);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);
@@ -120,10 +126,12 @@ TEST_CASE("A is a broadcast, B four sectors of one line" * doctest::test_suite("
   CHECK(B.lines == B.requests);
   const auto& C = tile::site(counts, "store-C");
   CHECK(C.sectors == 4 * C.requests);
-  CHECK(A.requests == 64u * 256 * 256 / 32);  // as many requests as before: only their shape changed
+  // as many requests as before: only their shape changed
+  CHECK(A.requests == 64u * 256 * 256 / 32);
 }
 
-TEST_CASE("a leading dimension that is no multiple of 32 splits the line" * doctest::test_suite("model")) {
+TEST_CASE("a leading dimension that is no multiple of 32 splits the line" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_coalesced, {32, 32, 32, 1, 0, 1});
   const auto& B = tile::site(counts, "load-B");
   CHECK(B.lines > B.requests);
@@ -136,13 +144,18 @@ __global__ void load_permuted(const float* in, float* out, int rotate, int flip)
 }
 // [/snippet permuted]
 
-TEST_CASE("the order of the lanes within the line does not matter" * doctest::test_suite("model")) {
-  auto* in = static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "in"));
-  auto* out = static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "out"));
+TEST_CASE("the order of the lanes within the line does not matter" *
+          doctest::test_suite("model")) {
+  auto* in =
+      static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "in"));
+  auto* out =
+      static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "out"));
   for (int rotate = 0; rotate < 32; ++rotate)
     for (const int flip : {0, 1, 5, 31}) {
       const auto counts =
-          simt::trace([&] { tile::launch(load_permuted, dim3(1), dim3(32), 0, in, out, rotate, flip); }).front();
+          simt::trace([&] {
+            tile::launch(load_permuted, dim3(1), dim3(32), 0, in, out, rotate, flip);
+          }).front();
       const auto& load = counts.sites.front();
       CHECK(load.array == "in");
       CHECK(load.sectors == 4);
@@ -152,17 +165,22 @@ TEST_CASE("the order of the lanes within the line does not matter" * doctest::te
   tile::machine::release(out);
 }
 
-// Lane l loads a pair of words: the l-th, or one half of the warp the even pairs and the other half the odd ones.
+// Lane l loads a pair of words: the l-th, or one half of the warp the even pairs and the other
+// half the odd ones.
 __global__ void load_pairs(const float2* in, float2* out, bool even_first) {
   const int lane = threadIdx.x;
   out[lane] = in[even_first ? lane % 16 * 2 + lane / 16 : lane];  //@ load-pairs
 }
 
-TEST_CASE("with 8 bytes a lane the order can cost wavefronts, though not sectors" * doctest::test_suite("model")) {
-  auto* in = static_cast<float2*>(tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "in"));
-  auto* out = static_cast<float2*>(tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "out"));
+TEST_CASE("with 8 bytes a lane the order can cost wavefronts, though not sectors" *
+          doctest::test_suite("model")) {
+  auto* in =
+      static_cast<float2*>(tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "in"));
+  auto* out = static_cast<float2*>(
+      tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "out"));
   const auto load = [&](bool even_first) {
-    return simt::trace([&] { tile::launch(load_pairs, dim3(1), dim3(32), 0, in, out, even_first); })
+    return simt::trace(
+               [&] { tile::launch(load_pairs, dim3(1), dim3(32), 0, in, out, even_first); })
         .front()
         .sites.front();
   };

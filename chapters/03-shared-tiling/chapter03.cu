@@ -1,10 +1,11 @@
 // Tile by Tile, chapter 03: shared-memory tiling.
 //
-// Question: every element of A is still fetched once for each column of C, through the caches. Can a block fetch it
-// once and keep it?
-// Idea: the block copies a 32 x 32 tile of A and one of B into shared memory, all threads multiply out of these
-// copies, and the tiles slide along K. Each fetched element is used 32 times.
-// Previous chapter: 02, coalescing. New are the two tiles, the two barriers, and the split of the loop over K.
+// Question: every element of A is still fetched once for each column of C, through the caches.
+// Can a block fetch it once and keep it? Idea: the block copies a 32 x 32 tile of A and one of
+// B into shared memory, all threads multiply out of these copies, and the tiles slide along K.
+// Each fetched element is used 32 times.
+// Previous chapter: 02, coalescing. New are the two tiles, the two barriers, and the split of
+// the loop over K.
 //
 // Build, run, verify:   ./tile run 03      ctest --preset model -R chapter03
 #include "common/report/chapter.hpp"
@@ -18,10 +19,14 @@ struct Config {
   static constexpr int BK = 32;  // depth of a tile along K
   static constexpr int NUM_THREADS = BM * BN;
   static constexpr int SMEM_BYTES = (BM * BK + BK * BN) * int(sizeof(float));
-  static_assert(BM * BK == NUM_THREADS, "each thread loads one element of As: other tiles stay partly unwritten");
-  static_assert(BK * BN == NUM_THREADS, "each thread loads one element of Bs: other tiles stay partly unwritten");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
-  static_assert(SMEM_BYTES <= 48 * 1024, "static shared memory ends at 48 KB a block: nvcc would refuse");
+  static_assert(BM * BK == NUM_THREADS,
+                "each thread loads one element of As: other tiles stay partly unwritten");
+  static_assert(BK * BN == NUM_THREADS,
+                "each thread loads one element of Bs: other tiles stay partly unwritten");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
+  static_assert(SMEM_BYTES <= 48 * 1024,
+                "static shared memory ends at 48 KB a block: nvcc would refuse");
 };
 // [/snippet config]
 
@@ -29,9 +34,11 @@ struct Position {
   int row, col;
 };
 
-// Where a thread's result lies in the block's tile of C. The tiles of A and B are as large, and a thread loads the
-// elements in the same place of each.
-constexpr __host__ __device__ Position position_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
+// Where a thread's result lies in the block's tile of C. The tiles of A and B are as large,
+// and a thread loads the elements in the same place of each.
+constexpr __host__ __device__ Position position_of(int thread) {
+  return {thread / Config::BN, thread % Config::BN};
+}
 
 // EDGES: whether a tile may hang over the edge of a matrix.
 template <bool EDGES>
@@ -49,7 +56,8 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
   const int col = blockIdx.x * BN + threadCol;
 
   // [snippet main-loop]
-  const float* nextA = A + std::size_t(row) * lda + threadCol;  // this thread's element of the next tile of A,
+  const float* nextA =
+      A + std::size_t(row) * lda + threadCol;  // this thread's element of the next tile of A,
   const float* nextB = B + std::size_t(threadRow) * ldb + col;  // and of B
   float acc = 0.0f;
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
@@ -65,7 +73,8 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    __syncthreads();  // a thread reads what 62 others wrote: nobody may start before all have stored
+    // a thread reads what 62 others wrote: nobody may start before all have stored
+    __syncthreads();
 
     // [snippet multiply]
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
@@ -74,11 +83,13 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
       acc += regM * regN;
     }
     // [/snippet multiply]
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
   // [/snippet main-loop]
 
-  if (EDGES && (row >= M || col >= N)) return;  // only now: every thread had to load and to reach the barriers
+  // only now: every thread had to load and to reach the barriers
+  if (EDGES && (row >= M || col >= N)) return;
   float* c = &C[std::size_t(row) * ldc + col];
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C
@@ -90,8 +101,9 @@ void launch_shared(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
-  tile::launch(whole ? sgemm_shared<false> : sgemm_shared<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
-               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(whole ? sgemm_shared<false> : sgemm_shared<true>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -101,7 +113,8 @@ const tile::Case counted{256, 256, 256};
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
   const double cycles = gpu.sms * gpu.clock_ghz * 1e9;
-  constexpr int static_limit = 48 * 1024;  // bytes of static shared memory that a block may have
+  // bytes of static shared memory that a block may have
+  constexpr int static_limit = 48 * 1024;
   facts.predicted("reuse", Config::BM);
   facts.predicted("global_loads_per_result.4096", 2 * 4096.0 / Config::BK);
   facts.predicted("global_loads_per_result.4096.before", 2 * 4096.0);
@@ -110,19 +123,23 @@ void predict(tile::Facts& facts) {
   facts.predicted("smem_bytes", Config::SMEM_BYTES);
   facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
 
-  // As compiled: four multiply-adds take one 16-byte load of As, in two wavefronts, and four loads of Bs.
+  // As compiled: four multiply-adds take one 16-byte load of As, in two wavefronts, and four
+  // loads of Bs.
   const double compiled_requests = (1 + 4) / 4.0, compiled_wavefronts = (2 + 4) / 4.0;
   facts.predicted("compiled.wavefronts_per_wide_load", 2);
   facts.predicted("compiled.requests_per_fma", compiled_requests, 2);
   facts.predicted("compiled.wavefronts_per_fma", compiled_wavefronts, 1);
   facts.predicted("compiled.ceiling.tflops", cycles * 64 / compiled_wavefronts * 1e-12, 2);
-  facts.predicted("compiled.requests.ceiling.tflops", cycles * 64 / compiled_requests * 1e-12, 2);
-  // In pairs: two multiply-adds take one 8-byte load of As, in one wavefront, and two loads of Bs.
+  facts.predicted("compiled.requests.ceiling.tflops", cycles * 64 / compiled_requests * 1e-12,
+                  2);
+  // In pairs: two multiply-adds take one 8-byte load of As, in one wavefront, and two loads of
+  // Bs.
   facts.predicted("pairs.requests_per_fma", (1 + 2) / 2.0, 1);
   facts.predicted("pairs.wavefronts_per_fma", (1 + 2) / 2.0, 1);
 
   const int registers = 37;  // of a thread, as published for that GPU
-  const auto a6000 = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, registers, Config::SMEM_BYTES);
+  const auto a6000 =
+      tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, registers, Config::SMEM_BYTES);
   facts.predicted("a6000.registers_per_thread", registers);
   facts.predicted("a6000.by_shared", a6000.by_shared);
   facts.predicted("a6000.by_threads", a6000.by_threads);
@@ -131,16 +148,20 @@ void predict(tile::Facts& facts) {
   facts.predicted("a6000.percent", 100 * a6000.fraction, 0);
   facts.predicted("registers_per_warp.37", tile::registers_per_warp(registers));
   facts.predicted("registers_per_warp.37.exact", registers * 32);
-  facts.predicted("a6000.registers_per_block", Config::NUM_THREADS / 32 * tile::registers_per_warp(registers));
+  facts.predicted("a6000.registers_per_block",
+                  Config::NUM_THREADS / 32 * tile::registers_per_warp(registers));
   facts.predicted("a6000.registers", tile::rtx_a6000.registers);
-  facts.predicted("a6000.by_shared.48kb", tile::occupancy(tile::rtx_a6000, 128, 32, static_limit).by_shared);
-  facts.predicted("h200.by_shared.48kb", tile::occupancy(tile::h200, 128, 32, static_limit).by_shared);
+  facts.predicted("a6000.by_shared.48kb",
+                  tile::occupancy(tile::rtx_a6000, 128, 32, static_limit).by_shared);
+  facts.predicted("h200.by_shared.48kb",
+                  tile::occupancy(tile::h200, 128, 32, static_limit).by_shared);
   const auto own = tile::occupancy(tile::h200, Config::NUM_THREADS, 32, Config::SMEM_BYTES);
   facts.predicted("h200.by_shared", own.by_shared);
   facts.predicted("h200.by_threads", own.by_threads);
   facts.predicted("h200.by_registers.32", own.by_registers);
-  facts.predicted("h200.by_registers.33",
-                  tile::occupancy(tile::h200, Config::NUM_THREADS, 33, Config::SMEM_BYTES).by_registers);
+  facts.predicted(
+      "h200.by_registers.33",
+      tile::occupancy(tile::h200, Config::NUM_THREADS, 33, Config::SMEM_BYTES).by_registers);
   facts.predicted("h200.blocks", own.blocks);
   facts.predicted("h200.percent", 100 * own.fraction, 0);
   facts.predicted_loads("shared", 1.0 / Config::BM + 1.0 / Config::BN, 2);
@@ -161,18 +182,21 @@ TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("K may end within a tile") {
   std::vector<tile::Case> cases;
-  for (int K = 30; K <= 66; K += 4) cases.push_back({64, 32, K, 1, 0, 0, tile::Fill::integers});
+  for (int K = 30; K <= 66; K += 4)
+    cases.push_back({64, 32, K, 1, 0, 0, tile::Fill::integers});
   CHECK(tile::first_failure(launch_shared, cases) == "");
 }
 
 TEST_CASE("occupancy on an RTX A6000: registers and threads allow one block") {
-  constexpr auto o = tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
+  constexpr auto o =
+      tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
   CHECK(o.by_shared == 11);
   CHECK(o.by_threads == 1);
   CHECK(o.by_registers == 1);
   CHECK(o.blocks == 1);
   CHECK(int(100 * o.fraction) == 66);
-  CHECK(tile::registers_per_warp(37) == 1280);  // not 1184: warps take registers in units of 256
+  // not 1184: warps take registers in units of 256
+  CHECK(tile::registers_per_warp(37) == 1280);
 }
 
 TEST_CASE("one register more than 32 halves the occupancy of an H200") {
@@ -181,11 +205,14 @@ TEST_CASE("one register more than 32 halves the occupancy of an H200") {
 }
 
 #if TILE_ON_MODEL
-float word_of(const float4& words, int i) { return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w; }
+float word_of(const float4& words, int i) {
+  return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w;
+}
 float word_of(const float2& words, int i) { return i == 0 ? words.x : words.y; }
 
 // [snippet as-compiled]
-// The multiply loop with neighbouring elements of As in one load: with float4, as nvcc compiles it.
+// The multiply loop with neighbouring elements of As in one load: with float4, as nvcc
+// compiles it.
 template <typename Words>
 __global__ void multiply_in_groups(float* out) {
   constexpr int BK = Config::BK, BN = Config::BN, WIDTH = sizeof(Words) / sizeof(float);
@@ -196,7 +223,8 @@ __global__ void multiply_in_groups(float* out) {
   __syncthreads();  // as in sgemm_shared
   float acc = 0.0f;
   for (int dotIdx = 0; dotIdx < BK; dotIdx += WIDTH) {
-    const Words regM = *reinterpret_cast<const Words*>(&As[threadRow * BK + dotIdx]);  //@ load-As-wide
+    const Words regM =  //@ load-As-wide
+        *reinterpret_cast<const Words*>(&As[threadRow * BK + dotIdx]);
     for (int i = 0; i < WIDTH; ++i) {
       const float regN = Bs[(dotIdx + i) * BN + threadCol];  //@ load-Bs-32
       acc += word_of(regM, i) * regN;
@@ -209,26 +237,34 @@ __global__ void multiply_in_groups(float* out) {
 /// What one block of multiply_in_groups costs.
 template <typename Words>
 simt::Counts count_in_groups() {
-  auto* out = static_cast<float*>(tile::machine::allocate(Config::NUM_THREADS * sizeof(float), sizeof(float), "out"));
+  auto* out = static_cast<float*>(
+      tile::machine::allocate(Config::NUM_THREADS * sizeof(float), sizeof(float), "out"));
   const auto counts =
-      simt::trace([&] { tile::launch(multiply_in_groups<Words>, dim3(1), dim3(Config::NUM_THREADS), 0, out); }).front();
-  for (int thread = 0; thread < Config::NUM_THREADS; ++thread) CHECK(out[thread] == float(Config::BK));
+      simt::trace([&] {
+        tile::launch(multiply_in_groups<Words>, dim3(1), dim3(Config::NUM_THREADS), 0, out);
+      }).front();
+  for (int thread = 0; thread < Config::NUM_THREADS; ++thread)
+    CHECK(out[thread] == float(Config::BK));
   tile::machine::release(out);
   return counts;
 }
-constexpr std::uint64_t fmas_of_a_tile = std::uint64_t(Config::NUM_THREADS) / 32 * Config::BK;  // warp-wide
+// warp-wide
+constexpr std::uint64_t fmas_of_a_tile = std::uint64_t(Config::NUM_THREADS) / 32 * Config::BK;
 
-TEST_CASE("with 16-byte loads of As a multiply-add costs one and a half wavefronts" * doctest::test_suite("model")) {
+TEST_CASE("with 16-byte loads of As a multiply-add costs one and a half wavefronts" *
+          doctest::test_suite("model")) {
   const auto counts = count_in_groups<float4>();
   const auto& As = tile::site(counts, "load-As-wide");
   const auto& Bs = tile::site(counts, "load-Bs-32");
   CHECK(As.width == 16);
   CHECK(As.requests + Bs.requests == fmas_of_a_tile * 5 / 4);
-  CHECK(As.wavefronts == 2 * As.requests);  // four quarter-warps want the same 16 bytes, merged two by two
+  // four quarter-warps want the same 16 bytes, merged two by two
+  CHECK(As.wavefronts == 2 * As.requests);
   CHECK(As.wavefronts + Bs.wavefronts == fmas_of_a_tile * 3 / 2);
 }
 
-TEST_CASE("with 8-byte loads of As it costs as many wavefronts but more requests" * doctest::test_suite("model")) {
+TEST_CASE("with 8-byte loads of As it costs as many wavefronts but more requests" *
+          doctest::test_suite("model")) {
   const auto counts = count_in_groups<float2>();
   const auto& As = tile::site(counts, "load-As-wide");
   const auto& Bs = tile::site(counts, "load-Bs-32");
@@ -245,10 +281,14 @@ __global__ void fill_shared(float* out) {
   out[threadIdx.x] = words[threadIdx.x];
 }
 
-TEST_CASE("48 KB of static shared memory is the limit of a block, not of an SM" * doctest::test_suite("model")) {
+TEST_CASE("48 KB of static shared memory is the limit of a block, not of an SM" *
+          doctest::test_suite("model")) {
   constexpr int static_limit = 48 * 1024, words = static_limit / int(sizeof(float));
-  auto* out = static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "out"));
-  const auto counts = simt::trace([&] { tile::launch(fill_shared<words>, dim3(1), dim3(32), 0, out); }).front();
+  auto* out =
+      static_cast<float*>(tile::machine::allocate(32 * sizeof(float), sizeof(float), "out"));
+  const auto counts = simt::trace([&] {
+                        tile::launch(fill_shared<words>, dim3(1), dim3(32), 0, out);
+                      }).front();
   CHECK(counts.static_shared_bytes == static_limit);
   CHECK_THROWS_WITH(tile::launch(fill_shared<words + 1>, dim3(1), dim3(32), 0, out),
                     doctest::Contains("48 KB is the limit of a block"));
@@ -260,7 +300,8 @@ TEST_CASE("48 KB of static shared memory is the limit of a block, not of an SM" 
 const tile::Case strip{64, 256, 256};             // two rows of blocks
 const std::uint64_t fmas = 64u * 256 * 256 / 32;  // warp-wide
 
-TEST_CASE("two shared loads a multiply-add, one wavefront each" * doctest::test_suite("model")) {
+TEST_CASE("two shared loads a multiply-add, one wavefront each" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_shared, strip);
   const auto& As = tile::site(counts, "load-As");
   const auto& Bs = tile::site(counts, "load-Bs");

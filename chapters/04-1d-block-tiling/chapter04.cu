@@ -1,9 +1,10 @@
 // Tile by Tile, chapter 04: 1D block tiling.
 //
-// Question: with one result a thread, both operands of every multiply-add come from shared memory. Can a value that has
-// reached a register be used more than once?
-// Idea: a thread computes a column of TM results. One value of Bs, once in a register, serves all of them.
-// Previous chapter: 03, shared-memory tiling. New are the loop over TM results and a thread map of its own for loading.
+// Question: with one result a thread, both operands of every multiply-add come from shared
+// memory. Can a value that has reached a register be used more than once? Idea: a thread
+// computes a column of TM results. One value of Bs, once in a register, serves all of them.
+// Previous chapter: 03, shared-memory tiling. New are the loop over TM results and a thread
+// map of its own for loading.
 //
 // Build, run, verify:   ./tile run 04      ctest --preset model -R chapter04
 #include "common/report/chapter.hpp"
@@ -17,11 +18,17 @@ struct Config {
   static constexpr int BK = 8;   // depth of a tile along K
   static constexpr int TM = 8;   // results per thread, in one column of C
   static constexpr int NUM_THREADS = BM * BN / TM;
-  static_assert(BM % TM == 0, "a thread's column of results must not cross the edge of the tile");
-  static_assert(BN % 32 == 0, "a warp must lie within one row of threads: else its load of As is no broadcast");
-  static_assert(BM * BK == NUM_THREADS, "each thread loads one element of As: other tiles stay partly unwritten");
-  static_assert(BK * BN == NUM_THREADS, "each thread loads one element of Bs: other tiles stay partly unwritten");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BM % TM == 0,
+                "a thread's column of results must not cross the edge of the tile");
+  static_assert(
+      BN % 32 == 0,
+      "a warp must lie within one row of threads: else its load of As is no broadcast");
+  static_assert(BM * BK == NUM_THREADS,
+                "each thread loads one element of As: other tiles stay partly unwritten");
+  static_assert(BK * BN == NUM_THREADS,
+                "each thread loads one element of Bs: other tiles stay partly unwritten");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
 };
 // [/snippet config]
 
@@ -35,11 +42,16 @@ constexpr __host__ __device__ Position results_of(int thread) {
   return {thread / Config::BN * Config::TM, thread % Config::BN};
 }
 // Which element of As, and which of Bs, a thread loads.
-constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / Config::BK, thread % Config::BK}; }
-constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
+constexpr __host__ __device__ Position load_A_of(int thread) {
+  return {thread / Config::BK, thread % Config::BK};
+}
+constexpr __host__ __device__ Position load_B_of(int thread) {
+  return {thread / Config::BN, thread % Config::BN};
+}
 // [/snippet maps]
 
-// EDGES: whether a tile may hang over the edge of a matrix. SWAPPED: whether the two inner loops change places.
+// EDGES: whether a tile may hang over the edge of a matrix. SWAPPED: whether the two inner
+// loops change places.
 template <bool EDGES, bool SWAPPED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_1d_block(int M, int N, int K, float alpha,    //
@@ -72,7 +84,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
     if constexpr (!SWAPPED) {
       // [snippet multiply]
@@ -95,7 +108,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       }
       // [/snippet swapped]
     }
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
   // [snippet epilogue]
@@ -116,8 +130,9 @@ void launch_block1d(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
-  tile::launch(whole ? sgemm_1d_block<false, SWAPPED> : sgemm_1d_block<true, SWAPPED>, grid, dim3(Config::NUM_THREADS),
-               0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(whole ? sgemm_1d_block<false, SWAPPED> : sgemm_1d_block<true, SWAPPED>, grid,
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -138,8 +153,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + 1) / TM, 3);
   facts.predicted("compiled.ceiling.tflops", cycles * 64 / ((TM / 4 * 2 + 1) / TM) * 1e-12);
   for (const int registers : {40, 48})
-    facts.predicted("registers." + std::to_string(registers) + ".blocks",
-                    tile::occupancy(tile::h200, Config::NUM_THREADS, registers, int((BM + BN) * BK * 4)).blocks);
+    facts.predicted(
+        "registers." + std::to_string(registers) + ".blocks",
+        tile::occupancy(tile::h200, Config::NUM_THREADS, registers, int((BM + BN) * BK * 4))
+            .blocks);
   facts.predicted("worked.row", results_of(197).row);
   facts.predicted("worked.col", results_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);
@@ -147,7 +164,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.rowB", load_B_of(197).row);
   facts.predicted("worked.colB", load_B_of(197).col);
   facts.predicted_loads("block1d", 1 / BM + 1 / BN, (1 + TM) / TM);
-  facts.predicted_loads("swapped", 1 / BM + 1 / BN, 2);  // as written: both operands, for each multiply-add
+  // as written: both operands, for each multiply-add
+  facts.predicted_loads("swapped", 1 / BM + 1 / BN, 2);
 }
 
 template <bool SWAPPED>
@@ -162,7 +180,8 @@ tile::Kernel kernel(const char* name) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 4, .title = "1D block tiling", .kernels = {kernel<false>("block1d"), kernel<true>("swapped")},
+TILE_CHAPTER(.number = 4, .title = "1D block tiling",
+             .kernels = {kernel<false>("block1d"), kernel<true>("swapped")},
              .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
@@ -175,10 +194,12 @@ TEST_CASE("M and K may end within a thread's column and within a tile") {
 }
 
 TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
-  std::vector<int> results(Config::BM * Config::BN), loadsA(Config::BM * Config::BK), loadsB(Config::BK * Config::BN);
+  std::vector<int> results(Config::BM * Config::BN), loadsA(Config::BM * Config::BK),
+      loadsB(Config::BK * Config::BN);
   for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
     for (int i = 0; i < Config::TM; ++i)
-      ++results.at(std::size_t((results_of(thread).row + i) * Config::BN + results_of(thread).col));
+      ++results.at(
+          std::size_t((results_of(thread).row + i) * Config::BN + results_of(thread).col));
     ++loadsA.at(std::size_t(load_A_of(thread).row * Config::BK + load_A_of(thread).col));
     ++loadsB.at(std::size_t(load_B_of(thread).row * Config::BN + load_B_of(thread).col));
   }
@@ -204,11 +225,15 @@ TEST_CASE("one load of Bs and TM of As for TM multiply-adds" * doctest::test_sui
 TEST_CASE("K/32 global and 9K/8 shared loads per result" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_block1d<false>, strip);
   const std::uint64_t results = 64u * 256, K = 256;
-  CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 32 == results * K);
-  CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 8 == results * K * 9);
+  CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 32 ==
+        results * K);
+  CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) *
+            8 ==
+        results * K * 9);
 }
 
-TEST_CASE("as written the swapped loops load Bs TM times as often" * doctest::test_suite("model")) {
+TEST_CASE("as written the swapped loops load Bs TM times as often" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_block1d<true>, {64, 64, 64});
   const std::uint64_t fmas = 64u * 64 * 64 / 32;
   CHECK(tile::site(counts, "load-As-swapped").requests == fmas);

@@ -1,9 +1,10 @@
 // Tile by Tile, chapter 05: 2D block tiling.
 //
-// Question: a column of results shares one of its two operands. Can a thread use both of them more than once?
-// Idea: a thread computes a square of TM x TN results. Each step loads TM + TN values and makes TM * TN multiply-adds:
-// an outer product in registers.
-// Previous chapter: 04, 1D block tiling. New are the second dimension of results, and copies of several elements a thread.
+// Question: a column of results shares one of its two operands. Can a thread use both of them
+// more than once? Idea: a thread computes a square of TM x TN results. Each step loads TM + TN
+// values and makes TM * TN multiply-adds: an outer product in registers.
+// Previous chapter: 04, 1D block tiling. New are the second dimension of results, and copies
+// of several elements a thread.
 //
 // Build, run, verify:   ./tile run 05      ctest --preset model -R chapter05
 #include "common/report/chapter.hpp"
@@ -18,15 +19,21 @@ struct Config {
   static constexpr int TM = 8;    // rows of results per thread
   static constexpr int TN = 8;    // columns of results per thread
   static constexpr int NUM_THREADS = BM * BN / (TM * TN);
-  static constexpr int ROWS_A = NUM_THREADS / BK;  // rows of As that all threads together copy at once
+  // rows of As that all threads together copy at once
+  static constexpr int ROWS_A = NUM_THREADS / BK;
   static constexpr int ROWS_B = NUM_THREADS / BN;  // rows of Bs
-  static_assert(BM % TM == 0 && BN % TN == 0, "a thread's square of results must not cross the edge of the tile");
-  static_assert(NUM_THREADS % BK == 0 && BM % ROWS_A == 0,
-                "threads copy As in whole rows, as often as it takes: else elements are left out or copied twice");
-  static_assert(NUM_THREADS % BN == 0 && BK % ROWS_B == 0,
-                "threads copy Bs in whole rows, as often as it takes: else elements are left out or copied twice");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
-  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+  static_assert(BM % TM == 0 && BN % TN == 0,
+                "a thread's square of results must not cross the edge of the tile");
+  static_assert(
+      NUM_THREADS % BK == 0 && BM % ROWS_A == 0,
+      "threads copy As in whole rows, as often as it takes: else elements are left out or copied twice");
+  static_assert(
+      NUM_THREADS % BN == 0 && BK % ROWS_B == 0,
+      "threads copy Bs in whole rows, as often as it takes: else elements are left out or copied twice");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024,
+                "a block declares at most 48 KB of shared memory: ptxas would refuse");
 };
 // [/snippet config]
 
@@ -40,12 +47,18 @@ constexpr __host__ __device__ Position results_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
-// To copy: the first element of As, and of Bs, that a thread copies; the next lie ROWS_A and ROWS_B rows below.
-constexpr __host__ __device__ Position load_A_of(int thread) { return {thread / Config::BK, thread % Config::BK}; }
-constexpr __host__ __device__ Position load_B_of(int thread) { return {thread / Config::BN, thread % Config::BN}; }
+// To copy: the first element of As, and of Bs, that a thread copies; the next lie ROWS_A and
+// ROWS_B rows below.
+constexpr __host__ __device__ Position load_A_of(int thread) {
+  return {thread / Config::BK, thread % Config::BK};
+}
+constexpr __host__ __device__ Position load_B_of(int thread) {
+  return {thread / Config::BN, thread % Config::BN};
+}
 // [/snippet maps]
 
-// EDGES: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over dotIdx is unrolled.
+// EDGES: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over
+// dotIdx is unrolled.
 template <bool EDGES, bool UNROLLED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_2d_block(int M, int N, int K, float alpha,    //
@@ -53,7 +66,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
                    const float* B, int ldb,             // K x N
                    float beta,                          //
                    float* C, int ldc) {                 // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
   __shared__ float As[BM * BK];  // BM x BK, row-major
   __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
@@ -83,7 +97,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
     // [snippet multiply]
 #pragma unroll UNROLLED ? BK : 1
@@ -95,14 +110,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
     // [/snippet multiply]
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; ++j) {
       const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
-      if (EDGES && (row >= M || col >= N)) break;  // the columns to the right are outside as well
+      // the columns to the right are outside as well
+      if (EDGES && (row >= M || col >= N)) break;
       float* c = &C[std::size_t(row) * ldc + col];
       float result = alpha * acc[i][j];
       if (beta != 0.0f) result += beta * *c;  //@ load-C
@@ -118,7 +135,8 @@ void launch_block2d(const tile::Gemm& g) {
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   const bool whole = g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0;
   tile::launch(whole ? sgemm_2d_block<false, UNROLLED> : sgemm_2d_block<true, UNROLLED>, grid,
-               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -126,35 +144,44 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN, BK = Config::BK;
+  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN,
+                   BK = Config::BK;
   const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
-  const auto ceiling = [&](double wavefronts_per_fma) { return cycles * 64 / wavefronts_per_fma * 1e-12; };
+  const auto ceiling = [&](double wavefronts_per_fma) {
+    return cycles * 64 / wavefronts_per_fma * 1e-12;
+  };
   facts.predicted("loads_per_step", TM + TN);
   facts.predicted("fmas_per_step", TM * TN);
   facts.predicted("fmas_per_load", TM * TN / (TM + TN));
-  facts.predicted("column.loads_per_step", 1 + TM * TN);  // the same number of results in one column
+  // the same number of results in one column
+  facts.predicted("column.loads_per_step", 1 + TM * TN);
   facts.predicted("square_against_column", (1 + TM * TN) / (TM + TN), 1);
   for (const char* kernel : {"block2d", "unrolled"})
     facts.predicted_loads(kernel, 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
   facts.predicted("intensity.l2", 2 * BM * BN * BK / ((BM + BN) * BK * 4));
   facts.predicted("copies_per_round", (BM + BN) * BK / Config::NUM_THREADS);
-  // A warp is two rows of 16 threads. As: its two rows of threads read words TM * BK = 128 apart, the same bank: 2
-  // wavefronts. Bs: 16 words 8 apart lie in 4 banks: 4 wavefronts.
+  // A warp is two rows of 16 threads. As: its two rows of threads read words TM * BK = 128
+  // apart, the same bank: 2 wavefronts. Bs: 16 words 8 apart lie in 4 banks: 4 wavefronts.
   facts.predicted("wavefronts.As", TM * 2);
   facts.predicted("wavefronts.Bs", TN * 4);
   facts.predicted("wavefronts_per_fma", (TM * 2 + TN * 4) / (TM * TN), 3);
   facts.predicted("ceiling.tflops", ceiling((TM * 2 + TN * 4) / (TM * TN)));
-  // As compiled: 16-byte loads. As along dotIdx: a load serves 4 steps in 2 wavefronts; Bs along j: 8 wavefronts a load.
+  // As compiled: 16-byte loads. As along dotIdx: a load serves 4 steps in 2 wavefronts; Bs
+  // along j: 8 wavefronts a load.
   facts.predicted("compiled.wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
   facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + TN / 4 * 8) / (TM * TN), 3);
   facts.predicted("compiled.ceiling.tflops", ceiling((TM / 4 * 2 + TN / 4 * 8) / (TM * TN)));
-  // As the compiler really made it: it does not unroll the loop over dotIdx, so only Bs is read 16 bytes at a time.
+  // As the compiler really made it: it does not unroll the loop over dotIdx, so only Bs is
+  // read 16 bytes at a time.
   facts.predicted("found.wavefronts_per_step", TM * 2 + TN / 4 * 8);
   facts.predicted("found.wavefronts_per_fma", (TM * 2 + TN / 4 * 8) / (TM * TN), 2);
   facts.predicted("found.ceiling.tflops", ceiling((TM * 2 + TN / 4 * 8) / (TM * TN)));
-  facts.predicted("found.loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM * 2 + TN / 4 * 8));
-  facts.predicted("compiled.loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
-  facts.predicted("compiled.requests.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 + TN / 4));
+  facts.predicted("found.loads.counted",
+                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM * 2 + TN / 4 * 8));
+  facts.predicted("compiled.loads.counted",
+                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
+  facts.predicted("compiled.requests.counted",
+                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 + TN / 4));
   facts.predicted("blocks.1024", 1024 / BM * (1024 / BN));
   facts.predicted("sms", tile::h200.sms);
   facts.predicted("worked.row", results_of(197).row);
@@ -179,7 +206,8 @@ tile::Kernel kernel(const char* name) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 5, .title = "2D block tiling", .kernels = {kernel<false>("block2d"), kernel<true>("unrolled")},
+TILE_CHAPTER(.number = 5, .title = "2D block tiling",
+             .kernels = {kernel<false>("block2d"), kernel<true>("unrolled")},
              .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
@@ -189,30 +217,37 @@ constexpr auto launch_default = launch_block2d<true>;
 TEST_CASE("M, N and K may end within a thread's square and within a tile") {
   std::vector<tile::Case> cases;
   for (int extra = 1; extra < 16; extra += 3)
-    cases.push_back({128 + extra, 128 + 17 - extra, 32 + extra, 1, 0, 0, tile::Fill::integers});
+    cases.push_back(
+        {128 + extra, 128 + 17 - extra, 32 + extra, 1, 0, 0, tile::Fill::integers});
   CHECK(tile::first_failure(launch_default, cases) == "");
 }
 
 TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
-  std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK), copiesB(Config::BK * Config::BN);
+  std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK),
+      copiesB(Config::BK * Config::BN);
   for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
     const auto [row, col] = results_of(thread);
     for (int i = 0; i < Config::TM; ++i)
-      for (int j = 0; j < Config::TN; ++j) ++results.at(std::size_t((row + i) * Config::BN + col + j));
+      for (int j = 0; j < Config::TN; ++j)
+        ++results.at(std::size_t((row + i) * Config::BN + col + j));
     for (int down = 0; down < Config::BM; down += Config::ROWS_A)
-      ++copiesA.at(std::size_t((load_A_of(thread).row + down) * Config::BK + load_A_of(thread).col));
+      ++copiesA.at(
+          std::size_t((load_A_of(thread).row + down) * Config::BK + load_A_of(thread).col));
     for (int down = 0; down < Config::BK; down += Config::ROWS_B)
-      ++copiesB.at(std::size_t((load_B_of(thread).row + down) * Config::BN + load_B_of(thread).col));
+      ++copiesB.at(
+          std::size_t((load_B_of(thread).row + down) * Config::BN + load_B_of(thread).col));
   }
   CHECK(results == std::vector<int>(results.size(), 1));
   CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
   CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
 }
 
-TEST_CASE("16 bytes at a time a load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
+TEST_CASE(
+    "16 bytes at a time a load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
   simt::WarpAccess As{.active = ~0u, .size = 16}, Bs = As;
   for (int lane = 0; lane < 32; ++lane) {
-    As.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).row * Config::BK);
+    As.address[std::size_t(lane)] =
+        sizeof(float) * std::uint64_t(results_of(lane).row * Config::BK);
     Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).col);
   }
   CHECK(simt::shared_wavefronts(As, true) == 2);
@@ -232,14 +267,20 @@ TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model"))
 TEST_CASE("K/64 global and K/4 shared loads per result" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, block);
   const std::uint64_t results = 128u * 128, K = 256;
-  CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 64 == results * K);
-  CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) * 4 == results * K);
+  CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 64 ==
+        results * K);
+  CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) *
+            4 ==
+        results * K);
 }
 
-TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" * doctest::test_suite("model")) {
+TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, block);
-  CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
-  CHECK(tile::site(counts, "load-Bs").wavefronts == 4 * tile::site(counts, "load-Bs").requests);
+  CHECK(tile::site(counts, "load-As").wavefronts ==
+        2 * tile::site(counts, "load-As").requests);
+  CHECK(tile::site(counts, "load-Bs").wavefronts ==
+        4 * tile::site(counts, "load-Bs").requests);
   CHECK(tile::site(counts, "store-As").wavefronts == tile::site(counts, "store-As").requests);
   CHECK(tile::site(counts, "store-Bs").wavefronts == tile::site(counts, "store-Bs").requests);
 }

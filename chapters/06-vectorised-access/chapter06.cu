@@ -1,9 +1,10 @@
 // Tile by Tile, chapter 06: vectorised access.
 //
-// Question: a thread copies its share of a tile word by word. Can it move four words with one instruction?
-// Idea: a float4 load or store moves 16 bytes. On the way into shared memory A is transposed, so that the values a thread
-// needs in one step lie side by side.
-// Previous chapter: 05, 2D block tiling. New are float4 in the copies and in the write of C, and a transposed As.
+// Question: a thread copies its share of a tile word by word. Can it move four words with one
+// instruction? Idea: a float4 load or store moves 16 bytes. On the way into shared memory A is
+// transposed, so that the values a thread needs in one step lie side by side.
+// Previous chapter: 05, 2D block tiling. New are float4 in the copies and in the write of C,
+// and a transposed As.
 //
 // Build, run, verify:   ./tile run 06      ctest --preset model -R chapter06
 #include "common/report/chapter.hpp"
@@ -18,17 +19,23 @@ struct Config {
   static constexpr int TM = 8;    // rows of results per thread
   static constexpr int TN = 8;    // columns of results per thread
   static constexpr int NUM_THREADS = BM * BN / (TM * TN);
-  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
-  static_assert(BM % TM == 0 && BN % TN == 0, "a thread's square of results must not cross the edge of the tile");
+  static_assert(BM % TM == 0 && BN % TN == 0,
+                "a thread's square of results must not cross the edge of the tile");
   static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
                 "a float4 lies in one row: tiles and squares must be multiples of 4 wide");
-  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
-                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
-  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
-                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
-  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+  static_assert(
+      BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+      "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(
+      BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+      "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024,
+                "a block declares at most 48 KB of shared memory: ptxas would refuse");
 };
 // [/snippet config]
 
@@ -51,14 +58,16 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// Takes whole tiles only, so the grid says all about M and N, and only addresses divisible by 16.
+// Takes whole tiles only, so the grid says all about M and N, and only addresses divisible by
+// 16.
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_vectorised(int, int, int K, float alpha,      //
                      const float* A, int lda,           // M x K
                      const float* B, int ldb,           // K x N
                      float beta,                        //
                      float* C, int ldc) {               // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
@@ -73,19 +82,22 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float4 four = *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);  //@ load-A
+      const float4 four =  //@ load-A
+          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);
       const float a[4] = {four.x, four.y, four.z, four.w};
       // The transpose: four neighbours of a row become four neighbours of a column.
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float4 four = *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);  //@ load-B
-      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;                      //@ store-Bs
+      const float4 four =  //@ load-B
+          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
     // [snippet multiply]
 #pragma unroll
@@ -97,7 +109,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
     // [/snippet multiply]
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
   // [snippet epilogue]
@@ -109,24 +122,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
       if (beta != 0.0f) {
         const float4 old = *c;  //@ load-C
-        result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+        result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
+                  result.w + beta * old.w};
       }
       *c = result;  //@ store-C
     }
   // [/snippet epilogue]
 }
 
-// --- The same without float4: with guards for every other problem, without them as a rival ---------------------------
+// --- The same without float4: with guards for every other problem, without them as a rival
+// ---------------------------
 
 // [snippet promise]
-// The same pointer, with a promise to the compiler: what it points to begins at a multiple of 16 bytes.
+// The same pointer, with a promise to the compiler: what it points to begins at a multiple of
+// 16 bytes.
 __device__ inline const float* aligned(const float* pointer) {
   return static_cast<const float*>(__builtin_assume_aligned(pointer, 16));
 }
 // [/snippet promise]
 
-// EDGES: whether a tile may hang over the edge of a matrix. PROMISED: whether the compiler is told that each four words
-// of A and B are aligned. WRITTEN_OUT: whether the four are read one by one, rather than in a loop.
+// EDGES: whether a tile may hang over the edge of a matrix. PROMISED: whether the compiler is
+// told that each four words of A and B are aligned. WRITTEN_OUT: whether the four are read one
+// by one, rather than in a loop.
 template <bool EDGES, bool PROMISED = false, bool WRITTEN_OUT = false>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_words(int M, int N, int K, float alpha,       //
@@ -134,12 +151,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
                 const float* B, int ldb,                // K x N
                 float beta,                             //
                 float* C, int ldc) {                    // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  static_assert(!EDGES || !WRITTEN_OUT,
-                "words that are written out have no guards: they would be read beyond the edge");
+  static_assert(
+      !EDGES || !WRITTEN_OUT,
+      "words that are written out have no guards: they would be read beyond the edge");
 
   const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
   const auto [threadRow, threadCol] = results_of(threadIdx.x);
@@ -183,7 +202,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load-words]
-    __syncthreads();  // as in sgemm_vectorised, and so is all that follows, but for the write of C
+    // as in sgemm_vectorised, and so is all that follows, but for the write of C
+    __syncthreads();
 
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
@@ -199,7 +219,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; ++j) {
       const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
-      if (EDGES && (row >= M || col >= N)) break;  // the columns to the right are outside as well
+      // the columns to the right are outside as well
+      if (EDGES && (row >= M || col >= N)) break;
       float* c = &C[std::size_t(row) * ldc + col];
       float result = alpha * acc[i][j];
       if (beta != 0.0f) result += beta * *c;  //@ load-C-words
@@ -207,7 +228,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     }
 }
 
-// --- The same with more float4: a rival that reads shared memory so in the source, too -------------------------------
+// --- The same with more float4: a rival that reads shared memory so in the source, too
+// -------------------------------
 
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_wide_reads(int, int, int K, float alpha,      //
@@ -215,7 +237,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
                      const float* B, int ldb,           // K x N
                      float beta,                        //
                      float* C, int ldc) {               // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
@@ -229,13 +252,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float4 four = *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);  //@ load-A
+      const float4 four =  //@ load-A
+          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);
       const float a[4] = {four.x, four.y, four.z, four.w};
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float4 four = *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);  //@ load-B
-      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;                      //@ store-Bs
+      const float4 four =  //@ load-B
+          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);
+      *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
@@ -246,11 +271,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       float regM[TM], regN[TN];
       // [snippet wide-reads]
       for (int i = 0; i < TM; i += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(&As[dotIdx * BM + threadRow + i]);  //@ load-As-wide
+        const float4 four = *reinterpret_cast<const float4*>(  //@ load-As-wide
+            &As[dotIdx * BM + threadRow + i]);
         regM[i] = four.x, regM[i + 1] = four.y, regM[i + 2] = four.z, regM[i + 3] = four.w;
       }
       for (int j = 0; j < TN; j += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(&Bs[dotIdx * BN + threadCol + j]);  //@ load-Bs-wide
+        const float4 four = *reinterpret_cast<const float4*>(  //@ load-Bs-wide
+            &Bs[dotIdx * BN + threadCol + j]);
         regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
       }
       // [/snippet wide-reads]
@@ -268,14 +295,17 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
       if (beta != 0.0f) {
         const float4 old = *c;  //@ load-C
-        result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+        result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
+                  result.w + beta * old.w};
       }
       *c = result;  //@ store-C
     }
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool divisible_by_16(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+}
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 bool float4s_fit(const tile::Gemm& g) {
@@ -289,8 +319,8 @@ template <auto FAST>
 void launch_vectorised(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit(g) ? FAST : sgemm_words<true>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha,
-               g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(float4s_fit(g) ? FAST : sgemm_words<true>, grid, dim3(Config::NUM_THREADS), 0,
+               g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
@@ -298,7 +328,8 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN, BK = Config::BK;
+  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN,
+                   BK = Config::BK;
   constexpr double threads = Config::NUM_THREADS;
   const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
   facts.predicted_loads("vectorised", 1 / BM + 1 / BN, (TM + TN) / (TM * TN), 4);
@@ -312,14 +343,16 @@ void predict(tile::Facts& facts) {
   facts.predicted("stores_Bs_per_round", BK * BN / threads / 4);
   facts.predicted("lds_per_step", (TM + TN) / 4);
   facts.predicted("ffma_per_lds", TM * TN / ((TM + TN) / 4));
-  // As: lanes of a warp stand in two rows of threads: 2 wavefronts a load. Bs: 16-byte words 32 bytes apart: 8.
+  // As: lanes of a warp stand in two rows of threads: 2 wavefronts a load. Bs: 16-byte words
+  // 32 bytes apart: 8.
   facts.predicted("wavefronts.As", 2);
   facts.predicted("wavefronts.Bs", 8);
   const double wavefronts_per_fma = (TM / 4 * 2 + TN / 4 * 8) / (TM * TN);
   facts.predicted("wavefronts_per_fma", wavefronts_per_fma, 3);
   facts.predicted("ceiling.tflops", cycles * 64 / wavefronts_per_fma * 1e-12);
   facts.predicted("wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
-  facts.predicted("loads.counted", 256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
+  facts.predicted("loads.counted",
+                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
   facts.predicted("epilogue.float4s", TM * TN / 4);
   facts.predicted("epilogue.words", TM * TN);
   facts.predicted("worked.rowA", load_A_of(197).row);
@@ -342,24 +375,30 @@ tile::Kernel kernel(const char* name) {
 }  // namespace
 
 TILE_CHAPTER(.number = 6, .title = "Vectorised access",
-             .kernels = {kernel<sgemm_vectorised>("vectorised"), kernel<sgemm_words<false>>("words"),
+             .kernels = {kernel<sgemm_vectorised>("vectorised"),
+                         kernel<sgemm_words<false>>("words"),
                          kernel<sgemm_words<false, true>>("promised"),
-                         kernel<sgemm_words<false, true, true>>("written_out"), kernel<sgemm_wide_reads>("wide_reads")},
+                         kernel<sgemm_words<false, true, true>>("written_out"),
+                         kernel<sgemm_wide_reads>("wide_reads")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
 TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
-  std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK), copiesB(Config::BK * Config::BN);
+  std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK),
+      copiesB(Config::BK * Config::BN);
   for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
     const auto [row, col] = results_of(thread);
     for (int i = 0; i < Config::TM; ++i)
-      for (int j = 0; j < Config::TN; ++j) ++results.at(std::size_t((row + i) * Config::BN + col + j));
+      for (int j = 0; j < Config::TN; ++j)
+        ++results.at(std::size_t((row + i) * Config::BN + col + j));
     for (int i = 0; i < 4; ++i) {
       for (int down = 0; down < Config::BM; down += Config::ROWS_A)
-        ++copiesA.at(std::size_t((load_A_of(thread).col + i) * Config::BM + load_A_of(thread).row + down));
+        ++copiesA.at(std::size_t((load_A_of(thread).col + i) * Config::BM +
+                                 load_A_of(thread).row + down));
       for (int down = 0; down < Config::BK; down += Config::ROWS_B)
-        ++copiesB.at(std::size_t((load_B_of(thread).row + down) * Config::BN + load_B_of(thread).col + i));
+        ++copiesB.at(std::size_t((load_B_of(thread).row + down) * Config::BN +
+                                 load_B_of(thread).col + i));
     }
   }
   CHECK(results == std::vector<int>(results.size(), 1));
@@ -380,22 +419,28 @@ TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_su
     CHECK(wide.requests * 4 == narrow.requests);
     CHECK(wide.bytes() == narrow.bytes());
   }
-  // Each sector is still fetched once a block, but word by word every request comes back to it.
+  // Each sector is still fetched once a block, but word by word every request comes back to
+  // it.
   CHECK(four.block_sectors == words.block_sectors);
   CHECK(tile::site(four, "load-A").sectors * 4 == tile::site(words, "load-A-words").sectors);
 }
 
-TEST_CASE("reading shared memory as float4 makes a quarter of the loads" * doctest::test_suite("model")) {
+TEST_CASE("reading shared memory as float4 makes a quarter of the loads" *
+          doctest::test_suite("model")) {
   const auto narrow = tile::count(launch_default, block);
   const auto wide = tile::count(launch_vectorised<sgemm_wide_reads>, block);
   for (const char* tag : {"load-As", "load-Bs"})
-    CHECK(tile::site(wide, std::string(tag) + "-wide").requests * 4 == tile::site(narrow, tag).requests);
-  CHECK(tile::site(wide, "load-As-wide").wavefronts == 2 * tile::site(wide, "load-As-wide").requests);
-  CHECK(tile::site(wide, "load-Bs-wide").wavefronts == 8 * tile::site(wide, "load-Bs-wide").requests);
+    CHECK(tile::site(wide, std::string(tag) + "-wide").requests * 4 ==
+          tile::site(narrow, tag).requests);
+  CHECK(tile::site(wide, "load-As-wide").wavefronts ==
+        2 * tile::site(wide, "load-As-wide").requests);
+  CHECK(tile::site(wide, "load-Bs-wide").wavefronts ==
+        8 * tile::site(wide, "load-Bs-wide").requests);
 }
 
 TEST_CASE("the transposed store hits each bank four times" * doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, block);
-  CHECK(tile::site(counts, "store-As").wavefronts == 4 * tile::site(counts, "store-As").requests);
+  CHECK(tile::site(counts, "store-As").wavefronts ==
+        4 * tile::site(counts, "store-As").requests);
 }
 #endif

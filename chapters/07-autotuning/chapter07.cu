@@ -1,12 +1,14 @@
 // Tile by Tile, chapter 07: autotuning.
 //
-// Question: five numbers, BM BN BK TM TN, were chosen by hand so far. Which choice is best on this GPU?
-// Idea: generate every configuration that the constraints allow, drop those that arithmetic shows to be slow, compile the
-// rest ahead of time, and time them.
-// Previous chapter: 06, vectorised access. The kernel is its, with shared memory read as float4 in the source and with the
-// configuration as a template parameter; new is everything around it.
+// Question: five numbers, BM BN BK TM TN, were chosen by hand so far. Which choice is best on
+// this GPU? Idea: generate every configuration that the constraints allow, drop those that
+// arithmetic shows to be slow, compile the rest ahead of time, and time them.
+// Previous chapter: 06, vectorised access. The kernel is its, with shared memory read as
+// float4 in the source and with the configuration as a template parameter; new is everything
+// around it.
 //
-// Build, run, verify:   ./tile run 07      ctest --preset model -R chapter07      on a GPU: ./tile run 07 --tune
+// Build, run, verify:   ./tile run 07      ctest --preset model -R chapter07      on a GPU:
+// ./tile run 07 --tune
 #include <algorithm>
 #include <array>
 
@@ -20,7 +22,8 @@
 namespace {
 
 // [snippet constraints]
-// A configuration: rows and columns of C per block, depth of a tile, rows and columns of results per thread.
+// A configuration: rows and columns of C per block, depth of a tile, rows and columns of
+// results per thread.
 struct Shape {
   int BM, BN, BK, TM, TN;
   constexpr int threads() const { return BM * BN / (TM * TN); }
@@ -28,15 +31,23 @@ struct Shape {
 };
 
 constexpr bool squares_fit(Shape s) { return s.BM % s.TM == 0 && s.BN % s.TN == 0; }
-constexpr bool float4s_fit_rows(Shape s) { return s.BK % 4 == 0 && s.TM % 4 == 0 && s.TN % 4 == 0; }
-constexpr bool copies_of_A_fit(Shape s) { return s.BM * s.BK % (4 * s.threads()) == 0 && 4 * s.threads() % s.BK == 0; }
-constexpr bool copies_of_B_fit(Shape s) { return s.BK * s.BN % (4 * s.threads()) == 0 && 4 * s.threads() % s.BN == 0; }
+constexpr bool float4s_fit_rows(Shape s) {
+  return s.BK % 4 == 0 && s.TM % 4 == 0 && s.TN % 4 == 0;
+}
+constexpr bool copies_of_A_fit(Shape s) {
+  return s.BM * s.BK % (4 * s.threads()) == 0 && 4 * s.threads() % s.BK == 0;
+}
+constexpr bool copies_of_B_fit(Shape s) {
+  return s.BK * s.BN % (4 * s.threads()) == 0 && 4 * s.threads() % s.BN == 0;
+}
 constexpr bool warps_are_whole(Shape s) { return s.threads() % 32 == 0; }
-constexpr bool block_fits(Shape s) { return s.threads() <= 1024 && s.shared_bytes() <= 48 * 1024; }
+constexpr bool block_fits(Shape s) {
+  return s.threads() <= 1024 && s.shared_bytes() <= 48 * 1024;
+}
 
 constexpr bool valid(Shape s) {
-  return squares_fit(s) && warps_are_whole(s) && float4s_fit_rows(s) && copies_of_A_fit(s) && copies_of_B_fit(s) &&
-         block_fits(s);
+  return squares_fit(s) && warps_are_whole(s) && float4s_fit_rows(s) && copies_of_A_fit(s) &&
+         copies_of_B_fit(s) && block_fits(s);
 }
 // [/snippet constraints]
 
@@ -44,20 +55,29 @@ constexpr bool valid(Shape s) {
 template <int BM_, int BN_, int BK_, int TM_, int TN_>
 struct Config {
   static constexpr Shape shape{BM_, BN_, BK_, TM_, TN_};
-  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, NUM_THREADS = shape.threads();
-  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_,
+                       NUM_THREADS = shape.threads();
+  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
-  // Where in a row of As the element of that row and column of A goes. (An experiment below sends it elsewhere.)
+  // Where in a row of As the element of that row and column of A goes. (An experiment below
+  // sends it elsewhere.)
   static constexpr __host__ __device__ int place_in_As(int row, int /*col*/) { return row; }
-  static_assert(squares_fit(shape), "a thread's square of results must not cross the edge of the tile");
-  static_assert(warps_are_whole(shape),
-                "a block must consist of whole warps: the idle lanes of the last would be paid for");
-  static_assert(float4s_fit_rows(shape), "a float4 lies in one row: tiles and squares must be multiples of 4 wide");
-  static_assert(copies_of_A_fit(shape),
-                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
-  static_assert(copies_of_B_fit(shape),
-                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
-  static_assert(block_fits(shape), "a block has at most 1024 threads and 48 KB of shared memory");
+  static_assert(squares_fit(shape),
+                "a thread's square of results must not cross the edge of the tile");
+  static_assert(
+      warps_are_whole(shape),
+      "a block must consist of whole warps: the idle lanes of the last would be paid for");
+  static_assert(float4s_fit_rows(shape),
+                "a float4 lies in one row: tiles and squares must be multiples of 4 wide");
+  static_assert(
+      copies_of_A_fit(shape),
+      "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(
+      copies_of_B_fit(shape),
+      "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(block_fits(shape),
+                "a block has at most 1024 threads and 48 KB of shared memory");
 };
 using Default = Config<128, 128, 16, 8, 8>;  // chapter 06's
 // [/snippet config]
@@ -85,7 +105,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
                 const float* B, int ldb,                // K x N
                 float beta,                             //
                 float* C, int ldc) {                    // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
@@ -106,9 +127,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+            a[i] = from[i];  //@ load-A-words
       }
-      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + Config::place_in_As(rowA + down, colA)] = a[i];  //@ store-As
+      for (int i = 0; i < 4; ++i)
+        As[(colA + i) * BM + Config::place_in_As(rowA + down, colA)] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
@@ -118,14 +141,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+            b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
       *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
@@ -143,10 +168,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
-  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to
+  // live in local memory.
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const int row = firstRow + threadRow + i, col = firstCol + threadCol;
@@ -158,7 +185,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
         if (beta != 0.0f) {
           const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
-          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z, result.w + beta * old.w};
+          result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
+                    result.w + beta * old.w};
         }
         *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
       }
@@ -175,7 +203,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool divisible_by_16(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+}
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 bool float4s_fit(const tile::Gemm& g, Shape s) {
@@ -187,11 +217,12 @@ bool float4s_fit(const tile::Gemm& g, Shape s) {
 template <class Config, bool FLOAT4S>
 void start(const tile::Gemm& g) {
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(sgemm_tuned<Config, FLOAT4S>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda,
-               g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(sgemm_tuned<Config, FLOAT4S>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
+               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 
-// What does not fit a configuration goes to one kernel with guards: a second kernel for each would double the build.
+// What does not fit a configuration goes to one kernel with guards: a second kernel for each
+// would double the build.
 template <class Config>
 void launch_tuned(const tile::Gemm& g) {
   tile::require_valid(g);
@@ -209,30 +240,39 @@ constexpr int SIZE = 4096;  // of the problem that is tuned for: M, N and K
 template <class Word>
 constexpr simt::WarpAccess access_of(int bytes, Word word) {
   simt::WarpAccess access{.active = ~0u, .size = bytes};
-  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = std::uint64_t(4 * word(lane));
+  for (int lane = 0; lane < 32; ++lane)
+    access.address[std::size_t(lane)] = std::uint64_t(4 * word(lane));
   return access;
 }
 
-// What one warp does in one round of the loop over K: first it copies (loads from global memory, stores to shared memory),
-// then, after a barrier, it multiplies (loads from shared memory, FMAs).
+// What one warp does in one round of the loop over K: first it copies (loads from global
+// memory, stores to shared memory), then, after a barrier, it multiplies (loads from shared
+// memory, FMAs).
 struct Round {
   int fmas, shared_loads, shared_stores, global_loads;
   int load_wavefronts, store_wavefronts;  // of shared memory
-  int l1_cycles;                          // of the loads from global memory: passes of the tags, or wavefronts if more
+  int l1_cycles;  // of the loads from global memory: passes of the tags, or wavefronts if more
 };
 
 constexpr Round round_of(Shape s, int lda = SIZE) {
-  const int float4s_A = s.BM * s.BK / 4 / s.threads(), float4s_B = s.BK * s.BN / 4 / s.threads();
-  const auto load_As = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
-  const auto load_Bs = access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
-  const auto store_As =
-      access_of(4, [&](int lane) { return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row; });
-  const auto store_Bs =
-      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col; });
-  const auto load_A =
-      access_of(16, [&](int lane) { return load_A_of(lane, s.BK).row * lda + load_A_of(lane, s.BK).col; });
-  const auto load_B =
-      access_of(16, [&](int lane) { return load_B_of(lane, s.BN).row * SIZE + load_B_of(lane, s.BN).col; });
+  const int float4s_A = s.BM * s.BK / 4 / s.threads(),
+            float4s_B = s.BK * s.BN / 4 / s.threads();
+  const auto load_As =
+      access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
+  const auto load_Bs =
+      access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
+  const auto store_As = access_of(4, [&](int lane) {
+    return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row;
+  });
+  const auto store_Bs = access_of(16, [&](int lane) {
+    return load_B_of(lane, s.BN).row * s.BN + load_B_of(lane, s.BN).col;
+  });
+  const auto load_A = access_of(16, [&](int lane) {
+    return load_A_of(lane, s.BK).row * lda + load_A_of(lane, s.BK).col;
+  });
+  const auto load_B = access_of(16, [&](int lane) {
+    return load_B_of(lane, s.BN).row * SIZE + load_B_of(lane, s.BN).col;
+  });
   const auto l1 = [](const auto& access) {
     return std::max(simt::tag_passes(access), simt::global_wavefronts(access));
   };
@@ -241,34 +281,38 @@ constexpr Round round_of(Shape s, int lda = SIZE) {
           .shared_loads = s.BK * (s.TM + s.TN) / 4,
           .shared_stores = 4 * float4s_A + float4s_B,
           .global_loads = float4s_A + float4s_B,
-          .load_wavefronts =
-              s.BK * (s.TM / 4 * shared_wavefronts(load_As, true) + s.TN / 4 * shared_wavefronts(load_Bs, true)),
-          .store_wavefronts =
-              4 * float4s_A * shared_wavefronts(store_As, false) + float4s_B * shared_wavefronts(store_Bs, false),
+          .load_wavefronts = s.BK * (s.TM / 4 * shared_wavefronts(load_As, true) +
+                                     s.TN / 4 * shared_wavefronts(load_Bs, true)),
+          .store_wavefronts = 4 * float4s_A * shared_wavefronts(store_As, false) +
+                              float4s_B * shared_wavefronts(store_Bs, false),
           .l1_cycles = float4s_A * l1(load_A) + float4s_B * l1(load_B)};
 }
 
-// TFLOP/s at which an H200's shared memory, or its L1, or its issue slots, would be busy all the time, whichever is least.
+// TFLOP/s at which an H200's shared memory, or its L1, or its issue slots, would be busy all
+// the time, whichever is least.
 constexpr double bound_of(Shape s) {
   const Round r = round_of(s);
-  const double ffma_cycles = r.fmas / 4.0;  // an SM issues four FFMAs in the time of a wavefront
+  // an SM issues four FFMAs in the time of a wavefront
+  const double ffma_cycles = r.fmas / 4.0;
   const double by_wavefronts = ffma_cycles / (r.load_wavefronts + r.store_wavefronts);
   const double by_l1 = ffma_cycles / r.l1_cycles;
-  const double by_slots = double(r.fmas) / (r.fmas + r.shared_loads + r.shared_stores + r.global_loads);
+  const double by_slots =
+      double(r.fmas) / (r.fmas + r.shared_loads + r.shared_stores + r.global_loads);
   return tile::h200.peak_tflops() * std::min({1.0, by_wavefronts, by_l1, by_slots});
 }
 // [/snippet bound]
 
 // [snippet prune]
-// Registers a thread will need: its results, the operands of one step, and addresses. The constant is measured; how far
-// the sum is off, the prose says.
+// Registers a thread will need: its results, the operands of one step, and addresses. The
+// constant is measured; how far the sum is off, the prose says.
 constexpr int registers_of(Shape s) { return s.TM * s.TN + s.TM + s.TN + 24; }
 constexpr int warps_of(Shape s) {
   const auto o = tile::occupancy(tile::h200, s.threads(), registers_of(s), s.shared_bytes());
   return o.blocks * s.threads() / 32;
 }
-constexpr int FEWEST_WARPS = 8;       // two for each scheduler: with fewer, nothing hides a wait
-constexpr double LOWEST_BOUND = 0.6;  // of the FFMA peak: chapter 06 has reached more than half
+constexpr int FEWEST_WARPS = 8;  // two for each scheduler: with fewer, nothing hides a wait
+// of the FFMA peak: chapter 06 has reached more than half
+constexpr double LOWEST_BOUND = 0.6;
 
 struct Prediction {
   int registers, warps;
@@ -318,8 +362,8 @@ constexpr std::array<Shape, VALID> SHAPES = [] {
 // [/snippet generate]
 
 std::string name_of(Shape s) {
-  return std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " + std::to_string(s.TM) +
-         "x" + std::to_string(s.TN);
+  return std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
+         std::to_string(s.TM) + "x" + std::to_string(s.TN);
 }
 
 std::string underscored(std::string name) {
@@ -332,7 +376,8 @@ std::string underscored(std::string name) {
 tile::Costs costs_of(Shape s) {
   const Round r = round_of(s);
   const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
-  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas, double(r.store_wavefronts) / r.fmas};
+  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas,
+          double(r.store_wavefronts) / r.fmas};
 }
 // [/snippet costs]
 
@@ -358,21 +403,22 @@ tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const voi
 }
 
 // [snippet compile]
-// A GPU program is compiled for every valid configuration, so that --tune-pruned can check the pruning; the model's for
-// those that were not pruned.
+// A GPU program is compiled for every valid configuration, so that --tune-pruned can check the
+// pruning; the model's for those that were not pruned.
 template <std::size_t I>
 void add_candidate(std::vector<tile::Candidate>& candidates) {
   constexpr Shape s = SHAPES[I];
   constexpr Prediction p = prediction_of(s);
   if constexpr (!TILE_ON_MODEL || !p.pruned()) {
     using Chosen = Config<s.BM, s.BN, s.BK, s.TM, s.TN>;
-    candidates.push_back(
-        describe(s, p, launch_tuned<Chosen>, reinterpret_cast<const void*>(sgemm_tuned<Chosen, true>)));
+    candidates.push_back(describe(s, p, launch_tuned<Chosen>,
+                                  reinterpret_cast<const void*>(sgemm_tuned<Chosen, true>)));
   }
 }
 
 const std::vector<tile::Candidate>& candidates() {
-  static const std::vector<tile::Candidate> all = []<std::size_t... I>(std::index_sequence<I...>) {
+  static const std::vector<tile::Candidate> all =
+      []<std::size_t... I>(std::index_sequence<I...>) {
     std::vector<tile::Candidate> found;
     (add_candidate<I>(found), ...);
     return found;
@@ -382,28 +428,32 @@ const std::vector<tile::Candidate>& candidates() {
 }
 // [/snippet compile]
 
-const std::vector<tile::Kernel> kernels{{"default",
-                                         launch_tuned<Default>,
-                                         reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
-                                         Default::NUM_THREADS,
-                                         {Default::BM, Default::BN, Default::BK, tile::Takes::float4s},
-                                         std::size_t(Default::shape.shared_bytes())},
-                                        tile::tuned_kernel()};
+const std::vector<tile::Kernel> kernels{
+    {"default",
+     launch_tuned<Default>,
+     reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
+     Default::NUM_THREADS,
+     {Default::BM, Default::BN, Default::BK, tile::Takes::float4s},
+     std::size_t(Default::shape.shared_bytes())},
+    tile::tuned_kernel()};
 
 const tile::Case counted{256, 256, 256};
 
 // [snippet experiment]
-// The same kernel, but the stores of A find WAYS words in a bank: as many stores, as many words, wrong results.
+// The same kernel, but the stores of A find WAYS words in a bank: as many stores, as many
+// words, wrong results.
 template <class Chosen, int WAYS>
 struct WithConflicts : Chosen {
   static constexpr __host__ __device__ int place_in_As(int row, int col) {
-    constexpr int apart = Chosen::BK / 4 / WAYS;  // columns of float4s of A that get banks of their own
+    // columns of float4s of A that get banks of their own
+    constexpr int apart = Chosen::BK / 4 / WAYS;
     return row ^ (128 / Chosen::BK * (col / 4 % apart));
   }
 };
 // [/snippet experiment]
 
-// One thing is varied: a variant, and what it changes: cycles of an SM for each warp-wide FMA, if each has its price.
+// One thing is varied: a variant, and what it changes: cycles of an SM for each warp-wide FMA,
+// if each has its price.
 struct Variant {
   std::string key;
   tile::Launcher launch;
@@ -424,13 +474,15 @@ tile::Launcher on_gpu() {
     return launch_tuned<Chosen>;
 }
 
-// The conflicts of the stores of A. A warp stores one word of each lane for every BN multiply-adds.
+// The conflicts of the stores of A. A warp stores one word of each lane for every BN
+// multiply-adds.
 template <class Chosen, int... WAYS>
 Experiment of_conflicts() {
   const std::string name = underscored(name_of(Chosen::shape));
   return {"stores." + name,
           "cycles for a wavefront of the stores of A, " + name_of(Chosen::shape),
-          {{std::to_string(WAYS), on_gpu<WithConflicts<Chosen, WAYS>>(), SIZE, double(WAYS) / Chosen::BN}...}};
+          {{std::to_string(WAYS), on_gpu<WithConflicts<Chosen, WAYS>>(), SIZE,
+            double(WAYS) / Chosen::BN}...}};
 }
 
 // The wavefronts of the loads of A in L1, by the leading dimension.
@@ -441,7 +493,8 @@ Experiment of_lda() {
                {}};
   for (const int pad : {0, 8, 16, 32}) {
     const Round r = round_of(Chosen::shape, SIZE + pad);
-    e.variants.push_back({std::to_string(SIZE + pad), on_gpu<Chosen>(), SIZE + pad, double(r.l1_cycles) / r.fmas});
+    e.variants.push_back({std::to_string(SIZE + pad), on_gpu<Chosen>(), SIZE + pad,
+                          double(r.l1_cycles) / r.fmas});
   }
   return e;
 }
@@ -455,12 +508,14 @@ std::vector<Experiment> experiments() {
           of_lda<Config<128, 32, 8, 4, 16>>()};
 }
 
-// For each variant its cycles for a warp-wide FMA, and of each experiment the price of a cycle, fitted to them.
+// For each variant its cycles for a warp-wide FMA, and of each experiment the price of a
+// cycle, fitted to them.
 std::vector<tile::Chapter::Rate> experiment_rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const Experiment& e : experiments()) {
     rates.push_back({e.key + ".price", e.label});
-    for (const Variant& v : e.variants) rates.push_back({e.key + "." + v.key, e.label + ", " + v.key});
+    for (const Variant& v : e.variants)
+      rates.push_back({e.key + "." + v.key, e.label + ", " + v.key});
   }
   return rates;
 }
@@ -468,7 +523,8 @@ std::vector<tile::Chapter::Rate> experiment_rates() {
 #if TILE_ON_GPU
 void measure_experiments(tile::RateSink& sink) {
   int sms = 0, khz = 0;
-  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0),
+                   "multiprocessor count");
   tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
   const std::size_t n = SIZE, words_of_A = n * (n + 32);
   float *A, *B, *C;
@@ -476,8 +532,11 @@ void measure_experiments(tile::RateSink& sink) {
   tile::cuda_check(cudaMalloc(&B, n * n * sizeof(float)), "cudaMalloc");
   tile::cuda_check(cudaMalloc(&C, n * n * sizeof(float)), "cudaMalloc");
   const std::vector<float> values = tile::make_values(words_of_A, tile::Fill::random, 11);
-  tile::cuda_check(cudaMemcpy(A, values.data(), words_of_A * sizeof(float), cudaMemcpyHostToDevice), "fill A");
-  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice), "fill B");
+  tile::cuda_check(
+      cudaMemcpy(A, values.data(), words_of_A * sizeof(float), cudaMemcpyHostToDevice),
+      "fill A");
+  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice),
+                   "fill B");
   for (const Experiment& e : experiments()) {
     std::vector<std::vector<double>> terms;
     std::vector<double> cycles;
@@ -504,7 +563,8 @@ void predict(tile::Facts& facts) {
     if (!valid(s)) return;
     ++allowed;
     const std::string reason = prediction_of(s).reason;
-    registers += reason == "registers", occupancy += reason == "occupancy", bound += reason == "bound";
+    registers += reason == "registers", occupancy += reason == "occupancy",
+        bound += reason == "bound";
   });
   facts.predicted("space.all", all);
   facts.predicted("space.valid", allowed);
@@ -528,7 +588,8 @@ void predict(tile::Facts& facts) {
       if (key == name) return double(value);
     throw std::logic_error(name);
   };
-  const double bm = parameter("BM"), bn = parameter("BN"), tm = parameter("TM"), tn = parameter("TN");
+  const double bm = parameter("BM"), bn = parameter("BN"), tm = parameter("TM"),
+               tn = parameter("TN");
   facts.predicted_loads("tuned", 1 / bm + 1 / bn, (tm + tn) / (tm * tn), 4, 4);
   facts.predicted("tuned.bound", chosen.bound);
   facts.predicted("tuned.predicted_registers", chosen.registers);
@@ -537,19 +598,22 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
-             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .measure_rates = measure_experiments,
-             .rates = experiment_rates(), .candidates = candidates(), .costs = costs())
+             .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
+             .measure_rates = measure_experiments, .rates = experiment_rates(),
+             .candidates = candidates(), .costs = costs())
 
 TILE_GEMM_TESTS(tile::resolved_kernels())
 
 TEST_CASE("every configuration computes the same" * doctest::test_suite("thorough")) {
   for (const tile::Candidate& c : candidates()) {
-    const auto verdict = tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
+    const auto verdict =
+        tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
     CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
   }
 }
 
-// Whether `threads` threads, each with a float4 at a time, copy every word of a rows x cols tile once and none beside it.
+// Whether `threads` threads, each with a float4 at a time, copy every word of a rows x cols
+// tile once and none beside it.
 bool copies_cover(int rows, int cols, int threads) {
   std::vector<int> copies(std::size_t(rows * cols));
   const int rows_at_once = 4 * threads / cols;
@@ -595,8 +659,9 @@ TEST_CASE("each constraint refuses what it is about, and nothing else") {
   CHECK_FALSE(block_fits({128, 136, 8, 4, 4}));
   CHECK_FALSE(block_fits({128, 128, 49, 8, 8}));
   // Each violates one constraint alone, in the order of `valid`.
-  for (const Shape s : {Shape{48, 32, 8, 4, 12}, Shape{32, 32, 4, 4, 16}, Shape{32, 32, 4, 2, 16},
-                        Shape{32, 32, 12, 4, 8}, Shape{32, 48, 4, 4, 12}, Shape{32, 256, 64, 4, 4}})
+  for (const Shape s :
+       {Shape{48, 32, 8, 4, 12}, Shape{32, 32, 4, 4, 16}, Shape{32, 32, 4, 2, 16},
+        Shape{32, 32, 12, 4, 8}, Shape{32, 48, 4, 4, 12}, Shape{32, 256, 64, 4, 4}})
     CHECK_FALSE(valid(s));
   CHECK(valid({32, 32, 8, 4, 8}));
 }
@@ -610,7 +675,8 @@ TEST_CASE("64,8,256 is not valid: 256 threads copy 1024 elements at once, the ti
   CHECK(valid(Default::shape));
 }
 
-// Conflicts of the stores of A, if they are as the experiment says; -1 if two elements of the tile meet in a place.
+// Conflicts of the stores of A, if they are as the experiment says; -1 if two elements of the
+// tile meet in a place.
 template <class Chosen, int WAYS>
 int ways_of_stores() {
   using Variant = WithConflicts<Chosen, WAYS>;
@@ -618,17 +684,21 @@ int ways_of_stores() {
   for (int row = 0; row < Chosen::BM; ++row)
     for (int col = 0; col < Chosen::BK; ++col) {
       const int place = Variant::place_in_As(row, col / 4 * 4);
-      if (place < 0 || place >= Chosen::BM || ++stored[std::size_t(col * Chosen::BM + place)] > 1) return -1;
+      if (place < 0 || place >= Chosen::BM ||
+          ++stored[std::size_t(col * Chosen::BM + place)] > 1)
+        return -1;
     }
   return simt::shared_wavefronts(access_of(4,
                                            [](int lane) {
                                              const Position p = load_A_of(lane, Chosen::BK);
-                                             return p.col * Chosen::BM + Variant::place_in_As(p.row, p.col);
+                                             return p.col * Chosen::BM +
+                                                    Variant::place_in_As(p.row, p.col);
                                            }),
                                  false);
 }
 
-TEST_CASE("the experiment's stores have the conflicts that it says, and each element a place of its own") {
+TEST_CASE(
+    "the experiment's stores have the conflicts that it says, and each element a place of its own") {
   CHECK(ways_of_stores<Config<128, 128, 32, 8, 8>, 1>() == 1);
   CHECK(ways_of_stores<Config<128, 64, 32, 16, 4>, 2>() == 2);
   CHECK(ways_of_stores<Config<128, 32, 32, 4, 16>, 4>() == 4);
@@ -641,13 +711,15 @@ TEST_CASE("the experiment's stores have the conflicts that it says, and each ele
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::test_suite("model thorough")) {
+TEST_CASE("the arithmetic that prunes counts what the model counts" *
+          doctest::test_suite("model thorough")) {
   for (std::size_t i = 0; i < candidates().size(); i += 7) {
     const auto& p = candidates()[i].parameters;
     const Shape s{p[0].second, p[1].second, p[2].second, p[3].second, p[4].second};
     const tile::Case c{256, 256, 32};
     const auto counts = tile::count(candidates()[i].kernel.launch, c);
-    const auto rounds = std::uint64_t(256 / s.BM * (256 / s.BN) * s.threads() / 32 * (c.K / s.BK));
+    const auto rounds =
+        std::uint64_t(256 / s.BM * (256 / s.BN) * s.threads() / 32 * (c.K / s.BK));
     const Round r = round_of(s);
     std::uint64_t load_wavefronts = 0, store_wavefronts = 0, loads = 0, stores = 0;
     for (const auto& site : counts.sites) {
@@ -656,7 +728,8 @@ TEST_CASE("the arithmetic that prunes counts what the model counts" * doctest::t
       (load ? load_wavefronts : store_wavefronts) += site.wavefronts;
       (load ? loads : stores) += site.requests;
     }
-    const simt::Site &load_A = tile::site(counts, "load-A"), &load_B = tile::site(counts, "load-B");
+    const simt::Site &load_A = tile::site(counts, "load-A"),
+                     &load_B = tile::site(counts, "load-B");
     INFO(candidates()[i].kernel.name);
     CHECK(load_wavefronts == rounds * std::uint64_t(r.load_wavefronts));
     CHECK(store_wavefronts == rounds * std::uint64_t(r.store_wavefronts));

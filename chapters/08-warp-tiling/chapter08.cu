@@ -1,9 +1,11 @@
 // Tile by Tile, chapter 08: warp tiling.
 //
-// Question: a warp executes as one, and shares what it loads from shared memory. Does it matter which results its 32 threads own?
-// Idea: between the block's tile and the thread's square comes a tile of the warp. The squarer it is, the fewer different
-// words a warp reads for the same multiply-adds.
-// Previous chapters: 06, whose copies this kernel has, and 07, whose way to choose a configuration. New is the warp's tile.
+// Question: a warp executes as one, and shares what it loads from shared memory. Does it
+// matter which results its 32 threads own? Idea: between the block's tile and the thread's
+// square comes a tile of the warp. The squarer it is, the fewer different words a warp reads
+// for the same multiply-adds.
+// Previous chapters: 06, whose copies this kernel has, and 07, whose way to choose a
+// configuration. New is the warp's tile.
 //
 // Build, run, verify:   ./tile run 08      ctest --preset model -R chapter08
 #include <cstring>
@@ -13,38 +15,50 @@
 namespace {
 
 // [snippet config]
-template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile
           int WM_, int WN_,           // rows and columns of C per warp
           int WNITER_,                // pieces of the warp's tile, side by side
           int TM_, int TN_,           // rows and columns of results per thread and piece
-          int BLOCKS_>                // blocks that an SM must be able to hold: a limit on registers
+          int BLOCKS_>                // blocks an SM must hold: a limit on registers
 struct Config {
-  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
-                       BLOCKS = BLOCKS_;
-  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
-  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
-  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;        // results per thread
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_,
+                       TM = TM_, TN = TN_, BLOCKS = BLOCKS_;
+  static constexpr int WSUBN = WN / WNITER;  // columns of a piece
+  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;
+  static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;  // results per thread
   static constexpr int NUM_THREADS = BM * BN / RESULTS;
-  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
-  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
-  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
-                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
-  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
-  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
-                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
-  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
-                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BM % WM == 0 && BN % WN == 0,
+                "a warp's tile must not cross the edge of the block's tile");
+  static_assert(
+      WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 &&
+          WM % WSUBM == 0,
+      "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
+                "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(
+      BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+      "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(
+      BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+      "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
   static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
                 "an SM holds at most 2048 threads: a bound beyond says nothing");
-  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024,
+                "a block declares at most 48 KB of shared memory: ptxas would refuse");
 };
 
-using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3>;      // the chapter's kernel
-using Unbounded = Config<128, 128, 16, 64, 64, 2, 8, 4, 1>;  // the same, with as many registers as the compiler likes
-using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;        // half the results per thread, one piece
+using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3>;  // the chapter's kernel
+// the same, with as many registers as the compiler likes
+using Unbounded = Config<128, 128, 16, 64, 64, 2, 8, 4, 1>;
+// half the results per thread, one piece
+using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;
 // [/snippet config]
 
 // [snippet maps]
@@ -52,7 +66,8 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that
+// follow each other.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
@@ -64,7 +79,8 @@ constexpr __host__ __device__ Position results_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
+// chapter 06.
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -83,8 +99,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                      const float* B, int ldb,           // K x N
                      float beta,                        //
                      float* C, int ldc) {               // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
-  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM,
+                WSUBN = Config::WSUBN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
@@ -106,7 +124,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+            a[i] = from[i];  //@ load-A-words
       }
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
@@ -118,30 +137,35 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+            b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
       *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
     // [snippet multiply]
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
+      // one row of As, one row of Bs: this thread's parts
+      float regM[WMITER][TM], regN[WNITER][TN];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
           const float* from = &As[dotIdx * BM + warpRow + wm * WSUBM + threadRow + i];
           const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
-          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z, regM[wm][i + 3] = four.w;
+          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z,
+          regM[wm][i + 3] = four.w;
         }
       for (int wn = 0; wn < WNITER; ++wn)
         for (int j = 0; j < TN; j += 4) {
           const float* from = &Bs[dotIdx * BN + warpCol + wn * WSUBN + threadCol + j];
           const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-Bs
-          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z,
+          regN[wn][j + 3] = four.w;
         }
       for (int wm = 0; wm < WMITER; ++wm)
         for (int wn = 0; wn < WNITER; ++wn)
@@ -149,10 +173,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
             for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
     }
     // [/snippet multiply]
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
-  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to
+  // live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
 #pragma unroll
@@ -166,11 +192,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         if constexpr (FLOAT4S) {
 #pragma unroll
           for (int j = 0; j < TN; j += 4) {
-            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2], alpha * sum[j + 3]};
+            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2],
+                          alpha * sum[j + 3]};
             if (beta != 0.0f) {
               const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
-              result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
-                        result.w + beta * old.w};
+              result = {result.x + beta * old.x, result.y + beta * old.y,
+                        result.z + beta * old.z, result.w + beta * old.w};
             }
             *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
           }
@@ -189,7 +216,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool divisible_by_16(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+}
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
@@ -203,22 +232,25 @@ template <class Config>
 void launch_warp_tiled(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit<Config>(g) ? sgemm_warp_tiled<Config, true> : sgemm_warp_tiled<Config, false>, grid,
-               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(float4s_fit<Config>(g) ? sgemm_warp_tiled<Config, true>
+                                      : sgemm_warp_tiled<Config, false>,
+               grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B,
+               g.ldb, g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
 
 const tile::Case counted{256, 256, 256};
 
-// Blocks that fill an H200's 132 SMs a whole number of times: three of `large` on each SM three times, or two of `unbounded`
-// four times.
+// Blocks that fill an H200's 132 SMs a whole number of times: three of `large` on each SM
+// three times, or two of `unbounded` four times.
 const std::vector<tile::Case> whole_waves{{33 * Large::BM, 36 * Large::BN, 4096},
                                           {33 * Unbounded::BM, 32 * Unbounded::BN, 4096}};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
-  const auto describe = [&]<class C>(const std::string& name, C, double wavefronts_As, double wavefronts_Bs) {
+  const auto describe = [&]<class C>(const std::string& name, C, double wavefronts_As,
+                                     double wavefronts_Bs) {
     const double loads = double(C::WMITER * C::TM + C::WNITER * C::TN) / 4;
     const double wavefronts_per_fma = (wavefronts_As + wavefronts_Bs) / C::RESULTS;
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, 4 * loads / C::RESULTS, 4, 4);
@@ -248,7 +280,8 @@ void predict(tile::Facts& facts) {
       for (int i = 0; i < 4; ++i) words.push_back(first_word(lane) + i);
     }
     std::sort(words.begin(), words.end());
-    facts.predicted(name + ".words", double(std::unique(words.begin(), words.end()) - words.begin()));
+    facts.predicted(name + ".words",
+                    double(std::unique(words.begin(), words.end()) - words.begin()));
     facts.predicted(name + ".wavefronts", simt::shared_wavefronts(access, true));
   };
   const auto loads_of = [&]<class C>(const std::string& name, C) {
@@ -260,12 +293,15 @@ void predict(tile::Facts& facts) {
   one_load("before.load_Bs", [](int lane) { return lane % 16 * 8; });
   loads_of("large", Large{});
   loads_of("tall", Tall{});
-  facts.predicted("before.words_per_step", 2 * 8 + 16 * 8);  // chapter 06: a warp is 2 x 16 threads of 8 x 8 results
+  // chapter 06: a warp is 2 x 16 threads of 8 x 8 results
+  facts.predicted("before.words_per_step", 2 * 8 + 16 * 8);
   facts.predicted("before.wavefronts_per_step", 20);
-  // The issue slots of one round of Large, for one warp: what its source asks for, before any index arithmetic.
+  // The issue slots of one round of Large, for one warp: what its source asks for, before any
+  // index arithmetic.
   const double ffma = Large::BK * Large::RESULTS;
   const double lds = Large::BK * (Large::WMITER * Large::TM + Large::WNITER * Large::TN) / 4.0;
-  const double words_A = double(Large::BM) * Large::BK / Large::NUM_THREADS;  // copied by each thread
+  // copied by each thread
+  const double words_A = double(Large::BM) * Large::BK / Large::NUM_THREADS;
   const double words_B = double(Large::BN) * Large::BK / Large::NUM_THREADS;
   const double ldg = (words_A + words_B) / 4, sts = words_A + words_B / 4;
   const double all = ffma + lds + ldg + sts + 2;
@@ -281,7 +317,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers165.threads", std::floor(65536.0 / 165));
   facts.predicted("registers165.warps", 65536 / tile::registers_per_warp(165));
   facts.predicted("registers165.blocks", ladder.blocks);
-  facts.predicted("registers165.h200_percent", 100 * tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction, 1);
+  facts.predicted("registers165.h200_percent",
+                  100 * tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction, 1);
   facts.predicted("registers165.a6000_percent", 100 * ladder.fraction, 1);
   // The most registers a thread may have if an SM is to hold that many blocks.
   const auto most_registers = [](const tile::GpuSpec& gpu, int blocks) {
@@ -297,24 +334,33 @@ void predict(tile::Facts& facts) {
     facts.predicted("shares." + name + ".blocks", blocks);
     facts.predicted("shares." + name + ".mean", blocks / gpu.sms, 2);
     facts.predicted("shares." + name + ".fullest", std::ceil(blocks / gpu.sms));
-    facts.predicted("shares." + name + ".percent", 100 * blocks / gpu.sms / std::ceil(blocks / gpu.sms), 1);
+    facts.predicted("shares." + name + ".percent",
+                    100 * blocks / gpu.sms / std::ceil(blocks / gpu.sms), 1);
   };
   for (const int size : {4096, 8192}) {
     const std::string name = std::to_string(size);
-    shares(name, tile::h200, tile::ceil_div(size, Large::BM) * tile::ceil_div(size, Large::BN));
-    shares("tall." + name, tile::h200, tile::ceil_div(size, Tall::BM) * tile::ceil_div(size, Tall::BN));
-    shares("a6000." + name, tile::rtx_a6000, tile::ceil_div(size, Large::BM) * tile::ceil_div(size, Large::BN));
-    shares("cublas." + name, tile::h200, tile::ceil_div(size, 256) * tile::ceil_div(size, 128));
+    shares(name, tile::h200,
+           tile::ceil_div(size, Large::BM) * tile::ceil_div(size, Large::BN));
+    shares("tall." + name, tile::h200,
+           tile::ceil_div(size, Tall::BM) * tile::ceil_div(size, Tall::BN));
+    shares("a6000." + name, tile::rtx_a6000,
+           tile::ceil_div(size, Large::BM) * tile::ceil_div(size, Large::BN));
+    shares("cublas." + name, tile::h200,
+           tile::ceil_div(size, 256) * tile::ceil_div(size, 128));
   }
   for (const tile::Case& c : whole_waves) {
     const std::string name = std::to_string(c.M) + "x" + std::to_string(c.N);
     shares(name, tile::h200, tile::ceil_div(c.M, Large::BM) * tile::ceil_div(c.N, Large::BN));
-    shares("tall." + name, tile::h200, tile::ceil_div(c.M, Tall::BM) * tile::ceil_div(c.N, Tall::BN));
+    shares("tall." + name, tile::h200,
+           tile::ceil_div(c.M, Tall::BM) * tile::ceil_div(c.N, Tall::BN));
     // Tiles of 256 x 128, whichever way they lie.
-    shares("cublas." + name + ".down", tile::h200, tile::ceil_div(c.M, 256) * tile::ceil_div(c.N, 128));
-    shares("cublas." + name + ".across", tile::h200, tile::ceil_div(c.M, 128) * tile::ceil_div(c.N, 256));
+    shares("cublas." + name + ".down", tile::h200,
+           tile::ceil_div(c.M, 256) * tile::ceil_div(c.N, 128));
+    shares("cublas." + name + ".across", tile::h200,
+           tile::ceil_div(c.M, 128) * tile::ceil_div(c.N, 256));
   }
-  // The same round where the FFMA pipe takes a warp in two cycles, as 64 lanes an SM do: slots left for everything else.
+  // The same round where the FFMA pipe takes a warp in two cycles, as 64 lanes an SM do: slots
+  // left for everything else.
   facts.predicted("issue.64_lanes.slots", 2 * ffma);
   facts.predicted("issue.64_lanes.free", 2 * ffma - all);
   facts.predicted("worked.warp", 101 / 32);
@@ -338,28 +384,31 @@ tile::Kernel kernel(const char* name) {
 }  // namespace
 
 TILE_CHAPTER(.number = 8, .title = "Warp tiling",
-             .kernels = {kernel<Large>("large"), kernel<Unbounded>("unbounded"), kernel<Tall>("tall")},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict, .shapes = whole_waves,
-             .compiled_for = {86})
+             .kernels = {kernel<Large>("large"), kernel<Unbounded>("unbounded"),
+                         kernel<Tall>("tall")},
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
+             .shapes = whole_waves, .compiled_for = {86})
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-const std::vector<tile::Launcher> launchers{launch_warp_tiled<Large>, launch_warp_tiled<Unbounded>,
-                                            launch_warp_tiled<Tall>};
+const std::vector<tile::Launcher> launchers{
+    launch_warp_tiled<Large>, launch_warp_tiled<Unbounded>, launch_warp_tiled<Tall>};
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
-__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
-                               int ldc) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B,
+                               int ldb, float* C, int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y,
+            col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;
   float acc = 0.0f;
-  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  for (int k = 0; k < K; ++k)
+    acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
   C[std::size_t(row) * ldc + col] = acc;
 }
 
 void launch_in_order(const tile::Gemm& g) {
-  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
-               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)),
+               dim3(32, 4), 0, g.M, g.N, g.K, g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
 }
 
 // The bits of what a launcher makes of random inputs.
@@ -391,12 +440,15 @@ void check_maps(C) {
       for (int wn = 0; wn < C::WNITER; ++wn)
         for (int i = 0; i < C::TM; ++i)
           for (int j = 0; j < C::TN; ++j)
-            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol +
+                                     wn * C::WSUBN + col + j));
     for (int i = 0; i < 4; ++i) {
       for (int down = 0; down < C::BM; down += C::ROWS_A)
-        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM + load_A_of<C>(thread).row + down));
+        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM +
+                                 load_A_of<C>(thread).row + down));
       for (int down = 0; down < C::BK; down += C::ROWS_B)
-        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN +
+                                 load_B_of<C>(thread).col + i));
     }
   }
   CHECK(results == std::vector<int>(results.size(), 1));
@@ -426,7 +478,8 @@ TEST_CASE("165 registers allow 397 threads, 12 warps") {
   CHECK(tile::occupancy(tile::h200, 128, 165, 16 * 1024).fraction == doctest::Approx(0.1875));
 }
 
-TEST_CASE("three blocks of 128 threads fit with up to 168 registers, on an H200 and on an RTX A6000") {
+TEST_CASE(
+    "three blocks of 128 threads fit with up to 168 registers, on an H200 and on an RTX A6000") {
   tile::Facts facts;
   predict(facts);
   CHECK(facts.value("three_blocks.registers") == 168);
@@ -437,7 +490,8 @@ TEST_CASE("three blocks of 128 threads fit with up to 168 registers, on an H200 
   }
 }
 
-TEST_CASE("blocks fall unevenly on 132 SMs at 4096, and evenly at the two problems of whole waves") {
+TEST_CASE(
+    "blocks fall unevenly on 132 SMs at 4096, and evenly at the two problems of whole waves") {
   tile::Facts facts;
   predict(facts);
   CHECK(facts.value("shares.4096.blocks") == 1024);
@@ -450,7 +504,8 @@ TEST_CASE("blocks fall unevenly on 132 SMs at 4096, and evenly at the two proble
   CHECK(facts.value("shares.cublas.4224x4096.down.fullest") == 5);
 }
 
-TEST_CASE("what a 16-byte load costs does not follow from how many different words it brings") {
+TEST_CASE(
+    "what a 16-byte load costs does not follow from how many different words it brings") {
   tile::Facts facts;
   predict(facts);
   const auto check = [&](const std::string& load, double words, double wavefronts) {
@@ -462,26 +517,35 @@ TEST_CASE("what a 16-byte load costs does not follow from how many different wor
   check("before.load_As", 8, 2);
   check("large.load_As", 16, 2);
   check("tall.load_As", 32, 2);
-  // Neighbours want different words of Bs: four quarter-warps, and in chapter 06 two words in a bank.
+  // Neighbours want different words of Bs: four quarter-warps, and in chapter 06 two words in
+  // a bank.
   check("tall.load_Bs", 16, 4);
   check("large.load_Bs", 32, 4);
   check("before.load_Bs", 64, 8);
-  CHECK(facts.value("large.wavefronts_As") == Large::WMITER * Large::TM / 4 * facts.value("large.load_As.wavefronts"));
-  CHECK(facts.value("large.wavefronts_Bs") == Large::WNITER * Large::TN / 4 * facts.value("large.load_Bs.wavefronts"));
-  CHECK(facts.value("tall.wavefronts_As") == Tall::WMITER * Tall::TM / 4 * facts.value("tall.load_As.wavefronts"));
-  CHECK(facts.value("tall.wavefronts_Bs") == Tall::WNITER * Tall::TN / 4 * facts.value("tall.load_Bs.wavefronts"));
+  CHECK(facts.value("large.wavefronts_As") ==
+        Large::WMITER * Large::TM / 4 * facts.value("large.load_As.wavefronts"));
+  CHECK(facts.value("large.wavefronts_Bs") ==
+        Large::WNITER * Large::TN / 4 * facts.value("large.load_Bs.wavefronts"));
+  CHECK(facts.value("tall.wavefronts_As") ==
+        Tall::WMITER * Tall::TM / 4 * facts.value("tall.load_As.wavefronts"));
+  CHECK(facts.value("tall.wavefronts_Bs") ==
+        Tall::WNITER * Tall::TN / 4 * facts.value("tall.load_Bs.wavefronts"));
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("a squarer warp takes fewer wavefronts for the same multiply-adds" * doctest::test_suite("model")) {
+TEST_CASE("a squarer warp takes fewer wavefronts for the same multiply-adds" *
+          doctest::test_suite("model")) {
   const tile::Case block{128, 128, 128};
   const std::uint64_t fmas = 128u * 128 * 128 / 32;  // warp-wide
   const auto large = tile::count(launch_warp_tiled<Large>, block);
-  CHECK((tile::site(large, "load-As").requests + tile::site(large, "load-Bs").requests) * 128 == 6 * fmas);
+  CHECK((tile::site(large, "load-As").requests + tile::site(large, "load-Bs").requests) *
+            128 ==
+        6 * fmas);
   CHECK(tile::site(large, "load-As").wavefronts * 128 == 8 * fmas);
   CHECK(tile::site(large, "load-Bs").wavefronts * 128 == 8 * fmas);
   const auto tall = tile::count(launch_warp_tiled<Tall>, block);
-  CHECK((tile::site(tall, "load-As").requests + tile::site(tall, "load-Bs").requests) * 64 == 4 * fmas);
+  CHECK((tile::site(tall, "load-As").requests + tile::site(tall, "load-Bs").requests) * 64 ==
+        4 * fmas);
   CHECK(tile::site(tall, "load-As").wavefronts * 64 == 4 * fmas);
   CHECK(tile::site(tall, "load-Bs").wavefronts * 64 == 8 * fmas);
 }

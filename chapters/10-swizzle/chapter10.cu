@@ -1,9 +1,10 @@
 // Tile by Tile, chapter 10: transpose and swizzle.
 //
-// Question: can the transposed store of A do without bank conflicts, and without a single word of padding?
-// Idea: permute the words within each row of As by XOR with the row's number, shifted to where the address bits of a warp
-// leave banks unused. Bits are vectors over GF(2), an XOR swizzle is a linear map, and whether it helps is a rank.
-// Previous chapter: 09, bank conflicts and padding. The kernel is chapter 08's `large`, but for where a word of As lies.
+// Question: can the transposed store of A do without bank conflicts, and without a single word
+// of padding? Idea: permute the words within each row of As by XOR with the row's number,
+// shifted to where the address bits of a warp leave banks unused. Bits are vectors over GF(2),
+// an XOR swizzle is a linear map, and whether it helps is a rank. Previous chapter: 09, bank
+// conflicts and padding. The kernel is chapter 08's `large`, but for where a word of As lies.
 //
 // Build, run, verify:   ./tile run 10      ctest --preset model -R chapter10
 #include <algorithm>
@@ -28,59 +29,76 @@ namespace {
 // [snippet config]
 // How a thread takes four neighbours in a row of the tile from As.
 enum class Reads {
-  float4s,      // as one float4: the swizzle must leave four neighbours in order
-  masked,       // the same, where an argument says which bits of the row count: one machine code for several swizzles
-  renamed,      // as one float4, in the order in which they lie; the row, known when compiled, says which word is which
-  words,        // one by one in the source; what the machine code makes of it is the compiler's choice
+  float4s,  // as one float4: the swizzle must leave four neighbours in order
+  // the same, where an argument says which bits of the row count: one machine code for several
+  // swizzles
+  masked,
+  // as one float4, in the order in which they lie; the row, known when compiled, says which
+  // word is which
+  renamed,
+  // one by one in the source; what the machine code makes of it is the compiler's choice
+  words,
   single_words  // one by one in the machine code, too
 };
 
-template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile
           int WM_, int WN_,           // rows and columns of C per warp
           int WNITER_,                // pieces of the warp's tile, side by side
           int TM_, int TN_,           // rows and columns of results per thread and piece
-          int BLOCKS_,                // blocks that an SM must be able to hold: a limit on registers
+          int BLOCKS_,                // blocks an SM must hold: a limit on registers
           int DOWN_, int UP_,         // the swizzle: col ^ ((row >> DOWN) << UP)
           Reads READS_>
 struct Config {
-  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
-                       BLOCKS = BLOCKS_, DOWN = DOWN_, UP = UP_;
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_,
+                       TM = TM_, TN = TN_, BLOCKS = BLOCKS_, DOWN = DOWN_, UP = UP_;
   static constexpr Reads READS = READS_;
-  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
-  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
-  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;        // results per thread
+  static constexpr int WSUBN = WN / WNITER;  // columns of a piece
+  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;
+  static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;  // results per thread
   static constexpr int NUM_THREADS = BM * BN / RESULTS;
-  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
-  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
-  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
-                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
-  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
-  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
-                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
-  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
-                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BM % WM == 0 && BN % WN == 0,
+                "a warp's tile must not cross the edge of the block's tile");
+  static_assert(
+      WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 &&
+          WM % WSUBM == 0,
+      "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
+                "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(
+      BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+      "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(
+      BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+      "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
   static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
                 "an SM holds at most 2048 threads: a bound beyond says nothing");
-  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
-  static constexpr int FLIPS = (BK - 1) >> DOWN << UP;  // the bits of a column that the swizzle may flip
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024,
+                "a block declares at most 48 KB of shared memory: ptxas would refuse");
+  // the bits of a column that the swizzle may flip
+  static constexpr int FLIPS = (BK - 1) >> DOWN << UP;
   static_assert(
       std::has_single_bit(unsigned(ROWS_A)) && std::has_single_bit(unsigned(WSUBM)) &&
           std::has_single_bit(unsigned(TM)) && FLIPS < ROWS_A && FLIPS < WSUBM,
       "what the kernel adds to a swizzled column must not meet a bit that the swizzle flips: else two elements "
       "share a place, or one is read where it was not stored");
-  static_assert((READS != Reads::float4s && READS != Reads::masked) || FLIPS % 4 == 0,
-                "a float4 needs its four words in order: the swizzle must leave the two lowest bits of a column alone");
+  static_assert(
+      (READS != Reads::float4s && READS != Reads::masked) || FLIPS % 4 == 0,
+      "a float4 needs its four words in order: the swizzle must leave the two lowest bits of a column alone");
 };
 
 template <int DOWN, int UP, Reads READS>
 using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, DOWN, UP, READS>;  // chapter 08's
 
-using Swizzled = Large<2, 3, Reads::float4s>;       // col ^ ((row >> 2) << 3): the chapter's kernel
-using Masked = Large<2, 3, Reads::masked>;          // col ^ (((row >> 2) & mask) << 3)
-using XorRow = Large<0, 0, Reads::renamed>;         // col ^ row
+using Swizzled = Large<2, 3, Reads::float4s>;  // col ^ ((row >> 2) << 3): the chapter's kernel
+using Masked = Large<2, 3, Reads::masked>;     // col ^ (((row >> 2) & mask) << 3)
+using XorRow = Large<0, 0, Reads::renamed>;    // col ^ row
 using XorTwice = Large<0, 1, Reads::single_words>;  // col ^ (row << 1)
 using Words = Large<0, 1, Reads::words>;            // the same, if the compiler may join words
 using Renamed = Large<0, 1, Reads::renamed>;        // the same, joined in the source
@@ -91,7 +109,8 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that
+// follow each other.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
@@ -103,7 +122,8 @@ constexpr __host__ __device__ Position results_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
+// chapter 06.
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -128,9 +148,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                    float beta,                        //
                    float* C, int ldc,                 // M x N
                    int mask) {                        // of Reads::masked
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
-  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
-  alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed, each row swizzled
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM,
+                WSUBN = Config::WSUBN;
+  // BK x BM: the tile of A, transposed, each row swizzled
+  alignas(16) __shared__ float As[BK * BM];
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
   const auto place = [mask](int row, int col) {
@@ -156,9 +179,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+            a[i] = from[i];  //@ load-A-words
       }
-      for (int i = 0; i < 4; ++i) As[(colA + i) * BM + place(colA + i, rowA) + down] = a[i];  //@ store-As
+      for (int i = 0; i < 4; ++i)
+        As[(colA + i) * BM + place(colA + i, rowA) + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
@@ -168,7 +193,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+            b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
       *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
@@ -176,22 +202,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
     // [snippet multiply]
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
-      // The loop is unrolled, so that these bits are a constant. Those above TM move a thread's columns together.
+      // one row of As, one row of Bs: this thread's parts
+      float regM[WMITER][TM], regN[WNITER][TN];
+      // The loop is unrolled, so that these bits are a constant. Those above TM move a
+      // thread's columns together.
       const int flips = place(dotIdx, 0);
       const float* rowOfAs = &As[dotIdx * BM + warpRow + (threadRow ^ flips / TM * TM)];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
-          if constexpr (Config::READS == Reads::words || Config::READS == Reads::single_words) {
+          if constexpr (Config::READS == Reads::words ||
+                        Config::READS == Reads::single_words) {
             // No access to what is volatile may be joined with another.
-            using Word = std::conditional_t<Config::READS == Reads::words, const float, const volatile float>;
+            using Word = std::conditional_t<Config::READS == Reads::words, const float,
+                                            const volatile float>;
             Word* from = rowOfAs + wm * WSUBM;
-            for (int j = 0; j < 4; ++j) regM[wm][i + j] = from[(i + j) ^ flips % TM];  //@ load-As-words
+            for (int j = 0; j < 4; ++j)
+              regM[wm][i + j] = from[(i + j) ^ flips % TM];  //@ load-As-words
           } else {
             const float* from = rowOfAs + wm * WSUBM + (i ^ flips % TM / 4 * 4);
             const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
@@ -203,7 +235,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         for (int j = 0; j < TN; j += 4) {
           const float* from = &Bs[dotIdx * BN + warpCol + wn * WSUBN + threadCol + j];
           const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-Bs
-          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z,
+          regN[wn][j + 3] = four.w;
         }
       for (int wm = 0; wm < WMITER; ++wm)
         for (int wn = 0; wn < WNITER; ++wn)
@@ -211,10 +244,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
             for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
     }
     // [/snippet multiply]
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
-  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to
+  // live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
 #pragma unroll
@@ -228,11 +263,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         if constexpr (FLOAT4S) {
 #pragma unroll
           for (int j = 0; j < TN; j += 4) {
-            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2], alpha * sum[j + 3]};
+            float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2],
+                          alpha * sum[j + 3]};
             if (beta != 0.0f) {
               const float4 old = *reinterpret_cast<const float4*>(c + j);  //@ load-C
-              result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
-                        result.w + beta * old.w};
+              result = {result.x + beta * old.x, result.y + beta * old.y,
+                        result.z + beta * old.z, result.w + beta * old.w};
             }
             *reinterpret_cast<float4*>(c + j) = result;  //@ store-C
           }
@@ -251,7 +287,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool divisible_by_16(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+}
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
@@ -265,8 +303,10 @@ template <class Config, int MASK = 0>
 void launch_swizzled(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit<Config>(g) ? sgemm_swizzled<Config, true> : sgemm_swizzled<Config, false>, grid,
-               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc, MASK);
+  tile::launch(
+      float4s_fit<Config>(g) ? sgemm_swizzled<Config, true> : sgemm_swizzled<Config, false>,
+      grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+      g.beta, g.C, g.ldc, MASK);
 }
 // [/snippet launch]
 
@@ -281,8 +321,9 @@ struct Layout {
   int rows, columns;  // elements
 };
 
-// A warp-wide access: `vector` neighbours in a row for each lane. Where lane l begins is the XOR of what the bits of l
-// contribute, and so is most of what kernels do: bits of the lane's number become bits of a row and of a column.
+// A warp-wide access: `vector` neighbours in a row for each lane. Where lane l begins is the
+// XOR of what the bits of l contribute, and so is most of what kernels do: bits of the lane's
+// number become bits of a row and of a column.
 struct Access {
   std::array<Position, 5> bit;  // lanes 1, 2, 4, 8, 16
   int vector;
@@ -292,11 +333,13 @@ struct Access {
 constexpr Position position_of(const Access& access, int lane) {
   Position p{};
   for (int b = 0; b < 5; ++b)
-    if (lane >> b & 1) p.row ^= access.bit[std::size_t(b)].row, p.col ^= access.bit[std::size_t(b)].col;
+    if (lane >> b & 1)
+      p.row ^= access.bit[std::size_t(b)].row, p.col ^= access.bit[std::size_t(b)].col;
   return p;
 }
 
-// The access whose lanes begin where `map(lane)` says, but for a common offset, which moves all lanes to other banks alike.
+// The access whose lanes begin where `map(lane)` says, but for a common offset, which moves
+// all lanes to other banks alike.
 template <class Map>
 constexpr Access access_by(Map map, int vector, bool load) {
   const Position first = map(0);
@@ -308,12 +351,14 @@ constexpr Access access_by(Map map, int vector, bool load) {
   for (int lane = 0; lane < 32; ++lane) {
     const Position p = map(lane), made = position_of(access, lane);
     if ((p.row ^ first.row) != made.row || (p.col ^ first.col) != made.col)
-      throw std::invalid_argument("this lane map is no XOR of what the bits of the lane contribute: no solver for it");
+      throw std::invalid_argument(
+          "this lane map is no XOR of what the bits of the lane contribute: no solver for it");
   }
   return access;
 }
 
-// An XOR swizzle: each bit of an element's offset in the tile, row * columns + column, flips lower bits of it.
+// An XOR swizzle: each bit of an element's offset in the tile, row * columns + column, flips
+// lower bits of it.
 struct Swizzle {
   std::array<int, 18> flips{};  // by bit 0, 1, ... of the offset
 
@@ -333,8 +378,12 @@ constexpr int byte_of(const Layout& layout, const Swizzle& swizzle, Position p) 
 // [snippet rank]
 // How many bits of a lane's number run through the lanes that shared memory serves together.
 constexpr int bits_together(const Layout& layout, const Access& access) {
-  const int bytes = layout.element * access.vector, bits = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
-  const auto ignored = [&](std::size_t b) { return access.bit[b].row == 0 && access.bit[b].col == 0; };
+  const int bytes = layout.element * access.vector, bits = bytes == 16  ? 3
+                                                           : bytes == 8 ? 4
+                                                                        : 5;
+  const auto ignored = [&](std::size_t b) {
+    return access.bit[b].row == 0 && access.bit[b].col == 0;
+  };
   return bits < 5 && access.load && (ignored(0) || ignored(1)) ? bits + 1 : bits;
 }
 
@@ -349,7 +398,8 @@ constexpr int rank(std::array<unsigned, 5> vectors, int count) {
   return rank;
 }
 
-// Of the lanes served together: in how many dimensions their addresses vary, and in how many their banks do.
+// Of the lanes served together: in how many dimensions their addresses vary, and in how many
+// their banks do.
 struct Ranks {
   int address, bank;
 };
@@ -359,14 +409,16 @@ constexpr Ranks ranks_of(const Layout& layout, const Access& access, const Swizz
   std::array<unsigned, 5> addresses{}, banks{};
   for (std::size_t b = 0; b < 5; ++b) {
     addresses[b] = unsigned(byte_of(layout, swizzle, access.bit[b])) / bytes;
-    banks[b] = addresses[b] % (128 / bytes);  // 32 banks of 4 bytes; a wider access takes several at once
+    // 32 banks of 4 bytes; a wider access takes several at once
+    banks[b] = addresses[b] % (128 / bytes);
   }
   const int together = bits_together(layout, access);
   return {rank(addresses, together), rank(banks, together)};
 }
 
 // Each dimension that the banks lack doubles the words that meet in a bank.
-constexpr int wavefronts_by_rank(const Layout& layout, const Access& access, const Swizzle& swizzle) {
+constexpr int wavefronts_by_rank(const Layout& layout, const Access& access,
+                                 const Swizzle& swizzle) {
   const Ranks ranks = ranks_of(layout, access, swizzle);
   return (32 >> bits_together(layout, access)) << (ranks.address - ranks.bank);
 }
@@ -387,19 +439,24 @@ constexpr Swizzle swizzle_by(const Layout& layout, Shift shift) {
   return swizzle;
 }
 
-// CUTLASS's Swizzle<B, M, S>, of an offset in elements: bits M+S to M+S+B-1 are XORed into bits M to M+B-1.
+// CUTLASS's Swizzle<B, M, S>, of an offset in elements: bits M+S to M+S+B-1 are XORed into
+// bits M to M+B-1.
 struct Cutlass {
   int B, M, S;
-  constexpr int operator()(int offset) const { return offset ^ ((offset >> S) & (((1 << B) - 1) << M)); }
+  constexpr int operator()(int offset) const {
+    return offset ^ ((offset >> S) & (((1 << B) - 1) << M));
+  }
 };
 
 constexpr Swizzle swizzle_by(Cutlass named) {
   Swizzle swizzle;
-  for (int b = 0; b < named.B; ++b) swizzle.flips[std::size_t(named.M + named.S + b)] = 1 << (named.M + b);
+  for (int b = 0; b < named.B; ++b)
+    swizzle.flips[std::size_t(named.M + named.S + b)] = 1 << (named.M + b);
   return swizzle;
 }
 
-// A shift in CUTLASS's notation: in an offset, bits of the row begin where those of the column end.
+// A shift in CUTLASS's notation: in an offset, bits of the row begin where those of the column
+// end.
 constexpr Cutlass cutlass_name(const Layout& layout, Shift shift) {
   return {shift.bits, shift.up, log2_of(layout.columns) + shift.down - shift.up};
 }
@@ -409,22 +466,29 @@ constexpr Cutlass cutlass_name(const Layout& layout, Shift shift) {
 void require_solvable(const Layout& layout, const std::vector<Access>& accesses) {
   for (const int size : {layout.element, layout.rows, layout.columns})
     if (size <= 0 || !std::has_single_bit(unsigned(size)))
-      throw std::invalid_argument("element, rows and columns must be powers of two, not " + std::to_string(size));
+      throw std::invalid_argument("element, rows and columns must be powers of two, not " +
+                                  std::to_string(size));
   if (double(layout.element) * layout.rows * layout.columns > 227 * 1024)
-    throw std::invalid_argument("a tile must fit into the 227 KB of shared memory that a block can have");
+    throw std::invalid_argument(
+        "a tile must fit into the 227 KB of shared memory that a block can have");
   for (const Access& access : accesses) {
     const int bytes = layout.element * access.vector;
     if (bytes != 4 && bytes != 8 && bytes != 16)
-      throw std::invalid_argument("a lane accesses 4, 8 or 16 bytes, not " + std::to_string(bytes));
+      throw std::invalid_argument("a lane accesses 4, 8 or 16 bytes, not " +
+                                  std::to_string(bytes));
     for (const Position p : access.bit)
-      if (p.row < 0 || p.row >= layout.rows || p.col < 0 || p.col >= layout.columns || p.col % access.vector != 0)
-        throw std::invalid_argument("a lane's vector must lie in the tile and begin at a multiple of its length");
+      if (p.row < 0 || p.row >= layout.rows || p.col < 0 || p.col >= layout.columns ||
+          p.col % access.vector != 0)
+        throw std::invalid_argument(
+            "a lane's vector must lie in the tile and begin at a multiple of its length");
   }
 }
 
-// Whether, of the lanes with rows below `rows`, two that are served together want different words of one bank. Then so do
-// lane 0 and another, their XOR: addresses and banks are linear in the lane.
-constexpr bool conflicts(const Layout& layout, const Access& access, const Swizzle& swizzle, int rows) {
+// Whether, of the lanes with rows below `rows`, two that are served together want different
+// words of one bank. Then so do lane 0 and another, their XOR: addresses and banks are linear
+// in the lane.
+constexpr bool conflicts(const Layout& layout, const Access& access, const Swizzle& swizzle,
+                         int rows) {
   const int bytes = layout.element * access.vector;
   for (int lane = 1; lane < 1 << bits_together(layout, access); ++lane) {
     const Position p = position_of(access, lane);
@@ -434,58 +498,74 @@ constexpr bool conflicts(const Layout& layout, const Access& access, const Swizz
   return false;
 }
 
-bool any_conflicts(const Layout& layout, const std::vector<Access>& accesses, const Swizzle& swizzle, int rows) {
-  return std::any_of(accesses.begin(), accesses.end(),
-                     [&](const Access& access) { return conflicts(layout, access, swizzle, rows); });
+bool any_conflicts(const Layout& layout, const std::vector<Access>& accesses,
+                   const Swizzle& swizzle, int rows) {
+  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    return conflicts(layout, access, swizzle, rows);
+  });
 }
 
-// A swizzle flips columns by multiples of this, so that every vector stays whole, in order and aligned.
+// A swizzle flips columns by multiples of this, so that every vector stays whole, in order and
+// aligned.
 int widest_vector(const std::vector<Access>& accesses) {
   int widest = 1;
   for (const Access& access : accesses) widest = std::max(widest, access.vector);
   return widest;
 }
 
-// The shift of fewest bits with which none of the accesses has a conflict; of no bits where none has one anyway.
-std::optional<Shift> solve_by_shift(const Layout& layout, const std::vector<Access>& accesses) {
+// The shift of fewest bits with which none of the accesses has a conflict; of no bits where
+// none has one anyway.
+std::optional<Shift> solve_by_shift(const Layout& layout,
+                                    const std::vector<Access>& accesses) {
   const int row_bits = log2_of(layout.rows), column_bits = log2_of(layout.columns);
   const int lowest = log2_of(widest_vector(accesses));
   for (int bits = 0; bits <= std::min(row_bits, column_bits - lowest); ++bits)
     for (int down = 0; down + bits <= row_bits; ++down)
       for (int up = lowest; up + bits <= column_bits; ++up)
-        if (const Shift shift{bits, down, up}; !any_conflicts(layout, accesses, swizzle_by(layout, shift), layout.rows))
+        if (const Shift shift{bits, down, up};
+            !any_conflicts(layout, accesses, swizzle_by(layout, shift), layout.rows))
           return shift;
   return std::nullopt;
 }
 
-// Chooses what bit `b` of the row flips, and then the bits above. What only rows below 2^b conflict about is settled by then.
-bool choose_flips(const Layout& layout, const std::vector<Access>& accesses, Swizzle& swizzle, int b) {
+// Chooses what bit `b` of the row flips, and then the bits above. What only rows below 2^b
+// conflict about is settled by then.
+bool choose_flips(const Layout& layout, const std::vector<Access>& accesses, Swizzle& swizzle,
+                  int b) {
   if (any_conflicts(layout, accesses, swizzle, 1 << b)) return false;
   if (1 << b == layout.rows) return true;
   int rows = 0;  // bits of the row that differ among the lanes of an access
   for (const Access& access : accesses)
     for (const Position p : access.bit) rows |= p.row;
-  const int in_banks = std::min(layout.columns, 128 / layout.element);  // flipping bits above changes no bank
+  // flipping bits above changes no bank
+  const int in_banks = std::min(layout.columns, 128 / layout.element);
   int& flipped = swizzle.flips[std::size_t(log2_of(layout.columns) + b)];
-  for (flipped = 0; flipped < (rows >> b & 1 ? in_banks : 1); flipped += widest_vector(accesses))
+  for (flipped = 0; flipped < (rows >> b & 1 ? in_banks : 1);
+       flipped += widest_vector(accesses))
     if (choose_flips(layout, accesses, swizzle, b + 1)) return true;
   flipped = 0;
   return false;
 }
 
-// Any swizzle of columns by rows: each bit of the row flips the bits of the column that are chosen for it.
-std::optional<Swizzle> solve_by_row_bits(const Layout& layout, const std::vector<Access>& accesses) {
+// Any swizzle of columns by rows: each bit of the row flips the bits of the column that are
+// chosen for it.
+std::optional<Swizzle> solve_by_row_bits(const Layout& layout,
+                                         const std::vector<Access>& accesses) {
   Swizzle swizzle;
   return choose_flips(layout, accesses, swizzle, 0) ? std::optional(swizzle) : std::nullopt;
 }
 
-// CUTLASS's swizzle of fewest bits: any bits of the offset, of the row or of the column, flip as many lower ones.
-std::optional<Cutlass> solve_by_offset(const Layout& layout, const std::vector<Access>& accesses) {
-  const int offset_bits = log2_of(layout.rows * layout.columns), lowest = log2_of(widest_vector(accesses));
+// CUTLASS's swizzle of fewest bits: any bits of the offset, of the row or of the column, flip
+// as many lower ones.
+std::optional<Cutlass> solve_by_offset(const Layout& layout,
+                                       const std::vector<Access>& accesses) {
+  const int offset_bits = log2_of(layout.rows * layout.columns),
+            lowest = log2_of(widest_vector(accesses));
   for (int B = 1; B <= offset_bits; ++B)
     for (int M = lowest; M + 2 * B <= offset_bits; ++M)
       for (int S = B; M + S + B <= offset_bits; ++S)
-        if (const Cutlass named{B, M, S}; !any_conflicts(layout, accesses, swizzle_by(named), layout.rows))
+        if (const Cutlass named{B, M, S};
+            !any_conflicts(layout, accesses, swizzle_by(named), layout.rows))
           return named;
   return std::nullopt;
 }
@@ -496,13 +576,17 @@ struct Answer {
   Swizzle swizzle;
 };
 
-// The simplest swizzle with which none of the accesses has a conflict; nothing if there is none in these families.
+// The simplest swizzle with which none of the accesses has a conflict; nothing if there is
+// none in these families.
 std::optional<Answer> solve(const Layout& layout, const std::vector<Access>& accesses) {
   require_solvable(layout, accesses);
   if (const auto shift = solve_by_shift(layout, accesses))
-    return Answer{shift->bits == 0 ? Family::nothing : Family::shift_of_row, swizzle_by(layout, *shift)};
-  if (const auto swizzle = solve_by_row_bits(layout, accesses)) return Answer{Family::bits_of_row, *swizzle};
-  if (const auto named = solve_by_offset(layout, accesses)) return Answer{Family::offset, swizzle_by(*named)};
+    return Answer{shift->bits == 0 ? Family::nothing : Family::shift_of_row,
+                  swizzle_by(layout, *shift)};
+  if (const auto swizzle = solve_by_row_bits(layout, accesses))
+    return Answer{Family::bits_of_row, *swizzle};
+  if (const auto named = solve_by_offset(layout, accesses))
+    return Answer{Family::offset, swizzle_by(*named)};
   return std::nullopt;
 }
 // [/snippet solver]
@@ -514,7 +598,11 @@ constexpr Layout layout_of_As() {
 }
 template <class C>
 constexpr Access store_of_As() {
-  return access_by([](int lane) { return Position{load_A_of<C>(lane).col, load_A_of<C>(lane).row}; }, 1, false);
+  return access_by(
+      [](int lane) {
+        return Position{load_A_of<C>(lane).col, load_A_of<C>(lane).row};
+      },
+      1, false);
 }
 template <class C>
 constexpr Access load_of_As() {
@@ -522,7 +610,8 @@ constexpr Access load_of_As() {
 }
 
 // [snippet experiment]
-// One machine code that stores with four, two or one words in a bank, and computes right each time.
+// One machine code that stores with four, two or one words in a bank, and computes right each
+// time.
 struct Variant {
   std::string words;  // in a bank
   tile::Launcher launch;
@@ -534,23 +623,30 @@ const std::array<Variant, 3> variants{
      {"2", launch_swizzled<Masked, 1>, swizzle_by(layout_of_As<Masked>(), {1, 2, 3})},
      {"1", launch_swizzled<Masked, 3>, swizzle_by(layout_of_As<Masked>(), {2, 2, 3})}}};
 
-// Wavefronts of the stores of A for a warp-wide multiply-add: a warp stores a word of each lane for every BN of them.
+// Wavefronts of the stores of A for a warp-wide multiply-add: a warp stores a word of each
+// lane for every BN of them.
 double stores_per_fma(const Variant& v) {
-  return wavefronts_by_rank(layout_of_As<Masked>(), store_of_As<Masked>(), v.swizzle) / double(Masked::BN);
+  return wavefronts_by_rank(layout_of_As<Masked>(), store_of_As<Masked>(), v.swizzle) /
+         double(Masked::BN);
 }
 // [/snippet experiment]
 
 constexpr std::array experiment_sizes{2048, 4096};
-std::string rate_name(int size, const std::string& what) { return "masked." + std::to_string(size) + "." + what; }
+std::string rate_name(int size, const std::string& what) {
+  return "masked." + std::to_string(size) + "." + what;
+}
 
-// At each size, for each variant the cycles of an SM for a warp-wide multiply-add, and the price of a wavefront, fitted to them.
+// At each size, for each variant the cycles of an SM for a warp-wide multiply-add, and the
+// price of a wavefront, fitted to them.
 std::vector<tile::Chapter::Rate> experiment_rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const int size : experiment_sizes) {
     const std::string at = " at " + std::to_string(size) + ", one machine code";
     for (const Variant& v : variants)
-      rates.push_back({rate_name(size, v.words), "cycles for a multiply-add, words in a bank: " + v.words + at});
-    rates.push_back({rate_name(size, "price"), "cycles for a wavefront of the stores of A" + at});
+      rates.push_back({rate_name(size, v.words),
+                       "cycles for a multiply-add, words in a bank: " + v.words + at});
+    rates.push_back(
+        {rate_name(size, "price"), "cycles for a wavefront of the stores of A" + at});
     rates.push_back({rate_name(size, "price.low"), "the same, the lowest of the rounds"});
     rates.push_back({rate_name(size, "price.high"), "the same, the highest of the rounds"});
   }
@@ -562,7 +658,8 @@ std::vector<tile::Chapter::Rate> experiment_rates() {
 void measure_variants(tile::RateSink& sink) {
   constexpr int ROUNDS = 9;
   int sms = 0, khz = 0;
-  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0),
+                   "multiprocessor count");
   tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
   for (const int size : experiment_sizes) {
     tile::TuningBench bench(size);
@@ -590,7 +687,8 @@ void measure_variants(tile::RateSink& sink) {
 constexpr void (*measure_variants)(tile::RateSink&) = nullptr;
 #endif
 
-// Bs of chapter 09's `flat`, and what a warp does with it: 16 lanes load every other float4 of a row, 32 lanes store a row.
+// Bs of chapter 09's `flat`, and what a warp does with it: 16 lanes load every other float4 of
+// a row, 32 lanes store a row.
 constexpr Layout layout_of_flat{sizeof(float), 16, 128};
 std::array<Access, 2> accesses_of_flat() {
   return {access_by(
@@ -613,44 +711,58 @@ double family_size(const Layout& layout, const std::vector<Access>& accesses) {
   return std::pow(layout.columns / widest_vector(accesses), std::popcount(unsigned(rows)));
 }
 
-// Whether an access wants words at the same place in more of the widest vectors than lie side by side in the banks. Then no
-// permutation that keeps these whole can serve it without a conflict, of whatever family.
+// Whether an access wants words at the same place in more of the widest vectors than lie side
+// by side in the banks. Then no permutation that keeps these whole can serve it without a
+// conflict, of whatever family.
 bool too_few_places(const Layout& layout, const std::vector<Access>& accesses) {
   const int widest = widest_vector(accesses), places = 128 / (layout.element * widest);
   return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
-    std::map<int, std::set<int>> vectors;  // that the lanes served together want, by the place in them
+    // that the lanes served together want, by the place in them
+    std::map<int, std::set<int>> vectors;
     for (int lane = 0; lane < 1 << bits_together(layout, access); ++lane) {
       const Position p = position_of(access, lane);
       const int offset = p.row * layout.columns + p.col;
       vectors[offset % widest].insert(offset / widest);
     }
-    return std::any_of(vectors.begin(), vectors.end(), [&](const auto& at) { return int(at.second.size()) > places; });
+    return std::any_of(vectors.begin(), vectors.end(),
+                       [&](const auto& at) { return int(at.second.size()) > places; });
   });
 }
 
-// `across` lanes side by side in a row, `vector` elements each, and the others in rows `step` apart.
+// `across` lanes side by side in a row, `vector` elements each, and the others in rows `step`
+// apart.
 Access lanes_in_rows(int across, int vector, int step, bool load) {
-  return access_by([&](int lane) { return Position{lane / across * step, lane % across * vector}; }, vector, load);
+  return access_by(
+      [&](int lane) {
+        return Position{lane / across * step, lane % across * vector};
+      },
+      vector, load);
 }
 
 // `down` lanes in rows `step` apart, and then the next column.
 Access lanes_in_columns(int down, int vector, int step, bool load) {
-  return access_by([&](int lane) { return Position{lane % down * step, lane / down * vector}; }, vector, load);
+  return access_by(
+      [&](int lane) {
+        return Position{lane % down * step, lane / down * vector};
+      },
+      vector, load);
 }
 
 // Eight rows and two columns; lanes whose numbers differ in bit `same` alone want the same.
 Access lanes_that_share(std::size_t same, int vector, bool load) {
   Access access{{}, vector, load};
   std::size_t b = 0;
-  for (const Position p : {Position{1, 0}, Position{2, 0}, Position{4, 0}, Position{0, vector}}) {
+  for (const Position p :
+       {Position{1, 0}, Position{2, 0}, Position{4, 0}, Position{0, vector}}) {
     if (b == same) ++b;
     access.bit[b++] = p;
   }
   return access;
 }
 
-// A grid of layouts and what a warp does with them: one access, or the store of a tile and a load from the same. Those for
-// which there are more swizzles of columns by rows than a test can try are left out.
+// A grid of layouts and what a warp does with them: one access, or the store of a tile and a
+// load from the same. Those for which there are more swizzles of columns by rows than a test
+// can try are left out.
 template <class Visit>
 void for_each_problem(Visit visit) {
   constexpr int ROWS = 32;
@@ -673,7 +785,8 @@ void for_each_problem(Visit visit) {
           }
         for (const std::size_t same : {0, 1, 2})
           if (2 * vector <= columns)
-            for (const bool load : {false, true}) visit_small(layout, {lanes_that_share(same, vector, load)});
+            for (const bool load : {false, true})
+              visit_small(layout, {lanes_that_share(same, vector, load)});
         for (const Access& store : stores) {
           visit_small(layout, {store});
           for (const int wide : {2, 4, 8})
@@ -726,9 +839,10 @@ void predict(tile::Facts& facts) {
   facts.predicted("swizzled.swizzle.down", Swizzled::DOWN);
   facts.predicted("swizzled.swizzle.up", Swizzled::UP);
   const auto kernel_facts = [&]<class C>(const std::string& name, C, int words_per_load) {
-    const double a = double(C::WMITER * C::TM) / words_per_load, b = double(C::WNITER * C::TN) / 4;
-    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS,
-                          4, 4);
+    const double a = double(C::WMITER * C::TM) / words_per_load,
+                 b = double(C::WNITER * C::TN) / 4;
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
+                          double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS, 4, 4);
     facts.predicted(name + ".lds_per_step", a + b);
   };
   kernel_facts("swizzled", Swizzled{}, 4);
@@ -736,13 +850,15 @@ void predict(tile::Facts& facts) {
   kernel_facts("xor_twice", XorTwice{}, 1);
   kernel_facts("words", Words{}, 1);
   kernel_facts("renamed", Renamed{}, 4);
-  // Wavefronts of the stores of A in a round, of all warps of a block, and what is saved of them for each warp-wide FMA.
+  // Wavefronts of the stores of A in a round, of all warps of a block, and what is saved of
+  // them for each warp-wide FMA.
   const double stores = Swizzled::BM * Swizzled::BK / 32.0;
   const double fmas = double(Swizzled::BM) * Swizzled::BN * Swizzled::BK / 32;
   facts.predicted("round.stores", stores);
   facts.predicted("round.fmas", fmas);
   facts.predicted("round.before", stores * wavefronts_by_rank(As, store, Swizzle{}));
-  facts.predicted("round.after", stores * wavefronts_by_rank(As, store, swizzle_by(As, {2, 2, 3})));
+  facts.predicted("round.after",
+                  stores * wavefronts_by_rank(As, store, swizzle_by(As, {2, 2, 3})));
   const double saved = facts.value("round.before") - facts.value("round.after");
   facts.predicted("saved_per_fma", saved / fmas, 4);
   facts.predicted("saved_per_fma.xor_row", stores * 2 / fmas, 4);
@@ -775,19 +891,23 @@ void predict(tile::Facts& facts) {
   facts.predicted("grid.by_offset", answers[Family::offset]);
   facts.predicted("grid.none", none);
   facts.predicted("grid.impossible", impossible);
-  const auto solved = [&](const std::string& name, const Layout& layout, const std::vector<Access>& accesses) {
+  const auto solved = [&](const std::string& name, const Layout& layout,
+                          const std::vector<Access>& accesses) {
     const auto answer = solve(layout, accesses);
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       const std::string key = "solver." + name + (i == 0 ? ".first" : ".second");
       facts.predicted(key + ".before", wavefronts_by_rank(layout, accesses[i], Swizzle{}));
-      if (answer) facts.predicted(key + ".after", wavefronts_by_rank(layout, accesses[i], answer->swizzle));
+      if (answer)
+        facts.predicted(key + ".after",
+                        wavefronts_by_rank(layout, accesses[i], answer->swizzle));
     }
     const auto says = [&](const std::string& formula, const std::string& cutlass) {
       facts.text("solver." + name + ".formula", "predicted", formula);
       facts.text("solver." + name + ".cutlass", "predicted", cutlass);
     };
     const auto named = [](Cutlass c) {
-      return "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " + std::to_string(c.S) + ">";
+      return "<" + std::to_string(c.B) + ", " + std::to_string(c.M) + ", " +
+             std::to_string(c.S) + ">";
     };
     if (const auto shift = solve_by_shift(layout, accesses)) {
       std::string bits = "row";
@@ -797,7 +917,8 @@ void predict(tile::Facts& facts) {
       if (shift->up > 0) bits = "(" + bits + " << " + std::to_string(shift->up) + ")";
       const Cutlass c = cutlass_name(layout, *shift);
       says(shift->bits == 0 ? "col" : "col ^ " + bits, named(c));
-      facts.predicted("solver." + name + ".pattern_bytes", layout.element << (c.B + c.M + c.S));
+      facts.predicted("solver." + name + ".pattern_bytes",
+                      layout.element << (c.B + c.M + c.S));
     } else if (solve_by_row_bits(layout, accesses)) {
       says("by bits of the row", "-");
     } else if (const auto c = solve_by_offset(layout, accesses)) {
@@ -823,7 +944,8 @@ void predict(tile::Facts& facts) {
   solved("square4", {4, 32, 32}, {access_by(quads, 4, false), access_by(down, 1, true)});
   const auto [flat_load, flat_store] = accesses_of_flat();
   solved("flat", layout_of_flat, {flat_load, flat_store});
-  // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of 2-byte elements.
+  // Eight rows of 16 bytes for each quarter-warp, as tensor cores take them from tiles of
+  // 2-byte elements.
   for (const int columns : {64, 32, 16})
     solved("halves" + std::to_string(columns), {2, 64, columns},
            {access_by(
@@ -846,14 +968,16 @@ tile::Kernel kernel(const char* name) {
 }  // namespace
 
 TILE_CHAPTER(.number = 10, .title = "Transpose and swizzle",
-             .kernels = {kernel<Swizzled>("swizzled"), kernel<XorRow>("xor_row"), kernel<XorTwice>("xor_twice"),
-                         kernel<Words>("words"), kernel<Renamed>("renamed")},
+             .kernels = {kernel<Swizzled>("swizzled"), kernel<XorRow>("xor_row"),
+                         kernel<XorTwice>("xor_twice"), kernel<Words>("words"),
+                         kernel<Renamed>("renamed")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
              .measure_rates = measure_variants, .rates = experiment_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-TEST_CASE("CUTLASS calls the chapter's swizzle Swizzle<2, 3, 6>, and it moves every offset of the tile alike") {
+TEST_CASE(
+    "CUTLASS calls the chapter's swizzle Swizzle<2, 3, 6>, and it moves every offset of the tile alike") {
   const Layout layout = layout_of_As<Swizzled>();
   const Cutlass named = cutlass_name(layout, {2, 2, 3});
   CHECK(named.B == 2);
@@ -861,24 +985,28 @@ TEST_CASE("CUTLASS calls the chapter's swizzle Swizzle<2, 3, 6>, and it moves ev
   CHECK(named.S == 6);
   for (int row = 0; row < layout.rows; ++row)
     for (int col = 0; col < layout.columns; ++col)
-      REQUIRE(named(row * layout.columns + col) == row * layout.columns + swizzle<Swizzled>(row, col));
+      REQUIRE(named(row * layout.columns + col) ==
+              row * layout.columns + swizzle<Swizzled>(row, col));
 }
 
 // Where the 32 lanes of a warp begin, in words, and how many bytes each accesses.
 template <class Word>
 simt::WarpAccess access_of(int bytes, Word word) {
   simt::WarpAccess access{.active = ~0u, .size = bytes};
-  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
+  for (int lane = 0; lane < 32; ++lane)
+    access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
   return access;
 }
 
-// The stores of As of a block, one warp's after another's: calls `visit` with what it is, for messages, and the access.
+// The stores of As of a block, one warp's after another's: calls `visit` with what it is, for
+// messages, and the access.
 template <class C, class Visit>
 void for_each_store(Visit visit) {
   for (int warp = 0; warp < C::NUM_THREADS / 32; ++warp)
     for (int down = 0; down < C::BM; down += C::ROWS_A)
       for (int i = 0; i < 4; ++i)
-        visit("word " + std::to_string(i) + " stored by warp " + std::to_string(warp), access_of(4, [&](int lane) {
+        visit("word " + std::to_string(i) + " stored by warp " + std::to_string(warp),
+              access_of(4, [&](int lane) {
                 const auto [rowA, colA] = load_A_of<C>(32 * warp + lane);
                 return (colA + i) * C::BM + swizzle<C>(colA + i, rowA + down);
               }));
@@ -894,14 +1022,16 @@ void for_each_load(int width, Visit visit) {
           visit("row " + std::to_string(dotIdx) + " loaded by warp " + std::to_string(warp),
                 access_of(4 * width, [&](int lane) {
                   const int thread = 32 * warp + lane;
-                  const int col = warp_tile_of<C>(thread).row + wm * C::WSUBM + results_of<C>(thread).row + i;
+                  const int col = warp_tile_of<C>(thread).row + wm * C::WSUBM +
+                                  results_of<C>(thread).row + i;
                   return dotIdx * C::BM + swizzle<C>(dotIdx, col) / width * width;
                 }));
 }
 
 #if TILE_ON_MODEL
 // Throws what is in conflict in an access, if anything.
-void require_no_conflict(const std::string& what, const simt::WarpAccess& access, bool is_load) {
+void require_no_conflict(const std::string& what, const simt::WarpAccess& access,
+                         bool is_load) {
   if (const std::string conflict = tile::bank_conflict(access, is_load); !conflict.empty())
     throw std::runtime_error(what + ": " + conflict);
 }
@@ -924,7 +1054,8 @@ void check_accesses_of_As(int width) {
   CHECK(loads == C::NUM_THREADS / 32 * C::BK * C::WMITER * C::TM / width);
 }
 
-TEST_CASE("no two lanes of a store or load of As want different words of one bank" * doctest::test_suite("model")) {
+TEST_CASE("no two lanes of a store or load of As want different words of one bank" *
+          doctest::test_suite("model")) {
   check_accesses_of_As<Swizzled>(4);
   check_accesses_of_As<XorTwice>(1);
 }
@@ -944,7 +1075,8 @@ TEST_CASE("col ^ row leaves two words in a bank, col ^ (row << 1) one") {
   check_store_wavefronts<Swizzled>(1);
 }
 
-TEST_CASE("each row is permuted, and only the chapter's swizzle leaves a float4 in one piece and in order") {
+TEST_CASE(
+    "each row is permuted, and only the chapter's swizzle leaves a float4 in one piece and in order") {
   const auto check = [&]<class C>(C, bool in_order) {
     bool whole = true, ordered = true;
     for (int row = 0; row < C::BK; ++row) {
@@ -967,21 +1099,26 @@ TEST_CASE("each row is permuted, and only the chapter's swizzle leaves a float4 
 
 // ---- The solver ----
 
-// What one access takes by the rules of the hardware, and the least it could: one wavefront for all lanes served together.
+// What one access takes by the rules of the hardware, and the least it could: one wavefront
+// for all lanes served together.
 struct Cost {
   int wavefronts, least;
 };
 
-Cost cost_of(const Layout& layout, const Access& access, const Swizzle& swizzle, Position first) {
+Cost cost_of(const Layout& layout, const Access& access, const Swizzle& swizzle,
+             Position first) {
   simt::WarpAccess all{.active = ~0u, .size = layout.element * access.vector};
   for (int lane = 0; lane < 32; ++lane) {
     const Position p = position_of(access, lane);
-    all.address[std::size_t(lane)] = std::uint64_t(byte_of(layout, swizzle, {p.row ^ first.row, p.col ^ first.col}));
+    all.address[std::size_t(lane)] =
+        std::uint64_t(byte_of(layout, swizzle, {p.row ^ first.row, p.col ^ first.col}));
   }
-  return {simt::shared_wavefronts(all, access.load), 32 / simt::lanes_together(all, access.load)};
+  return {simt::shared_wavefronts(all, access.load),
+          32 / simt::lanes_together(all, access.load)};
 }
 
-bool free_of_conflicts(const Layout& layout, const std::vector<Access>& accesses, const Swizzle& swizzle) {
+bool free_of_conflicts(const Layout& layout, const std::vector<Access>& accesses,
+                       const Swizzle& swizzle) {
   return std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
     const Cost cost = cost_of(layout, access, swizzle, {0, 0});
     return cost.wavefronts == cost.least;
@@ -989,11 +1126,13 @@ bool free_of_conflicts(const Layout& layout, const std::vector<Access>& accesses
 }
 
 namespace {
-// Whether a swizzle that keeps vectors whole has no conflicts; `tried` counts those that were tried.
+// Whether a swizzle that keeps vectors whole has no conflicts; `tried` counts those that were
+// tried.
 struct Trial {
   const Layout& layout;
   const std::vector<Access>& accesses;
-  int lowest = log2_of(widest_vector(accesses)), offset_bits = log2_of(layout.rows * layout.columns), tried = 0;
+  int lowest = log2_of(widest_vector(accesses)),
+      offset_bits = log2_of(layout.rows * layout.columns), tried = 0;
 
   bool works(const Swizzle& swizzle) {
     ++tried;
@@ -1008,8 +1147,8 @@ struct Trial {
     return false;
   }
 
-  // Bits of the row that are the same for all lanes of each access flip nothing: they would move all lanes to other banks
-  // alike.
+  // Bits of the row that are the same for all lanes of each access flip nothing: they would
+  // move all lanes to other banks alike.
   bool any_row_bits(Swizzle swizzle = {}, int b = 0) {
     if (1 << b == layout.rows) return works(swizzle);
     int rows = 0;
@@ -1026,13 +1165,16 @@ struct Trial {
     for (int B = 1; B <= offset_bits; ++B)
       for (int M = 0; M <= offset_bits; ++M)
         for (int S = 0; S <= offset_bits; ++S)
-          if (S >= B && M >= lowest && M + S + B <= offset_bits && works(swizzle_by(Cutlass{B, M, S}))) return true;
+          if (S >= B && M >= lowest && M + S + B <= offset_bits &&
+              works(swizzle_by(Cutlass{B, M, S})))
+            return true;
     return false;
   }
 };
 }  // namespace
 
-// How many shifts of at least a bit there are, by counting: so many bits of a row flip others of so many of a column.
+// How many shifts of at least a bit there are, by counting: so many bits of a row flip others
+// of so many of a column.
 int shift_family_size(int row_bits, int column_bits) {
   int size = 0;
   for (int bits = 1; bits <= std::min(row_bits, column_bits); ++bits)
@@ -1046,8 +1188,9 @@ int offset_family_size(int bits) {
   return size;
 }
 
-TEST_CASE("each answer of the solver has no conflicts, and where it has none, trying all of a family finds none" *
-          doctest::test_suite("thorough")) {
+TEST_CASE(
+    "each answer of the solver has no conflicts, and where it has none, trying all of a family finds none" *
+    doctest::test_suite("thorough")) {
   std::map<Family, int> answers;
   int none = 0;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
@@ -1059,16 +1202,22 @@ TEST_CASE("each answer of the solver has no conflicts, and where it has none, tr
     ++(answer ? answers[answer->family] : none);
     if (answer) {
       CHECK(free_of_conflicts(layout, accesses, answer->swizzle));
-      for (const int flips : answer->swizzle.flips) CHECK(flips % widest_vector(accesses) == 0);
-      for (int bit = 1; bit < widest_vector(accesses); bit *= 2) CHECK(answer->swizzle(bit) == bit);
+      for (const int flips : answer->swizzle.flips)
+        CHECK(flips % widest_vector(accesses) == 0);
+      for (int bit = 1; bit < widest_vector(accesses); bit *= 2)
+        CHECK(answer->swizzle(bit) == bit);
     }
     if (too_few_places(layout, accesses)) CHECK_FALSE(answer.has_value());
-    const auto is_later_than = [&](Family family) { return !answer || answer->family > family; };
-    Trial unchanged{layout, accesses}, shifts{layout, accesses}, row_bits{layout, accesses}, offsets{layout, accesses};
+    const auto is_later_than = [&](Family family) {
+      return !answer || answer->family > family;
+    };
+    Trial unchanged{layout, accesses}, shifts{layout, accesses}, row_bits{layout, accesses},
+        offsets{layout, accesses};
     CHECK(unchanged.works(Swizzle{}) != is_later_than(Family::nothing));
     if (is_later_than(Family::shift_of_row)) {
       CHECK_FALSE(shifts.any_shift());
-      CHECK(shifts.tried == shift_family_size(log2_of(layout.rows), log2_of(layout.columns) - shifts.lowest));
+      CHECK(shifts.tried ==
+            shift_family_size(log2_of(layout.rows), log2_of(layout.columns) - shifts.lowest));
     }
     if (is_later_than(Family::bits_of_row)) {
       CHECK_FALSE(row_bits.any_row_bits());
@@ -1079,16 +1228,19 @@ TEST_CASE("each answer of the solver has no conflicts, and where it has none, tr
       CHECK(offsets.tried == offset_family_size(offsets.offset_bits - offsets.lowest));
     }
   });
-  for (const Family family : {Family::nothing, Family::shift_of_row, Family::bits_of_row, Family::offset})
+  for (const Family family :
+       {Family::nothing, Family::shift_of_row, Family::bits_of_row, Family::offset})
     CHECK(answers[family] > 10);
   CHECK(none > 10);
 }
 
-TEST_CASE("CUTLASS's swizzle with a negative S, which XORs lower bits into higher ones, changes no conflict") {
+TEST_CASE(
+    "CUTLASS's swizzle with a negative S, which XORs lower bits into higher ones, changes no conflict") {
   int compared = 0;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
     if (accesses.size() > 1 || layout.columns > 32) return;
-    const int lowest = log2_of(accesses[0].vector), offset_bits = log2_of(layout.rows * layout.columns);
+    const int lowest = log2_of(accesses[0].vector),
+              offset_bits = log2_of(layout.rows * layout.columns);
     for (int B = 1; B <= 3; ++B)
       for (int M = lowest; M + 2 * B <= offset_bits; ++M)
         for (int up = B; M + up + B <= offset_bits; ++up) {
@@ -1102,7 +1254,8 @@ TEST_CASE("CUTLASS's swizzle with a negative S, which XORs lower bits into highe
   CHECK(compared > 1000);
 }
 
-TEST_CASE("the load that padding does not cure: a bit of the column cures it, and no bit of the row does") {
+TEST_CASE(
+    "the load that padding does not cure: a bit of the column cures it, and no bit of the row does") {
   const auto [load, store] = accesses_of_flat();
   const std::vector<Access> both{load, store};
   const auto wavefronts = [&](const Access& access, const Swizzle& swizzle) {
@@ -1124,19 +1277,23 @@ TEST_CASE("the load that padding does not cure: a bit of the column cures it, an
               row * layout_of_flat.columns + (col ^ (((col >> 5) & 1) << 2)));
 }
 
-TEST_CASE("the rank says how many wavefronts an access takes, with every shift, wherever it begins") {
+TEST_CASE(
+    "the rank says how many wavefronts an access takes, with every shift, wherever it begins") {
   int compared = 0;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
     const int last = layout.columns - widest_vector(accesses);
-    for (const Shift shift : {Shift{0, 0, 0}, Shift{1, 2, 3}, Shift{2, 0, 1}, Shift{2, 2, 2}, Shift{3, 0, 2}}) {
+    for (const Shift shift :
+         {Shift{0, 0, 0}, Shift{1, 2, 3}, Shift{2, 0, 1}, Shift{2, 2, 2}, Shift{3, 0, 2}}) {
       const Swizzle swizzle = swizzle_by(layout, shift);
       const int flips = ((1 << shift.bits) - 1) << shift.up;
       if (flips >= layout.columns || flips % widest_vector(accesses) != 0) continue;
       for (const Access& access : accesses)
-        for (const Position first : {Position{0, 0}, Position{5, 0}, Position{layout.rows - 1, last}}) {
+        for (const Position first :
+             {Position{0, 0}, Position{5, 0}, Position{layout.rows - 1, last}}) {
           const Cost cost = cost_of(layout, access, swizzle, first);
           CHECK(wavefronts_by_rank(layout, access, swizzle) == cost.wavefronts);
-          CHECK(conflicts(layout, access, swizzle, layout.rows) == (cost.wavefronts > cost.least));
+          CHECK(conflicts(layout, access, swizzle, layout.rows) ==
+                (cost.wavefronts > cost.least));
           ++compared;
         }
     }
@@ -1153,7 +1310,8 @@ TEST_CASE("the rank of vectors of bits") {
   CHECK(rank({6, 5, 12, 10, 9}, 5) == 3);
 }
 
-TEST_CASE("lanes as they copy A and take it from As: the bits that vary, and what their ranks are") {
+TEST_CASE(
+    "lanes as they copy A and take it from As: the bits that vary, and what their ranks are") {
   const Layout As = layout_of_As<Swizzled>();
   const Access store = store_of_As<Swizzled>(), load = load_of_As<Swizzled>();
   CHECK(bits_together(As, store) == 5);
@@ -1177,7 +1335,8 @@ TEST_CASE("the solver finds the chapter's swizzle, and it is the shift of fewest
   const Swizzle found = swizzle_by(layout_of_As<Swizzled>(), *shift);
   for (int row = 0; row < Swizzled::BK; ++row)
     for (int col = 0; col < Swizzled::BM; ++col)
-      REQUIRE(found(row * Swizzled::BM + col) == row * Swizzled::BM + swizzle<Swizzled>(row, col));
+      REQUIRE(found(row * Swizzled::BM + col) ==
+              row * Swizzled::BM + swizzle<Swizzled>(row, col));
 }
 
 TEST_CASE("where nothing conflicts the solver's shift has no bits") {
@@ -1193,12 +1352,15 @@ TEST_CASE("each answer by shift has the fewest bits") {
     const int fewer = shift->bits - 1, lowest = log2_of(widest_vector(accesses));
     for (int down = 0; 1 << (down + fewer) <= layout.rows; ++down)
       for (int up = lowest; 1 << (up + fewer) <= layout.columns; ++up)
-        CHECK_FALSE(free_of_conflicts(layout, accesses, swizzle_by(layout, {fewer, down, up})));
+        CHECK_FALSE(
+            free_of_conflicts(layout, accesses, swizzle_by(layout, {fewer, down, up})));
   });
 }
 
-TEST_CASE("where no shift will do, bits of the row chosen one by one may, and where float4s must stay whole none may") {
-  // Bits 0 and 2 of the row vary, and banks 1 and 4 are free: no shift moves bits two apart to places three apart.
+TEST_CASE(
+    "where no shift will do, bits of the row chosen one by one may, and where float4s must stay whole none may") {
+  // Bits 0 and 2 of the row vary, and banks 1 and 4 are free: no shift moves bits two apart to
+  // places three apart.
   const Layout tile{4, 32, 32};
   const Access scattered{{{{0, 1}, {0, 4}, {0, 8}, {1, 0}, {4, 0}}}, 1, false};
   CHECK_FALSE(solve_by_shift(tile, {scattered}).has_value());
@@ -1214,7 +1376,8 @@ TEST_CASE("where no shift will do, bits of the row chosen one by one may, and wh
   CHECK_FALSE(too_few_places(tile, {column}));
 }
 
-TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift that stays in its row") {
+TEST_CASE(
+    "a swizzle by shift is CUTLASS's of three numbers, for every shift that stays in its row") {
   int compared = 0;
   for (const Layout layout : {Layout{4, 16, 128}, Layout{2, 8, 32}, Layout{16, 32, 8}})
     for (int bits = 0; bits <= 4; ++bits)
@@ -1229,7 +1392,8 @@ TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift tha
               const int offset = row * layout.columns + col;
               const int mixed = col ^ ((row >> down) % (1 << bits) << up);
               same = same && named(offset) == row * layout.columns + mixed;
-              same = same && by_shift(offset) == named(offset) && by_name(offset) == named(offset);
+              same = same && by_shift(offset) == named(offset) &&
+                     by_name(offset) == named(offset);
             }
           CHECK(same);
           CHECK(named.S >= named.B);  // as CUTLASS asks for
@@ -1238,8 +1402,10 @@ TEST_CASE("a swizzle by shift is CUTLASS's of three numbers, for every shift tha
   CHECK(compared > 50);
 }
 
-TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzles of the tensor memory accelerator") {
-  // As the PTX ISA has them: 16-byte pieces of rows of 128, 64 and 32 bytes change places by the address bits from 7 on.
+TEST_CASE(
+    "the solver, asked for eight rows of 16 bytes, finds the three swizzles of the tensor memory accelerator") {
+  // As the PTX ISA has them: 16-byte pieces of rows of 128, 64 and 32 bytes change places by
+  // the address bits from 7 on.
   for (const int row_bytes : {128, 64, 32}) {
     CAPTURE(row_bytes);
     const Layout halves{2, 64, row_bytes / 2};
@@ -1251,14 +1417,17 @@ TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzle
     for (int row = 0; row < 64; ++row)
       for (int col = 0; col < halves.columns; ++col) {
         const int piece = col / 8 ^ row / rows_in_128 % pieces;
-        REQUIRE(found(row * halves.columns + col) == row * halves.columns + piece * 8 + col % 8);
+        REQUIRE(found(row * halves.columns + col) ==
+                row * halves.columns + piece * 8 + col % 8);
       }
     // Of bytes: Swizzle<3, 4, 3>, <2, 4, 3> and <1, 4, 3>.
-    const Cutlass bytes = cutlass_name({1, 64, row_bytes}, {shift->bits, shift->down, shift->up + 1});
+    const Cutlass bytes =
+        cutlass_name({1, 64, row_bytes}, {shift->bits, shift->down, shift->up + 1});
     CHECK(bytes.B == log2_of(pieces));
     CHECK(bytes.M == 4);
     CHECK(bytes.S == 3);
-    // The accelerator takes bits of the address. They are those of the offset if the tile begins where its pattern does.
+    // The accelerator takes bits of the address. They are those of the offset if the tile
+    // begins where its pattern does.
     const auto is_found_at = [&](int begin) {
       bool same = true;
       for (int offset = 0; offset < 64 * halves.columns; ++offset)
@@ -1274,22 +1443,38 @@ TEST_CASE("the solver, asked for eight rows of 16 bytes, finds the three swizzle
 
 TEST_CASE("the solver refuses what its algebra is not about") {
   const Access store = store_of_As<Swizzled>();
-  CHECK_THROWS_WITH(solve({4, 16, 132}, {store}), "element, rows and columns must be powers of two, not 132");
-  CHECK_THROWS_WITH(solve({4, 0, 128}, {store}), "element, rows and columns must be powers of two, not 0");
+  CHECK_THROWS_WITH(solve({4, 16, 132}, {store}),
+                    "element, rows and columns must be powers of two, not 132");
+  CHECK_THROWS_WITH(solve({4, 0, 128}, {store}),
+                    "element, rows and columns must be powers of two, not 0");
   CHECK_THROWS_WITH(solve({4, 1 << 9, 128}, {store}),
                     "a tile must fit into the 227 KB of shared memory that a block can have");
   CHECK_THROWS_WITH(solve({2, 16, 128}, {store}), "a lane accesses 4, 8 or 16 bytes, not 2");
-  // In turn: a row too high, one too low, a column too high, one too low, and a vector that begins elsewhere.
-  for (const Position outside : {Position{16, 0}, Position{-1, 0}, Position{0, 128}, Position{0, -4}, Position{0, 2}}) {
+  // In turn: a row too high, one too low, a column too high, one too low, and a vector that
+  // begins elsewhere.
+  for (const Position outside :
+       {Position{16, 0}, Position{-1, 0}, Position{0, 128}, Position{0, -4}, Position{0, 2}}) {
     Access access = load_of_As<Swizzled>();
     CHECK_NOTHROW(solve({4, 16, 128}, {access}));
     access.bit[4] = outside;
-    CHECK_THROWS_WITH(solve({4, 16, 128}, {access}),
-                      "a lane's vector must lie in the tile and begin at a multiple of its length");
+    CHECK_THROWS_WITH(
+        solve({4, 16, 128}, {access}),
+        "a lane's vector must lie in the tile and begin at a multiple of its length");
   }
-  const char* no_xor = "this lane map is no XOR of what the bits of the lane contribute: no solver for it";
-  CHECK_THROWS_WITH(access_by([](int lane) { return Position{0, 3 * lane}; }, 1, false), no_xor);
-  CHECK_THROWS_WITH(access_by([](int lane) { return Position{3 * lane, 0}; }, 1, false), no_xor);
+  const char* no_xor =
+      "this lane map is no XOR of what the bits of the lane contribute: no solver for it";
+  CHECK_THROWS_WITH(access_by(
+                        [](int lane) {
+                          return Position{0, 3 * lane};
+                        },
+                        1, false),
+                    no_xor);
+  CHECK_THROWS_WITH(access_by(
+                        [](int lane) {
+                          return Position{3 * lane, 0};
+                        },
+                        1, false),
+                    no_xor);
 }
 
 TEST_CASE("the prose's arithmetic") {
@@ -1318,9 +1503,11 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(facts.value("solver.flat.first.before") == 8);
   CHECK(facts.value("solver.flat.first.after") == 4);
   CHECK(facts.value("solver.flat.second.after") == 4);
-  const auto answered = [&](const char* how) { return facts.value(std::string("grid.") + how); };
-  CHECK(answered("nothing") + answered("by_shift") + answered("by_row_bits") + answered("by_offset") +
-            answered("none") ==
+  const auto answered = [&](const char* how) {
+    return facts.value(std::string("grid.") + how);
+  };
+  CHECK(answered("nothing") + answered("by_shift") + answered("by_row_bits") +
+            answered("by_offset") + answered("none") ==
         answered("problems"));
   int impossible = 0;
   for_each_problem([&](const Layout& layout, const std::vector<Access>& accesses) {
@@ -1336,18 +1523,20 @@ TEST_CASE("the prose's arithmetic") {
 }
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
-__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
-                               int ldc) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B,
+                               int ldb, float* C, int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y,
+            col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;
   float acc = 0.0f;
-  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  for (int k = 0; k < K; ++k)
+    acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
   C[std::size_t(row) * ldc + col] = acc;
 }
 
 void launch_in_order(const tile::Gemm& g) {
-  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
-               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)),
+               dim3(32, 4), 0, g.M, g.N, g.K, g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
 }
 
 // The bits of what a launcher makes of random inputs.
@@ -1380,13 +1569,16 @@ void check_maps(C) {
       for (int wn = 0; wn < C::WNITER; ++wn)
         for (int i = 0; i < C::TM; ++i)
           for (int j = 0; j < C::TN; ++j)
-            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol + wn * C::WSUBN + col + j));
+            ++results.at(std::size_t((warpRow + wm * C::WSUBM + row + i) * C::BN + warpCol +
+                                     wn * C::WSUBN + col + j));
     for (int i = 0; i < 4; ++i) {
       for (int down = 0; down < C::BM; down += C::ROWS_A)
-        ++copiesA.at(std::size_t((load_A_of<C>(thread).col + i) * C::BM +
-                                 swizzle<C>(load_A_of<C>(thread).col + i, load_A_of<C>(thread).row) + down));
+        ++copiesA.at(std::size_t(
+            (load_A_of<C>(thread).col + i) * C::BM +
+            swizzle<C>(load_A_of<C>(thread).col + i, load_A_of<C>(thread).row) + down));
       for (int down = 0; down < C::BK; down += C::ROWS_B)
-        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN + load_B_of<C>(thread).col + i));
+        ++copiesB.at(std::size_t((load_B_of<C>(thread).row + down) * C::BN +
+                                 load_B_of<C>(thread).col + i));
     }
   }
   CHECK(results == std::vector<int>(results.size(), 1));
@@ -1403,27 +1595,31 @@ TEST_CASE("every result of a tile has one thread, and so has every place of As a
 TEST_CASE("the experiment's variants compute right") {
   for (const Variant& v : variants) {
     CAPTURE(v.words);
-    CHECK(tile::first_failure(v.launch, {{128, 256, 48, 2, 1, 4, tile::Fill::integers}}) == "");
+    CHECK(tile::first_failure(v.launch, {{128, 256, 48, 2, 1, 4, tile::Fill::integers}}) ==
+          "");
     CHECK(tile::first_failure(v.launch, {{70, 90, 33, 2, 1, 1, tile::Fill::integers}}) == "");
   }
   CHECK(stores_per_fma(variants[0]) == 4.0 / 128);
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("the experiment's stores have the conflicts that it says" * doctest::test_suite("model")) {
+TEST_CASE("the experiment's stores have the conflicts that it says" *
+          doctest::test_suite("model")) {
   for (const Variant& v : variants) {
     CAPTURE(v.words);
     const auto counts = tile::count(v.launch, {128, 128, 32});
     const auto& store = tile::site(counts, "store-As");
     CHECK(store.wavefronts == std::uint64_t(std::stoi(v.words)) * store.requests);
     CHECK(stores_per_fma(v) * Masked::BN == std::stoi(v.words));
-    CHECK(tile::site(counts, "load-As").wavefronts == 2 * tile::site(counts, "load-As").requests);
+    CHECK(tile::site(counts, "load-As").wavefronts ==
+          2 * tile::site(counts, "load-As").requests);
   }
 }
 TEST_CASE("the model counts what the ranks say" * doctest::test_suite("model")) {
   const tile::Case c{128, 256, 64};
   const std::uint64_t stores =
-      128 * 64 / 32 * (256 / Swizzled::BN);  // a row of blocks stores A once for each tile of C
+      // a row of blocks stores A once for each tile of C
+      128 * 64 / 32 * (256 / Swizzled::BN);
   for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
     CAPTURE(kernel.name);
     const auto counts = tile::count(kernel.launch, c);
@@ -1431,7 +1627,8 @@ TEST_CASE("the model counts what the ranks say" * doctest::test_suite("model")) 
     if (each == 1) CHECK(tile::bank_conflict(counts, "store-As") == "");
     CHECK(tile::site(counts, "store-As").requests == stores);
     CHECK(tile::site(counts, "store-As").wavefronts == each * stores);
-    CHECK(tile::site(counts, "store-Bs").wavefronts == 4 * tile::site(counts, "store-Bs").requests);
+    CHECK(tile::site(counts, "store-Bs").wavefronts ==
+          4 * tile::site(counts, "store-Bs").requests);
     const bool words = kernel.name == "xor_twice" || kernel.name == "words";
     CHECK(tile::bank_conflict(counts, words ? "load-As-words" : "load-As") == "");
     const auto& load = tile::site(counts, words ? "load-As-words" : "load-As");

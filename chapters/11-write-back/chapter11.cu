@@ -1,11 +1,12 @@
 // Tile by Tile, chapter 11: coalesced write-back.
 //
-// Question: a thread owns eight columns of C side by side and stores them as two float4s. What does a store of the warp write?
-// Idea: half of each of 32 sectors. Give the thread two groups of four columns, half the warp's columns apart, and each
-// store of the warp writes whole lines. That moves the loads of Bs as well, so the two effects need kernels that tell
-// them apart.
-// Previous chapter: 08, whose kernel this is with another epilogue. What a thread owns was always a matter of its
-// configuration; new is which lane writes what.
+// Question: a thread owns eight columns of C side by side and stores them as two float4s. What
+// does a store of the warp write? Idea: half of each of 32 sectors. Give the thread two groups
+// of four columns, half the warp's columns apart, and each store of the warp writes whole
+// lines. That moves the loads of Bs as well, so the two effects need kernels that tell them
+// apart.
+// Previous chapter: 08, whose kernel this is with another epilogue. What a thread owns was
+// always a matter of its configuration; new is which lane writes what.
 //
 // Build, run, verify:   ./tile run 11      ctest --preset model -R chapter11
 #include <cstring>
@@ -21,53 +22,71 @@ namespace {
 // Which lane writes which results in a request of the epilogue.
 enum class Order {
   as_computed,  // each lane its own, from left to right
-  exchanged,    // each lane one float4 of its own and one of a partner's: from results side by side, whole lines
-  crossed       // odd lanes from right to left: from results apart, half sectors
+  // each lane one float4 of its own and one of a partner's: from results side by side, whole
+  // lines
+  exchanged,
+  crossed  // odd lanes from right to left: from results apart, half sectors
 };
 // [/snippet order]
 
 // [snippet config]
-template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile along K
+template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a tile
           int WM_, int WN_,           // rows and columns of C per warp
           int WNITER_,                // pieces of the warp's tile, side by side
           int TM_, int TN_,           // rows and columns of results per thread and piece
-          int BLOCKS_,                // blocks that an SM must be able to hold: a limit on registers
+          int BLOCKS_,                // blocks an SM must hold: a limit on registers
           Order ORDER_ = Order::as_computed>
 struct Config {
-  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_, TM = TM_, TN = TN_,
-                       BLOCKS = BLOCKS_;
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_,
+                       TM = TM_, TN = TN_, BLOCKS = BLOCKS_;
   static constexpr Order ORDER = ORDER_;
-  static constexpr int WSUBN = WN / WNITER;           // columns of a piece
-  static constexpr int WSUBM = 32 * TM * TN / WSUBN;  // rows of a piece: 32 threads of TM x TN results cover it
-  static constexpr int WMITER = WM / WSUBM;           // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;        // results per thread
-  static constexpr int LANES = WSUBN / TN;            // lanes of a warp beside each other
-  static constexpr int GROUPS = WNITER * TN / 4;  // float4s in a row of a thread's results, and requests to write them
+  static constexpr int WSUBN = WN / WNITER;  // columns of a piece
+  // rows of a piece: 32 threads of TM x TN results cover it
+  static constexpr int WSUBM = 32 * TM * TN / WSUBN;
+  static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
+  static constexpr int RESULTS = WM * WN / 32;  // results per thread
+  static constexpr int LANES = WSUBN / TN;      // lanes of a warp beside each other
+  // float4s in a row of a thread's results, and requests to write them
+  static constexpr int GROUPS = WNITER * TN / 4;
   static constexpr int NUM_THREADS = BM * BN / RESULTS;
-  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;  // rows of a tile of A that all threads together copy at once
+  // rows of a tile of A that all threads together copy at once
+  static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
-  static_assert(BM % WM == 0 && BN % WN == 0, "a warp's tile must not cross the edge of the block's tile");
-  static_assert(WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 && WM % WSUBM == 0,
-                "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
-  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0, "a float4 lies in one row: sizes must be multiples of 4");
-  static_assert(BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
-                "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
-  static_assert(BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
-                "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
-  static_assert(NUM_THREADS <= 1024, "a block has at most 1024 threads: the launch would fail");
+  static_assert(BM % WM == 0 && BN % WN == 0,
+                "a warp's tile must not cross the edge of the block's tile");
+  static_assert(
+      WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 &&
+          WM % WSUBM == 0,
+      "32 threads of TM x TN results must cover a piece, and WMITER x WNITER pieces the warp's tile");
+  static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
+                "a float4 lies in one row: sizes must be multiples of 4");
+  static_assert(
+      BM * BK % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BK == 0,
+      "BM*BK must be divisible by 4*NUM_THREADS: else threads copy past the tile of A or leave parts out");
+  static_assert(
+      BK * BN % (4 * NUM_THREADS) == 0 && 4 * NUM_THREADS % BN == 0,
+      "BK*BN must be divisible by 4*NUM_THREADS: else threads copy past the tile of B or leave parts out");
+  static_assert(NUM_THREADS <= 1024,
+                "a block has at most 1024 threads: the launch would fail");
   static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
                 "an SM holds at most 2048 threads: a bound beyond says nothing");
-  static_assert(ORDER != Order::exchanged || (WNITER == 1 && TN == 8 && LANES % 2 == 0),
-                "lanes exchange one of two float4s side by side with a lane half a row of lanes away");
-  static_assert(ORDER != Order::crossed || (WNITER == 2 && TN == 4), "a lane has two float4s apart to write in turn");
-  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "a block declares at most 48 KB of shared memory: ptxas would refuse");
+  static_assert(
+      ORDER != Order::exchanged || (WNITER == 1 && TN == 8 && LANES % 2 == 0),
+      "lanes exchange one of two float4s side by side with a lane half a row of lanes away");
+  static_assert(ORDER != Order::crossed || (WNITER == 2 && TN == 4),
+                "a lane has two float4s apart to write in turn");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024,
+                "a block declares at most 48 KB of shared memory: ptxas would refuse");
 };
 
 using Adjacent = Config<128, 128, 16, 32, 64, 1, 8, 8, 2>;  // eight columns side by side
-using Split = Config<128, 128, 16, 32, 64, 2, 8, 4, 2>;     // four, and four more 32 columns on: the chapter's kernel
-using Exchanged = Config<128, 128, 16, 32, 64, 1, 8, 8, 2, Order::exchanged>;  // reads as Adjacent, writes as Split
-using Crossed = Config<128, 128, 16, 32, 64, 2, 8, 4, 2, Order::crossed>;      // reads as Split, writes as Adjacent
-using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;                          // chapter 08's
+// four, and four more 32 columns on: the chapter's kernel
+using Split = Config<128, 128, 16, 32, 64, 2, 8, 4, 2>;
+// reads as Adjacent, writes as Split
+using Exchanged = Config<128, 128, 16, 32, 64, 1, 8, 8, 2, Order::exchanged>;
+// reads as Split, writes as Adjacent
+using Crossed = Config<128, 128, 16, 32, 64, 2, 8, 4, 2, Order::crossed>;
+using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;  // chapter 08's
 using TallSplit = Config<64, 128, 16, 64, 32, 2, 8, 4, 4>;
 // [/snippet config]
 
@@ -75,7 +94,8 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that follow each other.
+// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that
+// follow each other.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
@@ -87,7 +107,8 @@ constexpr __host__ __device__ Position results_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in chapter 06.
+// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
+// chapter 06.
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -112,7 +133,8 @@ template <class C>
 constexpr __host__ __device__ Part written_by(int lane, int request) {
   if (C::ORDER == Order::crossed) return {lane, request ^ (lane % 2)};
   if (C::ORDER == Order::as_computed) return {lane, request};
-  // The left half of the lanes writes left parts, the right half right parts; together, a half of the row of results.
+  // The left half of the lanes writes left parts, the right half right parts; together, a half
+  // of the row of results.
   constexpr int half = C::LANES / 2;
   const int inRow = lane % C::LANES;
   return {lane - inRow + inRow % half + request * half, inRow / half};
@@ -120,7 +142,8 @@ constexpr __host__ __device__ Part written_by(int lane, int request) {
 // [/snippet write-maps]
 
 // [snippet reorder]
-// Turns a lane's float4s of a row, from left to right, into those that it writes, request by request.
+// Turns a lane's float4s of a row, from left to right, into those that it writes, request by
+// request.
 template <class C>
 __device__ void put_in_order(float (&parts)[C::GROUPS][4], int laneId) {
   if constexpr (C::ORDER == Order::crossed) {
@@ -151,8 +174,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                        const float* B, int ldb,           // K x N
                        float beta,                        //
                        float* C, int ldc) {               // M x N
-  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
-  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM, WSUBN = Config::WSUBN;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM,
+                TN = Config::TN;
+  constexpr int WMITER = Config::WMITER, WNITER = Config::WNITER, WSUBM = Config::WSUBM,
+                WSUBN = Config::WSUBN;
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
@@ -174,7 +199,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K) a[i] = from[i];  //@ load-A-words
+          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+            a[i] = from[i];  //@ load-A-words
       }
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
@@ -186,41 +212,48 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N) b[j] = from[j];  //@ load-B-words
+          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+            b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
       *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    __syncthreads();  // a thread reads what others wrote: nobody may start before all have stored
+    // a thread reads what others wrote: nobody may start before all have stored
+    __syncthreads();
 
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[WMITER][TM], regN[WNITER][TN];  // one row of As, one row of Bs: this thread's parts
+      // one row of As, one row of Bs: this thread's parts
+      float regM[WMITER][TM], regN[WNITER][TN];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
           const float* from = &As[dotIdx * BM + warpRow + wm * WSUBM + threadRow + i];
           const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
-          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z, regM[wm][i + 3] = four.w;
+          regM[wm][i] = four.x, regM[wm][i + 1] = four.y, regM[wm][i + 2] = four.z,
+          regM[wm][i + 3] = four.w;
         }
       for (int wn = 0; wn < WNITER; ++wn)
         for (int j = 0; j < TN; j += 4) {
           const float* from = &Bs[dotIdx * BN + warpCol + wn * WSUBN + threadCol + j];
           const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-Bs
-          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z, regN[wn][j + 3] = four.w;
+          regN[wn][j] = four.x, regN[wn][j + 1] = four.y, regN[wn][j + 2] = four.z,
+          regN[wn][j + 3] = four.w;
         }
       for (int wm = 0; wm < WMITER; ++wm)
         for (int wn = 0; wn < WNITER; ++wn)
           for (int i = 0; i < TM; ++i)
             for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
     }
-    __syncthreads();  // the next round overwrites the tiles: nobody may store while another still reads
+    // the next round overwrites the tiles: nobody may store while another still reads
+    __syncthreads();
   }
 
   // [snippet epilogue]
   const int laneId = threadIdx.x % 32;
-  // Unrolled, because a register has no index: a sum that is chosen at run time would have to live in local memory.
+  // Unrolled, because a register has no index: a sum that is chosen at run time would have to
+  // live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
 #pragma unroll
@@ -230,7 +263,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
       for (int group = 0; group < Config::GROUPS; ++group)
 #pragma unroll
-        for (int j = 0; j < 4; ++j) parts[group][j] = alpha * acc[wm][i][group / (TN / 4)][group % (TN / 4) * 4 + j];
+        for (int j = 0; j < 4; ++j)
+          parts[group][j] = alpha * acc[wm][i][group / (TN / 4)][group % (TN / 4) * 4 + j];
       put_in_order<Config>(parts, laneId);
       float* C_row = &C[std::size_t(row) * ldc];
       int cols[Config::GROUPS];
@@ -240,14 +274,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         cols[request] = firstCol + warpCol + column_of<Config>(part.lane, part.group);
       }
       if constexpr (FLOAT4S) {
-        // First all reads: the compiler cannot tell that columns which a lane's number chooses are different ones, and would
-        // let the second read wait for the first write.
+        // First all reads: the compiler cannot tell that columns which a lane's number chooses
+        // are different ones, and would let the second read wait for the first write.
         if (beta != 0.0f) {
 #pragma unroll
           for (int request = 0; request < Config::GROUPS; ++request) {
-            const float4 old = *reinterpret_cast<const float4*>(&C_row[cols[request]]);  //@ load-C
+            const float4 old =  //@ load-C
+                *reinterpret_cast<const float4*>(&C_row[cols[request]]);
             float(&sum)[4] = parts[request];
-            sum[0] += beta * old.x, sum[1] += beta * old.y, sum[2] += beta * old.z, sum[3] += beta * old.w;
+            sum[0] += beta * old.x, sum[1] += beta * old.y, sum[2] += beta * old.z,
+                sum[3] += beta * old.w;
           }
         }
 #pragma unroll
@@ -274,7 +310,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool divisible_by_16(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+}
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
@@ -291,9 +329,10 @@ dim3 grid_of(const tile::Gemm& g) {
 
 template <class Config>
 void start(const tile::Gemm& g) {
-  tile::launch(float4s_fit<Config>(g) ? sgemm_written_back<Config, true> : sgemm_written_back<Config, false>,
-               grid_of<Config>(g), dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta,
-               g.C, g.ldc);
+  tile::launch(float4s_fit<Config>(g) ? sgemm_written_back<Config, true>
+                                      : sgemm_written_back<Config, false>,
+               grid_of<Config>(g), dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A,
+               g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 
 template <class Config>
@@ -309,7 +348,8 @@ const tile::Case counted{256, 256, 256};
 const std::vector<tile::Case> shallow{{8192, 8192, 64}, {8192, 8192, 256}};
 
 // [snippet writing]
-// How a warp writes memory, with no matrix in the way: 1024 bytes, 32 sectors, and then the next.
+// How a warp writes memory, with no matrix in the way: 1024 bytes, 32 sectors, and then the
+// next.
 enum class Writing {
   whole,       // whole sectors, in two requests of float4s
   words,       // the same sectors word by word, in eight
@@ -328,17 +368,23 @@ enum class Before {
 };
 constexpr int PIECE = 256;  // words
 
-// How often a warp goes over its memory, how many requests it makes in each piece, and how many words a lane writes in one.
-constexpr __host__ __device__ int visits_of(Writing writing) { return writing == Writing::parts_late ? 2 : 1; }
+// How often a warp goes over its memory, how many requests it makes in each piece, and how
+// many words a lane writes in one.
+constexpr __host__ __device__ int visits_of(Writing writing) {
+  return writing == Writing::parts_late ? 2 : 1;
+}
 constexpr __host__ __device__ int requests_of(Writing writing) {
   if (writing == Writing::words) return 8;
   if (writing == Writing::twice) return 4;
   return writing == Writing::parts_late || writing == Writing::left_parts ? 1 : 2;
 }
-constexpr __host__ __device__ int width_of(Writing writing) { return writing == Writing::words ? 1 : 4; }
+constexpr __host__ __device__ int width_of(Writing writing) {
+  return writing == Writing::words ? 1 : 4;
+}
 // The first word of a piece that a lane writes in a request.
 constexpr __host__ __device__ int word_of(Writing writing, int visit, int request, int lane) {
-  if (writing == Writing::whole || writing == Writing::twice) return request % 2 * 128 + lane * 4;
+  if (writing == Writing::whole || writing == Writing::twice)
+    return request % 2 * 128 + lane * 4;
   if (writing == Writing::words) return request * 32 + lane;
   return lane * 8 + (visit + request) * 4;
 }
@@ -349,7 +395,8 @@ constexpr __host__ __device__ int word_of(Writing writing, int visit, int reques
 template <Writing WRITING, Before BEFORE, int PIECES>
 __global__ void write_sectors(float* out, int sweeps) {
   const int lane = threadIdx.x % 32;
-  const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
+  const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32,
+            warps = gridDim.x * blockDim.x / 32;
   for (int sweep = 0; sweep < sweeps; ++sweep)
     for (int visit = 0; visit < visits_of(WRITING); ++visit)
 #pragma unroll 1
@@ -379,7 +426,8 @@ __global__ void write_sectors(float* out, int sweeps) {
 }
 // [/snippet write-sectors]
 
-// Memory that all warps of a full GPU write together: what stays in L2, and what is far too large for it.
+// Memory that all warps of a full GPU write together: what stays in L2, and what is far too
+// large for it.
 struct Place {
   std::string key;
   int pieces, sweeps;
@@ -388,7 +436,8 @@ constexpr int FEW_PIECES = 2, MANY_PIECES = 128;
 const Place in_l2{"l2", FEW_PIECES, 256}, to_dram{"dram", MANY_PIECES, 1};
 constexpr int WRITING_THREADS = 256, WRITING_BLOCKS = 8;  // in a block; blocks on an SM
 constexpr std::size_t words_written(int sms, const Place& place) {
-  return std::size_t(sms) * WRITING_BLOCKS * WRITING_THREADS / 32 * std::size_t(place.pieces) * PIECE;
+  return std::size_t(sms) * WRITING_BLOCKS * WRITING_THREADS / 32 * std::size_t(place.pieces) *
+         PIECE;
 }
 
 using WritingKernel = void (*)(float*, int);
@@ -399,12 +448,14 @@ struct Writer {
   Before before;
   WritingKernel few_pieces, many_pieces;
 
-  WritingKernel kernel(const Place& place) const { return place.pieces == FEW_PIECES ? few_pieces : many_pieces; }
+  WritingKernel kernel(const Place& place) const {
+    return place.pieces == FEW_PIECES ? few_pieces : many_pieces;
+  }
   std::string key(const Place& place) const { return "write." + place.key + "." + name; }
   // Part of the name of the kernel's function, by which a profiler's reports are recognised.
   std::string part_of_name(const Place& place) const {
-    return "WritingE" + std::to_string(int(writing)) + "ELNS_6BeforeE" + std::to_string(int(before)) + "ELi" +
-           std::to_string(place.pieces) + "E";
+    return "WritingE" + std::to_string(int(writing)) + "ELNS_6BeforeE" +
+           std::to_string(int(before)) + "ELi" + std::to_string(place.pieces) + "E";
   }
 };
 template <Writing WRITING, Before BEFORE = Before::nothing>
@@ -430,29 +481,36 @@ std::vector<tile::Chapter::Profiled> profiled_writers() {
   return profiled;
 }
 
-// Blocks that do nothing, as many on an SM as of the kernel: with shared memory that nobody uses.
+// Blocks that do nothing, as many on an SM as of the kernel: with shared memory that nobody
+// uses.
 template <class Config>
-constexpr std::size_t CROWDING = std::size_t(tile::h200.shared_bytes / Config::BLOCKS - tile::h200.reserved_shared);
+constexpr std::size_t CROWDING = std::size_t(tile::h200.shared_bytes / Config::BLOCKS -
+                                             tile::h200.reserved_shared);
 template <class Config>
 __global__ void __launch_bounds__(Config::NUM_THREADS) do_nothing() {}
 template <class Config>
 void start_empty(const tile::Gemm& g) {
-  tile::launch(do_nothing<Config>, grid_of<Config>(g), dim3(Config::NUM_THREADS), CROWDING<Config>);
+  tile::launch(do_nothing<Config>, grid_of<Config>(g), dim3(Config::NUM_THREADS),
+               CROWDING<Config>);
 }
 
-// A kernel under the name that tables give it. `start` takes K = 0 too, which launchers refuse.
+// A kernel under the name that tables give it. `start` takes K = 0 too, which launchers
+// refuse.
 struct Variant {
   std::string name;
   tile::Launcher start;
 };
-const std::vector<Variant> variants{{"adjacent", start<Adjacent>}, {"exchanged", start<Exchanged>},
-                                    {"crossed", start<Crossed>},   {"split", start<Split>},
-                                    {"tall", start<Tall>},         {"tall_split", start<TallSplit>}};
-// What a launch takes that writes nothing, with the blocks of the first four and with those of the other two.
-const std::vector<Variant> empty_variants{{"empty", start_empty<Split>}, {"empty_tall", start_empty<TallSplit>}};
+const std::vector<Variant> variants{
+    {"adjacent", start<Adjacent>}, {"exchanged", start<Exchanged>},
+    {"crossed", start<Crossed>},   {"split", start<Split>},
+    {"tall", start<Tall>},         {"tall_split", start<TallSplit>}};
+// What a launch takes that writes nothing, with the blocks of the first four and with those of
+// the other two.
+const std::vector<Variant> empty_variants{{"empty", start_empty<Split>},
+                                          {"empty_tall", start_empty<TallSplit>}};
 
-// A problem of `size` x `size` results; with K = 0 the epilogue is all there is. `launches` in a row are timed as one: a
-// single one that takes microseconds would drown in its launch.
+// A problem of `size` x `size` results; with K = 0 the epilogue is all there is. `launches` in
+// a row are timed as one: a single one that takes microseconds would drown in its launch.
 struct Problem {
   std::string key, label;
   int size, K, launches;
@@ -470,18 +528,20 @@ std::string rate_name(const Problem& problem, int beta, const Variant& variant) 
 // The kernels that are timed on a problem.
 std::vector<Variant> variants_for(const Problem& problem, int beta) {
   std::vector<Variant> all = variants;
-  if (problem.K == 0 && beta == 0) all.insert(all.end(), empty_variants.begin(), empty_variants.end());
+  if (problem.K == 0 && beta == 0)
+    all.insert(all.end(), empty_variants.begin(), empty_variants.end());
   return all;
 }
 
-// Of each problem, with beta 0 and 1, microseconds of a launch of each kernel; and of each way of writing, of a sweep.
+// Of each problem, with beta 0 and 1, microseconds of a launch of each kernel; and of each way
+// of writing, of a sweep.
 std::vector<tile::Chapter::Rate> experiment_rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const Problem& p : problems)
     for (const int beta : {0, 1})
       for (const Variant& v : variants_for(p, beta))
-        rates.push_back(
-            {rate_name(p, beta, v), "microseconds of " + v.name + ", " + p.label + ", beta " + std::to_string(beta)});
+        rates.push_back({rate_name(p, beta, v), "microseconds of " + v.name + ", " + p.label +
+                                                    ", beta " + std::to_string(beta)});
   for (const Place& place : {in_l2, to_dram})
     for (const Writer& w : writers)
       rates.push_back({w.key(place), "microseconds of writing, " + w.name + ", " + place.key});
@@ -495,7 +555,9 @@ class Values {
   explicit Values(std::size_t count) {
     tile::cuda_check(cudaMalloc(&device_, count * sizeof(float)), "cudaMalloc");
     const std::vector<float> values = tile::make_values(count, tile::Fill::random, 11);
-    tile::cuda_check(cudaMemcpy(device_, values.data(), count * sizeof(float), cudaMemcpyHostToDevice), "fill");
+    tile::cuda_check(
+        cudaMemcpy(device_, values.data(), count * sizeof(float), cudaMemcpyHostToDevice),
+        "fill");
   }
   ~Values() { cudaFree(device_); }
   Values(const Values&) = delete;
@@ -510,7 +572,8 @@ class Values {
 template <class Use>
 void for_each_writing(Use use) {
   int sms = 0;
-  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "multiprocessor count");
+  tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0),
+                   "multiprocessor count");
   for (const Place& place : {in_l2, to_dram}) {
     float* memory = nullptr;
     const std::size_t bytes = words_written(sms, place) * sizeof(float);
@@ -518,8 +581,8 @@ void for_each_writing(Use use) {
     tile::cuda_check(cudaMemset(memory, 0, bytes), "cudaMemset");
     for (const Writer& w : writers)
       use(w, place, [&] {
-        tile::launch(w.kernel(place), dim3(unsigned(sms * WRITING_BLOCKS)), dim3(WRITING_THREADS), 0, memory,
-                     place.sweeps);
+        tile::launch(w.kernel(place), dim3(unsigned(sms * WRITING_BLOCKS)),
+                     dim3(WRITING_THREADS), 0, memory, place.sweeps);
       });
     cudaFree(memory);
   }
@@ -531,18 +594,22 @@ void measure_experiments(tile::RateSink& sink) {
     const std::size_t inputs = size * std::size_t(std::max(p.K, 1));
     const Values A(inputs), B(inputs), C(size * size);
     for (const int beta : {0, 1}) {
-      // beta * C + A * B would grow from launch to launch; alpha = 0 keeps it, and the work is the same.
-      const tile::Gemm g{p.size, p.size, p.K, 0, A.get(), p.K, B.get(), p.size, float(beta), C.get(), p.size};
+      // beta * C + A * B would grow from launch to launch; alpha = 0 keeps it, and the work is
+      // the same.
+      const tile::Gemm g{p.size,  p.size, p.K,         0,       A.get(), p.K,
+                         B.get(), p.size, float(beta), C.get(), p.size};
       for (const Variant& v : variants_for(p, beta)) {
         const auto launches = [&](int) {
           for (int i = 0; i < p.launches; ++i) v.start(g);
         };
-        sink.rate(rate_name(p, beta, v), 1e3 * tile::time_ms(launches, 40).median / p.launches);
+        sink.rate(rate_name(p, beta, v),
+                  1e3 * tile::time_ms(launches, 40).median / p.launches);
       }
     }
   }
   for_each_writing([&](const Writer& w, const Place& place, const auto& launch) {
-    sink.rate(w.key(place), 1e3 * tile::time_ms([&](int) { launch(); }, 40).median / place.sweeps);
+    sink.rate(w.key(place),
+              1e3 * tile::time_ms([&](int) { launch(); }, 40).median / place.sweeps);
   });
 }
 
@@ -557,15 +624,19 @@ constexpr void (*profile)() = nullptr;
 #endif
 
 // Kernels of other chapters, for comparison by arithmetic.
-using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3>;       // chapter 08's
-using Flat = Config<128, 128, 16, 16, 128, 1, 8, 8, 2>;       // chapter 06's: a warp is two rows of 16 lanes
-using FlatSplit = Config<128, 128, 16, 16, 128, 2, 8, 4, 2>;  // the same with four columns twice
+using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3>;  // chapter 08's
+// chapter 06's: a warp is two rows of 16 lanes
+using Flat = Config<128, 128, 16, 16, 128, 1, 8, 8, 2>;
+// the same with four columns twice
+using FlatSplit = Config<128, 128, 16, 16, 128, 2, 8, 4, 2>;
 
-// One 16-byte access of a warp: `word(lane)` is the first word of a lane, in a matrix whose rows are a multiple of 32 long.
+// One 16-byte access of a warp: `word(lane)` is the first word of a lane, in a matrix whose
+// rows are a multiple of 32 long.
 template <class Word>
 simt::WarpAccess access_of(Word word) {
   simt::WarpAccess access{.active = ~0u, .size = 16};
-  for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
+  for (int lane = 0; lane < 32; ++lane)
+    access.address[std::size_t(lane)] = 4 * std::uint64_t(word(lane));
   return access;
 }
 
@@ -590,24 +661,33 @@ simt::WarpAccess load_of_As() {
   return access_of([](int lane) { return results_of<C>(lane).row; });
 }
 
-// What a warp does to write a piece in a way: requests, bytes, and sectors touched, request by request.
-double requests_of_a_piece(Writing writing) { return visits_of(writing) * requests_of(writing); }
-double bytes_of_a_piece(Writing writing) { return requests_of_a_piece(writing) * 128 * width_of(writing); }
+// What a warp does to write a piece in a way: requests, bytes, and sectors touched, request by
+// request.
+double requests_of_a_piece(Writing writing) {
+  return visits_of(writing) * requests_of(writing);
+}
+double bytes_of_a_piece(Writing writing) {
+  return requests_of_a_piece(writing) * 128 * width_of(writing);
+}
 double sectors_of_a_piece(Writing writing) {
   int sectors = 0;
   for (int visit = 0; visit < visits_of(writing); ++visit)
     for (int request = 0; request < requests_of(writing); ++request) {
       simt::WarpAccess access{.active = ~0u, .size = 4 * width_of(writing)};
       for (int lane = 0; lane < 32; ++lane)
-        access.address[std::size_t(lane)] = 4 * std::uint64_t(word_of(writing, visit, request, lane));
+        access.address[std::size_t(lane)] =
+            4 * std::uint64_t(word_of(writing, visit, request, lane));
       sectors += simt::distinct_blocks(access, 5);
     }
   return sectors;
 }
 // Whether the sectors of a request are left half written.
-bool writes_parts(Writing writing) { return 32 * sectors_of_a_piece(writing) > bytes_of_a_piece(writing); }
+bool writes_parts(Writing writing) {
+  return 32 * sectors_of_a_piece(writing) > bytes_of_a_piece(writing);
+}
 
-// Sectors that a kernel moves between its SMs and L2 for M x N x K: its tiles of A and B, and C once.
+// Sectors that a kernel moves between its SMs and L2 for M x N x K: its tiles of A and B, and
+// C once.
 template <class C>
 double sectors_loaded(double M, double N, double K) {
   return M * N * K * (1.0 / C::BM + 1.0 / C::BN) / 8;
@@ -625,18 +705,21 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".request.sectors", sectors);
     facts.predicted(name + ".request.lines", simt::distinct_blocks(access_to_C<C>(0), 7));
     facts.predicted(name + ".request.used_percent", 100 * 512.0 / (32 * sectors));
-    facts.predicted(name + ".load_Bs.wavefronts", simt::shared_wavefronts(load_of_Bs<C>(0), true));
-    facts.predicted(name + ".load_As.wavefronts", simt::shared_wavefronts(load_of_As<C>(), true));
-    const int per_step = C::WMITER * C::TM / 4 * simt::shared_wavefronts(load_of_As<C>(), true) +
-                         C::GROUPS * simt::shared_wavefronts(load_of_Bs<C>(0), true);
+    facts.predicted(name + ".load_Bs.wavefronts",
+                    simt::shared_wavefronts(load_of_Bs<C>(0), true));
+    facts.predicted(name + ".load_As.wavefronts",
+                    simt::shared_wavefronts(load_of_As<C>(), true));
+    const int per_step =
+        C::WMITER * C::TM / 4 * simt::shared_wavefronts(load_of_As<C>(), true) +
+        C::GROUPS * simt::shared_wavefronts(load_of_Bs<C>(0), true);
     facts.predicted(name + ".wavefronts_per_step", per_step);
     facts.predicted(name + ".reads.tflops", cycles * 64 * C::RESULTS / per_step * 1e-12);
     facts.predicted(name + ".lanes", C::LANES);
   };
   const auto describe_ours = [&]<class C>(const std::string& name, C config) {
     describe(name, config);
-    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(C::WMITER * C::TM + 4 * C::GROUPS) / C::RESULTS, 4,
-                          4);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
+                          double(C::WMITER * C::TM + 4 * C::GROUPS) / C::RESULTS, 4, 4);
   };
   describe_ours("adjacent", Adjacent{});
   describe_ours("exchanged", Exchanged{});
@@ -651,7 +734,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("split.apart", column_of<Split>(0, 1));
   for (const int size : {2816, 4096, 8192}) {
     const std::string name = "sectors." + std::to_string(size);
-    const double stored = sectors_stored<Adjacent>(size, size), needed = sectors_stored<Split>(size, size);
+    const double stored = sectors_stored<Adjacent>(size, size),
+                 needed = sectors_stored<Split>(size, size);
     const double all = sectors_loaded<Adjacent>(size, size, size) + stored;
     facts.predicted(name + ".needed", needed);
     facts.predicted(name + ".needed_mb", needed * 32e-6);
@@ -663,7 +747,9 @@ void predict(tile::Facts& facts) {
   }
   // Microseconds that the FFMAs of the experiments' problems take at least.
   for (const Problem& p : problems)
-    if (p.K > 0) facts.predicted(p.key + ".ffma_us", 2.0 * p.size * p.size * p.K / tile::h200.peak_tflops() * 1e-6);
+    if (p.K > 0)
+      facts.predicted(p.key + ".ffma_us",
+                      2.0 * p.size * p.size * p.K / tile::h200.peak_tflops() * 1e-6);
   // Thread 101 of three kernels, its first row of results.
   const auto worked = [&]<class C>(const std::string& name, C) {
     const int thread = 101, lane = thread % 32;
@@ -680,13 +766,18 @@ void predict(tile::Facts& facts) {
   for (const Writer& w : writers) {
     if (w.before != Before::nothing) continue;
     const auto multiple = [&](const char* explanation, auto cost) {
-      facts.predicted(std::string("write.by_") + explanation + "." + w.name, cost(w.writing) / cost(Writing::whole));
+      facts.predicted(std::string("write.by_") + explanation + "." + w.name,
+                      cost(w.writing) / cost(Writing::whole));
     };
     multiple("requests", requests_of_a_piece);
     multiple("bytes", bytes_of_a_piece);
     multiple("sectors", sectors_of_a_piece);
-    multiple("changes", [](Writing writing) { return sectors_of_a_piece(writing) * (writes_parts(writing) ? 2 : 1); });
-    multiple("fetches", [](Writing writing) { return visits_of(writing) * (writes_parts(writing) ? 2 : 1); });
+    multiple("changes", [](Writing writing) {
+      return sectors_of_a_piece(writing) * (writes_parts(writing) ? 2 : 1);
+    });
+    multiple("fetches", [](Writing writing) {
+      return visits_of(writing) * (writes_parts(writing) ? 2 : 1);
+    });
     multiple("masks", [](Writing writing) { return visits_of(writing) * 1.0; });
   }
   for (const Place& place : {in_l2, to_dram}) {
@@ -715,31 +806,35 @@ tile::Kernel kernel(const char* name) {
 }  // namespace
 
 TILE_CHAPTER(.number = 11, .title = "Coalesced write-back",
-             .kernels = {kernel<Adjacent>("adjacent"), kernel<Exchanged>("exchanged"), kernel<Crossed>("crossed"),
-                         kernel<Split>("split"), kernel<Tall>("tall"), kernel<TallSplit>("tall_split")},
+             .kernels = {kernel<Adjacent>("adjacent"), kernel<Exchanged>("exchanged"),
+                         kernel<Crossed>("crossed"), kernel<Split>("split"),
+                         kernel<Tall>("tall"), kernel<TallSplit>("tall_split")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
-             .measure_rates = measure_experiments, .profile = profile, .profiled = profiled_writers(),
-             .shapes = shallow, .rates = experiment_rates())
+             .measure_rates = measure_experiments, .profile = profile,
+             .profiled = profiled_writers(), .shapes = shallow, .rates = experiment_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-const std::vector<tile::Launcher> launchers{launch_written_back<Adjacent>, launch_written_back<Exchanged>,
-                                            launch_written_back<Crossed>,  launch_written_back<Split>,
-                                            launch_written_back<Tall>,     launch_written_back<TallSplit>};
+const std::vector<tile::Launcher> launchers{
+    launch_written_back<Adjacent>, launch_written_back<Exchanged>,
+    launch_written_back<Crossed>,  launch_written_back<Split>,
+    launch_written_back<Tall>,     launch_written_back<TallSplit>};
 
 // One thread a result, k ascending: the order of additions of every chapter since the first.
-__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B, int ldb, float* C,
-                               int ldc) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B,
+                               int ldb, float* C, int ldc) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y,
+            col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;
   float acc = 0.0f;
-  for (int k = 0; k < K; ++k) acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
+  for (int k = 0; k < K; ++k)
+    acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
   C[std::size_t(row) * ldc + col] = acc;
 }
 
 void launch_in_order(const tile::Gemm& g) {
-  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)), dim3(32, 4), 0, g.M, g.N, g.K,
-               g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
+  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)),
+               dim3(32, 4), 0, g.M, g.N, g.K, g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
 }
 
 // The bits of what a launcher makes of random inputs.
@@ -766,12 +861,15 @@ TEST_CASE("the result equals the one of chapter 05's order of additions bit for 
 class Threads {
  public:
   Threads(int rows, int cols) : cols_(cols), of_(std::size_t(rows * cols)) {}
-  void add(int row, int col, int thread) { of_.at(std::size_t(row * cols_ + col)).push_back(thread); }
+  void add(int row, int col, int thread) {
+    of_.at(std::size_t(row * cols_ + col)).push_back(thread);
+  }
   // "", or the first element that none or several have.
   std::string not_one() const {
     for (std::size_t i = 0; i < of_.size(); ++i) {
       if (of_[i].size() == 1) continue;
-      std::string text = "row " + std::to_string(int(i) / cols_) + ", column " + std::to_string(int(i) % cols_) + ":";
+      std::string text = "row " + std::to_string(int(i) / cols_) + ", column " +
+                         std::to_string(int(i) % cols_) + ":";
       for (const int thread : of_[i]) text += " thread " + std::to_string(thread);
       return text + (of_[i].empty() ? " no thread" : "");
     }
@@ -787,7 +885,8 @@ class Threads {
 template <class C>
 void check_maps(const std::string& name, C) {
   CAPTURE(name);
-  Threads computed(C::BM, C::BN), written(C::BM, C::BN), copyA(C::BK, C::BM), copyB(C::BK, C::BN);
+  Threads computed(C::BM, C::BN), written(C::BM, C::BN), copyA(C::BK, C::BM),
+      copyB(C::BK, C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
     const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
     const int lane = thread % 32, row = results_of<C>(lane).row;
@@ -840,7 +939,8 @@ bool whole_lines(C) {
   return true;
 }
 
-TEST_CASE("four columns apart, or exchanged, fill sectors in one request, and eight side by side do not") {
+TEST_CASE(
+    "four columns apart, or exchanged, fill sectors in one request, and eight side by side do not") {
   CHECK_FALSE(whole_sectors(Adjacent{}));
   CHECK_FALSE(whole_sectors(Crossed{}));
   CHECK_FALSE(whole_sectors(Tall{}));
@@ -853,12 +953,14 @@ TEST_CASE("four columns apart, or exchanged, fill sectors in one request, and ei
   CHECK(whole_lines(FlatSplit{}));
 }
 
-// Whether a kernel is another one with two squares side by side, each half as wide, in place of one.
+// Whether a kernel is another one with two squares side by side, each half as wide, in place
+// of one.
 template <class Whole, class Halves>
 bool differs_in_squares(Whole, Halves) {
-  return Whole::BM == Halves::BM && Whole::BN == Halves::BN && Whole::BK == Halves::BK && Whole::WM == Halves::WM &&
-         Whole::WN == Halves::WN && Whole::TM == Halves::TM && Whole::BLOCKS == Halves::BLOCKS &&
-         Halves::TN * 2 == Whole::TN && Halves::WNITER == 2 * Whole::WNITER;
+  return Whole::BM == Halves::BM && Whole::BN == Halves::BN && Whole::BK == Halves::BK &&
+         Whole::WM == Halves::WM && Whole::WN == Halves::WN && Whole::TM == Halves::TM &&
+         Whole::BLOCKS == Halves::BLOCKS && Halves::TN * 2 == Whole::TN &&
+         Halves::WNITER == 2 * Whole::WNITER;
 }
 
 TEST_CASE("launchers and kernels are in one order") {
@@ -876,7 +978,8 @@ TEST_CASE("what is split differs from what is not in the width of its squares on
 
 TEST_CASE("4096 x 4096 results in half sectors make 2,097,152 excess sectors of 138 million") {
   CHECK(sectors_stored<Adjacent>(4096, 4096) - sectors_stored<Split>(4096, 4096) == 2097152);
-  CHECK(sectors_loaded<Adjacent>(4096, 4096, 4096) + sectors_stored<Adjacent>(4096, 4096) == 138412032);
+  CHECK(sectors_loaded<Adjacent>(4096, 4096, 4096) + sectors_stored<Adjacent>(4096, 4096) ==
+        138412032);
 }
 
 TEST_CASE(
@@ -891,7 +994,8 @@ TEST_CASE(
   CHECK(load_of_Bs<Split>(1).address[3] == load_of_Bs<Split>(0).address[3] + 128);
 }
 
-TEST_CASE("all kernels fill an SM with as many warps, and the empty ones with as many blocks") {
+TEST_CASE(
+    "all kernels fill an SM with as many warps, and the empty ones with as many blocks") {
   const auto check = []<class C>(C) {
     CHECK(C::BLOCKS * C::NUM_THREADS == 512);
     const tile::Occupancy o = tile::occupancy(tile::h200, C::NUM_THREADS, 1, int(CROWDING<C>));
@@ -905,7 +1009,8 @@ TEST_CASE("all kernels fill an SM with as many warps, and the empty ones with as
   check(TallSplit{});
 }
 
-TEST_CASE("what is to stay in L2 fits twice, and what is to go to DRAM does not fit a quarter") {
+TEST_CASE(
+    "what is to stay in L2 fits twice, and what is to go to DRAM does not fit a quarter") {
   const double l2 = 50e6;  // of an H100 by its whitepaper; that of an H200 is no smaller
   for (const Problem& p : problems)
     if (p.K == 0) {
@@ -920,7 +1025,8 @@ TEST_CASE("what is to stay in L2 fits twice, and what is to go to DRAM does not 
 // What four warps leave in memory that was 0 before.
 std::vector<float> memory_after(const Writer& writer, int sweeps) {
   const std::size_t words = 4 * std::size_t(FEW_PIECES) * PIECE;
-  float* memory = static_cast<float*>(tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
+  float* memory = static_cast<float*>(
+      tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
   std::vector<float> values(words);
   tile::machine::copy_to_device(memory, values.data(), words * sizeof(float));
   tile::launch(writer.few_pieces, dim3(2), dim3(64), 0, memory, sweeps);
@@ -942,7 +1048,8 @@ TEST_CASE("every way of writing writes every word, or the left halves of sectors
 TEST_CASE("whole tiles are right for every alpha and beta") {
   for (std::size_t i = 0; i < launchers.size(); ++i) {
     CAPTURE(tile::this_chapter().kernels[i].name);
-    CHECK(tile::first_failure(launchers[i], tile::scaled_cases({128, 256, 32, 1, 0, 4, tile::Fill::integers})) == "");
+    CHECK(tile::first_failure(launchers[i], tile::scaled_cases({128, 256, 32, 1, 0, 4,
+                                                                tile::Fill::integers})) == "");
   }
 }
 
@@ -954,11 +1061,13 @@ double sectors_per_request(const simt::Counts& counts, std::string_view tag) {
   return 0;
 }
 
-TEST_CASE("each kernel has the loads of one and the stores of another" * doctest::test_suite("model")) {
+TEST_CASE("each kernel has the loads of one and the stores of another" *
+          doctest::test_suite("model")) {
   const auto check = [](const std::string& name, double sectors, double wavefronts) {
     CAPTURE(name);
     const std::vector<tile::Kernel>& kernels = tile::this_chapter().kernels;
-    const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](auto& k) { return k.name == name; });
+    const auto kernel =
+        std::find_if(kernels.begin(), kernels.end(), [&](auto& k) { return k.name == name; });
     REQUIRE(kernel != kernels.end());
     const auto unread = tile::count(kernel->launch, {128, 256, 32});
     CHECK(sectors_per_request(unread, "store-C") == sectors);
@@ -978,15 +1087,19 @@ TEST_CASE("each kernel has the loads of one and the stores of another" * doctest
   check("tall_split", 16, 4);
 }
 
-TEST_CASE("each way of writing makes its requests, and touches its sectors" * doctest::test_suite("model")) {
+TEST_CASE("each way of writing makes its requests, and touches its sectors" *
+          doctest::test_suite("model")) {
   for (const Writer& w : writers) {
     CAPTURE(w.name);
     const std::size_t words = 2 * std::size_t(FEW_PIECES) * PIECE;
-    float* memory = static_cast<float*>(tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
+    float* memory = static_cast<float*>(
+        tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
     const simt::Counts counts =
-        simt::trace([&] { tile::launch(w.few_pieces, dim3(1), dim3(64), 0, memory, 1); }, {}).front();
+        simt::trace([&] { tile::launch(w.few_pieces, dim3(1), dim3(64), 0, memory, 1); }, {})
+            .front();
     tile::machine::release(memory);
-    const simt::Site& write = tile::site(counts, width_of(w.writing) == 1 ? "write-word" : "write-four");
+    const simt::Site& write =
+        tile::site(counts, width_of(w.writing) == 1 ? "write-word" : "write-four");
     const int pieces = 2 * FEW_PIECES;
     CHECK(double(write.requests) == pieces * requests_of_a_piece(w.writing));
     CHECK(double(write.bytes()) == pieces * bytes_of_a_piece(w.writing));
@@ -999,11 +1112,14 @@ TEST_CASE("a lane's right half follows its left one at once, or after all of its
           doctest::test_suite("model")) {
   const auto bytes_written_by_thread_0 = [](const Writer& w) {
     const std::size_t words = 2 * std::size_t(FEW_PIECES) * PIECE;
-    float* memory = static_cast<float*>(tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
+    float* memory = static_cast<float*>(
+        tile::machine::allocate(words * sizeof(float), sizeof(float), "memory"));
     simt::Trace options;
     options.keep_touches = true;
     const simt::Counts counts =
-        simt::trace([&] { tile::launch(w.few_pieces, dim3(1), dim3(64), 0, memory, 1); }, options).front();
+        simt::trace([&] { tile::launch(w.few_pieces, dim3(1), dim3(64), 0, memory, 1); },
+                    options)
+            .front();
     tile::machine::release(memory);
     std::vector<std::int64_t> bytes;
     for (const simt::Touch& touch : counts.touches)
@@ -1011,8 +1127,10 @@ TEST_CASE("a lane's right half follows its left one at once, or after all of its
     return bytes;
   };
   for (const Writer& w : writers) {
-    if (w.name == "parts") CHECK(bytes_written_by_thread_0(w) == std::vector<std::int64_t>{0, 16, 2048, 2064});
-    if (w.name == "parts_late") CHECK(bytes_written_by_thread_0(w) == std::vector<std::int64_t>{0, 2048, 16, 2064});
+    if (w.name == "parts")
+      CHECK(bytes_written_by_thread_0(w) == std::vector<std::int64_t>{0, 16, 2048, 2064});
+    if (w.name == "parts_late")
+      CHECK(bytes_written_by_thread_0(w) == std::vector<std::int64_t>{0, 2048, 16, 2064});
   }
 }
 #endif

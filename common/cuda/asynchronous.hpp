@@ -1,5 +1,6 @@
-// What kernels call on the model for mbarriers, copies in bulk and the fences between the two proxies: what the functions of
-// common/cuda/ptx_mbarrier.hpp and ptx_bulk.hpp do there. Implemented in execute/mbarriers.cpp and execute/bulk.cpp.
+// What kernels call on the model for mbarriers, copies in bulk and the fences between the two
+// proxies: what the functions of common/cuda/ptx_mbarrier.hpp and ptx_bulk.hpp do there.
+// Implemented in execute/mbarriers.cpp and execute/bulk.cpp.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +8,17 @@
 
 namespace simt {
 
-/// A matrix in global memory, and boxes of it that are copied at once: what a CUtensorMap stands for.
+/// A matrix in global memory, and boxes of it that are copied at once: what a CUtensorMap
+/// stands for.
 struct alignas(64) TensorMap {
   std::uintptr_t base = 0;
   std::uint64_t rows = 0, cols = 0;
   std::uint64_t row_bytes = 0;  ///< from one row to the next
   std::uint32_t element = 0;    ///< bytes
   std::uint32_t box_rows = 0, box_cols = 0;
-  std::uint32_t swizzle = 0;  ///< bytes that are permuted among themselves: 0 (none), 32, 64 or 128
-  bool encoded = false;       ///< made by tensor_map, and not just any bytes
+  /// bytes that are permuted among themselves: 0 (none), 32, 64 or 128
+  std::uint32_t swizzle = 0;
+  bool encoded = false;  ///< made by tensor_map, and not just any bytes
 
   std::uint32_t row_of_box() const { return box_cols * element; }  ///< bytes
   std::uint32_t bytes_of_box() const { return box_rows * row_of_box(); }
@@ -42,7 +45,8 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
 void bulk_store(void* to, const void* from, std::uint32_t bytes);
 void commit_bulk_group();
-/// Waits until at most so many bulk groups of this thread are under way, or have yet to read their source.
+/// Waits until at most so many bulk groups of this thread are under way, or have yet to read
+/// their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
 
 }  // namespace device

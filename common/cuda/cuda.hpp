@@ -1,7 +1,8 @@
 // The words a kernel may use, on whichever machine the file is compiled for.
 //
-// nvcc sees the toolkit's own headers. Any other compiler sees vocabulary.hpp, which spells the same words for
-// the SIMT model in common/model. Kernels include nothing else, so one source serves both machines.
+// nvcc sees the toolkit's own headers. Any other compiler sees vocabulary.hpp, which spells
+// the same words for the SIMT model in common/model. Kernels include nothing else, so one
+// source serves both machines.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,12 @@ namespace tile {
 /// Throws std::runtime_error naming `what` when a CUDA call did not succeed.
 inline void cuda_check(cudaError_t status, const char* what) {
   if (status == cudaErrorNoKernelImageForDevice)
-    throw std::runtime_error(std::string(what) +
-                             ": the program was compiled for another GPU; configure with "
-                             "cmake --preset cuda -DTILE_CUDA_ARCHITECTURE=native and build again");
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+    throw std::runtime_error(
+        std::string(what) +
+        ": the program was compiled for another GPU; configure with "
+        "cmake --preset cuda -DTILE_CUDA_ARCHITECTURE=native and build again");
+  if (status != cudaSuccess)
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
 #endif
 
@@ -39,26 +42,32 @@ inline void cuda_check(cudaError_t status, const char* what) {
 inline void require_launchable(dim3 grid) {
   for (const auto& [name, extent] : {std::pair{"grid.y", grid.y}, std::pair{"grid.z", grid.z}})
     if (extent > 65535)
-      throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
-                                  ", and CUDA launches at most 65535 blocks along it: split the problem");
+      throw std::invalid_argument(
+          std::string(name) + " is " + std::to_string(extent) +
+          ", and CUDA launches at most 65535 blocks along it: split the problem");
 }
 
 /// Launches `kernel` on the machine this file was compiled for.
 ///
-/// `shared_bytes` is the dynamic shared memory of a block; above 48 KB the opt-in attribute is set first, as the
-/// CUDA Programming Guide asks. Launch errors (a block too large, too much shared memory) are thrown as
-/// std::runtime_error, a grid that no machine takes as std::invalid_argument. On the GPU the call is asynchronous; on the model it returns when the grid has run.
+/// `shared_bytes` is the dynamic shared memory of a block; above 48 KB the opt-in attribute is
+/// set first, as the CUDA Programming Guide asks. Launch errors (a block too large, too much
+/// shared memory) are thrown as std::runtime_error, a grid that no machine takes as
+/// std::invalid_argument. On the GPU the call is asynchronous; on the model it returns when
+/// the grid has run.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes, Arguments&&... arguments) {
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            Arguments&&... arguments) {
   require_launchable(grid);
 #if TILE_ON_GPU
   if (shared_bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared_bytes)),
+    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    int(shared_bytes)),
                "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
   kernel<<<grid, block, shared_bytes>>>(std::forward<Arguments>(arguments)...);
   cuda_check(cudaGetLastError(), "kernel launch");
 #else
-  simt::run(simt::Bound<Parameters...>(kernel, std::forward<Arguments>(arguments)...), grid, block, shared_bytes);
+  simt::run(simt::Bound<Parameters...>(kernel, std::forward<Arguments>(arguments)...), grid,
+            block, shared_bytes);
 #endif
 }
 

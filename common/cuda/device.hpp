@@ -1,12 +1,14 @@
-// What a launcher asks of the machine before it chooses a kernel. Implemented twice: device_gpu.cpp here, and
-// common/model/device_model.cpp; the linker picks one.
+// What a launcher asks of the machine before it chooses a kernel. Implemented twice: device.cu
+// here, and common/model/device_model.cpp; the linker picks one.
 #pragma once
 
 namespace tile::machine {
 
 struct Device {
-  int sms;              ///< streaming multiprocessors
-  bool copies_in_bulk;  ///< it has mbarriers and the tensor memory accelerator: compute capability 9.0 or newer
+  int sms;  ///< streaming multiprocessors
+  /// It has mbarriers and the tensor memory accelerator, and the program was compiled to use
+  /// them: both begin with compute capability 9.0.
+  bool copies_in_bulk;
 };
 
 /// The GPU's, asked once; the model stands for an H200.

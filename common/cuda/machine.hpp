@@ -1,5 +1,6 @@
-// The machine a program was compiled for, as host code sees it: memory, and whether it can be used at all.
-// Implemented twice: common/cuda/machine_gpu.cpp and common/model/machine_model.cpp; the linker picks one.
+// The machine a program was compiled for, as host code sees it: memory, and whether it can be
+// used at all. Implemented twice: common/cuda/machine_gpu.cpp and
+// common/model/machine_model.cpp; the linker picks one.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Device memory, 256-byte aligned. `element` is the size of one element in bytes, `name` what errors call it.
-/// Throws OutOfMemory when there is not enough.
+/// Device memory, 256-byte aligned. `element` is the size of one element in bytes, `name` what
+/// errors call it. Throws OutOfMemory when there is not enough.
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name);
 void release(void* memory);
 void copy_to_device(void* device, const void* host, std::size_t bytes);
@@ -29,8 +30,9 @@ void copy_to_device(void* device, const void* host, std::size_t bytes);
 void copy_to_host(void* host, const void* device, std::size_t bytes);
 void synchronize();
 
-/// Tells the model which part of an allocation is a rows x cols matrix with leading dimension ld, starting at
-/// element `first`; a GPU has no use for it.
-void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld);
+/// Tells the model which part of an allocation is a rows x cols matrix with leading dimension
+/// ld, starting at element `first`; a GPU has no use for it.
+void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols,
+                    std::size_t ld);
 
 }  // namespace tile::machine

@@ -9,7 +9,8 @@ namespace tile::machine {
 namespace {
 
 void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+  if (status != cudaSuccess)
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
 }  // namespace
@@ -19,7 +20,8 @@ std::string kind() { return "gpu"; }
 std::string unavailable() {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
-  if (status != cudaSuccess) return std::string("no usable CUDA device (") + cudaGetErrorString(status) + ")";
+  if (status != cudaSuccess)
+    return std::string("no usable CUDA device (") + cudaGetErrorString(status) + ")";
   return devices == 0 ? "no CUDA device in this machine" : "";
 }
 
@@ -32,7 +34,8 @@ std::string description() {
 void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
   void* memory = nullptr;
   const std::string size = std::to_string(bytes >> 20) + " MiB for " + name;
-  // Whole pages of 2 MiB, so that it begins with one: L1's tag banks depend on the address, and the model counts from 0.
+  // Whole pages of 2 MiB, so that it begins with one: L1's tag banks depend on the address,
+  // and the model counts from 0.
   constexpr std::size_t page = std::size_t(2) << 20;
   const cudaError_t status = cudaMalloc(&memory, (bytes + page - 1) / page * page);
   if (status == cudaErrorMemoryAllocation) {

@@ -1,5 +1,6 @@
-// Instructions by their own names, one function each: inline PTX on a GPU, what it does on the model. CUDA C++ wraps some of them
-// (__pipeline_memcpy_async, cuda::memcpy_async); here each stands for itself, as the PTX ISA says what it does.
+// Instructions by their own names, one function each: inline PTX on a GPU, what it does on the
+// model. CUDA C++ wraps some of them (__pipeline_memcpy_async, cuda::memcpy_async); here each
+// stands for itself, as the PTX ISA says what it does.
 #pragma once
 
 #include "common/cuda/cuda.hpp"
@@ -9,14 +10,15 @@ namespace tile::ptx {
 // [snippet copies]
 // PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
-/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared memory. Both
-/// addresses are multiples of BYTES. It is over for this thread when cp_async_wait_group says so, for others
-/// after a barrier besides.
+/// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared
+/// memory. Both addresses are multiples of BYTES. It is over for this thread when
+/// cp_async_wait_group says so, for others after a barrier besides.
 template <int BYTES>
 __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
 #if TILE_ON_GPU
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(unsigned(__cvta_generic_to_shared(shared))),
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                   unsigned(__cvta_generic_to_shared(shared))),
                "l"(global), "n"(BYTES)
                : "memory");
 #else
@@ -27,7 +29,8 @@ __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
 /// cp.async.cg: the same for 16 bytes, past L1.
 __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #if TILE_ON_GPU
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(shared))),
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   unsigned(__cvta_generic_to_shared(shared))),
                "l"(global)
                : "memory");
 #else
@@ -35,7 +38,8 @@ __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #endif
 }
 
-/// cp.async.commit_group: the copies that this thread has started since the last call are a group.
+/// cp.async.commit_group: the copies that this thread has started since the last call are a
+/// group.
 __device__ __forceinline__ void cp_async_commit_group() {
 #if TILE_ON_GPU
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -44,7 +48,8 @@ __device__ __forceinline__ void cp_async_commit_group() {
 #endif
 }
 
-/// cp.async.wait_group: waits until at most PENDING of this thread's groups, the latest, are under way.
+/// cp.async.wait_group: waits until at most PENDING of this thread's groups, the latest, are
+/// under way.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_wait_group() {
 #if TILE_ON_GPU
@@ -55,8 +60,9 @@ __device__ __forceinline__ void cp_async_wait_group() {
 }
 // [/snippet copies]
 
-/// barrier.sync: waits until `threads` threads of the block, a multiple of 32, have come to barrier `number` (0 to 15), by this
-/// or by barrier_arrive. __syncthreads is number 0 with all threads.
+/// barrier.sync: waits until `threads` threads of the block, a multiple of 32, have come to
+/// barrier `number` (0 to 15), by this or by barrier_arrive. __syncthreads is number 0 with
+/// all threads.
 __device__ __forceinline__ void barrier_sync(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");

@@ -1,4 +1,5 @@
-// Barriers that all threads of a warp come to together. Named after the instructions, as is what common/cuda/ptx.hpp has.
+// Barriers that all threads of a warp come to together. Named after the instructions, as is
+// what common/cuda/ptx.hpp has.
 #pragma once
 
 #include "common/cuda/cuda.hpp"
@@ -8,8 +9,9 @@
 
 namespace tile::ptx {
 
-/// barrier.sync.aligned: barrier_sync for warps whose threads execute it together. The compiler takes that for granted, and knows
-/// then that they are together behind it. PTX ISA, "barrier".
+/// barrier.sync.aligned: barrier_sync for warps whose threads execute it together. The
+/// compiler takes that for granted, and knows then that they are together behind it. PTX ISA,
+/// "barrier".
 __device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");

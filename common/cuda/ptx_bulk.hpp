@@ -1,10 +1,13 @@
-// Copies in bulk, by the tensor memory accelerator (TMA), and how warps that only start them give registers away. Named after
-// the instructions; one function each, inline PTX on a GPU of compute capability 9.0 or newer, what it does on the model. See
-// common/cuda/ptx_mbarrier.hpp, and common/cuda/tensor_map.hpp for how the host describes the matrix.
+// Copies in bulk, by the tensor memory accelerator (TMA), and how warps that only start them
+// give registers away. Named after the instructions; one function each, inline PTX on a GPU of
+// compute capability 9.0 or newer, what it does on the model. See
+// common/cuda/ptx_mbarrier.hpp, and common/cuda/tensor_map.hpp for how the host describes the
+// matrix.
 //
-// Each call is one copy: one thread makes it, not a warp. x counts columns, y rows; a box may lie partly or wholly outside the
-// matrix, and counts its full bytes all the same. It begins at a multiple of 16 bytes within a row; that of a load also at
-// negative coordinates, that of a store not (measured on an NVIDIA H200, which says "illegal instruction" otherwise).
+// Each call is one copy: one thread makes it, not a warp. x counts columns, y rows; a box may
+// lie partly or wholly outside the matrix, and counts its full bytes all the same. It begins
+// at a multiple of 16 bytes within a row; that of a load also at negative coordinates, that of
+// a store not (measured on an NVIDIA H200, which says "illegal instruction" otherwise).
 #pragma once
 
 #include <cstdint>
@@ -15,10 +18,11 @@
 namespace tile::ptx {
 
 // [snippet box]
-/// cp.async.bulk.tensor, global to shared memory: the box at (x, y) comes to `shared`, a multiple of 128 bytes, and its bytes
-/// count for the current phase of the mbarrier. PTX ISA, "cp.async.bulk.tensor".
-__device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtensorMap& map, int x, int y,
-                                                     std::uint64_t* mbarrier) {
+/// cp.async.bulk.tensor, global to shared memory: the box at (x, y) comes to `shared`, a
+/// multiple of 128 bytes, and its bytes count for the current phase of the mbarrier. PTX ISA,
+/// "cp.async.bulk.tensor".
+__device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtensorMap& map,
+                                                     int x, int y, std::uint64_t* mbarrier) {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::
@@ -31,32 +35,40 @@ __device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtenso
 }
 // [/snippet box]
 
-/// cp.async.bulk.tensor, shared to global memory: part of this thread's bulk group. PTX ISA, "cp.async.bulk.tensor".
-__device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int x, int y, const void* shared) {
+/// cp.async.bulk.tensor, shared to global memory: part of this thread's bulk group. PTX ISA,
+/// "cp.async.bulk.tensor".
+__device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int x, int y,
+                                                     const void* shared) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
-                  "r"(x), "r"(y), "r"(shared_address(shared))
-                  : "memory");
+  TILE_HOPPER_ASM(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+          &map),
+      "r"(x), "r"(y), "r"(shared_address(shared))
+      : "memory");
 #else
   simt::device::bulk_store(map, x, y, shared);
 #endif
 }
 
-/// cp.async.bulk, global to shared memory: `bytes`, a multiple of 16 as are both addresses. PTX ISA, "cp.async.bulk".
-__device__ __forceinline__ void cp_async_bulk(void* shared, const void* global, std::uint32_t bytes,
-                                              std::uint64_t* mbarrier) {
+/// cp.async.bulk, global to shared memory: `bytes`, a multiple of 16 as are both addresses.
+/// PTX ISA, "cp.async.bulk".
+__device__ __forceinline__ void cp_async_bulk(void* shared, const void* global,
+                                              std::uint32_t bytes, std::uint64_t* mbarrier) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                      shared_address(shared)),
-                  "l"(global), "r"(bytes), "r"(shared_address(mbarrier))
-                  : "memory");
+  TILE_HOPPER_ASM(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(shared)),
+      "l"(global), "r"(bytes), "r"(shared_address(mbarrier))
+      : "memory");
 #else
   simt::device::bulk_load(shared, global, bytes, mbarrier);
 #endif
 }
 
-/// cp.async.bulk, shared to global memory: part of this thread's bulk group. PTX ISA, "cp.async.bulk".
-__device__ __forceinline__ void cp_async_bulk(void* global, const void* shared, std::uint32_t bytes) {
+/// cp.async.bulk, shared to global memory: part of this thread's bulk group. PTX ISA,
+/// "cp.async.bulk".
+__device__ __forceinline__ void cp_async_bulk(void* global, const void* shared,
+                                              std::uint32_t bytes) {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
                   "r"(shared_address(shared)), "r"(bytes)
@@ -66,8 +78,8 @@ __device__ __forceinline__ void cp_async_bulk(void* global, const void* shared, 
 #endif
 }
 
-/// cp.async.bulk.commit_group: the copies out of shared memory that this thread has started since the last call are a group.
-/// PTX ISA, "cp.async.bulk.commit_group".
+/// cp.async.bulk.commit_group: the copies out of shared memory that this thread has started
+/// since the last call are a group. PTX ISA, "cp.async.bulk.commit_group".
 __device__ __forceinline__ void cp_async_bulk_commit_group() {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM("cp.async.bulk.commit_group;" ::: "memory");
@@ -76,8 +88,8 @@ __device__ __forceinline__ void cp_async_bulk_commit_group() {
 #endif
 }
 
-/// cp.async.bulk.wait_group: waits until at most PENDING of this thread's groups, the latest, are under way. PTX ISA,
-/// "cp.async.bulk.wait_group".
+/// cp.async.bulk.wait_group: waits until at most PENDING of this thread's groups, the latest,
+/// are under way. PTX ISA, "cp.async.bulk.wait_group".
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group() {
 #if TILE_ON_GPU
@@ -105,9 +117,10 @@ __device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtens
 }
 
 // [snippet registers]
-/// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has REGISTERS registers from here on; it
-/// waits until the block has as many to give. Nothing on the model, which knows no registers, nor where a program is compiled
-/// for another architecture than 90a, which alone has it. PTX ISA, "setmaxnreg".
+/// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has
+/// REGISTERS registers from here on; it waits until the block has as many to give. Nothing on
+/// the model, which knows no registers, nor where a program is compiled for another
+/// architecture than 90a, which alone has it. PTX ISA, "setmaxnreg".
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
   static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,

@@ -1,9 +1,11 @@
-// mbarriers, and the fences that they need: barriers in shared memory that count arrivals and bytes. Named after the
-// instructions, as in libcu++'s cuda::ptx; one function each, inline PTX on a GPU of compute capability 9.0 or newer, what it
-// does on the model. See common/cuda/ptx.hpp.
+// mbarriers, and the fences that they need: barriers in shared memory that count arrivals and
+// bytes. Named after the instructions, as in libcu++'s cuda::ptx; one function each, inline
+// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. See
+// common/cuda/ptx.hpp.
 //
-// An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases, the first has number 0. A phase
-// is over when as many threads have arrived as mbarrier_init said, and as many bytes have come as were announced.
+// An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases,
+// the first has number 0. A phase is over when as many threads have arrived as mbarrier_init
+// said, and as many bytes have come as were announced.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,8 @@
 #include "common/cuda/asynchronous.hpp"
 #endif
 
-// A kernel that uses what follows is compiled for every architecture that is asked for, and traps on those that lack it.
+// A kernel that uses what follows is compiled for every architecture that is asked for, and
+// traps on those that lack it.
 #if TILE_ON_GPU && defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define TILE_HOPPER_ASM(...) asm volatile("trap;")
 #else
@@ -32,7 +35,9 @@ __device__ __forceinline__ unsigned shared_address(const void* shared) {
 /// mbarrier.init: a new mbarrier whose phases take `count` arrivals. PTX ISA, "mbarrier.init".
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint32_t count) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(mbarrier)), "r"(count) : "memory");
+  TILE_HOPPER_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(mbarrier)),
+                  "r"(count)
+                  : "memory");
 #else
   simt::device::mbarrier_init(mbarrier, count);
 #endif
@@ -41,25 +46,33 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
 /// mbarrier.inval: the memory is free for other use. PTX ISA, "mbarrier.inval".
 __device__ __forceinline__ void mbarrier_inval(std::uint64_t* mbarrier) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier)) : "memory");
+  TILE_HOPPER_ASM("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
+                  : "memory");
 #else
   simt::device::mbarrier_inval(mbarrier);
 #endif
 }
 
-/// mbarrier.arrive: one arrival. What the thread did before is seen by who finds the phase over. PTX ISA, "mbarrier.arrive".
+/// mbarrier.arrive: one arrival. What the thread did before is seen by who finds the phase
+/// over. PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(mbarrier)) : "memory");
+  TILE_HOPPER_ASM(
+      "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(mbarrier))
+      : "memory");
 #else
   simt::device::mbarrier_arrive(mbarrier, 0, true);
 #endif
 }
 
-/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come. PTX ISA, "mbarrier.expect_tx".
-__device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier, std::uint32_t bytes) {
+/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come. PTX
+/// ISA, "mbarrier.expect_tx".
+__device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier,
+                                                   std::uint32_t bytes) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(mbarrier)), "r"(bytes)
+  TILE_HOPPER_ASM("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
+                      shared_address(mbarrier)),
+                  "r"(bytes)
                   : "memory");
 #else
   simt::device::mbarrier_arrive(mbarrier, bytes, false);
@@ -68,9 +81,11 @@ __device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier, std:
 
 // [snippet phases]
 /// mbarrier.arrive.expect_tx: both, the bytes first. PTX ISA, "mbarrier.arrive".
-__device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier, std::uint32_t bytes) {
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier,
+                                                          std::uint32_t bytes) {
 #if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(mbarrier)),
+  TILE_HOPPER_ASM("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(
+                      shared_address(mbarrier)),
                   "r"(bytes)
                   : "memory");
 #else
@@ -78,9 +93,11 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
 #endif
 }
 
-/// mbarrier.try_wait.parity: whether the phase is over, the last one whose number has this parity: 0 for even, 1 for odd ones.
-/// It may wait for that, and may give up; before any phase is over it says yes to parity 1. PTX ISA, "mbarrier.try_wait".
-[[nodiscard]] __device__ __forceinline__ bool mbarrier_try_wait_parity(std::uint64_t* mbarrier, std::uint32_t parity) {
+/// mbarrier.try_wait.parity: whether the phase is over, the last one whose number has this
+/// parity: 0 for even, 1 for odd ones. It may wait for that, and may give up; before any phase
+/// is over it says yes to parity 1. PTX ISA, "mbarrier.try_wait".
+[[nodiscard]] __device__ __forceinline__ bool mbarrier_try_wait_parity(std::uint64_t* mbarrier,
+                                                                       std::uint32_t parity) {
 #if TILE_ON_GPU
   std::uint32_t over = 0;
   TILE_HOPPER_ASM(
@@ -98,10 +115,12 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
 #endif
 }
 
-/// Waits until the phase of this parity is over, however often that has to be tried. One piece of assembly on a GPU: a loop in C++
-/// is one that a compiler must believe each thread of a warp leaves at a time of its own, and then it keeps nothing behind it in the
-/// registers that a warp has only once.
-__device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier, std::uint32_t parity) {
+/// Waits until the phase of this parity is over, however often that has to be tried. One piece
+/// of assembly on a GPU: a loop in C++ is one that a compiler must believe each thread of a
+/// warp leaves at a time of its own, and then it keeps nothing behind it in the registers that
+/// a warp has only once.
+__device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier,
+                                                     std::uint32_t parity) {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM(
       "{\n"
@@ -119,8 +138,8 @@ __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier, st
 }
 // [/snippet phases]
 
-/// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has initialised is that, once a barrier has
-/// come besides. PTX ISA, "membar, fence".
+/// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has
+/// initialised is that, once a barrier has come besides. PTX ISA, "membar, fence".
 __device__ __forceinline__ void fence_mbarrier_init() {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -129,8 +148,9 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 #endif
 }
 
-/// fence.proxy.async: what threads did before and copies in bulk do after it (or the other way round) is in order, in shared
-/// and global memory. PTX ISA, "membar, fence", and "Memory Consistency Model", proxies.
+/// fence.proxy.async: what threads did before and copies in bulk do after it (or the other way
+/// round) is in order, in shared and global memory. PTX ISA, "membar, fence", and "Memory
+/// Consistency Model", proxies.
 __device__ __forceinline__ void fence_proxy_async() {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM("fence.proxy.async;" ::: "memory");

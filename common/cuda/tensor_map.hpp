@@ -1,5 +1,6 @@
-// Tensor maps: descriptions of a matrix that the tensor memory accelerator (TMA) copies box by box. The host makes them and
-// hands them to a kernel as parameters `const __grid_constant__ CUtensorMap name`.
+// Tensor maps: descriptions of a matrix that the tensor memory accelerator (TMA) copies box by
+// box. The host makes them and hands them to a kernel as parameters `const __grid_constant__
+// CUtensorMap name`.
 #pragma once
 
 #include "common/cuda/boxed_matrix.hpp"
@@ -16,16 +17,18 @@ namespace tile {
 
 template <class T>
 constexpr TensorElement element_of() {
-  static_assert(std::is_same_v<T, float> || std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>,
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, __half> ||
+                    std::is_same_v<T, __nv_bfloat16>,
                 "tensor maps are of float, __half or __nv_bfloat16");
   return std::is_same_v<T, float>    ? TensorElement::float32
          : std::is_same_v<T, __half> ? TensorElement::float16
                                      : TensorElement::bfloat16;
 }
 
-/// A tensor map of the matrix that begins at `base` in device memory. What a copy brings for elements outside of it is 0, and
-/// what it would store there is dropped. Throws std::invalid_argument where no map can be made, the same on both machines;
-/// on a GPU also std::runtime_error where the driver refuses.
+/// A tensor map of the matrix that begins at `base` in device memory. What a copy brings for
+/// elements outside of it is 0, and what it would store there is dropped. Throws
+/// std::invalid_argument where no map can be made, the same on both machines; on a GPU also
+/// std::runtime_error where the driver refuses.
 template <class T>
 CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   require_encodable(base, element_of<T>(), matrix);
@@ -34,10 +37,11 @@ CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   return map;
 }
 
-/// The place in shared memory of a byte that without swizzling would be at `offset`. The hardware permutes addresses: the
-/// number of a chunk of 16 bytes within its span, by exclusive or with as many bits of the number of its 128-byte line as the
-/// span has chunks. So offsets count from a multiple of eight spans. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
-/// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
+/// The place in shared memory of a byte that without swizzling would be at `offset`. The
+/// hardware permutes addresses: the number of a chunk of 16 bytes within its span, by
+/// exclusive or with as many bits of the number of its 128-byte line as the span has chunks.
+/// So offsets count from a multiple of eight spans. CUDA Driver API, CUtensorMapSwizzle; CUDA
+/// C++ Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
 constexpr __host__ __device__ unsigned swizzled(Swizzle swizzle, unsigned offset) {
   const unsigned chunks = unsigned(swizzle) / 16;
   return chunks == 0 ? offset : offset ^ (offset / 128 % chunks) * 16;
