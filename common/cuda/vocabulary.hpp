@@ -85,33 +85,6 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
-/// IEEE binary16 as storage; arithmetic goes through float, as the conversions of cuda_fp16.h do.
-struct __half {
-  std::uint16_t bits;
-};
-using half = __half;
-// Inlined: g++ announces no store of what a call returns as a whole.
-SIMT_INLINE __half __float2half(float value) {  // to nearest, ties to even
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
-  std::uint32_t bits = 0;
-  if (magnitude > 0x7f800000u)
-    bits = 0x7e00u | (magnitude >> 13 & 0x3ffu);  // not a number
-  else if (magnitude >= 0x477ff000u)
-    bits = 0x7c00u;                  // from 65520 on: infinity
-  else if (magnitude < 0x38800000u)  // subnormal: the sum's last bit is worth as much as the result's
-    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
-  else
-    bits = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
-  return {std::uint16_t(sign | bits)};
-}
-SIMT_INLINE float __half2float(__half value) {
-  const std::uint32_t sign = std::uint32_t(value.bits & 0x8000u) << 16, exponent = value.bits >> 10 & 31u,
-                      fraction = value.bits & 0x3ffu;
-  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(float(fraction) * 0x1p-24f));
-  return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
-}
-
 /// bfloat16 as storage: the upper half of a float, rounded to nearest even.
 struct __nv_bfloat16 {
   std::uint16_t bits;
@@ -314,9 +287,13 @@ SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
   return int(simt::device::together(mask, simt::device::all, predicate != 0));
 }
 
+// clang-format off: in this order
+#include "common/cuda/words/math.hpp"
+#include "common/cuda/words/narrow.hpp"
+#include "common/cuda/words/half.hpp"
+// clang-format on
 #include "common/cuda/words/atomics.hpp"
 #include "common/cuda/words/loads.hpp"
-#include "common/cuda/words/math.hpp"
 #include "common/cuda/words/variables.hpp"
 #include "common/cuda/words/vectors.hpp"
 #include "common/cuda/words/warp.hpp"

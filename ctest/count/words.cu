@@ -139,3 +139,17 @@ TILE_COUNT("the run after it") {
   tile::flops(64);
   launch_by_angles(64, out.device(), in.device());
 }
+
+__global__ void halves(__half* out, const __half2* in) {
+  const __half2 pair = in[threadIdx.x];
+  const __half sum = __hadd(pair.x, pair.y), product = pair.x * pair.y;
+  const __half2 both = __hfma2(pair, __float2half2_rn(2), __floats2half2_rn(1, 0));
+  out[threadIdx.x] = sum + __hmax(product, __low2half(both)) - __float2half(0.5f);
+}
+TILE_COUNT("halves") {
+  auto in = tile::array<__half2>("in", 32);
+  auto out = tile::array<__half>("out", 32);
+  in.set(std::vector<__half2>(32, {2.0f, 3.0f}));
+  halves<<<1, 32>>>(out.device(), in.device());
+  tile::expect(float(out.host()[7]) == 5 + 6 - 0.5f, "halves");
+}
