@@ -40,7 +40,7 @@ TILE_COUNT("structs of three words") {
 __global__ void arithmetic(float* f, int* n, double* d) {
   const float x = 0.25f;
   f[0] = rsqrtf(x), f[1] = __expf(0), f[2] = __logf(1) + __sinf(0) + __fdividef(1, 2), f[3] = __powf(2, 3);
-  f[4] = max(1, 2.5f), f[5] = min(3u, 2), f[6] = isnan(CUDART_NAN_F) && !isnan(x), f[7] = __saturatef(3);
+  f[4] = max(1.0, 2.5f), f[5] = min(3u, 2), f[6] = isnan(CUDART_NAN_F) && !isnan(x), f[7] = __saturatef(3);
   f[8] = __int_as_float(__float_as_int(1.5f)), f[9] = fmaxf(1, 2) + fabsf(-1), f[10] = __ldcs(f + 4),
   f[11] = rsqrt(4.0);
   __stcs(f + 12, 8.0f);

@@ -18,13 +18,18 @@ template <class T>
 constexpr T max(T a, T b) {
   return a < b ? b : a;
 }
-/// Of two types, as CUDA's overloads: the one that arithmetic would make of them.
-template <class T, class U, class = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U>>>
+namespace simt {
+template <class T, class U>
+using OfOneKind = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> &&
+                                   std::is_integral_v<T> == std::is_integral_v<U>>;
+}
+/// Of two types, integral or not, as CUDA's overloads: the one that arithmetic would make of them.
+template <class T, class U, class = simt::OfOneKind<T, U>>
 constexpr std::common_type_t<T, U> min(T a, U b) {
   using Both = std::common_type_t<T, U>;
   return Both(b) < Both(a) ? Both(b) : Both(a);
 }
-template <class T, class U, class = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U>>>
+template <class T, class U, class = simt::OfOneKind<T, U>>
 constexpr std::common_type_t<T, U> max(T a, U b) {
   using Both = std::common_type_t<T, U>;
   return Both(a) < Both(b) ? Both(b) : Both(a);
@@ -110,7 +115,9 @@ SIMT_INLINE int __popcll(unsigned long long x) { return std::popcount(x); }
 SIMT_INLINE int __clz(int x) { return std::countl_zero(unsigned(x)); }
 SIMT_INLINE int __clzll(long long x) { return std::countl_zero((unsigned long long)(x)); }
 SIMT_INLINE int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(unsigned(x)) + 1; }
-SIMT_INLINE int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1; }
+SIMT_INLINE int __ffsll(long long x) {
+  return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1;
+}
 SIMT_INLINE unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
@@ -120,7 +127,8 @@ SIMT_INLINE unsigned __brev(unsigned x) {
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned select) {
   const std::uint64_t both = std::uint64_t(y) << 32 | x;
   unsigned result = 0;
-  for (int i = 0; i < 4; ++i) result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
+  for (int i = 0; i < 4; ++i)
+    result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
   return result;
 }
 SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
@@ -130,10 +138,16 @@ SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift
   return unsigned((std::uint64_t(high) << 32 | low) >> (shift & 31u));
 }
 SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
-SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
+SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) {
+  return unsigned((unsigned long long)(x)*y >> 32);
+}
 SIMT_INLINE int __mul24(int x, int y) { return int((long long)(x << 8 >> 8) * (y << 8 >> 8)); }
-SIMT_INLINE unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
-SIMT_INLINE unsigned __sad(int x, int y, unsigned z) { return unsigned(x < y ? y - x : x - y) + z; }
+SIMT_INLINE unsigned __umul24(unsigned x, unsigned y) {
+  return (x & 0xffffffu) * (y & 0xffffffu);
+}
+SIMT_INLINE unsigned __sad(int x, int y, unsigned z) {
+  return unsigned(x < y ? y - x : x - y) + z;
+}
 /// Four products of signed bytes, and c.
 SIMT_INLINE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));
