@@ -105,7 +105,7 @@ grep -q "the model cannot count reads of constant tables" "$scratch/out" || { ec
 
 printf '#include "common/report/count.hpp"\n__global__ void __cluster_dims__(2, 1, 1) k() {}\n' >"$scratch/cluster.cu"
 "$model_cc" "$scratch/cluster.cu" "$scratch/cluster" count >"$scratch/out" 2>&1
-grep -q "the model runs no clusters of blocks yet" "$scratch/out" || { echo "a cluster is not refused"; wrong=$((wrong + 1)); }
+grep -q "takes a cluster.s size from the launch" "$scratch/out" || { echo "a cluster is not refused"; wrong=$((wrong + 1)); }
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one

@@ -46,7 +46,7 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 
 // clang-format off: the pragma takes one string
 #define __cluster_dims__(...) \
-  _Pragma("GCC error \"the model runs no clusters of blocks yet: launch blocks one by one\"")
+  _Pragma("GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
 // clang-format on
 
 #define SIMT_INLINE inline __attribute__((always_inline))
@@ -164,8 +164,8 @@ struct DeviceVariable {
   DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element, bool is_constant);
 };
 
-/// Runs every thread of a grid. Throws simt::Error.
-void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes);
+/// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.
+void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster = {});
 
 namespace device {
 // Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers they stand
@@ -213,24 +213,18 @@ void async_copy(void* to, const void* from, std::size_t bytes);
 void commit_async_copies();
 /// Waits until at most so many groups of this thread are under way.
 void wait_for_async_copies(int pending);
-/// Announces an atomic access of `size` bytes; the caller then performs it.
+/// Announces an atomic access of `size` bytes; the caller then performs it, and says so if it left everything as it was.
 void atomic_access(void* address, std::size_t size);
+void changed_nothing();
 
 template <class T, class Update>
 SIMT_UNTRACED __attribute__((noinline)) T atomic_update(T* address, Update update) {
   T old = __atomic_load_n(reinterpret_cast<volatile T*>(address), __ATOMIC_RELAXED), desired;
   do desired = update(old);
   while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  if (desired == old) changed_nothing();
   return old;
 }
-SIMT_UNTRACED __attribute__((noinline)) inline float atomic_update_float(float* address, float value) {
-  auto* word = reinterpret_cast<std::uint32_t*>(address);
-  std::uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED), desired;
-  do desired = std::bit_cast<std::uint32_t>(std::bit_cast<float>(old) + value);
-  while (!__atomic_compare_exchange_n(word, &old, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  return std::bit_cast<float>(old);
-}
-
 SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint64_t value, int operand = 0,
                                    int width = 32) {
   Slot mine{value, operand, width};

@@ -83,6 +83,7 @@ struct Counts {
   std::string kernel;
   const void* function = nullptr;  ///< the instantiated __global__ function that was launched
   dim3 grid, block;
+  dim3 cluster;  ///< 1 x 1 x 1: none
   std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint64_t barriers = 0;  ///< __syncthreads per block, summed over blocks
   /// Waits for asynchronous copies (cp.async.wait_group), of all threads: in place n those that left n of the thread's groups

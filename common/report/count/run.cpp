@@ -41,7 +41,7 @@ simt::Site site_of(const Json& json) {
   s.file = json.at("file");
   s.line = json.at("line");
   s.op = named(json.at("op"), {Op::load, Op::store, Op::atomic, Op::bulk_load, Op::bulk_store});
-  s.space = named(json.at("space"), {simt::Space::global, simt::Space::shared, simt::Space::constant});
+  s.space = named(json.at("space"), {simt::Space::global, simt::Space::shared, simt::Space::distributed, simt::Space::constant});
   s.array = json.at("array");
   s.row_bytes = json.at("row_bytes");
   s.width = json.at("bytes_per_lane");

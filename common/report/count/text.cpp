@@ -36,10 +36,10 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           global ? per_request(s.sectors) : "-", global && !bulk ? per_request(s.lines) : "-",
           global && !bulk ? per_request(s.tag_passes) : "-",
           // What the banks or sectors do for an atomic is more than one pass, and not modelled.
-          bulk                       ? "-"
-          : global                   ? per_request(s.l1_wavefronts)
-          : s.op == simt::Op::atomic ? "unknown"
-                                     : per_request(s.wavefronts),
+          bulk                                                              ? "-"
+          : global                                                          ? per_request(s.l1_wavefronts)
+          : s.op == simt::Op::atomic || s.space == simt::Space::distributed ? "unknown"
+                                                                            : per_request(s.wavefronts),
           global && s.op != simt::Op::atomic
               ? fmt::format("{}{:.0f}%", s.estimated ? "~" : "", 100 * double(s.bytes()) / (32 * double(s.sectors)))
               : "-",

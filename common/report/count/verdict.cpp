@@ -38,7 +38,7 @@ std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int
 double cycles_of(const simt::Site& site) {
   if (simt::is_bulk(site.op)) return -1;
   if (site.space == simt::Space::global) return double(site.l1_cycles);
-  if (site.space == simt::Space::constant || site.op == simt::Op::atomic) return -1;
+  if (site.space != simt::Space::shared || site.op == simt::Op::atomic) return -1;
   return double(site.wavefronts);
 }
 
