@@ -58,4 +58,11 @@ grep -q 'counts, with --compiler /.*/model-cc --json kernel.cu$' "$scratch/out" 
 ln -s "$(command -v dirname)" "$scratch/few/dirname"
 PATH="$scratch/few" TILE_PRESET=model /bin/sh tile pdf >"$scratch/out" 2>"$scratch/err" && complain "a PDF without Chromium"
 grep -q 'Chromium makes the PDF, and it is not installed: sudo apt-get install chromium' "$scratch/err" || complain "no advice about Chromium: $(cat "$scratch/err")"
+
+# The container has what `tile` would install.
+(eval "$(sed -n '/^packages=/,/"$/p' tile)" && printf '%s\n' $packages) >"$scratch/packages"
+[ "$(wc -l <"$scratch/packages")" -gt 5 ] || complain "no list of packages in tile"
+while read -r package; do
+  grep -q -w -e "$package" .devcontainer/Dockerfile || complain ".devcontainer/Dockerfile lacks $package"
+done <"$scratch/packages"
 exit "$wrong"
