@@ -865,8 +865,8 @@ TEST_CASE("a kernel's name says where it converts, its buffers and its order") {
   });
 }
 
-// The first element of a tile that not exactly one thread has, and those that have it; "" without
-// such an element.
+// The first element of a tile that not exactly one thread has, and those that have it; or ""
+// without such an element.
 using Threads = std::vector<int>;
 std::string first_not_of_one_thread(const std::vector<Threads>& threads_of, int width) {
   for (std::size_t i = 0; i < threads_of.size(); ++i) {
