@@ -23,8 +23,8 @@ void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
 // A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves memory
 // without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays nearer.
 int far_ld(int rows) {
-  if (machine::kind() == "model") return (1 << 30) + 36;
-  return int((std::int64_t(1) << 33) / rows) / 4 * 4 + 4;
+  if (machine::kind() == "model") return (1 << 30) + 40;
+  return int((std::int64_t(1) << 33) / rows) / 8 * 8 + 8;
 }
 
 void expect_right_or_skip(const Kernel& kernel, const Case& c) {
@@ -64,7 +64,7 @@ std::vector<Kernel> tried(const std::vector<Kernel>& kernels) {
 void test_shapes(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     expect_right(kernel, ragged_cases());
-    expect_right(kernel, whole_tiles(kernel.tile));
+    expect_right(kernel, whole_tiles(kernel.tile, kernel.types));
     expect_right(kernel, one_ragged_extent(kernel.tile));
   }
 }
@@ -84,13 +84,13 @@ void test_leading_dimensions(const std::vector<Kernel>& kernels) {
 }
 
 void test_misalignment(const std::vector<Kernel>& kernels) {
-  for (const Kernel& kernel : kernels) expect_right(kernel, misaligned_cases(kernel.tile));
+  for (const Kernel& kernel : kernels) expect_right(kernel, misaligned_cases(kernel.tile, kernel.types));
 }
 
 void test_alpha_and_beta(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     expect_right(kernel, scaled_cases({40, 50, 60, 1, 0, 3, Fill::integers}));
-    expect_right(kernel, scaled_cases(whole_tiles(kernel.tile).front()));
+    expect_right(kernel, scaled_cases(whole_tiles(kernel.tile, kernel.types).front()));
   }
 }
 

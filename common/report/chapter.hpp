@@ -11,6 +11,7 @@
 
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
+#include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/repository.hpp"
 #include "common/check/source.hpp"
