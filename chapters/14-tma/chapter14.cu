@@ -1220,6 +1220,8 @@ void predict(tile::Facts& facts) {
                   0);
   facts.predicted("ragged.small.37x4099.covered_percent", covered_percent(small, 37, 4099), 0);
   const Plan deep = plan_for<Config<Small>>(256, 256, 16384, sms);
+  facts.predicted("limits.extent", MOST_EXTENT);
+  facts.predicted("limits.rows_of_async", MOST_ROWS_OF_ASYNC);
   facts.predicted("deep.tiles", deep.tiles());
   facts.predicted("deep.blocks", deep.blocks);
   facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
