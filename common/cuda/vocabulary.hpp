@@ -44,12 +44,6 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
   _Pragma("GCC error \"the model cannot count reads of constant tables: hand the table over as an array\"")
 // clang-format on
 
-// A GPU would look for a tensor map in the thread's own copy of the parameter.
-// clang-format off: the pragma takes one string
-#define SIMT_NO_GRID_CONSTANT \
-  _Pragma("GCC error \"a tensor map as a parameter must be const __grid_constant__ CUtensorMap: else each thread has a copy, where copies in bulk do not find it\"")
-// clang-format on
-
 // clang-format off: the pragma takes one string
 #define __cluster_dims__(...) \
   _Pragma("GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
@@ -90,8 +84,6 @@ SIMT_VECTOR4(int, int4)
 SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
-
-#include "common/cuda/words/bf16.hpp"
 
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
@@ -280,6 +272,7 @@ SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
 #include "common/cuda/words/math.hpp"
 #include "common/cuda/words/narrow.hpp"
 #include "common/cuda/words/half.hpp"
+#include "common/cuda/words/bf16.hpp"
 // clang-format on
 #include "common/cuda/words/atomics.hpp"
 #include "common/cuda/words/loads.hpp"
