@@ -13,7 +13,7 @@ const TileSearch = (() => {
       this.field("number");
       this.field("title", { boost: 10 });
       this.field("text");
-      this.field("code", { boost: 2 });
+      this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
         this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code }));
     });

@@ -24,7 +24,7 @@ testing.on_page(files, {}, function(page)
   testing.contains("a part of a line: old", html, '<span class="line-number removed">- 2</span>')
   testing.contains("a part of a line: new", html, '<span class="line-number added">+ </span><span class="line added">')
   testing.contains("what does not compile", html, "Then it does not compile: <code>a message</code>")
-  local _, programs = shown("both"):gsub('<pre class="program">', "")
+  local _, programs = shown("both"):gsub('<pre class="program difference">', "")
   testing.equal("two edits", programs, 2)
   testing.refused("edit of nothing", "the text that experiment gone edits is gone from chapter03.cu", shown, "gone")
 
