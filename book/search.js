@@ -49,14 +49,12 @@ const TileSearch = (() => {
     if (words.join("").length < 2) return [];
     if (!index) build();
     const each = words.map(scores);
-    const any = new Set(each.flatMap((found) => [...found.keys()]));
-    TILE_SEARCH.forEach((entry, at) => { if (entry.number === words.join(" ")) any.add(at); });
-    const all = [...any].filter((at) => each.every((found) => found.has(at)) || TILE_SEARCH[at].number === words.join(" "));
     const total = (at) => each.reduce((sum, found) => sum + (found.get(at) || 0), 0);
-    return (all.length ? all : [...any])
-      .map((at) => ({ entry: TILE_SEARCH[at], rank: titleRank(TILE_SEARCH[at], words), score: total(at) }))
-      .sort((a, b) => b.rank - a.rank || b.score - a.score)
-      .map((hit) => hit.entry);
+    const hits = TILE_SEARCH.map((entry, at) => ({
+      entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
+    })).filter((hit) => hit.rank > 0 || hit.score > 0);
+    const best = hits.filter((hit) => hit.rank > 0 || hit.all);
+    return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
   }
 
   // The text round the first hit, in parts {text, hit}.
