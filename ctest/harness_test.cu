@@ -12,6 +12,8 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "common/check/gemm_tests.hpp"
 #include "common/check/traced.hpp"
 #include "common/predict/ceilings.hpp"

@@ -1,4 +1,6 @@
 // Tests of the SIMT model's order: which unordered accesses and endless waits it finds, and which ordered ones it leaves alone.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "common/cuda/ptx.hpp"
@@ -163,6 +165,31 @@ __global__ void wait_for_the_last_block(volatile int* flag, int* data, int* out)
   out[blockIdx.x] = data[0];
 }
 
+// Blocks hand a number on, each to the next. How often a block looks before it is there is a matter of the host's time.
+template <bool VOLATILE>
+__global__ void hand_on(int* numbers, int* out) {
+  if (threadIdx.x != 0) return;
+  int* const mine = numbers + blockIdx.x;
+  if (VOLATILE)
+    while (*static_cast<volatile int*>(mine) == 0) {
+    }
+  else
+    while (atomicCAS(mine, 1, 1) == 0) __nanosleep(20);
+  __threadfence();
+  int sum = 0;
+  for (int i = 0; i < 3000; ++i) sum += numbers[gridDim.x + unsigned(i) % 7];
+  out[blockIdx.x] = sum;
+  __threadfence();
+  if (blockIdx.x > 0) atomicExch(&numbers[blockIdx.x - 1], 1);
+}
+
+// Looks so often, and then goes on without.
+__global__ void give_up_looking(volatile int* flag, int* out) {
+  int looks = 0;
+  while (flag[0] == 0 && looks < 1000) ++looks;
+  out[blockIdx.x] = looks;
+}
+
 __global__ void wait_for_nobody(volatile int* flag) {
   while (flag[threadIdx.x] == 0) {
   }
@@ -296,6 +323,41 @@ TEST_CASE("blocks that wait for each other are resident together, as many as the
   CHECK(contains(stuck, "deadlock: wait_for_the_last_block, order_test.cu:"));
   CHECK(contains(stuck, "loads the same value again and again"));
   unsetenv("SIMT_THREADS");
+}
+
+// "line op requests accesses estimated" of each site.
+std::string account_of(void (*kernel)(int*, int*)) {
+  constexpr int BLOCKS = 12;
+  auto numbers = tile::array<int>("numbers", BLOCKS + 7), out = tile::array<int>("out", BLOCKS);
+  std::vector<int> none(BLOCKS + 7, 0);
+  none[BLOCKS - 1] = 1;
+  numbers.set(none);
+  const auto runs =
+      simt::trace([&] { tile::launch(kernel, dim3(BLOCKS), dim3(32), 0, numbers.device(), out.device()); });
+  std::string text;
+  for (const simt::Site& s : runs.at(0).sites)
+    text += fmt::format("{} {} {} {} {}\n", s.line, simt::name_of(s.op), s.requests, s.accesses, s.estimated);
+  return text;
+}
+
+TEST_CASE("a value that is waited for is counted once, however long it takes" * doctest::test_suite("model")) {
+  for (const auto kernel : {hand_on<false>, hand_on<true>}) {
+    const std::string first = account_of(kernel);
+    CHECK(contains(first, " 12 12 false"));
+    CHECK(contains(first, " 36000 36000 false"));
+    for (const char* threads : {"1", "2", "3", "2", "4", "2", "2", "3", "2"}) {
+      setenv("SIMT_THREADS", threads, 1);
+      CHECK(account_of(kernel) == first);
+    }
+    unsetenv("SIMT_THREADS");
+  }
+}
+
+TEST_CASE("a lane that looks a thousand times in vain may go on" * doctest::test_suite("model")) {
+  auto flag = tile::array<int>("flag", 1), out = tile::array<int>("out", 3);
+  flag.set({0});
+  CHECK(said_of(give_up_looking, dim3(3), dim3(1), flag.device(), out.device()) == "");
+  CHECK(out.host() == std::vector<int>(3, 1000));
 }
 
 TEST_CASE("a block that waits for nobody is told" * doctest::test_suite("model")) {

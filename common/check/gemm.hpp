@@ -1,4 +1,16 @@
-// check/: the problem of this book, C = alpha*A*B + beta*C, and how an answer is checked. In: a kernel and a case. Out: a verdict.
+// check/: the problem of this book, C = alpha*A*B + beta*C, and how an answer is checked.
+//
+// What comes in: a kernel, as something that can be prepared for operands and run (Kernel, here), and a case: extents, types, leading
+// dimensions, alpha and beta, and what the matrices are filled with. What goes out: a verdict, as doctest's or as an exception that
+// names the first wrong element; on the model also the Counts of a run that was right.
+//
+// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a kernel must not
+// touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones with a float64 reference, within
+// a bound that grows with K; where a reference would take too long, freivalds.hpp asks by products with a vector (GPU). traced.hpp
+// runs a kernel on the model with all checks, or counts it; sites.hpp finds in the counts what the source calls by a tag, with what
+// source.hpp reads. gemm_tests.hpp puts all of it together: what every GEMM of every chapter must pass.
+//
+// Nothing here measures time, knows a record or prints a table. Dependencies go from here to model/ and cuda/.
 #pragma once
 
 #include <concepts>

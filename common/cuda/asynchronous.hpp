@@ -1,6 +1,6 @@
-// What kernels call on the model for mbarriers, copies in bulk and the fences between the two
-// proxies: what the functions of common/cuda/ptx_mbarrier.hpp and ptx_bulk.hpp do there.
-// Implemented in execute/mbarriers.cpp and execute/bulk.cpp.
+// What kernels call on the model for mbarriers, copies in bulk, the fences between the two
+// proxies, and clusters: what the functions of common/cuda/ptx_mbarrier.hpp, ptx_bulk.hpp and
+// cluster.hpp do there. Implemented in execute/mbarriers.cpp, bulk.cpp and clusters.cpp.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +48,16 @@ void commit_bulk_group();
 /// Waits until at most so many bulk groups of this thread are under way, or have yet to read
 /// their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
+
+// Clusters of blocks. A block that was launched without one is alone in its own.
+[[gnu::const]] std::uint32_t cluster_rank();
+[[gnu::const]] std::uint32_t cluster_blocks();
+void* map_to_block(void* shared, std::uint32_t rank);
+void arrive_at_cluster_barrier();
+void wait_for_cluster_barrier();
+/// A copy in bulk to each block whose bit is set.
+void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y,
+                         void* mbarrier, std::uint32_t blocks);
 
 }  // namespace device
 }  // namespace simt

@@ -42,7 +42,8 @@ std::string digest(const std::string& text) {
 
 // Whether nvcc never sees this header: it says what the model does in the toolkit's place.
 bool only_for_the_model(const std::string& header) {
-  return header == "common/cuda/vocabulary.hpp" || header == "common/cuda/asynchronous.hpp";
+  return header == "common/cuda/vocabulary.hpp" || header == "common/cuda/asynchronous.hpp" ||
+         header.starts_with("common/cuda/words/");
 }
 
 // What of a chapter's program may run on a GPU.

@@ -22,7 +22,7 @@ Table table_of_sweep(const std::vector<Record>& sweeps);
 /// highest ratio of all and of the cubes from 1024 up; not yet measured when `sweep` is null.
 void add_sweep_facts(Facts& facts, const Record* sweep);
 
-/// Writes sweep.tsv, see emitted.tsv: cubes first.
+/// Writes sweep.tsv, see emitted.tsv: cubes first, from the smallest to the largest.
 void write_sweep(std::ostream& out, const Record* sweep);
 
 }  // namespace tile

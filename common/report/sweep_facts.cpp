@@ -96,9 +96,10 @@ void add_sweep_facts(Facts& facts, const Record* sweep) {
 }
 
 void write_sweep(std::ostream& out, const Record* sweep) {
-  std::vector<Case> cubes_first = this_chapter().sweep.problems;
-  std::stable_partition(cubes_first.begin(), cubes_first.end(), is_cube);
-  for (const Case& c : cubes_first) {
+  std::vector<Case> problems = this_chapter().sweep.problems;
+  const auto others = std::stable_partition(problems.begin(), problems.end(), is_cube);
+  std::sort(problems.begin(), others, [](const Case& a, const Case& b) { return a.M < b.M; });
+  for (const Case& c : problems) {
     const Record* run = run_of(sweep, c);
     const auto value = [&](const char* key) { return run == nullptr ? 0.0 : run->at(key).get<double>(); };
     out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", key_of(c.problem()), c.M, c.N, c.K,

@@ -151,6 +151,17 @@ constexpr int tag_passes(const WarpAccess& access) {
   return *std::max_element(in_bank.begin(), in_bank.end());
 }
 
+/// Number of different addresses in a read of constant memory: the CUDA Programming Guide has it served in so many requests of
+/// its own. Not measured.
+constexpr int constant_requests(const WarpAccess& access) {
+  std::array<std::uint64_t, 32> addresses{};
+  int count = 0;
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    if (access.active >> lane & 1u) addresses[std::size_t(count++)] = access.address[lane];
+  std::sort(addresses.begin(), addresses.begin() + count);
+  return int(std::unique(addresses.begin(), addresses.begin() + count) - addresses.begin());
+}
+
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
 /// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: stores that touch 30
 /// lines or more have been seen to take more, and by which rule is not known. Measured, see tag_bank and shared_wavefronts.

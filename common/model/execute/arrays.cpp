@@ -46,7 +46,8 @@ void place_shared_memory(Launch& launch) {
 std::string shared_name(const Worker& w, Address address, std::size_t element) {
   const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
   if (variable == nullptr) return "";
-  return element_name({&variable->name, element, w.tls_begin + variable->offset}, nullptr, address);
+  return element_name({&variable->name, element, w.tls_begin + variable->offset, nullptr, &variable->shape}, nullptr,
+                      address);
 }
 
 void prepare_memory(Worker& w) {
@@ -61,6 +62,12 @@ void prepare_memory(Worker& w) {
   }
 }
 
+std::size_t bytes_of_all_shared(const Launch& launch) {
+  std::size_t bytes = 0;
+  for (const PlacedVariable& v : launch.variables) bytes += (v.size + 15) / 16 * 16;
+  return bytes;
+}
+
 void place(Launch& launch, PlacedVariable& variable) {
   const std::scoped_lock lock(launch.mutex);
   if (variable.placed()) return;
@@ -72,7 +79,10 @@ void prepare_shared(Worker& w, Block& block) {
   // Cells of a block that ran before count as unwritten: its stamps name another block.
   const std::size_t words = cells_of(*w.launch, block);
   const int threads = int(block.lanes.size());
-  if (!block.shared.fits(words, threads)) block.shared.start(words, threads);
+  if (w.launch->cluster_blocks > 1)  // others may ask for a place before the block has touched it
+    block.shared.start_in_cluster(words, threads, block.serial);
+  else if (!block.shared.fits(words, threads))
+    block.shared.start(words, threads);
 }
 
 void prepare_cells(Region& region) {
@@ -87,12 +97,19 @@ account::Array array_of(const Worker& w, Address address) {
     const Address begin = w.tls_begin + v.offset;
     return {Space::shared, index, begin, begin + v.size, begin};
   }
+  if (w.launch->cluster_blocks > 1)
+    if (const Remote at = remote_at(w, *w.block->cluster, address); at.own != 0) {
+      account::Array array = array_of(w, at.own);
+      for (std::uint64_t* place : {&array.begin, &array.end, &array.counted_from}) *place += address - at.own;
+      array.space = Space::distributed;
+      return array;
+    }
   const auto& arrays = w.launch->arrays;
   const auto after =
       std::upper_bound(arrays.begin(), arrays.end(), address, [](Address a, const Region* r) { return a < r->begin; });
   const Region& region = **(after - 1);
-  return {Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin, region.end,
-          region.begin + region.first * region.element};
+  return {region.is_constant ? Space::constant : Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin,
+          region.end, region.begin + region.first * region.element};
 }
 
 void require_announced_stores(const Launch& launch) {

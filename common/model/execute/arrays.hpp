@@ -40,6 +40,8 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.tls
   return &variable;
 }
 
+/// How many bytes the variables that a kernel may touch can take, all of them.
+std::size_t bytes_of_all_shared(const Launch& launch);
 /// How many cells the variables that are placed take.
 inline std::size_t cells_of(const Launch& launch, const Block& block) {
   return (launch.shared_bytes + block.granule() - 1) >> block.granule_bits;

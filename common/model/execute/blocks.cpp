@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <thread>
 
 #include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
@@ -10,13 +9,13 @@
 namespace simt::execute {
 namespace {
 
-// How often all blocks of a worker may poll in vain, while all other workers do the same, before they are taken to wait forever.
-// A loop of fewer turns than this times repeats_of_a_poll that loads one element and does nothing else is not mistaken.
-constexpr int most_idle_rounds = 1 << 10;
+// Room behind the shared memory of a cluster's block, so that who reaches too far is told what he missed.
+constexpr std::size_t bytes_behind_shared = 4096;
 
 // Moves the contents of the __shared__ variables of the running block out of the way, or back.
 void swap_shared(Worker& worker, Block& block, bool out) {
-  if (out) block.saved_shared.resize(worker.launch->shared_bytes);
+  if (out && block.saved_shared.size() < worker.launch->shared_bytes)
+    block.saved_shared.resize(worker.launch->shared_bytes);
   for (const PlacedVariable& v : worker.launch->variables) {
     if (!v.placed() || v.first_byte + v.size > block.saved_shared.size()) continue;  // the block has not touched it
     auto* variable = reinterpret_cast<std::byte*>(worker.tls_begin + v.offset);
@@ -32,7 +31,7 @@ void switch_to(Worker& worker, Block& block) {
   worker.block = &block;
 }
 
-void start_block(Worker& worker, std::uint64_t number) {
+void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
   const Launch& launch = *worker.launch;
   if (worker.idle.empty()) {
     worker.idle.push_back(std::make_unique<Block>());
@@ -43,15 +42,18 @@ void start_block(Worker& worker, std::uint64_t number) {
   Block& block = *worker.resident.back();
   block.saved_shared.clear();
   switch_to(worker, block);
-  block.index = {unsigned(number % launch.grid.x), unsigned(number / launch.grid.x % launch.grid.y),
-                 unsigned(number / (std::uint64_t(launch.grid.x) * launch.grid.y))};
-  block.serial = std::uint32_t(number + 1);
+  block.index = index;
+  block.serial = serial;
+  block.ended = false;
+  block.visits.clear();
   block.interval = 0;
   block.barriers = {};
+  block.votes = {};
   block.mbarriers.clear();
   block.bulk_loads.clear();
   block.happenings = 1;
   block.gave_up_at = 0;
+  block.has_news = true;
   if (block.stacks == nullptr) block.stacks = take_stacks();
   block.order.start(block.serial, int(block.lanes.size()));
   if (worker.traced) prepare_shared(worker, block);
@@ -68,16 +70,38 @@ void start_block(Worker& worker, std::uint64_t number) {
     lane.tried_at = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
+    lane.in_vain = false;
+    lane.awaited = {};
+    lane.cluster_arrivals = lane.cluster_waits = 0;
     prepare_fiber(worker, block.stacks, lane);
   }
 }
 
+// Lets the blocks of a cluster begin together.
+void start_cluster(Worker& worker, std::uint64_t number) {
+  const Launch& launch = *worker.launch;
+  const dim3 size = launch.cluster, grid = launch.grid, clusters(grid.x / size.x, grid.y / size.y, grid.z / size.z);
+  const uint3 first{unsigned(number % clusters.x) * size.x, unsigned(number / clusters.x % clusters.y) * size.y,
+                    unsigned(number / (std::uint64_t(clusters.x) * clusters.y)) * size.z};
+  const auto cluster = std::make_shared<Cluster>();
+  for (std::uint32_t rank = 0; rank < launch.cluster_blocks; ++rank) {
+    const uint3 index{first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)};
+    start_block(worker, index, std::uint32_t((std::uint64_t(index.z) * grid.y + index.y) * grid.x + index.x + 1));
+    Block& block = *worker.resident.back();
+    cluster->blocks.push_back(&block);
+    cluster->threads += int(block.lanes.size());
+    block.cluster = cluster;
+    block.rank = rank;
+    if (launch.cluster_blocks > 1) block.saved_shared.resize(bytes_of_all_shared(launch) + bytes_behind_shared);
+  }
+}
+
 // Runs the block until all of its lanes have returned (true), or each waits for what other blocks do.
-bool advance(Worker& worker) {
+bool advance(Worker& worker, const Wake& who_polls) {
   Block& block = *worker.block;
   const int threads = int(block.lanes.size());
-  for (Lane& lane : block.lanes)
-    if (lane.state == LaneState::polling) lane.state = LaneState::ready;
+  block.has_news = false;
+  wake(worker, who_polls);
   bool progress = true;
   while (progress && !block.abandoned) {
     progress = false;
@@ -89,17 +113,26 @@ bool advance(Worker& worker) {
       progress = true;
     }
     progress = end_waits(worker) || progress;
-    progress = progress || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
+    progress = progress || wake(worker, {}) || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
   }
   if (block.abandoned) return true;
-  bool polling = false, done = true;
-  for (const Lane& lane : block.lanes) {
-    polling = polling || lane.state == LaneState::polling;
-    done = done && lane.state == LaneState::done;
-  }
-  if (done) require_no_bulk_copies(worker);
-  if (!done && !polling) explain_standstill(worker);
-  return done || block.abandoned;
+  const bool done = std::all_of(block.lanes.begin(), block.lanes.end(),
+                                [](const Lane& lane) { return lane.state == LaneState::done; });
+  if (!done) return false;
+  require_no_bulk_copies(worker);
+  require_no_late_visits(worker);
+  return true;
+}
+
+// Whether nothing but another block of the cluster could let the running one go on, and none can.
+bool stands_still(const Worker& worker) {
+  const auto& blocks = worker.block->cluster->blocks;
+  return std::all_of(blocks.begin(), blocks.end(), [&](const Block* block) {
+    return block->ended ||
+           (!block->has_news && std::none_of(block->lanes.begin(), block->lanes.end(), [](const Lane& l) {
+             return l.state == LaneState::polling || l.state == LaneState::ready;
+           }));
+  });
 }
 
 // A number that changes whenever a lane of the block does anything but poll.
@@ -110,53 +143,59 @@ std::uint64_t work_of(const Block& block) {
   return work;
 }
 
-// Starts the next block if there is one and the GPU would have room for it.
+// Starts the next cluster if there is one and the GPU would have room for it.
 bool start_next(Worker& worker) {
   Launch& launch = *worker.launch;
-  if (launch.stop || ++launch.resident > launch.most_resident) {
-    --launch.resident;
+  const std::size_t blocks = launch.cluster_blocks;
+  if (launch.stop || (launch.resident += blocks) > launch.most_resident) {
+    launch.resident -= blocks;
     return false;
   }
-  const std::uint64_t number = launch.next_block++;
-  if (number >= launch.block_count) {
-    --launch.resident;
+  const std::uint64_t number = launch.next_cluster++;
+  if (number >= launch.cluster_count) {
+    launch.resident -= blocks;
     return false;
   }
-  start_block(worker, number);
+  start_cluster(worker, number);
   return true;
 }
 
-void finish(Worker& worker, std::size_t which) {
+// The running block has ended; its memory is there until the others of its cluster have, too.
+void finish(Worker& worker) {
   Launch& launch = *worker.launch;
-  if (worker.resident[which]->abandoned) launch.stop = true;
+  Block& block = *worker.block;
+  const auto cluster = block.cluster;
+  block.ended = true;
+  if (block.abandoned) launch.stop = true;
+  if (!std::all_of(cluster->blocks.begin(), cluster->blocks.end(), [](const Block* b) { return b->ended; })) return;
   worker.block = nullptr;
-  worker.idle.push_back(std::move(worker.resident[which]));
-  worker.resident.erase(worker.resident.begin() + std::ptrdiff_t(which));
-  --launch.resident;
+  for (auto& resident : worker.resident)
+    if (resident->cluster == cluster) {
+      resident->cluster = nullptr;
+      worker.idle.push_back(std::move(resident));
+    }
+  std::erase(worker.resident, nullptr);
+  launch.resident -= launch.cluster_blocks;
 }
 
 // Lets every resident block of the worker go on as far as it can. Returns whether any got anywhere.
-bool advance_all(Worker& worker) {
+bool advance_all(Worker& worker, const Wake& who_polls = {}) {
   bool progress = false;
-  for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop;) {
+  for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop; ++i) {
+    if (!may_go_on(worker, *worker.resident[i], who_polls.who)) continue;
     switch_to(worker, *worker.resident[i]);
     const std::uint64_t before = work_of(*worker.block);
-    if (advance(worker)) {
-      finish(worker, i);
-      progress = true;
-      continue;
+    if (advance(worker, who_polls)) {
+      finish(worker);
+      return true;
     }
     progress = progress || work_of(*worker.block) != before;
-    ++i;
+    if (stands_still(worker)) {
+      explain_standstill(worker);
+      worker.launch->stop = true;
+    }
   }
   return progress;
-}
-
-// Notes that a worker has nothing to do, or has again, such that all can see when nobody has.
-void set_idle(Worker& worker, bool idle) {
-  if (idle == worker.is_idle) return;
-  worker.is_idle = idle;
-  worker.launch->idle_workers += idle ? 1 : -1;
 }
 
 }  // namespace
@@ -165,26 +204,23 @@ void run_blocks(Worker& worker) {
   running = &worker;
   prepare_memory(worker);
   Launch& launch = *worker.launch;
-  int idle_rounds = 0;
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
-      set_idle(worker, false);
-      idle_rounds = 0;
+      launch.vain_rounds = 0;
       continue;
     }
-    if (worker.resident.empty() && launch.next_block >= launch.block_count) break;
-    set_idle(worker, true);
-    if (launch.idle_workers < launch.live_workers) idle_rounds = 0;
-    if (!worker.resident.empty() && ++idle_rounds == most_idle_rounds) {
+    if (worker.resident.empty() && launch.next_cluster >= launch.cluster_count) break;
+    const Wake who = wait_for_change(worker);
+    if (who.who == Wake::Who::nobody) {
       switch_to(worker, *worker.resident.front());
       explain_standstill(worker);
       launch.stop = true;
+    } else if (who.who != Wake::Who::changed && advance_all(worker, who)) {
+      launch.vain_rounds = 0;
     }
-    if (idle_rounds % 64 == 0) std::this_thread::yield();
   }
-  set_idle(worker, false);
-  --launch.live_workers;
+  end_work(worker);
   for (auto* blocks : {&worker.resident, &worker.idle})
     for (const auto& block : *blocks)
       if (block->stacks != nullptr) give_stacks(block->stacks);

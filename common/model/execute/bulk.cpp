@@ -112,42 +112,74 @@ void require_memory(Worker& w, const Box& box, std::size_t shared_alignment, Op 
   });
 }
 
-// Tells order/ and account/ of a copy.
-void note(Worker& w, const Box& box, Op op, Address pc, const order::By& by) {
+// Tells order/ and account/ of the side of a copy in global memory, and of that in shared memory. `fill` does so of each place there.
+template <class Fill>
+void note(Worker& w, const Box& box, Op op, Address pc, const order::By& by, Fill fill) {
   const bool load = op == Op::bulk_load;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
   for_each_row(box, [&](std::uint32_t, std::uint32_t, Address global, std::size_t bytes) {
     touch_in_bulk(w, global, bytes, load ? Op::load : Op::store, pc, by);
     rows.emplace_back(global, global + bytes);
   });
-  for (std::uint32_t byte = 0; byte < box.map.bytes_of_box(); byte += chunk)
-    touch_in_bulk(w, place_of_byte(box, byte), chunk, load ? Op::store : Op::load, pc, by);
+  for (std::uint32_t byte = 0; byte < box.map.bytes_of_box(); byte += chunk) fill(place_of_byte(box, byte));
   const account::BulkCopy copy{announce::offset_of(pc), op, std::uint8_t(box.map.element)};
   if (!rows.empty()) w.tally.add_bulk(copy, array_of(w, rows.front().first), rows, w.block->serial);
-  w.tally.add_bulk(copy, array_of(w, box.shared), {{box.shared, box.shared + box.map.bytes_of_box()}}, w.block->serial);
 }
 
-void start_load(Worker& w, const Box& box, std::size_t shared_alignment, Address mbarrier, Address pc) {
-  const Mbarrier& m = mbarrier_at(w, mbarrier, pc, "starts a copy for");
+// The bytes of one block's shared memory, of so many blocks that take part.
+void note_shared(Worker& w, const Box& box, Op op, Address pc, std::size_t blocks) {
+  const account::BulkCopy copy{announce::offset_of(pc), op, std::uint8_t(box.map.element)};
+  const std::pair<std::uint64_t, std::uint64_t> bytes{box.shared, box.shared + box.map.bytes_of_box()};
+  w.tally.add_bulk(copy, array_of(w, box.shared), {blocks, bytes}, w.block->serial);
+}
+
+// The mbarrier of a block that takes part in a load, as it must be.
+const Mbarrier& require_mbarrier(Worker& w, Block& to, Address mbarrier, Address pc) {
+  const Mbarrier& m = mbarrier_at(w, to, mbarrier, pc, "starts a copy for");
+  const order::BlockOrder& order = w.block->order;
+  if (w.traced && order.ordered(m.initialised, w.lane->linear) && !order.init_fenced(m.initialised, w.lane->linear))
+    report(w, Mistake::proxy_fence, pc, m.init_pc, [&] {
+      return fmt::format(
+          "missing proxy fence: {} starts a copy for {} (address {}), which thread {} initialised at {} with no "
+          "fence.mbarrier_init between",
+          where(w, pc), name_of_mbarrier(w, mbarrier), format_address(mbarrier),
+          thread_name(w, order::thread_of(m.initialised)), line_of(m.init_pc));
+    });
+  return m;
+}
+
+// A load to one or several blocks, in each to where the running one has it.
+void start_load(Worker& w, const Box& box, std::size_t shared_alignment, Address mbarrier,
+                const std::vector<Block*>& blocks, Address pc) {
+  struct Destination {
+    Block* block;
+    const Mbarrier* mbarrier;
+  };
+  std::vector<Destination> destinations;
+  for (Block* to : blocks) destinations.push_back({to, &require_mbarrier(w, *to, mbarrier, pc)});
   require_memory(w, box, shared_alignment, Op::bulk_load, pc);
+  const auto by = [&](const Destination& d) {
+    return order::By{order::By::What::mbarrier, d.mbarrier->number, d.mbarrier->epoch, d.block->serial};
+  };
   if (w.traced) {
-    const order::BlockOrder& order = w.block->order;
-    if (order.ordered(m.initialised, w.lane->linear) && !order.init_fenced(m.initialised, w.lane->linear))
-      report(w, Mistake::proxy_fence, pc, m.init_pc, [&] {
-        return fmt::format(
-            "missing proxy fence: {} starts a copy for {} (address {}), which thread {} initialised at {} with no "
-            "fence.mbarrier_init between",
-            where(w, pc), name_of_mbarrier(w, mbarrier), format_address(mbarrier),
-            thread_name(w, order::thread_of(m.initialised)), line_of(m.init_pc));
-      });
-    note(w, box, Op::bulk_load, pc, {order::By::What::mbarrier, m.number, m.epoch});
+    note(w, box, Op::bulk_load, pc, by(destinations.front()), [&](Address place) {
+      for (const Destination& d : destinations) touch_in_bulk_of(w, *d.block, place, chunk, pc, by(d));
+    });
+    note_shared(w, box, Op::bulk_load, pc, destinations.size());
   }
-  w.block->bulk_loads.push_back({box, mbarrier, m.phase, w.lane->linear, pc});
+  for (const Destination& d : destinations) {
+    d.block->bulk_loads.push_back({box, w.block, mbarrier, d.mbarrier->phase, w.lane->linear, pc});
+    d.block->has_news = d.block->has_news || d.block != w.block;
+  }
 }
 
 void start_store(Worker& w, const Box& box, std::size_t shared_alignment, Address pc) {
   require_memory(w, box, shared_alignment, Op::bulk_store, pc);
-  if (w.traced) note(w, box, Op::bulk_store, pc, {order::By::What::bulk});
+  if (w.traced) {
+    const order::By by{order::By::What::bulk};
+    note(w, box, Op::bulk_store, pc, by, [&](Address place) { touch_in_bulk(w, place, chunk, Op::load, pc, by); });
+    note_shared(w, box, Op::bulk_store, pc, 1);
+  }
   w.lane->bulk_stores.push_back({box, w.block->order.clock(w.lane->linear).bulk_group, pc});
 }
 
@@ -192,17 +224,17 @@ bool let_bulk_loads_arrive(Worker& w) {
 
 void require_no_bulk_copies(Worker& w) {
   Block& block = *w.block;
-  const auto refuse = [&](const Lane& lane, Address pc, const std::string& why) {
-    report(w, Mistake::bulk_copy, pc, 0, [&] { return fmt::format("bulk copy: {} {}", where(w, lane, pc), why); });
+  const auto refuse = [&](const Block& by, const Lane& lane, Address pc, const std::string& why) {
+    report(w, Mistake::bulk_copy, pc, 0, [&] { return fmt::format("bulk copy: {} {}", where(w, by, lane, pc), why); });
     block.abandoned = true;
   };
   for (const BulkLoad& load : block.bulk_loads)
-    refuse(block.lanes[std::size_t(load.thread)], load.pc,
+    refuse(*load.by, load.by->lanes[std::size_t(load.thread)], load.pc,
            fmt::format("starts a copy to {} that may still be on its way when the block ends: nobody waits for {}",
                        shared_name(w, load.box.shared, load.box.map.element), name_of_mbarrier(w, load.mbarrier)));
   for (const Lane& lane : block.lanes)
     for (const BulkStore& store : lane.bulk_stores)
-      refuse(lane, store.pc,
+      refuse(block, lane, store.pc,
              fmt::format("starts a copy out of {} that may still read it when the block ends: wait for its group",
                          shared_name(w, store.box.shared, store.box.map.element)));
 }
@@ -217,16 +249,35 @@ using execute::running;
 
 namespace {
 constexpr std::size_t box_alignment = 128, row_alignment = 16;  // of shared memory, in bytes
-}
 
-void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier) {
-  const announce::Unheard unheard;
-  const auto pc = reinterpret_cast<Address>(__builtin_return_address(0));
+void load_box(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
+              const std::vector<execute::Block*>& blocks, Address pc) {
   execute::settle(*running);
   execute::require_map(*running, map, pc);
   const execute::Box box{map, x, y, reinterpret_cast<Address>(to)};
   execute::require_corner(*running, box, Op::bulk_load, pc);
-  execute::start_load(*running, box, box_alignment, reinterpret_cast<Address>(mbarrier), pc);
+  execute::start_load(*running, box, box_alignment, reinterpret_cast<Address>(mbarrier), blocks, pc);
+}
+}  // namespace
+
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier) {
+  const announce::Unheard unheard;
+  const auto pc = reinterpret_cast<Address>(__builtin_return_address(0));
+  load_box(to, map, x, y, mbarrier, {running->block}, pc);
+}
+
+void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
+                         std::uint32_t blocks) {
+  const announce::Unheard unheard;
+  const auto pc = reinterpret_cast<Address>(__builtin_return_address(0));
+  const auto& cluster = running->block->cluster->blocks;
+  if (blocks == 0 || blocks >> cluster.size() != 0)
+    execute::refuse_copy(*running, pc,
+                         fmt::format("copies to blocks {:#x}, of a cluster of {}", blocks, cluster.size()));
+  std::vector<execute::Block*> to_blocks;
+  for (std::size_t rank = 0; rank < cluster.size(); ++rank)
+    if (blocks >> rank & 1u) to_blocks.push_back(cluster[rank]);
+  load_box(to, map, x, y, mbarrier, to_blocks, pc);
 }
 
 void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier) {
@@ -234,7 +285,7 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier) 
   const auto pc = reinterpret_cast<Address>(__builtin_return_address(0));
   execute::settle(*running);
   execute::start_load(*running, execute::row_of_bytes(*running, from, to, bytes, pc), row_alignment,
-                      reinterpret_cast<Address>(mbarrier), pc);
+                      reinterpret_cast<Address>(mbarrier), {running->block}, pc);
 }
 
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from) {

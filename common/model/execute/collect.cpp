@@ -9,23 +9,31 @@
 namespace simt::execute {
 namespace {
 
+const std::string& name_of_array(const Launch& launch, Space space, std::uint16_t index) {
+  const bool allocated = space == Space::global || space == Space::constant;
+  return allocated ? launch.arrays[index]->name : launch.variables[index].name;
+}
+
 void keep_touches(Worker& worker, int first_lane, int lane_count) {
   for (int lane = first_lane; lane < first_lane + lane_count; ++lane)
     for (const account::LogEntry& entry : worker.block->lanes[std::size_t(lane)].log) {
       const account::Array array = array_of(worker, entry.address);
-      const std::string& name = array.space == Space::shared ? worker.launch->variables[array.index].name
-                                                             : worker.launch->arrays[array.index]->name;
-      worker.touches.push_back({int(worker.block->interval), lane, entry.op, name,
+      worker.touches.push_back({int(worker.block->interval), lane, entry.op,
+                                name_of_array(*worker.launch, array.space, array.index),
                                 std::int64_t(entry.address - array.counted_from), int(entry.size)});
     }
 }
 
-// The lanes of an access, of those given, whose addresses lie in the array of the first.
-unsigned lanes_with_first(const account::Array& array, const WarpAccess& access, unsigned lanes) {
+// The lanes of an access, of those given, whose addresses lie in the array of the first; of a cluster's blocks each has its own.
+unsigned lanes_with_first(const Worker& worker, const account::Array& array, const WarpAccess& access, unsigned lanes) {
   unsigned within = lanes & -lanes;
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto lane = std::size_t(std::countr_zero(lanes));
-    if (access.address[lane] >= array.begin && access.address[lane] < array.end) within |= 1u << lane;
+    const Address address = access.address[lane];
+    if (address >= array.begin && address < array.end) within |= 1u << lane;
+    if (array.space != Space::distributed || is_shared(worker, address)) continue;
+    const account::Array own = array_of(worker, address);
+    if (own.space == array.space && own.index == array.index) within |= 1u << lane;
   }
   return within;
 }
@@ -40,6 +48,7 @@ bool is_sampled(const uint3& block, const dim3& grid, const dim3& sampled) {
 
 void count_warp(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
+  ++worker.counted_warps;
   const Trace& options = worker.launch->options;
   const bool sampled_block = is_sampled(block.index, worker.launch->grid, options.sample_block);
   const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
@@ -52,7 +61,7 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
     WarpAccess part = access;
     for (unsigned rest = access.active; rest != 0; rest &= ~part.active) {
       const account::Array array = array_of(worker, access.address[std::size_t(std::countr_zero(rest))]);
-      part.active = lanes_with_first(array, access, rest);
+      part.active = lanes_with_first(worker, array, access, rest);
       worker.tally.add(entry, part, same_turn && part.active == access.active, array, block.serial, sampled);
     }
   });
@@ -85,6 +94,7 @@ Counts description_of(const Launch& launch) {
   counts.function = launch.kernel->address;
   counts.grid = launch.grid;
   counts.block = launch.block;
+  counts.cluster = launch.cluster;
   counts.static_shared_bytes = launch.static_shared;
   counts.dynamic_shared_bytes = launch.dynamic_shared;
   return counts;
@@ -97,9 +107,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   std::map<Name, Site> sites;
   const auto name_of_key = [&](const account::SiteKey& key) {
     const Place place = announce::place_of(announce::image_base() + key.pc);
-    const std::string& array =
-        key.space == Space::shared ? launch.variables[key.array].name : launch.arrays[key.array]->name;
-    return Name{place.file, place.line, key.op, key.space, array, key.size};
+    return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
   };
   std::map<std::uint16_t, std::vector<bool>> touched;
   for (Worker& worker : workers) {
@@ -111,6 +119,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       const Name name = name_of_key(key);
       Site& site = sites[name];
       std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
+      if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       site.requests += tally.requests;
       site.accesses += tally.accesses;
       site.sectors += tally.sectors;

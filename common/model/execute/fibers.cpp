@@ -57,6 +57,7 @@ void lane_main(context::transfer_t from) {
   settle(worker);
   deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
   worker.lane->state = LaneState::done;
+  leave_cluster(worker);
   context::jump_fcontext(worker.scheduler, nullptr);
 }
 

@@ -9,7 +9,10 @@ const char* name_of(Op op) {
   constexpr const char* names[] = {"load", "store", "atomic", "bulk load", "bulk store"};
   return names[std::size_t(op)];
 }
-const char* name_of(Space space) { return space == Space::global ? "global" : "shared"; }
+const char* name_of(Space space) {
+  constexpr const char* names[] = {"global", "shared", "distributed", "constant"};
+  return names[std::size_t(space)];
+}
 
 }  // namespace simt
 
@@ -27,10 +30,14 @@ std::string line_of(Address return_address) {
   return fmt::format("{}:{}", place.file.substr(place.file.rfind('/') + 1), place.line);
 }
 
-std::string where(const Worker& worker, const Lane& lane, Address return_address) {
-  const uint3 b = worker.block->index, t = lane.thread;
+std::string where(const Worker& worker, const Block& block, const Lane& lane, Address return_address) {
+  const uint3 b = block.index, t = lane.thread;
   return fmt::format("{}, {}, block ({},{},{}), thread ({},{},{})", worker.launch->name, line_of(return_address), b.x,
                      b.y, b.z, t.x, t.y, t.z);
+}
+
+std::string where(const Worker& worker, const Lane& lane, Address return_address) {
+  return where(worker, *worker.block, lane, return_address);
 }
 
 std::string where(const Worker& worker, Address return_address) { return where(worker, *worker.lane, return_address); }

@@ -32,6 +32,8 @@ Collector* collector = nullptr;
 // The GPU that launches are imagined on: how many blocks it holds at once, by threads and shared memory alone.
 constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
 
+constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
+
 void check_launch(const Launch& launch) {
   const dim3 b = launch.block, g = launch.grid;
   const auto refuse = [&](const std::string& why) { throw Error(fmt::format("launch of {}: {}", launch.name, why)); };
@@ -40,6 +42,13 @@ void check_launch(const Launch& launch) {
     refuse(fmt::format("a block of {} x {} x {} threads; 1024 is the limit, 64 along z", b.x, b.y, b.z));
   if (g.x > 2147483647u || g.y > 65535 || g.z > 65535) refuse("grid y and z end at 65535");
   if (launch.block_count >= 1u << 24) refuse("the model runs at most 16,777,215 blocks");
+  const dim3 c = launch.cluster;
+  if (c.x == 0 || c.y == 0 || c.z == 0 || launch.cluster_blocks > most_blocks_of_cluster)
+    refuse(
+        fmt::format("a cluster of {} x {} x {} blocks; 1 to {} are possible", c.x, c.y, c.z, most_blocks_of_cluster));
+  if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
+    refuse(fmt::format("a grid of {} x {} x {} blocks is no multiple of a cluster of {} x {} x {}", g.x, g.y, g.z, c.x,
+                       c.y, c.z));
   const std::size_t shared = launch.static_shared + launch.dynamic_shared;
   if (launch.static_shared > 48 * 1024)
     refuse(fmt::format("{} bytes of static shared memory; 48 KB is the limit of a block", launch.static_shared));
@@ -77,7 +86,7 @@ std::vector<Counts> collected(const std::function<void()>& work, const Collector
 }  // namespace
 }  // namespace execute
 
-void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes) {
+void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster) {
   using namespace execute;
   if (running != nullptr) throw Error("a kernel cannot launch a kernel on the model");
   Launch launch;
@@ -86,11 +95,14 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   launch.grid = grid;
   launch.block = block;
   launch.dynamic_shared = shared_bytes;
+  launch.cluster = cluster;
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
+  launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
   if (launch.traced) launch.options = collector->options;
   place_shared_memory(launch);
   check_launch(launch);
+  launch.cluster_count = launch.block_count / launch.cluster_blocks;
   launch.most_resident = most_resident(launch);
   if (collector != nullptr && !collector->runs) {
     collector->counts.push_back(description_of(launch));
@@ -105,14 +117,14 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
 
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.block_count)));
+  std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.cluster_count)));
   std::vector<std::thread> threads;
-  launch.live_workers = int(workers.size());
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;
-    threads.emplace_back([&worker] { run_blocks(worker); });
+    launch.live_workers.push_back(&worker);
   }
+  for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
   for (auto& thread : threads) thread.join();
 
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));

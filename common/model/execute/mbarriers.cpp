@@ -17,15 +17,19 @@ constexpr std::size_t size_of_mbarrier = 8;
 constexpr int most_give_ups = 64;
 
 // "kernel k, chapter14.cu:57, block ..., thread ... VERB mbarrier full[1] (address A)"
-std::string use_of(const Worker& w, Address mbarrier, Address pc, const char* verb) {
-  return fmt::format("{} {} {} (address {})", where(w, pc), verb, name_of_mbarrier(w, mbarrier),
-                     format_address(mbarrier));
+std::string use_of(const Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb) {
+  return fmt::format("{} {} {}{} (address {})", where(w, pc), verb, name_of_mbarrier(w, mbarrier),
+                     &owner == w.block ? "" : of_block(owner), format_address(mbarrier));
 }
 
-[[noreturn]] void refuse_use(Worker& w, Address mbarrier, Address pc, const char* verb, const std::string& why) {
+[[noreturn]] void refuse_use(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb,
+                             const std::string& why) {
   report(w, Mistake::mbarrier, pc, 0,
-         [&] { return fmt::format("mbarrier: {}{}", use_of(w, mbarrier, pc, verb), why); });
+         [&] { return fmt::format("mbarrier: {}{}", use_of(w, owner, mbarrier, pc, verb), why); });
   abandon_block(w);
+}
+[[noreturn]] void refuse_use(Worker& w, Address mbarrier, Address pc, const char* verb, const std::string& why) {
+  refuse_use(w, *w.block, mbarrier, pc, verb, why);
 }
 
 void require_place(Worker& w, Address mbarrier, Address pc, const char* verb) {
@@ -39,12 +43,12 @@ bool waits_for_mbarrier(const Lane& lane) {
 }
 
 // Ends the current phase if nothing is missing.
-void end_phase(Worker& w, Mbarrier& m) {
+void end_phase(const Worker& w, Block& owner, Mbarrier& m) {
   if (m.missing > 0 || m.bytes != 0) return;
   ++m.phase;
   m.missing = m.count;
   if (w.traced) {
-    m.over = order::joined(order::joined(m.over, m.arrived), w.block->order.phase_over(m.number, m.epoch));
+    m.over = order::joined(order::joined(m.over, m.arrived), owner.order.phase_over(m.number, m.epoch));
     m.arrived = nullptr;
   }
   ++m.epoch;
@@ -67,38 +71,40 @@ std::string name_of_numbered_mbarrier(const Worker& w, std::uint32_t number) {
   return "an mbarrier";
 }
 
-Mbarrier& mbarrier_at(Worker& w, Address mbarrier, Address pc, const char* verb) {
+Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, const char* verb) {
   require_place(w, mbarrier, pc, verb);
-  const auto found = w.block->mbarriers.find(mbarrier);
-  if (found == w.block->mbarriers.end() || !found->second.live)
-    refuse_use(w, mbarrier, pc, verb, ", which nobody has initialised");
+  if (owner.ended) refuse_use(w, owner, mbarrier, pc, verb, ", which has ended: no cluster barrier keeps it");
+  const auto found = owner.mbarriers.find(mbarrier);
+  if (found == owner.mbarriers.end() || !found->second.live)
+    refuse_use(w, owner, mbarrier, pc, verb, ", which nobody has initialised");
   Mbarrier& m = found->second;
   if (w.traced && !w.block->order.ordered(m.initialised, w.lane->linear))
     report(w, Mistake::race, pc, m.init_pc, [&] {
       return fmt::format("race: {}, which thread {} initialised at {} with no barrier between",
-                         use_of(w, mbarrier, pc, verb), thread_name(w, order::thread_of(m.initialised)),
+                         use_of(w, owner, mbarrier, pc, verb), thread_name(w, order::thread_of(m.initialised)),
                          line_of(m.init_pc));
     });
   return m;
 }
 
-void refuse_mbarrier(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
-  const auto& mbarriers = w.block->mbarriers;
+void refuse_mbarrier(Worker& w, const Block& owner, Address address, std::size_t size, Op op, Address pc,
+                     const order::By& by) {
+  const auto& mbarriers = owner.mbarriers;
   if (address + size <= mbarriers.begin()->first || address >= mbarriers.rbegin()->first + size_of_mbarrier) return;
   for (auto m = mbarriers.upper_bound(address - size_of_mbarrier); m != mbarriers.end() && m->first < address + size;
        ++m) {
     if (!m->second.live) continue;
     const std::string verb = std::string(by.thread() ? "" : "asynchronously ") + verb_of(op);
-    refuse_use(w, m->first, pc, verb.c_str(), " as ordinary memory");
+    refuse_use(w, owner, m->first, pc, verb.c_str(), " as ordinary memory");
   }
 }
 
 void complete_bytes(Worker& w, const BulkLoad& load) {
   Mbarrier& m = w.block->mbarriers.at(load.mbarrier);
   const auto refuse = [&](const std::string& why) {
-    const Lane& lane = w.block->lanes[std::size_t(load.thread)];
+    const Lane& lane = load.by->lanes[std::size_t(load.thread)];
     report(w, Mistake::bulk_copy, load.pc, 0, [&] {
-      return fmt::format("bulk copy: {} copies {} bytes for {} (address {}){}", where(w, lane, load.pc),
+      return fmt::format("bulk copy: {} copies {} bytes for {} (address {}){}", where(w, *load.by, lane, load.pc),
                          load.box.map.bytes_of_box(), name_of_mbarrier(w, load.mbarrier), format_address(load.mbarrier),
                          why);
     });
@@ -110,7 +116,7 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
   ++w.block->happenings;
   m.bytes -= std::int64_t(load.box.map.bytes_of_box());
   if (m.bytes < -most_bytes || (m.missing == 0 && m.bytes < 0)) return refuse(too_many_bytes(m));
-  end_phase(w, m);
+  end_phase(w, *w.block, m);
 }
 
 bool end_mbarrier_waits(Worker& w, int first_lane, int lane_count) {
@@ -201,7 +207,7 @@ void mbarrier_inval(void* mbarrier) {
   const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
   execute::Worker& w = *running;
   execute::settle(w);
-  execute::Mbarrier& m = execute::mbarrier_at(w, address, pc, "invalidates");
+  execute::Mbarrier& m = execute::mbarrier_at(w, *w.block, address, pc, "invalidates");
   for (const execute::BulkLoad& load : w.block->bulk_loads)
     if (load.mbarrier == address)
       execute::refuse_use(w, address, pc, "invalidates", ", for which a copy is on its way");
@@ -211,26 +217,33 @@ void mbarrier_inval(void* mbarrier) {
 
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   const announce::Unheard unheard;
-  const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
+  const auto pc = reinterpret_cast<Address>(__builtin_return_address(0));
+  auto address = reinterpret_cast<Address>(mbarrier);
   execute::Worker& w = *running;
   execute::settle(w);
   const char* const verb = arrives ? "arrives at" : "announces bytes for";
-  execute::Mbarrier& m = execute::mbarrier_at(w, address, pc, verb);
-  ++w.block->happenings;
+  execute::Remote at{w.block, address};
+  if (const auto other = execute::remote_at(w, *w.block->cluster, address); other.own != 0) at = other;
+  const bool remote = at.block != w.block;
+  address = at.own;
+  if (remote && w.traced) execute::note_visit(w, *at.block, Op::atomic, pc);
+  execute::Mbarrier& m = execute::mbarrier_at(w, *at.block, address, pc, verb);
+  const auto refuse = [&](const std::string& why) { execute::refuse_use(w, *at.block, address, pc, verb, why); };
+  ++at.block->happenings;
+  at.block->has_news = at.block->has_news || remote;
   m.bytes += bytes;
   if (m.bytes > execute::most_bytes)
-    execute::refuse_use(
-        w, address, pc, verb,
-        fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, execute::most_bytes));
+    refuse(fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, execute::most_bytes));
   if (!arrives) return;
   if (m.missing == 0)
-    execute::refuse_use(
-        w, address, pc, verb,
-        fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
-  if (w.traced) m.arrived = order::joined(m.arrived, w.block->order.published_in_block(w.lane->linear));
+    refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
+  order::BlockOrder& order = w.block->order;
+  if (w.traced)
+    m.arrived =
+        order::joined(m.arrived, remote ? order.published(w.lane->linear) : order.published_in_block(w.lane->linear));
   --m.missing;
-  if (m.missing == 0 && m.bytes < 0) execute::refuse_use(w, address, pc, verb, execute::too_many_bytes(m));
-  execute::end_phase(w, m);
+  if (m.missing == 0 && m.bytes < 0) refuse(execute::too_many_bytes(m));
+  execute::end_phase(w, *at.block, m);
 }
 
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
@@ -238,7 +251,7 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
   execute::Worker& w = *running;
   execute::settle(w);
-  execute::mbarrier_at(w, address, pc, "waits for");
+  execute::mbarrier_at(w, *w.block, address, pc, "waits for");
   if (parity > 1)
     execute::refuse_use(w, address, pc, "waits for", fmt::format(" with parity {}, which is 0 or 1", parity));
   execute::wait_for({.what = execute::Wait::For::mbarrier, .pc = pc, .mbarrier = address, .parity = parity});

@@ -11,11 +11,6 @@
 namespace simt::execute {
 namespace {
 
-// A loop that loads the same element by the same instruction so often waits for a value that another lane will write.
-constexpr std::uint32_t repeats_of_a_poll = 64;
-// How many of these loads are kept, such that a long wait takes no more memory than a short one.
-constexpr std::uint32_t most_logged_repeats = 1 << 16;
-
 order::Access access_of(const Worker& w, Touched t) {
   return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{}, t.at};
 }
@@ -37,15 +32,14 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
   w.lane->unsettled = true;
 }
 
-// Part `i` of an access to shared memory that is more than a read of what was written before the last barrier.
-[[gnu::noinline]] void touch_shared_cell(Worker& w, std::size_t size, Touched t, const PlacedVariable& variable,
-                                         std::size_t i, std::size_t cell) {
-  Block& block = *w.block;
-  const Target target{&variable.name, block.granule() == 1 ? size : 4, w.tls_begin + variable.offset};
+// Part `i` of an access to a block's shared memory that is more than a read of what was written before the last barrier.
+[[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
+                                         std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
     report(w, Mistake::uninitialised, t.pc(), 0, [&] {
-      return fmt::format("uninitialised: {} reads {} (address {}), which no thread of the block has written",
-                         where(w, t.pc()), element_name(target, nullptr, t.address + i), format_address(t.address + i));
+      return fmt::format("uninitialised: {} reads {} (address {}), which no thread of the {} has written",
+                         where(w, t.pc()), element_name(target, nullptr, t.address + i), format_address(t.address + i),
+                         w.launch->cluster_blocks > 1 ? "cluster" : "block");
     });
   if (order::Conflict conflict; block.shared.put(cell, access_of(w, t), conflict))
     meet(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
@@ -67,14 +61,18 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
   if (variable == nullptr) report_out_of_bounds(w, size, t);
   Block& block = *w.block;
   if (size < block.granule()) refine_cells(block);
-  if (!block.mbarriers.empty()) refuse_mbarrier(w, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  if (!block.mbarriers.empty())
+    refuse_mbarrier(w, block, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
   const std::size_t first =
       variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.tls_begin - variable->offset);
   if ((first + size - 1) >> block.granule_bits >= block.shared.size()) grow_cells(w, block);
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size; i += block.granule()) {
     const std::size_t cell = (first + i) >> block.granule_bits;
-    if (!block.shared.put_usual(cell, access)) touch_shared_cell(w, size, t, *variable, i, cell);
+    if (block.shared.put_usual(cell, access)) continue;
+    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset, nullptr,
+                        &variable->shape};
+    touch_shared_cell(w, block, t, target, i, cell);
   }
 }
 
@@ -88,7 +86,10 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
 
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
+  if (region == nullptr && touch_distributed(w, size, t)) return;
   if (region == nullptr) report_out_of_bounds(w, size, t);
+  if (region->is_constant && t.op != Op::load)
+    w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
   if (size < region->element)
     w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
                                  region->element));
@@ -110,6 +111,18 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   }
 }
 
+// The variable of another block of the cluster that an access lies in, if there is one and that block is there.
+struct Distributed {
+  Remote at;
+  PlacedVariable* variable = nullptr;
+};
+[[gnu::noinline]] Distributed distributed_at(const Worker& w, Address address, std::size_t size) {
+  if (w.launch->cluster_blocks == 1) return {};
+  const Remote at = remote_at(w, *w.block->cluster, address);
+  if (at.own == 0 || at.block == w.block || at.block->ended) return {};
+  return {at, variable_of(w, at.own, size)};
+}
+
 // Notes how many bytes follow in the variable that an access lies in, if there is one. Returns whether there is.
 [[gnu::noinline]] bool note_room(Worker& w, Address address, std::size_t size) {
   const PlacedVariable* variable = variable_of(w, address, size);
@@ -121,10 +134,23 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
 
 // Whether an access stays within a __shared__ array of the kernel or an allocation.
 [[gnu::always_inline]] inline bool in_bounds(Worker& w, Address address, std::size_t size) {
-  if (!is_shared(w, address)) return region_of(w, address, size) != nullptr;
+  if (!is_shared(w, address))
+    return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
   const std::size_t offset = address - w.tls_begin;
   return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment] ||
          note_room(w, address, size);
+}
+
+// An access to what lies in another block where the running one has `own`.
+void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Address own, std::size_t size, Touched t) {
+  if (size < owner.granule()) refine_cells(owner);
+  if (!owner.mbarriers.empty()) refuse_mbarrier(w, owner, own, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  const Address within = own - w.tls_begin - variable.offset;
+  const std::size_t first = variable.first_byte + within;
+  if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
+  const Target target{&variable.name, owner.granule() == 1 ? size : 4, t.address - within, &owner, &variable.shape};
+  for (std::size_t i = 0; i < size; i += owner.granule())
+    touch_shared_cell(w, owner, t, target, i, (first + i) >> owner.granule_bits);
 }
 
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
@@ -132,11 +158,11 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   const order::KnownPointer& fenced = w.block->order.clock(w.lane->linear).fenced;
   if (t.op != Op::load && fenced != nullptr) {
     const std::scoped_lock lock(w.launch->released_mutex);
-    order::KnownPointer& released = w.launch->released[t.address];
+    order::KnownPointer& released = w.launch->released[seen_by_cluster(w, t.address)];
     released = order::joined(released, fenced);
   }
   if (t.op != Op::store) {
-    w.lane->learn_from = t.address;
+    w.lane->learn_from = seen_by_cluster(w, t.address);
     w.lane->unsettled = true;
   }
 }
@@ -158,41 +184,43 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
 
-[[gnu::noinline]] void let_others_run(Worker& w, Address pc) {
-  w.lane->wait.pc = pc;
-  suspend(w, LaneState::polling);
-}
-
-// Takes back the last load but one, of several by the same instruction, and marks the count as a guess.
-void forget_repeat(Lane& lane) {
-  lane.log.pop_back();
-  if (!lane.log.empty()) lane.log.back().turns = account::unknown_turns;
-}
-
-// A lane that makes the same access again and again lets others run now and then.
-[[gnu::always_inline]] inline void notice_polling(Worker& w, Address address, Address pc) {
-  Lane& lane = *w.lane;
-  if (lane.last_address != address || lane.last_pc != pc) {
-    lane.last_address = address;
-    lane.last_pc = pc;
-    lane.repeats = 0;
-    return;
-  }
-  if (++lane.repeats % repeats_of_a_poll == 0) let_others_run(w, pc);
-  if (lane.repeats > most_logged_repeats && !lane.log.empty()) forget_repeat(lane);
+[[gnu::always_inline]] inline void forget_polling(Lane& lane, Address address, Address pc) {
+  lane.last_address = address;
+  lane.last_pc = pc;
+  lane.repeats = 0;
+  lane.in_vain = false;
 }
 
 }  // namespace
 
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (op != Op::store) notice_polling(*this, address, pc);
+  if (op != Op::store) {
+    const bool repeated = lane->last_address == address && lane->last_pc == pc;
+    if (repeated || is_volatile || op == Op::atomic)
+      notice_polling(*this, address, size, pc,
+                     op == Op::atomic ? Polling::atomically
+                     : is_volatile    ? Polling::strongly
+                                      : Polling::plainly);
+    else
+      forget_polling(*lane, address, pc);
+  }
   if (!traced && (address & (size - 1)) == 0 && in_bounds(*this, address, size)) return;
-  const bool strong = op == Op::atomic || (is_volatile && !is_shared(*this, address));
+  const bool strong = op == Op::atomic || (is_volatile && (!is_shared(*this, address) || launch->cluster_blocks > 1));
   touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
 }
 
+bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }
+
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
   if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, announce::offset_of(pc), op});
+}
+
+bool touch_distributed(Worker& w, std::size_t size, Touched t) {
+  const auto [at, variable] = distributed_at(w, t.address, size);
+  if (variable == nullptr) return false;
+  note_visit(w, *at.block, t.op, t.pc());
+  touch_cells_of(w, *at.block, *variable, at.own, size, t);
+  return true;
 }
 
 void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
@@ -202,6 +230,18 @@ void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address 
     touch_shared(w, size, t);
   else
     touch_global(w, size, t);
+}
+
+void touch_in_bulk_of(Worker& w, Block& owner, Address own, std::size_t size, Address pc, const order::By& by) {
+  if (&owner == w.block) return touch_in_bulk(w, own, size, Op::store, pc, by);
+  w.copying = by;
+  const Touched here{own, announce::offset_of(pc), Op::store, true};
+  const PlacedVariable* variable = variable_of(w, own, size);
+  if (variable == nullptr) report_out_of_bounds(w, size, here);
+  Touched there = here;
+  there.address = reinterpret_cast<Address>(owner.saved_shared.data()) + variable->first_byte +
+                  (own - w.tls_begin - variable->offset);
+  touch_cells_of(w, owner, *variable, own, size, there);
 }
 
 void settle(Worker& w) {

@@ -25,13 +25,26 @@ bool complete(const Lane* warp, int lane_count, const Lane& lane) {
   return true;
 }
 
+// Names the lanes that ask together who is active: those at one call. Returns whether there are any.
+bool name_the_active(Lane* warp, int lane_count) {
+  const auto asks = [](const Lane& lane) {
+    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::meet_active && lane.wait.mask == 0;
+  };
+  std::map<Address, unsigned> here;
+  for (int l = 0; l < lane_count; ++l)
+    if (asks(warp[l])) here[warp[l].wait.pc] |= 1u << l;
+  for (int l = 0; l < lane_count; ++l)
+    if (asks(warp[l])) warp[l].wait.mask = here[warp[l].wait.pc];
+  return !here.empty();
+}
+
 // Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
 bool end_collectives(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
   Lane* const warp = &block.lanes[std::size_t(first_lane)];
   bool ended = false;
   for (int l = 0; l < lane_count; ++l) {
-    if (!waits_for(warp[l], Wait::For::collective)) continue;
+    if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
     const Wait wait = warp[l].wait;
     if (!(wait.mask >> l & 1u)) {
       report(worker, Mistake::warp_operation, wait.pc, 0, [&] {
@@ -62,6 +75,8 @@ bool end_collectives(Worker& worker, int first_lane, int lane_count) {
     if (worker.traced && wait.function == device::sync) block.order.warp_barrier(first_lane, lane_count, wait.mask);
     ended = true;
   }
+  // Who is active is known when no lane of the warp can do anything else.
+  if (!ended && name_the_active(warp, lane_count)) return end_collectives(worker, first_lane, lane_count);
   return ended;
 }
 
@@ -165,6 +180,7 @@ bool end_waits(Worker& worker) {
   if (worker.block->abandoned) return false;
   const bool block_barrier = end_block_barrier(worker);
   bool ended = end_named_barriers(worker) || block_barrier;
+  ended = end_cluster_waits(worker) || ended;
   const int threads = int(worker.block->lanes.size());
   for (int first = 0; first < threads; first += 32)
     ended = end_mbarrier_waits(worker, first, std::min(32, threads - first)) || ended;
@@ -193,6 +209,9 @@ std::string described(const Worker& worker, const Lane& lane) {
     }
     case Wait::For::mbarrier:
       return described_mbarrier_wait(worker, lane);
+    case Wait::For::cluster_barrier:
+      return fmt::format("waits at the cluster's barrier: {} of {} threads that have not returned are there",
+                         block.cluster->arrived, block.cluster->threads);
   }
   return "";
 }
@@ -253,35 +272,44 @@ bool explain_collective(Worker& worker) {
 }  // namespace
 
 void explain_standstill(Worker& worker) {
-  Block& block = *worker.block;
-  block.abandoned = true;
-  if (explain_block_barrier(worker) || explain_collective(worker)) return;
+  worker.block->abandoned = true;
+  const std::vector<Block*>& blocks = worker.block->cluster->blocks;
+  for (Block* block : blocks) {
+    worker.block = block;
+    if (explain_block_barrier(worker) || explain_collective(worker)) return;
+  }
   struct Group {
     const Lane* first;
     int threads = 0;
   };
-  std::map<std::pair<Address, std::string>, Group> groups;
+  std::map<std::tuple<std::uint32_t, Address, std::string>, Group> groups;  // by block, line, and what for
   int returned = 0;
-  for (const Lane& lane : block.lanes) {
-    if (lane.state == LaneState::done) {
-      ++returned;
-      continue;
+  for (Block* block : blocks) {
+    worker.block = block;
+    for (const Lane& lane : block->lanes) {
+      if (lane.state == LaneState::done) {
+        ++returned;
+        continue;
+      }
+      ++groups.try_emplace({block->rank, lane.wait.pc, described(worker, lane)}, Group{&lane}).first->second.threads;
     }
-    ++groups.try_emplace({lane.wait.pc, described(worker, lane)}, Group{&lane}).first->second.threads;
   }
+  const auto& [first_block, pc, first_text] = groups.begin()->first;
   const Lane* first = groups.begin()->second.first;
-  report(worker, Mistake::deadlock, first->wait.pc, 0, [&] {
-    std::string text =
-        fmt::format("deadlock: {} {}", where(worker, *first, first->wait.pc), groups.begin()->first.second);
+  worker.block = blocks[first_block];
+  report(worker, Mistake::deadlock, pc, 0, [&] {
+    std::string text = fmt::format("deadlock: {} {}", where(worker, *first, pc), first_text);
     int told = 0;
     for (const auto& [key, group] : groups) {
+      const auto& [block, line, what] = key;
       if (++told == 1) {
         if (group.threads > 1) text += fmt::format(", with {} threads more", group.threads - 1);
         continue;
       }
-      text += fmt::format("; thread {}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
-                          group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "",
-                          key.second, line_of(key.first));
+      text += fmt::format("; thread {}{}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
+                          block == first_block ? "" : of_block(*blocks[block]),
+                          group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "", what,
+                          line_of(line));
     }
     if (returned > 0) text += fmt::format("; {} threads have returned", returned);
     return text;

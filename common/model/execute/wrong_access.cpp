@@ -38,6 +38,33 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   abandon_block(w);
 }
 
+// An address in the memory that holds another block's shared memory for the cluster.
+[[noreturn]] void report_wild_distributed_access(Worker& w, std::size_t size, Touched t, const Remote& at) {
+  if (at.block == w.block)
+    w.refuse(t.pc(), fmt::format("{} its own shared memory by the address that another block has for it: hand over "
+                                 "which element it is, and let each block map that itself",
+                                 verb_of(t.op)));
+  if (at.block->ended) {
+    report(w, Mistake::cluster, t.pc(), 0, [&] {
+      return fmt::format("cluster: {} {} shared memory{} at address {}, which has ended: no cluster barrier keeps it",
+                         where(w, t.pc()), verb_of(t.op), of_block(*at.block), format_address(t.address));
+    });
+    abandon_block(w);
+  }
+  report(w, Mistake::bounds, t.pc(), 0, [&] {
+    const std::size_t end = t.address + size - reinterpret_cast<Address>(at.block->saved_shared.data());
+    const PlacedVariable* before = nullptr;
+    for (const auto& v : w.launch->variables)
+      if (v.placed() && v.first_byte < end && (before == nullptr || v.first_byte > before->first_byte)) before = &v;
+    return fmt::format("out of bounds: {} {} {} bytes of shared memory{} at address {}, {}", where(w, t.pc()),
+                       verb_of(t.op), size, of_block(*at.block), format_address(t.address),
+                       before == nullptr ? std::string("outside every __shared__ array")
+                                         : fmt::format("{} bytes past the end of {}",
+                                                       end - before->first_byte - before->size, before->name));
+  });
+  abandon_block(w);
+}
+
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
   if (const std::string variable = announce::variable_at(t.address); !variable.empty()) {
     report(w, Mistake::unsupported, t.pc(), 0, [&] {
@@ -45,7 +72,7 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
       const std::string beside = beside_which(w, t.address, size, near_bytes);
       return fmt::format(
           "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-          "functions, declared by itself{}",
+          "functions and classes{}",
           where(w, t.pc()), verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside);
     });
     abandon_block(w);
@@ -58,10 +85,23 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   abandon_block(w);
 }
 
+// "[1][3]", of the element that lies so many bytes behind the begin of an array.
+std::string indices(const announce::Shape& shape, std::size_t offset) {
+  std::string text;
+  std::size_t index = offset / shape.element;
+  for (std::size_t i = shape.extents.size(); i-- > 0; index /= shape.extents[i])
+    text.insert(0, fmt::format("[{}]", i == 0 ? index : index % shape.extents[i]));
+  return text;
+}
+
 }  // namespace
 
 std::string element_name(const Target& target, const Region* region, Address address) {
+  const std::string owner = target.of == nullptr ? "" : of_block(*target.of);
+  if (target.shape != nullptr && target.shape->known())
+    return *target.array + indices(*target.shape, address - target.begin) + owner;
   const std::size_t index = (address - target.begin) / target.element;
+  if (target.of != nullptr) return fmt::format("{}[{}]{}", *target.array, index, owner);
   if (region != nullptr && region->rows != 0 && index >= region->first) {
     const std::size_t at = index - region->first;
     return fmt::format("{}[{}][{}]", *target.array, at / region->ld, at % region->ld);
@@ -81,14 +121,17 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
                        format_address(t.address), actor_name(w, other.with),
                        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
                        other.wrote ? "wrote" : "read", line_of(other_pc),
-                       other.unfenced ? "fence.proxy.async"
-                       : of_copy      ? "wait"
-                                      : "barrier");
+                       other.unfenced                    ? "fence.proxy.async"
+                       : of_copy                         ? "wait"
+                       : region == nullptr && !own_block ? "cluster barrier"
+                                                         : "barrier");
   });
 }
 
 void report_out_of_bounds(Worker& w, std::size_t size, Touched t) {
   if (is_shared(w, t.address)) report_wild_shared_access(w, size, t);
+  if (const Remote at = remote_at(w, *w.block->cluster, t.address); at.block != nullptr)
+    report_wild_distributed_access(w, size, t, at);
   report_wild_access(w, size, t);
 }
 

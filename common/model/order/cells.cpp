@@ -21,10 +21,18 @@ void SharedCells::start(std::size_t words, int threads) {
   words_.assign(words, {});
   readers_.assign(words * warps_, {});
   bulk_reads_.clear();
+  foreign_.clear();
+  owner_ = 0;
+}
+
+void SharedCells::start_in_cluster(std::size_t words, int threads, std::uint32_t owner) {
+  start(words, threads);
+  owner_ = owner;
 }
 
 void SharedCells::forget_readers(std::size_t word) {
   words_[word].last_read = 0;
+  if (!foreign_.empty()) foreign_[word].clear();
   for (std::size_t warp = 0; warp < warps_; ++warp) readers_of(word, warp) = {};
 }
 
@@ -38,17 +46,67 @@ bool SharedCells::bulk_read_before(std::size_t word, const Access& access, Confl
   if (bulk_reads_.empty()) return false;
   const auto& [reader, pc] = bulk_reads_[word];
   const BlockOrder& order = access.order;
-  if (reader == 0 || block_of(reader) != order.serial() ||
-      order.over(order.serial(), bulk_reads_of + thread_of(reader), epoch_of(reader), access.thread))
+  if (reader == 0 || (owner_ == 0 && block_of(reader) != order.serial()) ||
+      order.over(block_of(reader), bulk_reads_of + thread_of(reader), epoch_of(reader), access.thread))
     return false;
   conflict = {.with = reader, .pc = pc};
   return true;
 }
 
+void SharedCells::note_foreign_read(std::size_t word, const Access& access) {
+  if (foreign_.empty()) foreign_.resize(words_.size());
+  const auto lane = std::uint32_t(access.thread) % 32;
+  const Stamp warp =
+      stamp(access.order.serial(), std::uint32_t(access.thread) - lane, access.order.clock(access.thread).epoch);
+  std::vector<ForeignReaders>& readers = foreign_[word];
+  for (ForeignReaders& r : readers)  // this read stands for the lane's earlier ones
+    if (actor_and_block_of(r.warp) == actor_and_block_of(warp)) r.lanes &= ~(1u << lane);
+  std::erase_if(readers, [&](const ForeignReaders& r) { return r.lanes == 0 && r.warp != warp; });
+  const auto same = std::find_if(readers.begin(), readers.end(), [&](const auto& r) { return r.warp == warp; });
+  if (same == readers.end())
+    readers.push_back({warp, 1u << lane, access.pc});
+  else
+    *same = {warp, same->lanes | 1u << lane, access.pc};
+}
+
+bool SharedCells::foreign_read_before(std::size_t word, const Access& access, Conflict& conflict) const {
+  if (foreign_.empty()) return false;
+  for (const ForeignReaders& r : foreign_[word])
+    for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+      const Stamp reader =
+          stamp(block_of(r.warp), actor_of(r.warp) + std::uint32_t(std::countr_zero(lanes)), epoch_of(r.warp));
+      if (access.order.ordered(reader, access.thread)) continue;
+      conflict = {.with = reader, .pc = r.pc};
+      return true;
+    }
+  return false;
+}
+
+// Whether a thread of the block may still read what the access is about to overwrite.
+bool SharedCells::own_read_before(std::size_t word, const Access& access, Conflict& conflict) {
+  const BlockOrder& order = access.order;
+  const bool foreign = owner_ != 0 && owner_ != order.serial();
+  const Epoch floor = foreign ? 1 : order.floor();  // what was read before is ordered before all that comes
+  if (words_[word].last_read < floor) return false;
+  for (std::size_t warp = 0; warp < warps_; ++warp) {
+    const Readers& r = readers_of(word, warp);
+    if (r.epoch < floor) continue;
+    for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+      const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
+      const Stamp reader = stamp(foreign ? owner_ : order.serial(), thread, r.epoch);
+      if (order.ordered(reader, access.thread)) continue;
+      conflict = {.with = reader, .pc = r.pc};
+      return true;
+    }
+  }
+  return false;
+}
+
 bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) {
   Word& word = words_[at];
   const BlockOrder& order = access.order;
-  if (word.writer != 0 && block_of(word.writer) != order.serial()) {  // of a block that had this memory before
+  const bool foreign = owner_ != 0 && owner_ != order.serial();
+  if (owner_ == 0 && word.writer != 0 && block_of(word.writer) != order.serial()) {  // of who had this memory before
     word = {};
     forget_readers(at);
   }
@@ -66,24 +124,15 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
   if (!access.writes) {
     if (access.by.async_proxy())
       note_bulk_read(at, access);
+    else if (foreign && !access.atomic)
+      note_foreign_read(at, access);
     else if (!access.atomic)
       note_read(at, access);
     return found;
   }
-  found = found || bulk_read_before(at, access, conflict);
-  if (word.last_read >= order.floor()) {  // what was read before is ordered before all that comes
-    for (std::size_t warp = 0; !found && warp < warps_; ++warp) {
-      const Readers& r = readers_of(at, warp);
-      if (r.epoch < order.floor()) continue;
-      for (std::uint32_t lanes = r.lanes; lanes != 0 && !found; lanes &= lanes - 1) {
-        const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
-        const Stamp reader = stamp(order.serial(), thread, r.epoch);
-        found = !order.ordered(reader, access.thread);
-        if (found) conflict = {.with = reader, .pc = r.pc};
-      }
-    }
-    forget_readers(at);
-  }
+  found = found || bulk_read_before(at, access, conflict) || own_read_before(at, access, conflict) ||
+          foreign_read_before(at, access, conflict);
+  if (word.last_read >= (foreign ? 1 : order.floor()) || !foreign_.empty()) forget_readers(at);
   word.writer = access.mine() | (access.atomic ? atomic_write : 0);
   word.writer_pc = access.pc;
   return found;
@@ -92,6 +141,9 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
 SharedCells SharedCells::grown(std::size_t words) const {
   SharedCells more;
   more.start(words, int(warps_) * 32);
+  more.owner_ = owner_;
+  more.foreign_ = foreign_;
+  if (!foreign_.empty()) more.foreign_.resize(words);
   std::copy(words_.begin(), words_.end(), more.words_.begin());
   for (std::size_t warp = 0; warp < warps_; ++warp)
     std::copy_n(readers_.begin() + std::ptrdiff_t(warp * words_.size()), words_.size(),
@@ -104,6 +156,8 @@ SharedCells SharedCells::grown(std::size_t words) const {
 SharedCells SharedCells::refined(std::size_t parts) const {
   SharedCells fine;
   fine.warps_ = warps_;
+  fine.owner_ = owner_;
+  for (const auto& readers : foreign_) fine.foreign_.insert(fine.foreign_.end(), parts, readers);
   for (const Word& word : words_) fine.words_.insert(fine.words_.end(), parts, word);
   for (const Readers& readers : readers_) fine.readers_.insert(fine.readers_.end(), parts, readers);
   for (const BulkRead& read : bulk_reads_) fine.bulk_reads_.insert(fine.bulk_reads_.end(), parts, read);

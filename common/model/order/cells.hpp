@@ -32,19 +32,21 @@ struct Conflict {
   bool unfenced = false;  ///< they are ordered, but of two proxies, with no fence between these
 };
 
-/// The shared memory of one block.
+/// The shared memory of one block, which those of its cluster may reach as well.
 class SharedCells {
  public:
   /// `words` places of `granule` bytes each, for a block of so many threads; none is written yet.
   void start(std::size_t words, int threads);
+  /// The same for a block of a cluster. Others know it by this number.
+  void start_in_cluster(std::size_t words, int threads, std::uint32_t owner);
   std::size_t size() const { return words_.size(); }
   bool fits(std::size_t words, int threads) const {
     return words_.size() == words && warps_ == std::size_t(threads + 31) / 32;
   }
 
-  /// Whether a thread of the block has written the place.
+  /// Whether a thread of the block, or of its cluster, has written the place.
   bool written(std::size_t word, const BlockOrder& order) const {
-    return words_[word].writer != 0 && block_of(words_[word].writer) == order.serial();
+    return words_[word].writer != 0 && (owner_ != 0 || block_of(words_[word].writer) == order.serial());
   }
   /// Notes the access if it is the usual one, a read of what a thread wrote before the last barrier of the block: no conflict.
   /// Else put() does.
@@ -86,13 +88,23 @@ class SharedCells {
   }
   void note_bulk_read(std::size_t word, const Access& access);
   bool bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
+  void note_foreign_read(std::size_t word, const Access& access);
+  bool own_read_before(std::size_t word, const Access& access, Conflict& conflict);
+  bool foreign_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
 
   // The last read by a copy in bulk.
   struct BulkRead {
     Stamp reader = 0;
     std::uint32_t pc = 0;
   };
+  // Lanes of a warp of another block that have read at one epoch since the last write.
+  struct ForeignReaders {
+    Stamp warp = 0;  // its first lane, and the epoch
+    std::uint32_t lanes = 0, pc = 0;
+  };
+  std::uint32_t owner_ = 0;  // of a cluster's block: its number
   std::size_t warps_ = 1;
+  std::vector<std::vector<ForeignReaders>> foreign_;  // one for each word, or empty: of none
   std::vector<Word> words_;
   std::vector<Readers> readers_;      // of all words for each warp: the lanes of one run one after the other
   std::vector<BulkRead> bulk_reads_;  // one for each word, or empty: of none

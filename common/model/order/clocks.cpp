@@ -30,12 +30,12 @@ Entries larger_of_each(const Entries& one, const Entries& other) {
   return result;
 }
 
+}  // namespace
+
 View joined_views(const View& one, const View& other) {
   return {one.block, std::max(one.all, other.all), larger_of_each(one.warps, other.warps),
           larger_of_each(one.actors, other.actors)};
 }
-
-}  // namespace
 
 Epoch View::of(std::uint32_t actor) const {
   if (actor >= copies_of) return value_at(actors, actor);
@@ -81,6 +81,7 @@ void BlockOrder::start(std::uint32_t serial, int threads) {
   floors_.clear();
   clocks_.assign(std::size_t(threads), {});
   last_learnt_ = {};
+  cluster_arrival_ = {};
 }
 
 void BlockOrder::use(std::uint32_t kind) {
@@ -98,7 +99,7 @@ Stamp BlockOrder::stamp_of(int thread, const By& by) const {
     case By::What::bulk:
       return stamp(serial_, bulk_of + std::uint32_t(thread), clock(thread).bulk_group);
     case By::What::mbarrier:
-      return stamp(serial_, mbarrier_of + by.mbarrier, by.phase);
+      return stamp(by.block == 0 ? serial_ : by.block, mbarrier_of + by.mbarrier, by.phase);
   }
   return stamp_of(thread);
 }

@@ -74,6 +74,8 @@ struct View {
   Epoch of(std::uint32_t actor) const;
   bool operator==(const View&) const = default;
 };
+/// The later epoch of each of two views of one block.
+View joined_views(const View& one, const View& other);
 
 /// Sorted by block. Immutable, so that all who know the same share it.
 struct Known {
@@ -103,6 +105,7 @@ struct By {
   enum class What : std::uint8_t { thread, copies, bulk, mbarrier } what = What::thread;
   std::uint32_t mbarrier = 0;  ///< the number of the one that counts the copy
   Epoch phase = 0;             ///< its phase, counted from 1
+  std::uint32_t block = 0;     ///< whose it is, if not the thread's own
 
   bool thread() const { return what == What::thread; }
   bool async_proxy() const { return what == What::bulk || what == What::mbarrier; }
@@ -148,6 +151,11 @@ class BlockOrder {
   /// Any threads of the block: a named barrier.
   void barrier_of(const std::vector<int>& threads);
 
+  /// `thread` has come to the barrier of the block's cluster. What it does next is not part of what others learn there.
+  void arrive_at_cluster(int thread);
+  /// What those learn of this block who pass that barrier; who arrives from now on comes to the next one.
+  KnownPointer arrived_at_cluster();
+
   void commit_copies(int thread);
   /// Waits until at most `pending` groups are under way.
   void wait_for_copies(int thread, Epoch pending);
@@ -188,6 +196,13 @@ class BlockOrder {
   struct {
     KnownPointer known, news, result;
   } last_learnt_;  // lanes of a warp learn the same one after the other
+  struct ClusterArrival {
+    Epoch floor = 0;  // up to which all is over that was done before; those are not who synchronised in the meantime:
+    View more;        // what else is over
+    KnownPointer known;        // what those know who have arrived,
+    KnownPointer last_known;   // and the last one of them
+    std::vector<int> threads;  // who they are
+  } cluster_arrival_;
 };
 
 }  // namespace simt::order

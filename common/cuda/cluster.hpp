@@ -1,0 +1,177 @@
+// Clusters: blocks that run at the same time, near each other, and reach into each other's
+// shared memory. How they are launched, and the instructions by their names, as in libcu++'s
+// cuda::ptx: inline PTX on a GPU of compute capability 9.0 or newer, what they do on the
+// model.
+//
+// A block must not touch the shared memory of another before that has begun, nor after it has
+// ended: a cluster barrier at the begin of a kernel and another at its end see to that. PTX
+// ISA, "Cluster of Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Thread Block
+// Clusters" and "Distributed Shared Memory".
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "common/cuda/ptx_bulk.hpp"
+
+namespace tile {
+
+/// Throws std::invalid_argument for a grid that cannot be cut into such clusters, or clusters
+/// that not every GPU takes.
+inline void require_clusters(dim3 grid, dim3 cluster) {
+  const auto blocks = std::uint64_t(cluster.x) * cluster.y * cluster.z;
+  if (blocks == 0 || blocks > 8)
+    throw std::invalid_argument("a cluster of " + std::to_string(blocks) +
+                                " blocks: 1 to 8 are what every GPU with clusters takes");
+  const auto require = [](const char* name, unsigned extent, unsigned of_cluster) {
+    if (extent % of_cluster != 0)
+      throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
+                                  ", not a multiple of the " + std::to_string(of_cluster) +
+                                  " blocks of a cluster along it: round the grid up");
+  };
+  require("grid.x", grid.x, cluster.x);
+  require("grid.y", grid.y, cluster.y);
+  require("grid.z", grid.z, cluster.z);
+}
+
+/// Launches `kernel` in clusters of so many blocks along x, y and z; else as launch().
+template <class... Parameters, class... Arguments>
+void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, dim3 block,
+                        std::size_t shared_bytes, Arguments&&... arguments) {
+  require_launchable(grid);
+  require_clusters(grid, cluster);
+#if TILE_ON_GPU
+  if (shared_bytes > 48 * 1024)
+    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    int(shared_bytes)),
+               "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = cluster.x;
+  attribute.val.clusterDim.y = cluster.y;
+  attribute.val.clusterDim.z = cluster.z;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  cuda_check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
+             "kernel launch");
+#else
+  simt::run(simt::Bound<Parameters...>(kernel, std::forward<Arguments>(arguments)...), grid,
+            block, shared_bytes, cluster);
+#endif
+}
+
+namespace ptx {
+
+/// %cluster_ctarank: the number of this block within its cluster, x first. PTX ISA, "Special
+/// Registers".
+[[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_ctarank() {
+#if TILE_ON_GPU
+  std::uint32_t rank = 0;
+  TILE_HOPPER_ASM("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+#else
+  return simt::device::cluster_rank();
+#endif
+}
+
+/// %cluster_nctarank: how many blocks the cluster has.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_nctarank() {
+#if TILE_ON_GPU
+  std::uint32_t blocks = 0;
+  TILE_HOPPER_ASM("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+  return blocks;
+#else
+  return simt::device::cluster_blocks();
+#endif
+}
+
+/// mapa: where block `rank` of the cluster has what this block has at `shared`. Loads, stores
+/// and atomic operations reach it like any other address. PTX ISA, "mapa".
+template <class T>
+[[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
+#if TILE_ON_GPU
+  T* mapped = nullptr;
+  TILE_HOPPER_ASM("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(shared), "r"(rank));
+  return mapped;
+#else
+  return static_cast<T*>(
+      simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), rank));
+#endif
+}
+
+/// barrier.cluster.arrive: this thread has come to the cluster's barrier, and goes on. What it
+/// did before is seen by all behind the barrier. PTX ISA, "barrier.cluster".
+__device__ __forceinline__ void barrier_cluster_arrive() {
+#if TILE_ON_GPU
+  TILE_HOPPER_ASM("barrier.cluster.arrive.release;" ::: "memory");
+#else
+  simt::device::arrive_at_cluster_barrier();
+#endif
+}
+
+/// barrier.cluster.wait: waits until all threads of the cluster that have not returned have
+/// come to the barrier.
+__device__ __forceinline__ void barrier_cluster_wait() {
+#if TILE_ON_GPU
+  TILE_HOPPER_ASM("barrier.cluster.wait.acquire;" ::: "memory");
+#else
+  simt::device::wait_for_cluster_barrier();
+#endif
+}
+
+/// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
+/// PTX ISA, "mbarrier.arrive".
+__device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
+#if TILE_ON_GPU
+  TILE_HOPPER_ASM("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                      shared_address(mbarrier))
+                  : "memory");
+#else
+  simt::device::mbarrier_arrive(mbarrier, 0, true);
+#endif
+}
+
+/// Waits as mbarrier_wait_parity does, for an mbarrier at which other blocks arrive as well.
+/// PTX ISA, "mbarrier.try_wait".
+__device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
+                                                             std::uint32_t parity) {
+#if TILE_ON_GPU
+  TILE_HOPPER_ASM(
+      "{\n"
+      ".reg .pred over;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%0], %1;\n"
+      "@!over bra again;\n"
+      "}" ::"r"(shared_address(mbarrier)),
+      "r"(parity)
+      : "memory");
+#else
+  mbarrier_wait_parity(mbarrier, parity);
+#endif
+}
+
+/// cp.async.bulk.tensor with .multicast::cluster: the box comes to each block of the cluster
+/// whose bit is set in `blocks`, to where this block has `shared`, and its bytes count there
+/// for the mbarrier where this block has `mbarrier`. PTX ISA, "cp.async.bulk.tensor".
+__device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
+                                                               const CUtensorMap& map, int x,
+                                                               int y, std::uint64_t* mbarrier,
+                                                               std::uint16_t blocks) {
+#if TILE_ON_GPU
+  TILE_HOPPER_ASM(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+      "{%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(mbarrier)), "h"(blocks)
+      : "memory");
+#else
+  simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks);
+#endif
+}
+
+}  // namespace ptx
+}  // namespace tile

@@ -1,0 +1,175 @@
+// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will.
+//
+// A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It sleeps until
+// the value that it saw has changed. How often it would look in the meantime is a matter of time, of which the model knows
+// nothing: looks in vain, volatile or atomic, are taken back, and the last one is counted.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "common/model/execute/arrays.hpp"
+#include "common/model/execute/execute.hpp"
+#include "common/model/execute/touch.hpp"
+
+namespace simt::execute {
+namespace {
+
+// A loop that makes the same access by the same instruction so often may wait for a value that another lane will write.
+constexpr std::uint32_t repeats_of_a_poll = 64;
+// How many plain loads of one element in a row are kept, such that a long wait takes no more memory than a short one.
+constexpr std::uint32_t most_logged_repeats = 1 << 16;
+// When no lane of the grid can go on, all that poll do so, twice as long each time: some may only have seemed to wait, or give up
+// after so many turns. After so many rounds in which none gets anywhere, none ever will.
+constexpr int most_vain_rounds = 11;
+
+const void* memory_of(const Worker& w, const Block& block, const Awaited& awaited) {
+  const auto* memory = reinterpret_cast<const void*>(awaited.address);
+  if (!is_shared(w, awaited.address)) {
+    if (w.launch->cluster_blocks == 1) return memory;
+    const Remote at = remote_at(w, *block.cluster, awaited.address);
+    return at.block == nullptr || at.block != w.block ? memory : reinterpret_cast<const void*>(at.own);
+  }
+  if (&block == w.block) return memory;
+  const PlacedVariable* variable = variable_of(w, awaited.address, awaited.size);
+  if (variable == nullptr || variable->first_byte + variable->size > block.saved_shared.size()) return nullptr;
+  return block.saved_shared.data() + variable->first_byte + (awaited.address - w.tls_begin - variable->offset);
+}
+
+bool knows_its_value(const Lane& lane) {
+  return lane.awaited.size > 0 && lane.awaited.address == lane.last_address && lane.awaited.pc == lane.last_pc;
+}
+
+bool has_changed(const Worker& w, const Block& block, const Lane& lane) {
+  if (!knows_its_value(lane)) return false;
+  const void* memory = memory_of(w, block, lane.awaited);
+  return memory != nullptr && std::memcmp(memory, lane.awaited.seen.data(), lane.awaited.size) != 0;
+}
+
+bool goes_on(const Worker& w, const Block& block, const Lane& lane, Wake::Who who) {
+  if (lane.state != LaneState::polling) return false;
+  if (who == Wake::Who::all || has_changed(w, block, lane)) return true;
+  return who == Wake::Who::vague && !(knows_its_value(lane) && lane.awaited.strong);
+}
+
+bool any_may_go_on(const Worker& w, Wake::Who who) {
+  return std::any_of(w.resident.begin(), w.resident.end(), [&](const auto& b) { return may_go_on(w, *b, who); });
+}
+
+// Takes back the last load but one, of several by the same instruction, and marks the count as a guess.
+void forget_repeat(Lane& lane) {
+  lane.log.pop_back();
+  if (!lane.log.empty()) lane.log.back().turns = account::unknown_turns;
+}
+
+void remember_turns(Lane& lane) {
+  const announce::Turns& turns = lane.turns;
+  lane.awaited.turns = turns.count;
+  lane.awaited.blocks_of_turn.assign(turns.blocks.begin(), turns.blocks.begin() + turns.block_count);
+}
+
+// The last access was in vain, and is about to be made again: as if for the first time.
+void take_back(Lane& lane, Address address, Address pc) {
+  if (lane.log.empty() || lane.log.back().address != address || lane.log.back().pc != announce::offset_of(pc)) return;
+  lane.log.pop_back();
+  lane.turns.count = lane.awaited.turns;
+  lane.turns.block_count = std::uint16_t(lane.awaited.blocks_of_turn.size());
+  std::copy(lane.awaited.blocks_of_turn.begin(), lane.awaited.blocks_of_turn.end(), lane.turns.blocks.begin());
+}
+
+void look_at(Awaited& awaited, Address address, std::size_t size) {
+  awaited.size = std::min(size, awaited.seen.size());
+  std::memcpy(awaited.seen.data(), reinterpret_cast<const void*>(address), awaited.size);
+}
+
+}  // namespace
+
+void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Polling how) {
+  Lane& lane = *w.lane;
+  Awaited& awaited = lane.awaited;
+  const bool repeated = lane.last_address == address && lane.last_pc == pc;
+  if (!repeated) {
+    lane.last_address = address;
+    lane.last_pc = pc;
+    lane.repeats = 0;
+    if (w.traced) remember_turns(lane);
+  } else {
+    if (lane.in_vain) take_back(lane, address, pc);
+    if (++lane.repeats % repeats_of_a_poll == 0 && !has_changed(w, *w.block, lane)) let_others_run(w, pc);
+    if (lane.repeats > most_logged_repeats && !lane.log.empty()) forget_repeat(lane);
+  }
+  awaited.address = address;
+  awaited.pc = pc;
+  awaited.strong = how != Polling::plainly;
+  lane.in_vain = how == Polling::strongly;  // an atomic operation says so itself
+  if (is_in_bounds(w, address, size)) look_at(awaited, address, size);
+}
+
+void let_others_run(Worker& w, Address pc) {
+  Awaited& awaited = w.lane->awaited;
+  if (awaited.patience > 0) {
+    --awaited.patience;
+    return;
+  }
+  w.lane->wait.pc = pc;
+  suspend(w, LaneState::polling);
+}
+
+bool may_go_on(const Worker& w, const Block& block, Wake::Who who) {
+  if (block.ended) return false;
+  return block.has_news || std::any_of(block.lanes.begin(), block.lanes.end(),
+                                       [&](const Lane& lane) { return goes_on(w, block, lane, who); });
+}
+
+bool wake(Worker& w, const Wake& who) {
+  bool any = false;
+  for (Lane& lane : w.block->lanes) {
+    if (!goes_on(w, *w.block, lane, who.who)) continue;
+    lane.state = LaneState::ready;
+    lane.awaited.patience = std::max(lane.awaited.patience, who.patience);
+    any = true;
+  }
+  return any;
+}
+
+Wake wait_for_change(Worker& worker) {
+  Launch& launch = *worker.launch;
+  std::unique_lock lock(launch.idle_mutex);
+  ++launch.idle_workers;
+  const auto leave = [&](Wake who) {
+    --launch.idle_workers;
+    return who;
+  };
+  for (;; lock.unlock(), std::this_thread::yield(), lock.lock()) {
+    const bool clusters_left = launch.next_cluster < launch.cluster_count;
+    if (launch.stop || any_may_go_on(worker, Wake::Who::changed) || (worker.resident.empty() && !clusters_left) ||
+        (clusters_left && launch.resident + launch.cluster_blocks <= launch.most_resident))
+      return leave({});
+    if (worker.round != launch.round) {
+      worker.round = launch.round;
+      return leave({Wake::Who::all, 1u << std::clamp(launch.vain_rounds - 1, 0, most_vain_rounds)});
+    }
+    const auto& workers = launch.live_workers;
+    if (launch.idle_workers < workers.size()) {
+      if (any_may_go_on(worker, Wake::Who::vague)) return leave({Wake::Who::vague});
+      continue;
+    }
+    // All workers are here, so that their blocks may be looked at.
+    const bool standstill = std::all_of(workers.begin(), workers.end(), [&](const Worker* w) {
+      return w->round == launch.round && !any_may_go_on(*w, Wake::Who::changed);
+    });
+    if (!standstill) continue;
+    if (launch.vain_rounds < most_vain_rounds) {
+      ++launch.vain_rounds;
+      ++launch.round;
+    } else if (!worker.resident.empty()) {
+      return leave({Wake::Who::nobody});
+    }
+  }
+}
+
+void end_work(Worker& worker) {
+  const std::scoped_lock lock(worker.launch->idle_mutex);
+  std::erase(worker.launch->live_workers, &worker);
+}
+
+}  // namespace simt::execute

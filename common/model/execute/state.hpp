@@ -1,0 +1,298 @@
+// What there is while a grid runs: its launch, the host threads that run it (workers), the clusters and blocks that have begun,
+// and their threads (lanes), with what each of these waits for. Plain data, except that a worker hears of accesses; what is done
+// with it stands in execute.hpp.
+#pragma once
+
+#include <atomic>
+#include <boost/context/detail/fcontext.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "common/cuda/asynchronous.hpp"
+#include "common/model/account/tally.hpp"
+#include "common/model/announce/announce.hpp"
+#include "common/model/announce/memory.hpp"
+#include "common/model/model.hpp"
+#include "common/model/order/cells.hpp"
+
+namespace simt::execute {
+
+using announce::Address;
+using announce::Place;
+using announce::Region;
+using announce::SharedVariable;
+
+struct Block;
+struct Launch;
+struct Worker;
+
+// --- Lanes ---------------------------------------------------------------------------------------------------------
+constexpr int max_threads = 1024;  ///< of a block
+
+enum class LaneState : std::uint8_t { ready, waiting, polling, done };
+
+/// What a lane waits for.
+struct Wait {
+  enum class For : std::uint8_t { block_barrier, named_barrier, collective, mbarrier, cluster_barrier } what{};
+  Address pc = 0;  ///< return address of the call that waits
+  // a named barrier: its number, and how many threads it takes
+  int barrier = 0, expected = 0;
+  // a collective operation: who takes part, what they do, and this lane's part
+  unsigned mask = 0;
+  device::Collective function = nullptr;
+  device::Slot* slot = nullptr;
+  // an mbarrier: where it lies, the parity of the phase, and whether that was over when the wait ended
+  Address mbarrier = 0;
+  std::uint32_t parity = 0;
+  bool over = false;
+  // a cluster's barrier: whether the thread did nothing since it arrived
+  bool at_once = false;
+};
+
+/// An asynchronous copy on its way: it arrives when its thread waits for it, at the latest moment that the rules allow.
+struct PendingCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  order::Epoch group = 0;
+};
+
+/// A box of a matrix in global memory, and where it lies in shared memory. Bytes in a row are one as well.
+struct Box {
+  TensorMap map;
+  std::int64_t x = 0, y = 0;
+  Address shared = 0;
+};
+/// A copy in bulk on its way to shared memory: it arrives when nothing else can go on.
+struct BulkLoad {
+  Box box;
+  const Block* by = nullptr;  ///< the block that started it
+  Address mbarrier = 0;
+  std::uint64_t phase = 0;  ///< that of the mbarrier when the copy was started
+  int thread = 0;
+  Address pc = 0;
+};
+/// A copy in bulk out of shared memory: it is made when its thread waits for its group.
+struct BulkStore {
+  Box box;
+  order::Epoch group = 0;
+  Address pc = 0;
+};
+
+/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is known
+/// once the store has been made.
+struct SameValue {
+  Address address = 0;
+  std::array<std::byte, 16> before{};
+  std::size_t bytes = 0;
+  std::function<void()> report;
+};
+
+/// What a lane saw where it waits for another value, and how far it had come when it first looked.
+struct Awaited {
+  Address address = 0, pc = 0;  ///< of the access that it makes again and again
+  std::size_t size = 0;
+  bool strong = false;  ///< it is atomic or volatile; else the loop may just read the same element often
+  std::array<std::byte, 16> seen{};
+  std::uint32_t patience = 0;  ///< so often does the lane go on all the same
+  std::uint16_t turns = 0;  ///< of loops before the first of these accesses, and the basic blocks of the last of them
+  std::vector<std::uint32_t> blocks_of_turn;
+};
+
+/// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
+struct alignas(64) Lane {
+  announce::Attention attention{};
+  account::Log log;
+  int linear = 0;
+  LaneState state = LaneState::done;
+  // A lane that makes the same access again and again waits for a value (polls.cpp).
+  Address last_pc = 0, last_address = 0;
+  std::uint32_t repeats = 0;
+  bool in_vain = false;  ///< the last one was volatile or atomic, and changed nothing
+  // What is to be looked at once the access that is being made has been made.
+  bool unsettled = false;  ///< whether there is any of it
+  Address learn_from =
+      0;  ///< an element that was updated atomically or read through volatile: who wrote it may have released
+  std::vector<SameValue> same_values;
+  boost::context::detail::fcontext_t context = nullptr;
+  uint3 thread{};
+  Wait wait{};
+  std::vector<PendingCopy> copies;
+  std::vector<BulkStore> bulk_stores;
+  std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
+  Awaited awaited;
+  std::uint64_t cluster_arrivals = 0, cluster_waits = 0;  ///< barriers of the cluster at which it arrived, and waited
+  std::size_t done_at_arrival = 0;                        ///< of its accesses, see wait_for_cluster_barrier
+  announce::Turns turns{};
+};
+
+// --- Blocks and what runs them -----------------------------------------------------------------------------------------
+struct NamedBarrier {
+  std::vector<int> arrived;  ///< threads that are there without waiting (arrive), besides those that wait
+  int expected = 0;
+};
+
+/// An mbarrier: what its eight bytes stand for.
+struct Mbarrier {
+  std::uint32_t number = 0;   ///< among those of the block
+  bool live = false;          ///< initialised, and not invalidated since
+  std::uint32_t count = 0;    ///< arrivals that a phase takes
+  std::uint32_t missing = 0;  ///< arrivals that the current phase lacks
+  std::int64_t bytes = 0;     ///< that were announced for it and have not come; negative: more have come
+  std::uint64_t phase = 0;    ///< its number, from 0 on
+  order::Epoch epoch = 1;     ///< phases since the block began, which no initialisation sets back
+  order::Stamp initialised = 0;
+  Address init_pc = 0;
+  order::KnownPointer arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over
+};
+
+/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one by itself.
+struct Cluster {
+  std::vector<Block*> blocks;  ///< by rank
+  std::uint64_t barriers = 0;  ///< that are over
+  int threads = 0;             ///< that have not returned,
+  int arrived = 0;             ///< and those of them that have come to the next barrier
+  order::KnownPointer over;    ///< what those learn who wait for the last one
+};
+
+/// The last access of another block's thread to the shared memory of a block.
+struct Visit {
+  order::Stamp by = 0;
+  Address pc = 0;
+  Op op{};
+};
+
+struct Block {
+  uint3 index{};
+  std::shared_ptr<Cluster> cluster;
+  std::uint32_t rank = 0;                 ///< within it
+  bool ended = false;                     ///< but others of the cluster have not
+  std::map<std::uint64_t, Visit> visits;  ///< by actor and block
+  std::uint32_t serial = 0;               ///< 1-based linear index
+  std::uint32_t interval = 0;             ///< __syncthreads passed
+  bool abandoned = false;
+  std::vector<Lane> lanes;
+  std::byte* stacks = nullptr;
+  order::BlockOrder order;
+  order::SharedCells shared;
+  int granule_bits = 2;  ///< of an address, within a shared cell
+  /// How many threads came to a barrier of the block with a predicate that holds. Of the last barrier some may yet ask while
+  /// others vote at the next, hence two.
+  struct Votes {
+    std::uint32_t interval = ~0u;
+    int count = 0;
+  };
+  std::array<Votes, 2> votes;
+  std::array<NamedBarrier, 16> barriers;
+  std::map<Address, Mbarrier> mbarriers;  ///< by address
+  std::vector<BulkLoad> bulk_loads;       ///< on their way, in the order in which they were started
+  std::uint64_t happenings = 1;           ///< arrivals, bytes, ends of barriers: what a lane may wait for
+  std::uint64_t gave_up_at = 0;           ///< of these, when its lanes last gave up waiting for mbarriers,
+  int gave_up = 0;                        ///< and how often they have since
+  bool has_news = false;  ///< it has just begun, or another of its cluster has done what it may wait for
+  /// Contents of its __shared__ variables while another block runs: these reach them here.
+  std::vector<std::byte> saved_shared;
+
+  std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
+};
+
+/// What can be wrong with a kernel.
+enum class Mistake : std::uint8_t {
+  race,
+  uninitialised,
+  bounds,
+  outside_matrix,
+  misaligned,
+  element,
+  unsupported,
+  barrier,
+  warp_operation,
+  mbarrier,
+  bulk_copy,
+  proxy_fence,
+  cluster,
+  deadlock
+};
+/// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
+using MistakeKey = std::tuple<Mistake, Address, Address>;
+
+/// One host thread running blocks of a launch.
+struct Worker final : announce::Listener {
+  Launch* launch = nullptr;
+  bool traced = false;  // as the launch says
+  boost::context::detail::fcontext_t scheduler = nullptr;
+  Block* block = nullptr;  // the one that is running
+  Lane* lane = nullptr;
+  std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
+  order::By copying{};                                 // whose accesses are looked at, if not the lane's own
+  std::uint64_t round = 0;                             // Launch::round when its lanes last went on all the same
+  std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
+  bool dynamic_shared_named = false;
+  // memory as this worker's lanes see it
+  Address tls_begin = 0;
+  std::size_t tls_size = 0;
+  std::vector<std::uint16_t> variable_at;  // 16 bytes of the TLS block -> 1 + index of the shared variable in them
+  std::vector<std::uint32_t> room_at;  // 16 bytes of it -> bytes from there to that variable's end, 0 until it is used
+  Region* last_region = nullptr;
+  // counts
+  account::Tally tally;
+  std::vector<Touch> touches;
+  std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
+  std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
+  std::uint64_t counted_warps = 0;       // how often logs were turned into costs
+  std::uint64_t barriers = 0;
+  std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left under way
+
+  void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void refuse(Address pc, const std::string& what) override;
+  void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
+};
+
+/// A __shared__ variable and where its cells begin. One that is not the kernel's own is placed when a lane touches it.
+struct PlacedVariable : SharedVariable {
+  static constexpr std::size_t nowhere = ~std::size_t(0);
+  std::atomic<std::size_t> first_byte{nowhere};  ///< among the bytes of all variables
+  bool is_dynamic = false;                       ///< all of the launch's dynamic shared memory
+
+  bool placed() const { return first_byte.load(std::memory_order_relaxed) != nowhere; }
+};
+
+struct Launch {
+  const BoundKernel* kernel = nullptr;
+  std::string name;
+  dim3 grid, block, cluster;
+  std::size_t dynamic_shared = 0, static_shared = 0;
+  bool traced = false;
+  Trace options;
+  std::vector<PlacedVariable> variables;       // that the kernel may touch, ordered by offset
+  std::atomic<std::size_t> shared_bytes{0};    // of those that are placed
+  std::vector<Region*> arrays;                 // global arrays, ordered by address
+  std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
+  std::uint64_t block_count = 0, cluster_count = 0;
+  std::size_t cluster_blocks = 1;
+  std::size_t most_resident = 1;  // blocks that the GPU would hold at once
+  std::atomic<std::uint64_t> next_cluster{0}, resident{0};
+  std::atomic<bool> stop{false};
+  // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then gone on all
+  // the same: altogether, and in vain since one got anywhere (polls.cpp).
+  std::mutex idle_mutex;
+  std::vector<Worker*> live_workers;
+  std::size_t idle_workers = 0;
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<int> vain_rounds{0};
+  // What was known and done by those who wrote an element atomically or through volatile after a fence.
+  std::mutex released_mutex;
+  std::unordered_map<Address, order::KnownPointer> released;
+  std::mutex mutex;
+  std::vector<std::string> findings;
+  std::set<MistakeKey> seen;  // each is told once
+};
+
+}  // namespace simt::execute
