@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/check/operands.hpp"
+
 namespace tile {
 namespace {
 
@@ -102,6 +104,22 @@ void test_unread_C(const std::vector<Kernel>& kernels) {
       const Verdict verdict = check(kernel, c);
       CHECK_MESSAGE(verdict.ok, kernel.name, ": ", verdict.message);
     }
+}
+
+void test_running_again(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    if (kernel.prepare == nullptr) continue;
+    INFO(kernel.name);
+    // deep enough to be shared among blocks, and nothing of A can be read as float4
+    Case c{kernel.tile.BM, kernel.tile.BN, 400, 1, 0, 0, Fill::integers};
+    c.pads.A = 1;
+    Ready ready(kernel, c);
+    for (const int seed : {1, 5, 9}) {
+      ready.operands.refill_A(c.fill, std::uint64_t(seed));
+      ready.kernel->run();
+      CHECK(compare(ready.operands, ready.problem, ready.operands.download_C()).message == "");
+    }
+  }
 }
 
 void test_refusals(const std::vector<Kernel>& kernels) {

@@ -91,7 +91,7 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
-#include "common/cuda/bf16.hpp"
+#include "common/cuda/words/bf16.hpp"
 
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
