@@ -91,8 +91,6 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
-#include "common/cuda/bf16.hpp"
-
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
 
@@ -280,6 +278,7 @@ SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
 #include "common/cuda/words/math.hpp"
 #include "common/cuda/words/narrow.hpp"
 #include "common/cuda/words/half.hpp"
+#include "common/cuda/words/bf16.hpp"
 // clang-format on
 #include "common/cuda/words/atomics.hpp"
 #include "common/cuda/words/loads.hpp"
