@@ -210,7 +210,7 @@ using Wavefront = std::map<int, Wanted>;  // bank -> the word that comes out of 
 std::vector<Wavefront> wavefronts_of(const simt::WarpAccess& access, int first, int lanes) {
   std::map<std::uint64_t, std::vector<int>> words;
   for (int lane = first; lane < first + lanes; ++lane)
-    for (int i = 0; i < access.size / 4 && (access.active >> lane & 1u); ++i)
+    for (int i = 0; i < std::max(access.size / 4, 1) && (access.active >> lane & 1u); ++i)
       words[access.address[std::size_t(lane)] / 4 + std::uint64_t(i)].push_back(lane);
   std::vector<Wavefront> result;
   std::array<std::size_t, tile::GpuSpec::banks> in_bank{};
