@@ -107,6 +107,10 @@ printf '#include "common/report/count.hpp"\n__global__ void __cluster_dims__(2, 
 "$model_cc" "$scratch/cluster.cu" "$scratch/cluster" count >"$scratch/out" 2>&1
 grep -q "takes a cluster.s size from the launch" "$scratch/out" || { echo "a cluster is not refused"; wrong=$((wrong + 1)); }
 
+printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/report/count.hpp"\n__global__ void k(float* x,\n  const CUtensorMap map) { x[0] = map.rows; }\n' >"$scratch/map.cu"
+"$model_cc" "$scratch/map.cu" "$scratch/map" count >"$scratch/out" 2>&1
+grep -q "must be const __grid_constant__ CUtensorMap" "$scratch/out" || { echo "a copied tensor map is not refused"; wrong=$((wrong + 1)); }
+
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "not '--slow'" ./tile test --slow

@@ -197,6 +197,12 @@ TEST_CASE("variables of the device become known, constant memory loses its const
   CHECK(contains(rewritten("namespace n { __constant__ float c; }"), "(\"c\", c, true);"));
   CHECK(contains(rewritten("__device__ const float t[2] = {1, 2};"), "SIMT_NO_TABLE __device__ const"));
   CHECK(contains(rewritten("int f() { static const int t[2] = {1, 2}; }"), "SIMT_NO_TABLE static"));
+  const std::string refused = "SIMT_NO_GRID_CONSTANT __global__";
+  CHECK(contains(rewritten("__global__ void __launch_bounds__(32) k(const CUtensorMap map, int n) {}"), refused));
+  CHECK(contains(rewritten("template <int N> __global__ void k(int n, CUtensorMap map);"), refused));
+  CHECK_FALSE(contains(rewritten("__global__ void k(const __grid_constant__ CUtensorMap a, const CUtensorMap* b) {}"),
+                       refused));
+  CHECK_FALSE(contains(rewritten("void host(CUtensorMap map) {}"), refused));
   CHECK(contains(rewritten("extern __shared__ float s[];"), "declare extern __shared__ s[] in the kernel"));
   CHECK(contains(rewritten("void k() { extern __shared__ __align__(16) float s[]; }"), "dynamic_shared(\"s\")"));
   for (const std::string other :

@@ -207,6 +207,30 @@ void refuse_static_tables(Code& code, const std::vector<bool>& outside) {
   }
 }
 
+// A parameter of a kernel that is a tensor map, and not one that all threads have in common.
+void refuse_own_tensor_maps(Code& code) {
+  for (std::size_t kernel = 0; kernel < code.size(); ++kernel) {
+    if (code[kernel] != "__global__") continue;
+    std::size_t open = kernel;
+    while (open < code.size() && code[open] != ";" && code[open] != "{" && code[open] != "(")
+      open = code[open] == "__launch_bounds__" || is_alignment(code[open]) ? behind_brackets(code, open + 1) : open + 1;
+    if (open == code.size() || code[open] != "(") continue;
+    const std::size_t end = behind_brackets(code, open) - 1;
+    bool is_map = false, in_common = false;
+    for (std::size_t i = open + 1; i <= end; ++i) {
+      if (i == end || code[i] == ",") {
+        if (is_map && !in_common) {
+          code.set(kernel, "SIMT_NO_GRID_CONSTANT __global__");
+          break;
+        }
+        is_map = in_common = false;
+      }
+      is_map = is_map || code[i] == "CUtensorMap";
+      in_common = in_common || code[i] == "__grid_constant__" || code[i] == "*" || code[i] == "&";
+    }
+  }
+}
+
 // --- Launches ----------------------------------------------------------------------------------------------------------------
 
 // The first token of the kernel's name, template arguments and all, that ends before `end`.
@@ -308,6 +332,7 @@ std::string rewritten(const std::string& text, const Include& include) {
   rewrite_dynamic_shared(code, outside);
   rewrite_device_variables(code, outside);
   refuse_static_tables(code, outside);
+  refuse_own_tensor_maps(code);
   rewrite_launches(code);
   rename_extents(code);
   rewrite_includes(code, include);

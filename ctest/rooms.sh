@@ -1,20 +1,35 @@
 #!/bin/sh
 # The rooms of common/ depend one way: a file includes headers of its own room and of those before it, and nobody but a chapter
-# goes through measure/, the names that chapters were recorded with. Usage: rooms.sh, at the top of the repository.
+# goes through measure/, the names that chapters were recorded with. So do the rooms of common/model, of which account/ and order/
+# stand alone: they can be used without the rest. Usage: rooms.sh, at the top of the repository.
 set -eu
 rooms="cuda model check predict records timing report"
+inner="account order announce execute"
 
 # wrong_in DIRECTORY: one line for each #include of its common/ that goes the wrong way.
 wrong_in() {
-  (cd "$1" && grep -rn '^ *#include "common/' common) | awk -v rooms="$rooms" '
-    BEGIN { count = split(rooms, name, " "); for (i = 1; i <= count; ++i) rank[name[i]] = i }
+  (cd "$1" && grep -rn '^ *#include "common/' common) | awk -v rooms="$rooms" -v inner="$inner" '
+    BEGIN {
+      count = split(rooms, name, " "); for (i = 1; i <= count; ++i) rank[name[i]] = i
+      count = split(inner, name, " "); for (i = 1; i <= count; ++i) depth[name[i]] = i
+    }
+    # The room of common/model that a path lies in, or "".
+    function inner_room(path, parts) {
+      return split(path, parts, "/") > 3 && parts[2] == "model" ? parts[3] : ""
+    }
     {
-      split($0, part, "\""); split(part[2], to, "/"); split($0, from, "/")
+      split($0, part, "\""); split(part[2], to, "/"); split($0, from, "/"); split($0, path, ":")
+      own = inner_room(path[1]); other = inner_room(part[2])
       place = $0; sub(/:[^:]*$/, "", place)
       if (from[2] == "measure" && to[2] in rank) next
       if (!(from[2] in rank)) print place ": common/" from[2] " is no room; there are " rooms
       else if (!(to[2] in rank)) print place ": includes common/" to[2] ", which is no room"
       else if (rank[to[2]] > rank[from[2]]) print place ": " from[2] " includes " part[2] ", of a room above it"
+      else if (own != "" && !(own in depth)) print place ": common/model/" own " is no room; there are " inner
+      else if ((own == "account" || own == "order") && other != own)
+        print place ": model/" own " includes " part[2] ", and must stand alone"
+      else if (own != "" && depth[other] > depth[own])
+        print place ": model/" own " includes " part[2] ", of a room above it"
     }'
 }
 
@@ -32,6 +47,12 @@ must_say() {
 must_say "model includes common/check/gemm.hpp, of a room above it" common/model/order/cells.hpp common/check/gemm.hpp
 must_say "cuda includes common/report/table.hpp, of a room above it" common/cuda/cuda.hpp common/report/table.hpp
 must_say "includes common/measure, which is no room" common/report/main.cpp common/measure/record.hpp
+must_say "model/announce includes common/model/execute/execute.hpp, of a room above it" common/model/announce/hooks.cpp \
+  common/model/execute/execute.hpp
+must_say "model/order includes common/model/model.hpp, and must stand alone" common/model/order/cells.hpp common/model/model.hpp
+must_say "model/account includes common/model/order/cells.hpp, and must stand alone" common/model/account/rules.hpp \
+  common/model/order/cells.hpp
+must_say "common/model/misc is no room" common/model/misc/misc.hpp common/cuda/cuda.hpp
 must_say "common/misc is no room" common/misc/misc.hpp common/cuda/cuda.hpp
 
 wrong_in . >"$scratch/wrong"

@@ -90,7 +90,11 @@ local function all_pages()
   return pandoc.MetaList(items)
 end
 
--- In one document all headings are a level down, below the page's title.
+-- A text as a string of CSS.
+local function css_string(plain) return '"' .. plain:gsub('[\\"]', "\\%0") .. '"' end
+
+-- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
+-- at their head what they are of.
 local function as_part(blocks)
   local info = page.info[page.id]
   local title = page.id == "index" and "" or info.number ~= "" and "Chapter " .. info.number .. ". " .. info.title or info.title
@@ -98,7 +102,17 @@ local function as_part(blocks)
     if block.t == "Header" then block.level = block.level + 1 end
     return block
   end)
+  if page.id == "index" then
+    blocks:insert(1, elements.html('<div id="page-index"></div>'))
+    return blocks
+  end
   blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page.id, class = "page"}))
+  if page.combined == "print" then
+    local kind = "part-" .. page.id
+    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: " .. css_string(title) .. " } }</style>" ..
+      '<section class="part" style="page: ' .. kind .. '">'))
+    blocks:insert(elements.html("</section>"))
+  end
   return blocks
 end
 

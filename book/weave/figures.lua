@@ -14,12 +14,19 @@ local theme_colours = {
   ["#070707"] = "var(--fourth)", ["#080808"] = "var(--paper)",
 }
 
+-- On paper white, and for readers of one file, which may know no variables.
+local plain_colours = {
+  ["var(--ink)"] = "#222222", ["var(--muted)"] = "#666666", ["var(--accent)"] = "#1f5f8b", ["var(--second)"] = "#9a4718",
+  ["var(--third)"] = "#3f6f2c", ["var(--rule)"] = "#cccccc", ["var(--fourth)"] = "#7a4a8c", ["var(--paper)"] = "#ffffff",
+}
+
 local function themed(svg)
   svg = svg:gsub("rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)", function(r, g, b)
     return string.format("#%02x%02x%02x", tonumber(r), tonumber(g), tonumber(b))
   end)
   svg = svg:gsub("#0%d0%d0%d", theme_colours)
   svg = svg:gsub("^.-(<svg)", "%1")
+  if page.combined == "epub" then svg = svg:gsub("var%(%-%-%l+%)", plain_colours) end
   return svg
 end
 
@@ -54,7 +61,7 @@ function figures.resolve(div, class)
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
   local natural, legible = widths(svg)
-  local style = natural and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
+  local style = natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
   svg = svg:gsub("<svg", '<svg role="img"' .. style .. ' aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
   class = (class or "drawing") .. (natural and natural > measure and not elements.has(div, "margin") and " full-width" or "")
   return {elements.figure_open(div, class),

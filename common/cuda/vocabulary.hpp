@@ -44,6 +44,12 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
   _Pragma("GCC error \"the model cannot count reads of constant tables: hand the table over as an array\"")
 // clang-format on
 
+// A GPU would look for a tensor map in the thread's own copy of the parameter.
+// clang-format off: the pragma takes one string
+#define SIMT_NO_GRID_CONSTANT \
+  _Pragma("GCC error \"a tensor map as a parameter must be const __grid_constant__ CUtensorMap: else each thread has a copy, where copies in bulk do not find it\"")
+// clang-format on
+
 // clang-format off: the pragma takes one string
 #define __cluster_dims__(...) \
   _Pragma("GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")

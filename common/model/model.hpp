@@ -11,6 +11,8 @@
 //                                                           execute/touch.cpp: meet lets off lanes that store the same value
 //   that a wait is over, or never will be                   execute/waits.cpp: end_block_barrier, explain_block_barrier
 //   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
+//   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
+//   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change
 //   that an asynchronous copy (cp.async) has arrived        execute/touch.cpp: deliver_copies
 #pragma once
 

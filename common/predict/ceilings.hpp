@@ -1,5 +1,14 @@
-// predict/: what a GPU can do at most (gpu.hpp: published figures, occupancy), and from what the model counted to the fastest a
-// kernel can be. In: counts, rates. Out: ceilings.
+// predict/: arithmetic that needs no run: what a GPU can do at most, and how fast a kernel can be at best.
+//
+// What comes in: published figures of a GPU and what a block takes (gpu.hpp), or what the model counted of a kernel and the rates that
+// chapter 00 measured (here). What goes out: how many blocks an SM holds, or ceilings: for each resource a kernel uses, the throughput
+// at which that alone would be busy all the time.
+//
+// How: counts are of a small problem. work_of scales them to the size that is asked for: accesses to C by its area, all others by the
+// volume of the product. ceilings divides by rates. Both are sums and quotients, checked against examples by hand in
+// ctest/harness_test.cu.
+//
+// Nothing here runs a kernel or reads a record. Dependencies go from here to check/ (the problem) and model/ (its counts).
 #pragma once
 
 #include <string>
