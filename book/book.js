@@ -31,7 +31,7 @@
 
   // Programs to copy, without the numbers of their lines and what was counted of them.
   const programOf = (box) => {
-    const lines = [...box.querySelectorAll(".line:not(.removed)")];
+    const lines = [...box.querySelectorAll(".line")];
     return lines.length ? lines.map((line) => line.textContent).join("") : box.querySelector("pre").textContent;
   };
   function copyText(text) {
@@ -43,7 +43,7 @@
     area.remove();
     return copied ? Promise.resolve() : Promise.reject(new Error("nothing was copied"));
   }
-  for (const box of document.querySelectorAll("article .code-frame, article > div.sourceCode, article > pre")) {
+  for (const box of document.querySelectorAll("article .listing .code-frame, article > div.sourceCode, article > pre")) {
     const frame = box.tagName === "PRE" ? make("div", { className: "copyable" }) : box;
     if (frame !== box) {
       box.replaceWith(frame);

@@ -13,7 +13,7 @@ const TileSearch = (() => {
       this.field("number");
       this.field("title", { boost: 10 });
       this.field("text");
-      this.field("code", { boost: 2 });
+      this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
         this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code }));
     });
@@ -49,14 +49,12 @@ const TileSearch = (() => {
     if (words.join("").length < 2) return [];
     if (!index) build();
     const each = words.map(scores);
-    const any = new Set(each.flatMap((found) => [...found.keys()]));
-    TILE_SEARCH.forEach((entry, at) => { if (entry.number === words.join(" ")) any.add(at); });
-    const all = [...any].filter((at) => each.every((found) => found.has(at)) || TILE_SEARCH[at].number === words.join(" "));
     const total = (at) => each.reduce((sum, found) => sum + (found.get(at) || 0), 0);
-    return (all.length ? all : [...any])
-      .map((at) => ({ entry: TILE_SEARCH[at], rank: titleRank(TILE_SEARCH[at], words), score: total(at) }))
-      .sort((a, b) => b.rank - a.rank || b.score - a.score)
-      .map((hit) => hit.entry);
+    const hits = TILE_SEARCH.map((entry, at) => ({
+      entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
+    })).filter((hit) => hit.rank > 0 || hit.score > 0);
+    const best = hits.filter((hit) => hit.rank > 0 || hit.all);
+    return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
   }
 
   // The text round the first hit, in parts {text, hit}.

@@ -45,7 +45,7 @@ function code.rows(coloured, numbers, counts, classes)
   for i, markup in ipairs(coloured) do
     rows[i] = row(markup, numbers[i], text.escape(counts and counts[i] or ""), classes and classes[i])
   end
-  return '<pre class="program"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
+  return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
 end
 
 return code

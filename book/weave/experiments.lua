@@ -8,6 +8,7 @@ local page = require("weave.page")
 local elements = require("weave.elements")
 local emitted = require("weave.emitted")
 local code = require("weave.code")
+local listings = require("weave.listings")
 
 local experiments = {}
 
@@ -74,10 +75,15 @@ local function difference(source, place)
   local rows = {}
   local function add(number, line, kind) rows[#rows + 1] = {number = number, text = line or "", kind = kind} end
   local from, to = first + same, first + #old - tail - 1
-  if lines[from - 1] then add(from - 1, lines[from - 1]) end
+  -- The nearest line in a direction that shows a reader where this is.
+  local function neighbour(number, step)
+    while lines[number] and (lines[number] == "" or listings.marker(lines[number])) do number = number + step end
+    if lines[number] then add(number, lines[number]) end
+  end
+  neighbour(from - 1, -1)
   for number = from, to do add(number, lines[number], "removed") end
   for i = same + 1, #new - tail do add(nil, new[i], "added") end
-  if lines[to + 1] then add(to + 1, lines[to + 1]) end
+  neighbour(to + 1, 1)
   return rows
 end
 

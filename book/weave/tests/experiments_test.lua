@@ -1,6 +1,6 @@
 -- Tests of weave/experiments.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
-local source = "int a;\n  if (x < 1) {\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\n"
+local source = "int a;\n  if (x < 1) {\n    // [snippet r]\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\n"
 local broken = source:gsub("    wait%(%);  // why\n", "")
 local files = testing.with_labels({
   ["chapter03.cu"] = source,
@@ -15,7 +15,7 @@ testing.on_page(files, {}, function(page)
   local html = shown("barrier")
   testing.contains("place", html, '<section class="break-it" id="break-03-barrier">')
   testing.contains("words of the prose", html, "<p>Why.</p>")
-  testing.contains("a line that goes", html, '<span class="line-number removed">- 3</span><span class="line removed">')
+  testing.contains("a line that goes", html, '<span class="line-number removed">- 4</span><span class="line removed">')
   testing.contains("the line before", html, '<span class="line-number">2</span><span class="line">if (x &lt; 1) { </span>')
   testing.contains("the line behind, without its tag", html, 'read(&quot;\\n&quot;); </span></code>')
   testing.equal("no line instead", html:find('added"', 1, true), nil)
@@ -24,7 +24,7 @@ testing.on_page(files, {}, function(page)
   testing.contains("a part of a line: old", html, '<span class="line-number removed">- 2</span>')
   testing.contains("a part of a line: new", html, '<span class="line-number added">+ </span><span class="line added">')
   testing.contains("what does not compile", html, "Then it does not compile: <code>a message</code>")
-  local _, programs = shown("both"):gsub('<pre class="program">', "")
+  local _, programs = shown("both"):gsub('<pre class="program difference">', "")
   testing.equal("two edits", programs, 2)
   testing.refused("edit of nothing", "the text that experiment gone edits is gone from chapter03.cu", shown, "gone")
 
