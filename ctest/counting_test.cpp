@@ -180,8 +180,10 @@ TEST_CASE("launches by angles become launches of the model") {
   CHECK(rewritten("n::k<float, 4><<<g, dim3(8, 4), s, 0>>>(a, f(b, c));") ==
         "tile::launch(n::k<float, 4>,g, dim3(8, 4), s, a, f(b, c));");
   CHECK(rewritten("return k\n  <<<g,\n b>>>(a);") == "return tile::launch(k\n  ,g,\n b, 0, a);");
-  for (const std::string other : {"a << b", "x = y >> 3 < 2", "// k<<<1, 2>>>();", "\"k<<<1, 2>>>()\"", "k<<<1>>>(a);"})
+  for (const std::string other :
+       {"a << b", "x = y >> 3 < 2", "// k<<<1, 2>>>();", "\"k<<<1, 2>>>()\"", "operator<<<int>(a)"})
     CHECK(rewritten(other) == other);
+  CHECK(contains(rewritten("k<<<1>>>(a);"), "GCC error \\\"a launch is kernel<<<grid, block>>>(...)"));
   CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
         "dim3 host_gridDim(4), host_blockDim(32);\ntile::launch(k,host_gridDim, host_blockDim, 0);}\nblockDim.x");
   CHECK(rewritten("void f(dim3 blockDim) { g(blockDim); }\nint i = blockDim.x;") ==

@@ -250,6 +250,9 @@ std::size_t begin_of_kernel(const Code& code, std::size_t end) {
   return i;
 }
 
+constexpr const char* launch_form =
+    "a launch is kernel<<<grid, block>>>(...), kernel<<<grid, block, shared bytes>>>(...) or the same with a stream";
+
 void rewrite_launch(Code& code, std::size_t open) {
   const std::size_t begin = begin_of_kernel(code, open);
   std::vector<std::size_t> ends;  // of the arguments between <<< and >>>
@@ -259,7 +262,11 @@ void rewrite_launch(Code& code, std::size_t open) {
     i = opens(code[i]) ? behind_brackets(code, i) : i + 1;
   }
   const std::size_t close = i;
-  if (begin == open || !code.is_sign(close, ">>>") || code[close + 3] != "(" || ends.empty() || ends.size() > 3) return;
+  if (begin == open || code[begin] == "operator") return;
+  if (!code.is_sign(close, ">>>") || code[close + 3] != "(" || ends.empty() || ends.size() > 3) {
+    code.set(begin, "_Pragma(\"GCC error \\\"" + std::string(launch_form) + "\\\"\") " + code[begin]);
+    return;
+  }
   code.set(begin, "tile::launch(" + code[begin]);
   code.set(open, ",");
   code.remove(open + 1, open + 3);

@@ -16,7 +16,7 @@ using Include = std::function<std::string(const std::string& name)>;
 ///   is __constant__ loses a `const`, by which g++ would take its values without reading them;
 /// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads would not be
 ///   counted;
-/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream;
+/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream; what only looks like it, an error;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
 /// - included names, as `include` says.
 std::string rewritten(const std::string& text, const Include& include);

@@ -91,19 +91,6 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
-/// bfloat16 as storage: the upper half of a float, rounded to nearest even.
-struct __nv_bfloat16 {
-  std::uint16_t bits;
-};
-SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) {
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t quiet = word | 0x400000u, rounded = word + 0x7fffu + ((word >> 16) & 1u);
-  return {std::uint16_t((std::isnan(value) ? quiet : rounded) >> 16)};
-}
-SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
-  return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
-}
-
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
 
@@ -291,6 +278,7 @@ SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
 #include "common/cuda/words/math.hpp"
 #include "common/cuda/words/narrow.hpp"
 #include "common/cuda/words/half.hpp"
+#include "common/cuda/words/bf16.hpp"
 // clang-format on
 #include "common/cuda/words/atomics.hpp"
 #include "common/cuda/words/loads.hpp"

@@ -146,10 +146,19 @@ __global__ void halves(__half* out, const __half2* in) {
   const __half2 both = __hfma2(pair, __float2half2_rn(2), __floats2half2_rn(1, 0));
   out[threadIdx.x] = sum + __hmax(product, __low2half(both)) - __float2half(0.5f);
 }
-TILE_COUNT("halves") {
+__global__ void brains(nv_bfloat16* out, const __nv_bfloat162* in) {
+  const __nv_bfloat162 pair = in[threadIdx.x], both = __hadd2(pair, __float2bfloat162_rn(2));
+  out[threadIdx.x] = __hfma(pair.x, pair.y, __float2bfloat16(0.5f)) + both.y;
+}
+TILE_COUNT("halves and bfloat16") {
   auto in = tile::array<__half2>("in", 32);
   auto out = tile::array<__half>("out", 32);
   in.set(std::vector<__half2>(32, {2.0f, 3.0f}));
   halves<<<1, 32>>>(out.device(), in.device());
   tile::expect(float(out.host()[7]) == 5 + 6 - 0.5f, "halves");
+  auto pairs = tile::array<__nv_bfloat162>("pairs", 32);
+  auto sums = tile::array<nv_bfloat16>("sums", 32);
+  pairs.set(std::vector<__nv_bfloat162>(32, {2.0f, 3.0f}));
+  brains<<<1, 32>>>(sums.device(), pairs.device());
+  tile::expect(float(sums.host()[7]) == 2 * 3 + 0.5f + 3 + 2, "bfloat16");
 }
