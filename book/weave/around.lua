@@ -141,7 +141,11 @@ function around.finish(doc)
   doc.meta.number = number ~= "" and pandoc.MetaString(number) or nil
   if page.combined then doc.blocks = as_part(doc.blocks) end
   doc.blocks = with_numbers(doc.blocks)
-  if page.combined then doc.meta = pandoc.Meta({}) end  -- the whole has its own
+  if page.combined then  -- the whole has its own title, and what this page was woven from is nobody's business
+    local kept = {}
+    for _, name in ipairs({"bibliography", "nocite", "link-citations"}) do kept[name] = doc.meta[name] end
+    doc.meta = pandoc.Meta(kept)
+  end
   return doc
 end
 
