@@ -1,8 +1,10 @@
-// Theme switch, search, and turning pages from the keyboard.
+// Theme switch, search, permalinks, copy buttons, where a number comes from, and turning pages from the keyboard.
 "use strict";
 
 (function () {
   const root = document.documentElement;
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+
   document.getElementById("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark"
                                     : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -14,66 +16,96 @@
     }
   });
 
-  const input = document.getElementById("search");
-  const results = document.getElementById("results");
-  let index = null;
-
-  function build() {
-    index = lunr(function () {
-      this.ref("at");
-      this.field("title", { boost: 5 });
-      this.field("text");
-      TILE_SEARCH.forEach((entry, at) => this.add({ at, title: entry.title, text: entry.text }));
-    });
-  }
-
-  function show() {
-    const words = input.value.trim();
-    results.replaceChildren();
-    results.hidden = words.length < 2;
-    if (results.hidden) return;
-    if (!index) build();
-    const found = index.query((query) => {
-      for (const token of lunr.tokenizer(words)) {
-        const word = token.toString();
-        query.term(index.pipeline.runString(word), { boost: 10 });
-        query.term(word, { wildcard: lunr.Query.wildcard.TRAILING });
-      }
-    });
-    for (const hit of found.slice(0, 12)) {
-      const entry = TILE_SEARCH[hit.ref];
-      const link = document.createElement("a");
-      link.href = entry.page + (entry.id ? "#" + entry.id : "");
-      link.textContent = entry.title;
-      const where = document.createElement("small");
-      where.textContent = entry.chapter;
-      link.append(where);
-      const item = document.createElement("li");
-      item.append(link);
-      results.append(item);
-    }
-    if (found.length === 0) results.append(Object.assign(document.createElement("li"), { textContent: "Nothing found." }));
-  }
-
-  input.addEventListener("input", show);
-  input.form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const first = results.querySelector("a");
-    if (first) location.href = first.href;
-  });
+  const search = document.getElementById("search");
+  TileSearch.attach(search, document.getElementById("results"));
 
   // Narrow windows start with the contents folded.
   if (matchMedia("(max-width: 1099px)").matches) document.querySelector(".toc details").open = false;
 
+  // Links to sections, for whoever wants to point at one.
+  for (const heading of document.querySelectorAll("article :is(h1, h2, h3)[id]")) {
+    const link = make("a", { className: "permalink", href: "#" + heading.id, textContent: "#" });
+    link.setAttribute("aria-label", "link to “" + heading.textContent + "”");
+    heading.append(link);
+  }
+
+  // Programs to copy, without the numbers of their lines and what was counted of them.
+  const programOf = (box) => {
+    const lines = [...box.querySelectorAll(".line")];
+    return lines.length ? lines.map((line) => line.textContent).join("") : box.querySelector("pre").textContent;
+  };
+  function copyText(text) {
+    if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
+    const area = make("textarea", { value: text, className: "hidden" });
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    return copied ? Promise.resolve() : Promise.reject(new Error("nothing was copied"));
+  }
+  for (const box of document.querySelectorAll("article .listing .code-frame, article > div.sourceCode, article > pre")) {
+    const frame = box.tagName === "PRE" ? make("div", { className: "copyable" }) : box;
+    if (frame !== box) {
+      box.replaceWith(frame);
+      frame.append(box);
+    }
+    frame.classList.add("copyable");
+    const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
+    button.addEventListener("click", () => {
+      copyText(programOf(frame)).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; });
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    frame.append(button);
+  }
+
+  // Beside a number that is pointed at, touched or reached by the keyboard: its key, and the line it comes from. Only one at a time.
+  const note = make("aside", { id: "number-note", className: "number-note", hidden: true });
+  note.setAttribute("role", "note");
+  document.querySelector("article").append(note);
+  let noted = null;
+  function showNote(number) {
+    if (noted === number) return;
+    noted = number;
+    const [, kind, key] = /^(.*?) \((.*)\)$/.exec(number.dataset.title);
+    note.replaceChildren(make("span", { className: "note-kind", textContent: kind }), make("code", { textContent: key }),
+      make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
+    note.hidden = false;
+    const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
+    note.style.top = at.bottom - article.top + 6 + "px";
+    note.style.left = Math.max(0, Math.min(at.left - article.left, article.width - note.offsetWidth)) + "px";
+    if (matchMedia("(min-width: 1280px)").matches) {
+      note.style.left = parseFloat(getComputedStyle(root).fontSize) * 30 + "px";
+      note.style.top = at.top - article.top + "px";
+    }
+  }
+  function hideNote() {
+    noted = null;
+    note.hidden = true;
+  }
+  for (const number of document.querySelectorAll("a.number-link")) {
+    number.dataset.title = number.title;
+    number.removeAttribute("title");
+    number.setAttribute("aria-describedby", "number-note");
+    let touched = false;
+    number.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") showNote(number); });
+    number.addEventListener("pointerdown", (event) => { touched = event.pointerType !== "mouse" && noted !== number; });
+    number.addEventListener("click", (event) => {
+      if (touched) event.preventDefault();  // the first touch shows the note, the second follows the link
+      showNote(number);
+    });
+    number.addEventListener("focus", () => { if (number.matches(":focus-visible")) showNote(number); });
+    number.addEventListener("blur", hideNote);
+  }
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".number-link, .number-note")) hideNote(); });
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.closest("input, select, [tabindex]");
+    const typing = event.target.closest("input, select, textarea, [tabindex]");
     if (event.key === "Escape") {
-      results.hidden = true;
-      input.blur();
+      hideNote();
     } else if (event.key === "/" && !typing) {
       event.preventDefault();
-      input.focus();
+      search.focus();
     } else if (!typing && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
       const link = document.querySelector(event.key === "ArrowLeft" ? "a[rel=prev]" : "a[rel=next]");
       if (link) location.href = link.href;

@@ -174,8 +174,8 @@
         y += height;
       }
     }
-    const width = left + TileBanks.banks * cell + 8;
-    return `<svg viewBox="0 0 ${width} ${y + 8}" width="${width}" height="${y + 8}" role="img" ` +
+    const width = left + TileBanks.banks * cell + 8, legible = Math.ceil((width * 12) / 10);  // its smallest labels then have 12 pixels
+    return `<svg viewBox="0 0 ${width} ${y + 8}" style="--natural: ${legible}px; --legible: ${legible}px" role="img" ` +
            `aria-label="Which lanes' words come out of which bank in each wavefront; the text above says where they conflict.">${out}</svg>`;
   }
 

@@ -1,12 +1,25 @@
 #!/bin/sh
-# A program, or what programs share, as a page of its own, with an anchor on every line (#L-12). Usage: source-page.sh PANDOC FILE OUT.html
+# A file as a page of its own, with an anchor on every line (#L-12): programs in colours, records and tables as they are.
+# Usage: source-page.sh PANDOC FILE OUT.html
 set -e
 book=$(dirname "$0")
-name=$(basename "$2")
-chapter=$(echo "$name" | sed -n 's/^chapter\([0-9]*\)[.]cu$/\1/p')
+name=$(basename "$3" .html)
+case $2 in
+  */chapters/*) chapter=$(echo "$2" | sed 's|.*/chapters/\([0-9]*\)-[^/]*/.*|\1|') ;;
+  *) chapter= ;;
+esac
 {
-  printf '~~~~~~{#L .cuda .numberSource .lineAnchors}\n'
-  cat "$2"
+  case $2 in
+    *.json | *.csv)
+      printf '~~~~~~{=html}\n<div class="sourceCode"><pre class="sourceCode numberSource"><code class="sourceCode">'
+      sed 's/&/\&amp;/g; s/</\&lt;/g' "$2" | awk '{ printf "<span id=\"L-%d\"><a href=\"#L-%d\"></a>%s</span>\n", NR, NR, $0 }'
+      printf '</code></pre></div>\n'
+      ;;
+    *)
+      printf '~~~~~~{#L .cuda .numberSource .lineAnchors}\n'
+      cat "$2"
+      ;;
+  esac
   printf '~~~~~~\n'
 } | "$1" --from markdown --to html5 --template "$book/source.html" --syntax-definition "$book/cuda.xml" \
   -M "title=$name" ${chapter:+-M "page=$chapter"} --output "$3"

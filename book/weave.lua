@@ -7,10 +7,13 @@
 --   pass      "collect" writes this page's labels and claims; "weave" resolves everything
 --   work      directory with labels/, emit/NN/, figures/, search/
 --   tests     directory with the CTest entries of every test program
+--   breaks    directory with the break-it experiments that were built, and what they said
 --   root      the repository
 --   combined  "print" or "epub": this page as a part of one document
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
+--   sources   the programs of all chapters, and
+--   records   what else numbers come from, relative to root, separated by spaces: all have pages
 --   shared    other files that listings may show, relative to root, separated by spaces: those that have a page of their own
 -- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
 -- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
@@ -29,6 +32,7 @@ local figures = require("weave.figures")
 local explorer = require("weave.explorer")
 local experiments = require("weave.experiments")
 local verdicts = require("weave.verdicts")
+local terms = require("weave.terms")
 local around = require("weave.around")
 
 -- Numbers and names everything; that is all of the first pass.
@@ -37,7 +41,11 @@ local function collect(doc)
   local found = claims.number(doc)
   local labels = numbering.apply(doc)
   verdicts.count(doc.blocks)
-  if page.weaving() then return doc end
+  if page.weaving() then
+    terms.define(doc)
+    return doc
+  end
+  for _, line in ipairs(terms.collect(doc)) do labels[#labels + 1] = line end
   page.write(page.work .. "/labels/" .. page.id .. ".claims.json", pandoc.write(pandoc.Pandoc(found), "json"))
   page.write(page.work .. "/labels/" .. page.id .. ".tsv", table.concat(labels, "\n") .. "\n")
   return pandoc.Pandoc({})

@@ -90,15 +90,18 @@ echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c
   "kernels": [], "rates": {}}' >"$scratch/sweep/nvidia-h200.json"
 refuse 1 "sweep/nvidia-h200.json is not the record of a sweep" "$bin/tile-record" --check "$scratch/tuner"
 
-# Tables that g++ would read without an announcement.
+# Tables that g++ would read without an announcement: each becomes the same error of the compiler, asked for once.
 for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__(16) const float t[4] = {1, 2, 3, 4};' \
-  '__device__ float4 const t[1] = {{1, 2, 3, 4}};' 'static constexpr __device__ float t[4] = {1, 2, 3, 4};' '__constant__ float t[4];' \
+  '__device__ float4 const t[1] = {{1, 2, 3, 4}};' 'static constexpr __device__ float t[4] = {1, 2, 3, 4};' \
   'inline float f(int i) {
   static const float t[4] = {1, 2, 3, 4}; return t[i]; }'; do
-  printf '#include "common/report/count.hpp"\n%s\n' "$table" >"$scratch/table.cu"
-  "$model_cc" "$scratch/table.cu" "$scratch/table" count >"$scratch/out" 2>&1
-  grep -q "the model cannot count reads of constant tables" "$scratch/out" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
+  printf '%s\n' "$table" >"$scratch/table.cu"
+  "$bin/model-source" "$scratch/table.cu" "$scratch/table.cpp"
+  grep -q SIMT_NO_TABLE "$scratch/table.cpp" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
 done
+(echo '#include "common/report/count.hpp"'; cat "$scratch/table.cu") >"$scratch/refused.cu"
+"$model_cc" "$scratch/refused.cu" "$scratch/refused" count >"$scratch/out" 2>&1
+grep -q "the model cannot count reads of constant tables" "$scratch/out" || { echo "a table is not refused by the compiler"; wrong=$((wrong + 1)); }
 
 printf '#include "common/report/count.hpp"\n__global__ void __cluster_dims__(2, 1, 1) k() {}\n' >"$scratch/cluster.cu"
 "$model_cc" "$scratch/cluster.cu" "$scratch/cluster" count >"$scratch/out" 2>&1
@@ -112,7 +115,11 @@ refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "not '--slow'" ./tile test --slow
 refuse 2 "one regular expression" ./tile test --quick a b
-refuse 2 "cannot read" ./tile count /nonexistent.cu
+tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
+refuse 1 "cannot read /nonexistent.cu" tile_count /nonexistent.cu
+refuse 2 "FILE.cu" tile_count
+refuse 2 "--registers" tile_count --registers 999 x.cu
+refuse 2 "--bogus" tile_count --bogus
 
 # Tests put their files where no other user's stand in the way, and take them away again.
 mkdir "$scratch/tmp"

@@ -43,7 +43,7 @@ function(tile_add_break_programs name source experiments)
       COMMAND breaks build --experiments "${experiments}" --name ${experiment} --source "${source}"
         --compiler "${PROJECT_BINARY_DIR}/model-cc" --program "${program}"
       DEPENDS breaks "${program}.edit" "${source}" "${PROJECT_BINARY_DIR}/model-cc" ${precompiled}
-        "${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake"
+        model-source
       DEPFILE "${program}.d" COMMENT "Breaking ${name}: ${experiment}" VERBATIM)
     list(APPEND logs "${program}.log")
   endforeach()

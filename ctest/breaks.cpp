@@ -148,52 +148,78 @@ std::string first_error(const std::string& output) {
   return line.starts_with(assertion) ? line.substr(assertion.size()) : line;
 }
 
-/// "" when the experiment goes as it should, else what happened instead.
-std::string surprise(const Experiment& e, const fs::path& program) {
+/// What came of an experiment.
+struct Result {
+  std::string surprise;  ///< "" when it went as it should, else what happened instead
+  std::string message;   ///< when it did, what the reader of the test's or the compiler's output sees
+};
+
+Result result_of(const Experiment& e, const fs::path& program) {
   const std::string log = read_text(program.string() + ".log");
   const std::string outcome = log.substr(0, log.find('\n'));
   const std::string output = log.substr(outcome.size() + 1);
-  if (outcome == outcome_edit) return output;
+  if (outcome == outcome_edit) return {output, ""};
   if (!e.message.empty()) {
-    if (outcome == outcome_built) return "it compiles, and must not";
-    return first_error(output) == e.message
-               ? ""
-               : fmt::format("the compiler does not say '{}' but '{}'", e.message, first_error(output));
+    if (outcome == outcome_built) return {"it compiles, and must not", ""};
+    const std::string error = first_error(output);
+    if (error == e.message) return {"", "error: " + error};
+    return {fmt::format("the compiler does not say '{}' but '{}'", e.message, error), ""};
   }
-  if (outcome != outcome_built) return "it does not compile:\n" + output;
+  if (outcome != outcome_built) return {"it does not compile:\n" + output, ""};
   const auto test =
       run("timeout", {"120", program.string(), "--on", "model", "--test", e.test}, program.string() + ".out");
-  if (test.status == 0) return fmt::format("the test '{}' still passes", e.test);
+  if (test.status == 0) return {fmt::format("the test '{}' still passes", e.test), ""};
   if (test.status != 1)
-    return fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, test.status, test.output);
-  return findings::mismatch(e.says, findings::found_in(test.output));
+    return {fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, test.status, test.output), ""};
+  const auto found = findings::found_in(test.output);
+  return {findings::mismatch(e.says, found), findings::text_of(e.says, found)};
+}
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    result += c == '\f' ? "\\f" : c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\\' ? "\\\\" : std::string(1, c);
+  return result;
+}
+
+/// A line of captured.tsv, for the book: the experiment, and what its test or the compiler said. Places are named as in the source that
+/// a reader would edit, `source`.
+std::string captured(const Experiment& e, std::string message, const std::string& source) {
+  const std::string copy = e.name + ".cu:";
+  for (std::size_t at = 0; (at = message.find(copy, at)) != std::string::npos; at += source.size())
+    message.replace(at, copy.size(), source + ":");
+  while (message.ends_with('\n')) message.pop_back();
+  return fmt::format("{}\t{}\n", e.name, escaped(message));
+}
+
+/// Pages are woven anew when this file is newer than they are.
+void write_if_different(const fs::path& file, const std::string& text) {
+  if (!fs::exists(file) || read_text(file) != text) write_text(file, text);
 }
 
 int run_all(const std::vector<Experiment>& experiments, const fs::path& built) {
   int wrong = 0;
+  std::string messages;
   for (const Experiment& e : experiments) {
-    const std::string why = surprise(e, built / e.name);
-    fmt::print("{}: {}\n", e.name, why.empty() ? "breaks as it should" : why);
-    wrong += !why.empty();
+    const Result result = result_of(e, built / e.name);
+    const bool as_it_should = result.surprise.empty();
+    fmt::print("{}: {}\n", e.name, as_it_should ? "breaks as it should" : result.surprise);
+    wrong += !as_it_should;
+    if (as_it_should) messages += captured(e, result.message, built.filename().string() + ".cu");
   }
+  write_if_different(built / "captured.tsv", messages);
   fmt::print("{} experiments, {} wrong\n", experiments.size(), wrong);
   return wrong == 0 && !experiments.empty() ? 0 : 1;
 }
 
 // --- emit -----------------------------------------------------------------------------------------------------------
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) result += c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\\' ? "\\\\" : std::string(1, c);
-  return result;
-}
-
-/// Name, "test" or "message", old text, new text, the test or the message, what the test says; edits one below the other.
+/// Name, "test" or "message", old text, new text, the test or the message, what the test says; several edits are ended by \\f.
 std::string line_for_the_book(const Experiment& e) {
   std::string find, replace;
   for (const Edit& edit : e.edits) {
-    find += (find.empty() || find.ends_with('\n') ? "" : "\n") + edit.find;
-    replace += (replace.empty() || replace.ends_with('\n') ? "" : "\n") + edit.replace;
+    find += (find.empty() ? "" : "\f") + edit.find;
+    replace += (&edit == &e.edits.front() ? "" : "\f") + edit.replace;
   }
   const bool test = !e.test.empty();
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, test ? "test" : "message", escaped(find), escaped(replace),

@@ -1,7 +1,8 @@
 // Opens every page of the woven book in headless Chromium, from disk, wide and narrow, light and dark. Fails on a console
 // message of level error, an exception, a resource that does not load, a request that is not file:, a broken link, text
-// that runs out of the page, or a search that finds nothing.
-// Usage: browser CHROMIUM BOOK-DIRECTORY [--screenshots DIRECTORY]
+// that runs out of the page, and what page-checks.js (layout, contrast, what scripts do) and searches.tsv (what a search
+// finds first) say, both of CHECKS-DIRECTORY.
+// Usage: browser CHROMIUM BOOK-DIRECTORY CHECKS-DIRECTORY [--screenshots DIRECTORY]
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,10 +16,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "ctest/chromium.hpp"
+#include "ctest/files.hpp"
 #include "ctest/subprocess.hpp"
 
 namespace {
@@ -49,16 +52,38 @@ const char* const overflow_script = R"((() => {
 
 const char* const links_script = R"([...document.querySelectorAll("a[href]")].map((a) => a.href))";
 const char* const ids_script = R"([...document.querySelectorAll("[id]")].map((e) => e.id))";
+const char* const line_lengths_script = R"([...document.querySelectorAll("article > p")].flatMap((p) => {
+  const lines = Math.round(p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight));
+  const notes = [...p.querySelectorAll(".side-note")].reduce((sum, note) => sum + note.textContent.length, 0);
+  return lines < 4 || p.querySelector("math") ? [] : [(p.textContent.length - notes) / (lines - 0.5)];
+}))";
 const char* const fonts_script =
     R"(document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status === "error").map((f) => f.family)))";
-const char* const search_script = R"((() => {
-  const input = document.getElementById("search");
-  input.value = "wavefronts";
-  input.dispatchEvent(new Event("input"));
-  const found = document.querySelectorAll("#results a").length;
-  input.value = "";
-  input.dispatchEvent(new Event("input"));
-  return found;
+// Opens what a search should find first, by the keyboard alone, and what closes it; `%s` is a query.
+const char* const search_box_script = R"((() => {
+  const input = document.getElementById("search"), results = document.getElementById("results");
+  const type = (text) => { input.value = text; input.dispatchEvent(new Event("input")); };
+  const press = (key) => input.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  const chosen = () => [...results.querySelectorAll("[role=option]")].findIndex((one) => one.getAttribute("aria-selected") === "true");
+  const wrong = [];
+  type("wavefronts");
+  if (results.querySelectorAll("a").length === 0) wrong.push("search finds nothing");
+  if (!results.querySelector(".snippet mark")) wrong.push("no hit is marked");
+  if (!results.querySelector("small")) wrong.push("results do not say their page");
+  if (!/^\d+\.\d+ /.test([...results.querySelectorAll(".result-title")].map((one) => one.textContent).find((one) => /^\d/.test(one)) || ""))
+    wrong.push("results have no section numbers");
+  press("ArrowDown");
+  press("ArrowDown");
+  if (chosen() !== 1 || input.getAttribute("aria-activedescendant") !== results.children[1].id) wrong.push("arrow keys do not choose");
+  press("ArrowUp");
+  if (chosen() !== 0) wrong.push("the arrow up does not go back");
+  document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  if (!results.hidden) wrong.push("a click elsewhere does not close the results");
+  type("wavefronts");
+  press("Escape");
+  if (!results.hidden) wrong.push("Escape does not close the results");
+  type("");
+  return wrong;
 })())";
 
 /// What a page turned out to be.
@@ -67,11 +92,38 @@ struct Page {
   std::string url;
   std::set<std::string> ids;
   std::vector<std::string> links, complaints;
+  std::vector<double> line_lengths;  ///< characters a line, of paragraphs of several lines
 };
 
+bool is_source(const Page& page) { return page.file.find("source/") != std::string::npos; }
+
+/// Bold text is drawn with the face made for it, and no text with a font of the system's.
+void check_fonts(Browser& browser, Page& page) {
+  browser.call("DOM.enable");
+  browser.call("CSS.enable");
+  const json root = browser.call("DOM.getDocument")["root"]["nodeId"];
+  const json found = browser.call(
+      "DOM.querySelectorAll",
+      {{"nodeId", root}, {"selector", "main strong, main figcaption, main p, main td, .toc a[aria-current]"}});
+  std::set<std::string> complaints;
+  for (const json& node : found["nodeIds"])
+    for (const json& font : browser.call("CSS.getPlatformFontsForNode", {{"nodeId", node}})["fonts"])
+      if (!font["isCustomFont"])
+        complaints.insert("text in " + font["familyName"].get<std::string>() + ", a font of the system's");
+  page.complaints.insert(page.complaints.end(), complaints.begin(), complaints.end());
+}
+
+/// A file, line by line, in which the line that a link leads to is marked.
+void visit_source(Browser& browser, const fs::path& book, Page& page) {
+  browser.set_width(1400);
+  browser.open(file_url(book / page.file) + "#L-2");
+  if (!browser.evaluate("getComputedStyle(document.querySelector(':target')).backgroundColor.startsWith('rgb(')"))
+    page.complaints.push_back("the line that a link leads to is not marked");
+}
+
 /// Loads a page at each width, because its script looks at the width as it starts; the scheme changes nothing but style.
-void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, Page& page) {
-  const bool is_text = page.file.find("source/") == std::string::npos;
+void visit_text(Browser& browser, const fs::path& book, const fs::path& screenshots, const std::string& checks,
+                Page& page) {
   const auto complain = [&](const std::string& what) { page.complaints.push_back(what); };
   for (const int width : {400, 1000, 1400}) {
     browser.set_width(width);
@@ -81,21 +133,33 @@ void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, 
       for (const auto& family : browser.evaluate(fonts_script)) complain("font not loaded: " + family.dump());
       if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
         complain(fmt::format("{} px, {}: {}", width, scheme, overflow));
-      if (!screenshots.empty() && is_text)
+      for (const std::string complaint : browser.evaluate(fmt::format("{}({}, '{}')", checks, width, scheme)))
+        complain(fmt::format("{} px, {}: {}", width, scheme, complaint));
+      if (!screenshots.empty())
         save_screenshot(browser,
                         screenshots / fmt::format("{}-{}-{}.png", fs::path(page.file).stem().string(), width, scheme));
-      for (const std::string& complaint : browser.take_complaints()) complain(complaint);
     }
   }
-  page.url = browser.evaluate("location.href");
+  check_fonts(browser, page);
+  for (const double length : browser.evaluate(line_lengths_script)) page.line_lengths.push_back(length);
+  for (const std::string complaint : browser.evaluate(search_box_script)) complain(complaint);
+}
+
+void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, const std::string& checks, Page& page) {
+  const auto complain = [&](const std::string& what) { page.complaints.push_back(what); };
+  if (is_source(page))
+    visit_source(browser, book, page);
+  else
+    visit_text(browser, book, screenshots, checks, page);
+  for (const std::string& complaint : browser.take_complaints()) complain(complaint);
+  page.url = browser.evaluate("location.href.replace(/#.*/, '')");
   for (const auto& id : browser.evaluate(ids_script))
     if (!page.ids.insert(id).second) complain("id used twice: " + id.dump());
   for (const auto& link : browser.evaluate(links_script)) page.links.push_back(link);
-  if (is_text && browser.evaluate(search_script) == 0) complain("search finds nothing");
 }
 
 /// Visits all pages, several at a time: each browser takes the next one that nobody has taken.
-void visit_all(const std::string& program, const fs::path& book, const fs::path& screenshots,
+void visit_all(const std::string& program, const fs::path& book, const fs::path& screenshots, const std::string& checks,
                std::vector<Page>& pages) {
   std::vector<std::unique_ptr<Browser>> browsers;  // started before there are threads, for starting forks
   for (unsigned i = 0; i < parallel_browsers; ++i) browsers.push_back(std::make_unique<Browser>(program));
@@ -104,9 +168,39 @@ void visit_all(const std::string& program, const fs::path& book, const fs::path&
   for (const auto& browser : browsers)
     at_work.push_back(std::async(std::launch::async, [&] {
       browser->attach();
-      for (std::size_t i = next++; i < pages.size(); i = next++) visit(*browser, book, screenshots, pages[i]);
+      for (std::size_t i = next++; i < pages.size(); i = next++) visit(*browser, book, screenshots, checks, pages[i]);
     }));
   for (auto& work : at_work) work.get();
+}
+
+/// Complains of the queries of a file whose first hit is not the one that it says. All pages have the same index.
+std::vector<std::string> check_searches(const std::string& program, const fs::path& page, const fs::path& queries) {
+  Browser browser(program);
+  browser.attach();
+  browser.open(file_url(page));
+  std::vector<std::string> complaints;
+  std::istringstream lines(files::read_text(queries));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const auto tab = line.find('\t');
+    const json found = browser.evaluate(
+        fmt::format("TileSearch.find({}).slice(0, 1).map((entry) => entry.page + '\\t' + entry.title)[0] || 'nothing'",
+                    json(line.substr(0, tab)).dump()));
+    if (found != line.substr(tab + 1))
+      complaints.push_back(
+          fmt::format("the search for '{}' finds '{}' first", line.substr(0, tab), found.get<std::string>()));
+  }
+  return complaints;
+}
+
+/// The lines of text are as long as is read with ease: their median, of all pages.
+std::string complaint_about_measure(const std::vector<Page>& pages) {
+  std::vector<double> lengths;
+  for (const Page& page : pages) lengths.insert(lengths.end(), page.line_lengths.begin(), page.line_lengths.end());
+  if (lengths.empty()) return "no text has a line";
+  const auto middle = lengths.begin() + std::ptrdiff_t(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return *middle >= 66 && *middle <= 75 ? "" : fmt::format("lines have {:.1f} characters, not 66 to 75", *middle);
 }
 
 /// Complains of links to pages and places that are not there.
@@ -131,13 +225,14 @@ void follow_links(std::vector<Page>& pages) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 5) {
-    fmt::print(stderr, "usage: browser CHROMIUM BOOK-DIRECTORY [--screenshots DIRECTORY]\n");
+  if (argc != 4 && argc != 6) {
+    fmt::print(stderr, "usage: browser CHROMIUM BOOK-DIRECTORY CHECKS-DIRECTORY [--screenshots DIRECTORY]\n");
     return 2;
   }
   const std::string program = argv[1];
   const fs::path book = fs::absolute(argv[2]);
-  const fs::path screenshots = argc == 5 ? argv[4] : "";
+  const fs::path screenshots = argc == 6 ? argv[5] : "";
+  const fs::path checks = argv[3];
   if (program.empty() || !fs::exists(program)) {
     fmt::print("skipped: chromium is not installed (sudo apt-get install chromium)\n");
     return 77;
@@ -148,12 +243,16 @@ int main(int argc, char** argv) {
     std::vector<Page> pages;
     for (const auto& entry : fs::recursive_directory_iterator(book))
       if (entry.path().extension() == ".html" && entry.path().filename() != "print.html")
-        pages.push_back({fs::relative(entry.path(), book).string(), "", {}, {}, {}});
+        pages.push_back({fs::relative(entry.path(), book).string(), "", {}, {}, {}, {}});
     std::sort(pages.begin(), pages.end(), [](const Page& a, const Page& b) { return a.file < b.file; });
     if (!screenshots.empty()) fs::create_directories(screenshots);
-    visit_all(program, book, screenshots, pages);
+    visit_all(program, book, screenshots, "(" + files::read_text(checks / "page-checks.js") + ")", pages);
     follow_links(pages);
     std::size_t links = 0, wrong = 0;
+    std::vector<std::string> of_all = check_searches(program, book / "index.html", checks / "searches.tsv");
+    if (const std::string why = complaint_about_measure(pages); !why.empty()) of_all.push_back(why);
+    for (const std::string& complaint : of_all) fmt::print("all pages: {}\n", complaint);
+    wrong += of_all.size();
     for (const Page& page : pages) {
       for (const std::string& complaint : page.complaints) fmt::print("{}: {}\n", page.file, complaint);
       links += page.links.size();

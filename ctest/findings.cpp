@@ -44,11 +44,11 @@ bool search(const std::string& text, const char* pattern, std::smatch& match) {
 bool model_finding(const std::string& line, Finding& finding) {
   std::smatch match;
   if (search(line, R"(^"?([a-z][a-z ]*): ([A-Za-z_]\w*.*, [^ ,]+:\d+, block \(.*)$)", match)) {
-    finding = {match[1], match[2]};
+    finding = {match[1], match[2], match.str(1) + ": " + match.str(2)};
     return true;
   }
   if (search(line, R"(^"?missing: \d+ of \d+ elements of (\w+.*)$)", match)) {
-    finding = {"missing", match[1]};
+    finding = {"missing", match[1], line.substr(line.starts_with('"'))};
     return true;
   }
   return false;
@@ -59,7 +59,7 @@ bool wrong_result(const std::string& text, Finding& finding) {
   if (!search(text, R"((\w+\[\d+\]\[\d+\] is \S+, the reference [^\n]*))", match) &&
       !search(text, R"(: (wrote (?:\d+ elements (?:before|after) C|C's padding [^=\n]*)))", match))
     return false;
-  finding = {"wrong result", match[1]};
+  finding = {"wrong result", match[1], match[1]};
   return true;
 }
 
@@ -72,6 +72,15 @@ std::string expression(const std::string& line) {
              : line.substr(begin + 2, end - begin - 2);
 }
 
+/// The lines "  values: ..." of what doctest says of an assertion.
+std::string values_of(const std::string& rest) {
+  std::string values;
+  std::istringstream lines(rest);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("  values: ")) values += line + "\n";
+  return values;
+}
+
 void append_thrown(const std::string& text, std::vector<Finding>& found) {
   Finding finding;
   const std::size_t before = found.size();
@@ -82,7 +91,7 @@ void append_thrown(const std::string& text, std::vector<Finding>& found) {
   if (wrong_result(text, finding))
     found.push_back(finding);
   else
-    found.push_back({"exception", text.substr(0, text.find('\n'))});
+    found.push_back({"exception", text.substr(0, text.find('\n')), text.substr(0, text.find('\n'))});
 }
 
 std::string family(const std::string& kind) {
@@ -92,8 +101,8 @@ std::string family(const std::string& kind) {
 
 Finding split(const std::string& says) {
   const auto colon = says.find(": ");
-  if (colon == std::string::npos) return {says, ""};
-  return {says.substr(0, colon), says.substr(colon + 2)};
+  if (colon == std::string::npos) return {says, "", ""};
+  return {says.substr(0, colon), says.substr(colon + 2), ""};
 }
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -119,11 +128,11 @@ std::vector<Finding> found_in(const std::string& output) {
       if (text.starts_with('"')) text.erase(0, 1);
       append_thrown(text + "\n" + block.rest, found);
     } else if (block.first.starts_with(crashed)) {
-      found.push_back({"crash", block.first.substr(crashed.size())});
+      found.push_back({"crash", block.first.substr(crashed.size()), block.first});
     } else if (wrong_result(block.rest, finding)) {
       found.push_back(finding);
     } else {
-      found.push_back({"check", expression(block.first)});
+      found.push_back({"check", expression(block.first), block.first + "\n" + values_of(block.rest)});
     }
   }
   return found;
@@ -134,6 +143,14 @@ std::string complaint_about(const std::string& says) {
   if (says.empty()) return "needs says: the kind of the finding, as in \"race: sgemm_shared\"";
   if (announced.detail.empty() && announced.kind != "wrong result")
     return fmt::format("says '{}', which names no kernel, expression or message: \"KIND: DETAIL\"", says);
+  return "";
+}
+
+std::string text_of(const std::string& says, const std::vector<Finding>& found) {
+  const Finding announced = split(says);
+  static const std::regex address(R"( \(address 0x[0-9a-f]+\))");
+  for (const Finding& finding : found)
+    if (matches(finding, announced)) return std::regex_replace(finding.text, address, "");
   return "";
 }
 

@@ -11,6 +11,7 @@ namespace findings {
 struct Finding {
   std::string kind;
   std::string detail;  ///< of the model: kernel, place and so on; of a check: its expression; else the message
+  std::string text;    ///< what a reader of the output sees of it
 };
 
 /// The findings in a test's output, in its order.
@@ -26,5 +27,8 @@ std::string complaint_about(const std::string& says);
 /// it). A wrong result needs no DETAIL. Others may accompany it, as far as they are of the same family: a missing barrier
 /// is a race and a read of what nobody wrote; but an exception or a crash is not what an experiment on races is about.
 std::string mismatch(const std::string& says, const std::vector<Finding>& found);
+
+/// The text of the first finding that `says` announces, without addresses, which differ from run to run; "" if there is none.
+std::string text_of(const std::string& says, const std::vector<Finding>& found);
 
 }  // namespace findings

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -11,6 +12,8 @@
 #include <iomanip>
 #include <set>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "common/check/gemm_tests.hpp"
 #include "common/check/traced.hpp"
@@ -29,10 +32,12 @@
 #include "common/records/whole_file.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/explain_tuning.hpp"
+#include "common/report/profile.hpp"
 #include "common/report/ranks.hpp"
 #include "common/report/tuning.hpp"
 #include "common/report/units.hpp"
 #include "common/timing/clocks.hpp"
+#include "common/timing/copies.hpp"
 #include "common/timing/nvml.hpp"
 
 // Gives this program the command line of the chapters.
@@ -599,6 +604,17 @@ TEST_CASE("keys and labels tell units" * doctest::test_suite("model")) {
   CHECK(tile::unit_of_label("shared memory read, GB/s").empty());
 }
 
+TEST_CASE("a fact knows the line that computes it, or the one that it was read from" * doctest::test_suite("model")) {
+  tile::Facts facts;
+  facts.predicted("here", 1);
+  const int line = __LINE__ - 1;
+  const std::string read = scratch("by-hand.csv", "# an NVIDIA H200\nthere,12\n");
+  facts.measured_in(read);
+  std::ostringstream out;
+  facts.write_places(out);
+  CHECK(out.str() == fmt::format("here\tctest/harness_test.cu\t{}\nthere\t{}\t2\n", line, read));
+}
+
 TEST_CASE("measurements by hand become facts, and what is none is refused with its line" *
           doctest::test_suite("model")) {
   tile::Facts facts;
@@ -834,6 +850,36 @@ TEST_CASE("an operand is kept across what does not read registers of a lane's ar
   CHECK(cycles("LDS.128") == 4);  // three registers of one bank, then one of it
   CHECK(cycles("NOP") == 4);
   CHECK(cycles("IADD3") == 6);
+}
+
+TEST_CASE("cycles of an FFMA are told from what all schedulers issue, where a record has that" *
+          doctest::test_suite("model")) {
+  tile::Record profile{{"smsp__inst_executed.sum", 1100.0},
+                       {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32 * 1000.0},
+                       {"smsp__issue_active.avg.per_cycle_active", 0.91}};
+  const auto cycles = [&] {
+    tile::Facts facts;
+    tile::add_profile_facts(facts, "k", &profile, 132);
+    return facts.value("k.profile.cycles_per_ffma");
+  };
+  CHECK(cycles() == doctest::Approx(1.1 / 0.91));
+  profile["smsp__issue_active.sum.per_cycle_active"] = 482.28;
+  CHECK(cycles() == doctest::Approx(1.1 / (482.28 / 528)));
+}
+
+TEST_CASE("a round of copies is three times as large as the L2" * doctest::test_suite("model")) {
+  constexpr std::size_t l2 = 62914560, cube = 4 * 3 * 256 * 256;  // of an H200; a product of 256 x 256 x 256
+  CHECK(tile::copies_past_l2(l2, cube) * cube >= 3 * l2);
+  CHECK(tile::copies_past_l2(l2, 3 * l2 / 7) == 8);  // seven, and one more: they are used in pairs
+  CHECK(tile::copies_past_l2(l2, 3 * l2) == 4);
+  CHECK(tile::copies_past_l2(l2, 4) == 256);
+}
+
+TEST_CASE("rounding up is right up to the largest int" * doctest::test_suite("model")) {
+  CHECK(tile::ceil_div(1, 16) == 1);
+  CHECK(tile::ceil_div(16, 16) == 1);
+  CHECK(tile::ceil_div(17, 16) == 2);
+  CHECK(tile::ceil_div(INT_MAX, 16) == 1 << 27);
 }
 
 TEST_CASE("a median is settled when its own spread is small" * doctest::test_suite("model")) {

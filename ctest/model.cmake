@@ -39,9 +39,8 @@ endforeach()
 # A program for the model from one .cu file.
 function(tile_add_model_program target name source)
   set(copy ${PROJECT_BINARY_DIR}/model-sources/${name}.cpp)
-  set(script ${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake)
-  add_custom_command(OUTPUT ${copy} DEPENDS ${source} ${script} VERBATIM
-    COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUTPUT=${copy} -P ${script})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/model-sources)
+  add_custom_command(OUTPUT ${copy} DEPENDS ${source} model-source VERBATIM COMMAND model-source ${source} ${copy})
   add_executable(${target} ${copy})
   set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS "${TILE_MODEL_FLAGS};${TILE_MODEL_FIRST}"
     OBJECT_DEPENDS ${PROJECT_SOURCE_DIR}/common/model/block_copies.hpp)
@@ -60,7 +59,7 @@ function(tile_write_model_cc script compiler id first_of_chapter)
   set(one_error_GNU -fmax-errors=1)
   set(one_error_Clang -ferror-limit=1)
   set(runtime ${PROJECT_BINARY_DIR}/precompiled/chapter.o)
-  set(libraries "\"$<TARGET_FILE:tile_on_model>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
+  set(libraries "\"$<TARGET_FILE:tile_model_machine>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh
 # Compiles SOURCE.cu for the SIMT model with ${version}.
 # Usage: model-cc SOURCE.cu OUTPUT MAIN [DEPFILE], where MAIN is chapter or count.
@@ -72,15 +71,19 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 main=$3 depfile=\${4:-\"$parts/depfile\"}
-\"${CMAKE_COMMAND}\" -DSOURCE=\"$source\" -DOUTPUT=\"$parts/program.cpp\" -P \"${PROJECT_SOURCE_DIR}/ctest/model-sources.cmake\"
+case $main in
+  chapter) set -- ;;
+  count) set -- \"$parts\" ;; # for what the file includes
+esac
+\"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$@\"
 case $main in
   chapter) set -- ${first_of_chapter} ;;
-  count) set -- ${first} ;;
+  count) set -- ${first} -g -w ;; # with the shapes of arrays
 esac
-\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
+\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter) set -- \"${runtime}\" ;;
-  count) set -- \"$<TARGET_OBJECTS:tile_count_main>\" ${libraries} ;;
+  count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;
 esac
 \"${compiler}\" \"$parts/program.o\" \"$@\" ${link_flags} \"$<TARGET_FILE:Boost::context>\" -lfmt -ldw -lelf -lpthread -o \"$output\"
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
@@ -101,11 +104,11 @@ function(tile_generate_model_cc)
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${flags} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
       -MQ ${header} -x c++-header ${chapter} -o ${header}
     DEPENDS ${chapter} ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d VERBATIM)
-  set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
+  set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_model_machine> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
   add_custom_command(OUTPUT ${runtime}
     COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--strip-debug $<TARGET_OBJECTS:tile_main>
       -Wl,--whole-archive ${archives} -o ${runtime}
-    DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
+    DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_model_machine tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
   add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
   set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime})
   tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID}

@@ -175,6 +175,41 @@ TEST_CASE("all measured accesses that hit L1 cost what the hardware counted" * d
   }
 }
 
+TEST_CASE("accesses of one and two bytes cost what the hardware counted" * doctest::test_suite("model")) {
+  const auto rows = measured_rows("h200-narrow-accesses.csv", 10);
+  CHECK(rows.size() == 364);
+  const auto nearest = [](const std::string& mean) { return std::lround(std::stod(mean)); };
+  std::map<std::string, int> kinds;
+  for (const MeasuredRow& row : rows) {
+    CAPTURE(row.line);
+    const bool shared = row.fields[0] == "shared", is_load = row.fields[2] == "ld";
+    simt::WarpAccess access{.size = std::stoi(row.fields[1])};
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      if (row.words[lane] < 0) continue;
+      access.active |= 1u << lane;
+      access.address[lane] = std::uint64_t(row.words[lane]) * std::uint64_t(access.size);
+    }
+    ++kinds[row.fields[0] + row.fields[1] + row.fields[2]];
+    if (shared) {
+      CHECK(simt::shared_wavefronts(access, is_load) == nearest(row.fields[3]));
+      continue;
+    }
+    CHECK(simt::lines_of(access) == nearest(row.fields[4]));
+    CHECK(simt::tag_passes(access) == nearest(row.fields[5]));
+    CHECK(simt::sectors_of(access) == nearest(row.fields[6]));
+    // A lower bound for stores that touch many lines.
+    const bool exact = is_load || simt::lines_of(access) <= 8;
+    if (exact) CHECK(simt::global_wavefronts(access, is_load) == nearest(row.fields[3]));
+    if (!exact) CHECK(simt::global_wavefronts(access, is_load) <= nearest(row.fields[3]));
+  }
+  CHECK(kinds == std::map<std::string, int>{{"shared1ld", 29},
+                                            {"shared1st", 29},
+                                            {"shared2ld", 77},
+                                            {"shared2st", 77},
+                                            {"global2ld", 76},
+                                            {"global2st", 76}});
+}
+
 TEST_CASE("the tag bank of a line depends on each bit as measured" * doctest::test_suite("model")) {
   std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data/h200-l1-tag-bank-bits.csv");
   REQUIRE(in);

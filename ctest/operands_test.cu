@@ -1,9 +1,19 @@
 // Tests of what other operands than FP32, row by row, are checked with: two-byte elements, layouts, kernels that are prepared.
-#include <cmath>
-#include <memory>
+#include <unistd.h>
 
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
+#include "common/records/problem.hpp"
 #include "common/report/chapter.hpp"
+#include "common/report/touched_elements.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of operands", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -141,6 +151,88 @@ TEST_CASE("an FP32 kernel is not given other operands" * doctest::test_suite("mo
   CHECK_THROWS_WITH_AS(tile::Runnable([](const tile::Gemm&) {}).prepare(tile::Operands(c).product()),
                        "4.bf16,f32,f32 is not FP32, row by row, and this kernel takes nothing else",
                        std::invalid_argument);
+}
+
+TEST_CASE("formats of any number of bits are decoded and encoded as the compiler does it" *
+          doctest::test_suite("model")) {
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  int wrong = 0;
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const double as_bf16 = tile::decoded(tile::bf16_format, bits), as_f16 = tile::decoded(tile::fp16_format, bits);
+    wrong += !same(as_bf16, std::bit_cast<float>(bits << 16));
+    wrong += !same(as_f16, double(std::bit_cast<_Float16>(std::uint16_t(bits))));
+    wrong += !std::isnan(as_bf16) && tile::encoded(tile::bf16_format, as_bf16) != bits;
+    wrong += !std::isnan(as_f16) && tile::encoded(tile::fp16_format, as_f16) != bits;
+  }
+  std::uint32_t word = 1;
+  for (int i = 0; i < 200000; ++i) {
+    word = word * 1664525u + 1013904223u;
+    const auto value = std::bit_cast<float>(word);
+    if (std::isnan(value)) continue;
+    wrong += tile::encoded(tile::fp32_format, value) != word;
+    wrong += tile::encoded(tile::tf32_format, value) != (word + 0xfffu + (word >> 13 & 1u)) >> 13;
+    wrong += tile::decoded(tile::bf16_format, tile::encoded(tile::bf16_format, value)) != tile::rounded_to(bf16, value);
+    wrong += tile::decoded(tile::fp16_format, tile::encoded(tile::fp16_format, value)) != tile::rounded_to(f16, value);
+  }
+  CHECK(wrong == 0);
+  CHECK(tile::encoded(tile::bf16_format, NAN) == 0x7fff);
+  CHECK(tile::encoded(tile::fp16_format, 65519.99) == 0x7bff);  // the largest
+  CHECK(tile::encoded(tile::fp16_format, 65520) == 0x7c00);     // infinity from the middle to the next on
+  CHECK(tile::encoded(tile::fp16_format, 0x1p-25) == 0);        // the middle between 0 and the smallest: 0 is even
+  CHECK(tile::encoded(tile::fp16_format, 0x1.8p-25) == 1);
+  CHECK(tile::fp16_format.largest() == 65504);
+  CHECK(tile::tf32_format.bits() == 19);
+}
+
+TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 bytes" * doctest::test_suite("model")) {
+  const tile::Tile tile{64, 128, 16, tile::Takes::float4s};
+  const tile::Types types{bf16, bf16, f32};
+  for (const tile::Case& c : tile::whole_tiles(tile, types)) {
+    CHECK(c.lda() % 8 + c.ldb() % 8 + c.ldc() % 4 == 0);
+    CHECK(c.offsets.A % 8 + c.offsets.B % 8 + c.offsets.C % 4 == 0);
+  }
+  int half = 0;  // multiples of 8 bytes, which would do for floats
+  for (const tile::Case& c : tile::misaligned_cases(tile, types)) {
+    const int odd = (c.pads.A % 8 != 0) + (c.pads.B % 8 != 0) + (c.pads.C % 4 != 0) + (c.offsets.A % 8 != 0) +
+                    (c.offsets.B % 8 != 0) + (c.offsets.C % 4 != 0);
+    CHECK(odd == 1);
+    half += c.pads.A == 4 || c.pads.B == 4 || c.offsets.A == 4 || c.offsets.B == 4;
+  }
+  CHECK(half == 4);
+}
+
+TEST_CASE("a run is found by its kernel and its extents, whatever its types" * doctest::test_suite("model")) {
+  tile::Problem p = tile::Problem::plain(64, 64, 64);
+  p.types = {bf16, bf16, f32};
+  const tile::Record record{{"kernels", {{{"name", "narrow"}, {"runs", {tile::to_json(p)}}}}}};
+  REQUIRE(tile::find_run(record, "narrow", 64) != nullptr);
+  CHECK(tile::problem_of(*tile::find_run(record, "narrow", 64)) == p);
+  CHECK(tile::find_run(record, "narrow", p) == tile::find_run(record, "narrow", 64));
+  CHECK(tile::find_run(record, "narrow", 65) == nullptr);
+}
+
+TEST_CASE("touched elements are counted by the bytes that they have" * doctest::test_suite("model")) {
+  const tile::Kernel kernel = narrow_kernels()[0];
+  tile::CountedKernel counted{kernel, {4, 8, 6}, {}};
+  // Two of B's second row, of 8 elements; one of C, of 4 bytes; the second half of a word of shared memory.
+  counted.counts.touches = {
+      {.interval = 0, .thread = 0, .op = simt::Op::load, .array = "B", .byte_offset = 20, .width = 4},
+      {.interval = 0, .thread = 0, .op = simt::Op::store, .array = "C", .byte_offset = 36, .width = 4},
+      {.interval = 0, .thread = 0, .op = simt::Op::load, .array = "As", .byte_offset = 8, .width = 8},
+      {.interval = 0, .thread = 0, .op = simt::Op::store, .array = "As", .byte_offset = 6, .width = 2}};
+  const auto directory = std::filesystem::temp_directory_path() / ("touched." + std::to_string(getpid()));
+  std::filesystem::create_directories(directory);
+  tile::emit_touches({counted}, directory);
+  tile::emit_intervals({counted}, directory);
+  const auto text_of = [&](const char* file) {
+    std::ifstream in(directory / file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  CHECK(text_of("touches.tsv") == "bf16\t0\tB\t1\t2\nbf16\t0\tB\t1\t3\nbf16\t0\tC\t1\t1\n");
+  CHECK(text_of("owners.tsv") == "bf16\t0\t1\t1\n");
+  CHECK(text_of("intervals.tsv") ==
+        "bf16\t0\tload\tAs\t1\t4\nbf16\t0\tload\tB\t1\t10\nbf16\t0\tstore\tAs\t1\t3\nbf16\t0\tstore\tC\t1\t9\n");
+  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("two-byte types round to nearest even" * doctest::test_suite("model")) {

@@ -19,15 +19,29 @@ measured() { # NN KERNEL TFLOPS RATIO
   fact "$1" "$2.4096.ceiling.tightest" counted 50 TFLOP/s 50
   fact "$1" "$2.4096.ceiling.resource" counted '' '' banks
 }
+spread() { # NN KERNEL RATIO LOW HIGH
+  fact "$1" "$2.4096.$3_low" measured "$4" '' "$4"
+  fact "$1" "$2.4096.$3_high" measured "$5" '' "$5"
+}
+own() { sed -i "2s/^/kernel: $2\n/" "$scratch/chapters/$1-x/chapter$1.md"; } # NN KERNEL
 chapter 00 "No rung" none
 chapter 01 "First step" slow fast
 measured 01 slow 1 0.02
 measured 01 fast 10 0.2
-chapter 02 "A tie" named_first named_second
-measured 02 named_first 19.97 0.4
-measured 02 named_second 20 0.41
-chapter 03 "A step back" only
+chapter 02 "A tie" named other fastest
+measured 02 named 19.97 0.4
+spread 02 named ratio 0.39 0.406
+measured 02 other 19.98 0.4
+spread 02 other ratio 0.39 0.406
+measured 02 fastest 20 0.41
+spread 02 fastest ratio 0.405 0.415
+own 02 named
+chapter 03 "A step back" only slower
 measured 03 only 15 0.3
+spread 03 only ratio 0.299 0.301
+measured 03 slower 14.98 0.298
+spread 03 slower ratio 0.297 0.2985
+own 03 slower
 chapter 04 "To come" only
 fact 04 only.4096.tflops measured '' '' "not yet measured"
 chapter 05 "Ahead again" only
@@ -36,22 +50,28 @@ measured 05 only 29.955 0.6
 tr '\t' '|' <"$scratch/emit/part-1/table-ladder.tsv" | tail -n +3 >"$scratch/rows"
 cat >"$scratch/expected" <<'END'
 01|First step|fast|50 (banks)|-|10|-|0.200
-02|A tie|named_first|50 (banks)|-|20.0|2.00|0.400
+02|A tie|named|50 (banks)|-|20.0|2.00|0.400
 03|A step back|only|50 (banks)|-|15|0.75|0.300
 04|To come|-|-|-|not yet measured|not yet measured|not yet measured
 05|Ahead again|only|50 (banks)|-|30.0|1.50|0.600
 END
 diff "$scratch/expected" "$scratch/rows" || { echo "not the table of these chapters"; exit 1; }
 has() { grep -q "$(printf "$1")" "$scratch/emit/part-1/facts.tsv" || { echo "no fact $1"; exit 1; }; }
-has '^ladder.02.kernel\tmeasured\t\t\tnamed_first$'
+has '^ladder.02.kernel\tmeasured\t\t\tnamed$'
 grep -q '^ladder.01.gain' "$scratch/emit/part-1/facts.tsv" && { echo "the first rung gains over nothing"; exit 1; }
 has '^ladder.03.gain\tmeasured\t0.75'
 has '^ladder.01.percent_as_written\tmeasured\t20\t'
 has '^ladder.04.tflops\tmeasured\t\t\tnot yet measured$'
-printf '%s\n' '"01 fast"|10|50|0' '"02 named_first"|19.97|50|0' '"03 only"|15|50|0' '"04 not yet measured"|0|0|0' \
+printf '%s\n' '"01 fast"|10|50|0' '"02 named"|19.97|50|0' '"03 only"|15|50|0' '"04 not yet measured"|0|0|0' \
   '"05 only"|29.955|50|0' >"$scratch/expected"
 tr '\t' '|' <"$scratch/plot.tsv" | diff "$scratch/expected" - || { echo "not the plot of these chapters"; exit 1; }
 grep -q '^cublas=50$' "$scratch/plot.tsv.cublas" || { echo "another rate of cuBLAS:"; cat "$scratch/plot.tsv.cublas"; exit 1; }
+
+# Spreads of the ratio to the stronger baseline decide where there are some.
+spread 02 named stronger_ratio 0.39 0.4
+spread 02 fastest stronger_ratio 0.405 0.415
+"$1" part "$scratch/chapters" "$scratch/emit" 05 "$scratch/plot.tsv" "$scratch/emit/part-1"
+has '^ladder.02.kernel\tmeasured\t\t\tfastest$'
 
 # With a kernel that was timed against the stronger baseline, the table says so.
 fact 03 only.4096.stronger_ratio measured 0.29 '' 0.29

@@ -1,16 +1,19 @@
 #!/bin/sh
 # The README's worked example for `tile count`: the padded transpose has no bank conflict, the unpadded one 32. Besides, a
 # row whose numbers are a guess says so at each of them.
-# Usage: worked-example.sh MODEL-CC
+# Usage: worked-example.sh TILE-COUNT MODEL-CC
 set -e
+tile_count=$1 model_cc=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-"$1" ctest/transpose.cu "$scratch/program" count
-"$scratch/program" >"$scratch/out"
-column() { awk -v kernel="$1" -v op="$2" -v array="$3" '$0 ~ kernel { on = 1 } on && $2 == op && $3 == array { print $(NF - 1); exit }' "$scratch/out"; }
+count() { "$tile_count" --compiler "$model_cc" "$@" >"$scratch/out"; }
+count ctest/transpose.cu
+column() { awk -v kernel="$1" -v op="$2" -v array="$3" '$0 ~ kernel { on = 1 } on && $2 == op && $3 == array { print $(NF - 2); exit }' "$scratch/out"; }
 check() { [ "$2" = "$3" ] || { echo "$1: $2, expected $3"; cat "$scratch/out"; exit 1; }; }
 check "wavefronts of the column read, unpadded" "$(column 'transpose_shared<32>' load tile)" 32
 check "wavefronts of the column read, padded" "$(column 'transpose_shared<33>' load tile)" 1
+grep -q 'load of tile, .*: 32 wavefronts, where 1 would do: .* bank 0; pad each row of 32 words by one' "$scratch/out" ||
+  { echo "the advice to pad is missing:"; cat "$scratch/out"; exit 1; }
 
 cat >"$scratch/guess.cu" <<'END'
 #include "common/report/count.hpp"
@@ -26,8 +29,7 @@ TILE_COUNT("ragged") {
   tile::launch(ragged, dim3(1), dim3(32), 0, out.device(), in.device());
 }
 END
-"$1" "$scratch/guess.cu" "$scratch/program" count
-"$scratch/program" >"$scratch/out"
+count "$scratch/guess.cu"
 row() { grep "^ *guess.cu.* $1 " "$scratch/out" | tr -s ' ' | cut -d' ' -f7-; }
 case $(row load) in
   "~"*" ~"*" ~"*" ~"*" ~"*" ~"*) ;;

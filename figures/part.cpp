@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* pending = "not yet measured";
-constexpr double as_fast = 0.998;  // of the fastest
 
 /// The facts of a chapter that have a value, and its kernels in their order.
 struct Emitted {
@@ -65,18 +64,32 @@ struct Rung {
   std::string resource, compiled_resource;
 };
 
-// The kernel that stands for a chapter, or "".
-std::string chosen_kernel(const Emitted& emitted) {
-  double fastest = 0;
-  const auto tflops = [&](const std::string& kernel) { return emitted.value(kernel + ".4096.tflops").value_or(0); };
-  for (const std::string& kernel : emitted.kernels) fastest = std::max(fastest, tflops(kernel));
-  for (const std::string& kernel : emitted.kernels)
-    if (fastest > 0 && tflops(kernel) >= as_fast * fastest) return kernel;
-  return "";
+// Whether the spread of a kernel's ratio to cuBLAS, the stronger one if there are two, overlaps with another's.
+bool tied(const Emitted& emitted, const std::string& kernel, const std::string& other) {
+  for (const char* ratio : {"stronger_ratio", "ratio"}) {
+    const auto value = [&](const std::string& of, const char* end) {
+      return emitted.value(of + ".4096." + ratio + end);
+    };
+    const auto low = value(kernel, "_low"), high = value(kernel, "_high");
+    const auto other_low = value(other, "_low"), other_high = value(other, "_high");
+    if (low && high && other_low && other_high) return *low <= *other_high && *other_low <= *high;
+  }
+  return false;
 }
 
-Rung rung_of(const std::string& number, const std::string& title, const Emitted& emitted, double best_before) {
-  Rung rung{number, title, chosen_kernel(emitted), 0, 0, {}, {}, {}, {}, "", ""};
+// The kernel that stands for a chapter, or "". `own` is what the chapter calls its own, or "".
+std::string chosen_kernel(const Emitted& emitted, const std::string& own) {
+  std::string fastest;
+  double most = 0;
+  for (const std::string& kernel : emitted.kernels)
+    if (const double tflops = emitted.value(kernel + ".4096.tflops").value_or(0); tflops > most)
+      most = tflops, fastest = kernel;
+  return !own.empty() && tied(emitted, own, fastest) ? own : fastest;
+}
+
+Rung rung_of(const std::string& number, const std::string& title, const std::string& own, const Emitted& emitted,
+             double best_before) {
+  Rung rung{number, title, chosen_kernel(emitted, own), 0, 0, {}, {}, {}, {}, "", ""};
   if (rung.kernel.empty()) return rung;
   const std::string at = rung.kernel + ".4096.";
   rung.tflops = *emitted.value(at + "tflops");
@@ -90,12 +103,20 @@ Rung rung_of(const std::string& number, const std::string& title, const Emitted&
   return rung;
 }
 
-// What the front matter of a chapter calls it.
-std::string title_of(const fs::path& text) {
+// What stands behind a name in the front matter of a chapter, or "".
+std::string front_matter(const fs::path& text, const std::string& name) {
   std::ifstream lines = open(text);
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("title: ")) return line.substr(7);
-  throw std::runtime_error(fmt::format("{} has no title", text.string()));
+  std::string line;
+  std::getline(lines, line);  // "---"
+  while (std::getline(lines, line) && line != "---")
+    if (line.starts_with(name + ": ")) return line.substr(name.size() + 2);
+  return "";
+}
+
+std::string title_of(const fs::path& text) {
+  const std::string title = front_matter(text, "title");
+  if (title.empty()) throw std::runtime_error(fmt::format("{} has no title", text.string()));
+  return title;
 }
 
 std::vector<Rung> ladder_of(const fs::path& chapters, const fs::path& emit, const std::string& last) {
@@ -107,7 +128,7 @@ std::vector<Rung> ladder_of(const fs::path& chapters, const fs::path& emit, cons
   std::vector<Rung> ladder;
   double best = 0;
   for (const auto& [number, text] : texts) {
-    ladder.push_back(rung_of(number, title_of(text), read_emitted(emit / number), best));
+    ladder.push_back(rung_of(number, title_of(text), front_matter(text, "kernel"), read_emitted(emit / number), best));
     best = std::max(best, ladder.back().tflops);
   }
   return ladder;

@@ -21,23 +21,50 @@ function around.contents()
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
--- An entry for each section: its heading, and the text up to the next one.
+-- The text of a block as a search should find it, and what program text is in it. Definitions in the margin are not of the section.
+local function searched(block)
+  if block.t == "RawBlock" then
+    return "", (block.text:match('<pre class="program">.*</pre>') or ""):gsub('<span class="line%-%l+">[^<]*</span>', " "):gsub("<[^>]*>", "")
+  end
+  local without = pandoc.walk_block(pandoc.Div({block}), {Span = function(span)
+    if elements.has(span, "definition") then return {} end
+  end})
+  return pandoc.utils.stringify(without), block.t == "CodeBlock" and block.text or ""
+end
+
+-- The names in a program text, each once.
+local function names_in(code, seen)
+  local names = {}
+  for name in code:gmatch("[%a_][%w_]+") do
+    if #name > 3 and not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
+  return table.concat(names, " ")
+end
+
+-- An entry for each section: its number and heading, the text up to the next one, and the names in its programs. The first is the page.
 local function search_entries(doc)
-  local json, title = text.json_string, page.info[page.id].title
-  local entries, heading, id, words = {}, title, "", {}
+  local json, info = text.json_string, page.info[page.id]
+  local entries, words, code = {}, {}, {}
+  local number, heading, id = info.number, page.id == "index" and "Cover" or info.title, ""
   local function flush()
-    if #words > 0 then
-      entries[#entries + 1] = "TILE_SEARCH.push({page:" .. json(page.id .. ".html") .. ",id:" .. json(id) ..
-        ",chapter:" .. json(title) .. ",title:" .. json(heading) .. ",text:" .. json(table.concat(words, " ")) .. "});"
+    local fields = {page = page.id .. ".html", id = id, chapter = (info.number ~= "" and info.number .. " " or "") .. info.title,
+                    number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "), {})}
+    local parts = {}
+    for _, name in ipairs({"page", "id", "chapter", "number", "title", "text", "code"}) do
+      parts[#parts + 1] = name .. ":" .. json(fields[name])
     end
-    words = {}
+    entries[#entries + 1] = "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});"
+    words, code = {}, {}
   end
   for _, block in ipairs(doc.blocks) do
     if block.t == "Header" then
       flush()
-      heading, id = pandoc.utils.stringify(block), block.identifier
-    elseif block.t ~= "RawBlock" then
-      words[#words + 1] = pandoc.utils.stringify(block)
+      number, heading, id = block.attributes.number or "", pandoc.utils.stringify(block), block.identifier
+    else
+      local plain, program = searched(block)
+      if plain ~= "" then words[#words + 1] = plain end
+      code[#code + 1] = program
     end
   end
   flush()
@@ -63,7 +90,11 @@ local function all_pages()
   return pandoc.MetaList(items)
 end
 
--- In one document all headings are a level down, below the page's title.
+-- A text as a string of CSS.
+local function css_string(plain) return '"' .. plain:gsub('[\\"]', "\\%0") .. '"' end
+
+-- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
+-- at their head what they are of.
 local function as_part(blocks)
   local info = page.info[page.id]
   local title = page.id == "index" and "" or info.number ~= "" and "Chapter " .. info.number .. ". " .. info.title or info.title
@@ -71,7 +102,17 @@ local function as_part(blocks)
     if block.t == "Header" then block.level = block.level + 1 end
     return block
   end)
+  if page.id == "index" then
+    blocks:insert(1, elements.html('<div id="page-index"></div>'))
+    return blocks
+  end
   blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page.id, class = "page"}))
+  if page.combined == "print" then
+    local kind = "part-" .. page.id
+    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: " .. css_string(title) .. " } }</style>" ..
+      '<section class="part" style="page: ' .. kind .. '">'))
+    blocks:insert(elements.html("</section>"))
+  end
   return blocks
 end
 

@@ -32,7 +32,6 @@ end
 function elements.figure_open(div, class)
   local id = div.identifier ~= "" and ' id="' .. div.identifier .. '"' or ""
   local margin = elements.has(div, "margin") and " margin-figure" or elements.has(div, "full") and " full-width" or ""
-  if elements.has(div, "wide") then margin = margin .. " wide" end
   return elements.html("<figure" .. id .. ' class="' .. class .. margin .. '">')
 end
 

@@ -1,11 +1,14 @@
--- Break-it experiments: ::: {.break name=NAME} shows an edit and what then fails.
--- In: a Div, and breaks.tsv, which the experiments' program makes of the chapter's breaks.json. Out: blocks, and rows of the
--- experiments for whoever names one. An unknown experiment ends the weave.
+-- Break-it experiments: ::: {.break name=NAME} shows an edit, and what a reader who makes it will see.
+-- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and captured.tsv,
+-- what tests and compiler said when the experiments last ran (the test chapterNN.breaks). Out: blocks, and rows of the experiments for
+-- whoever names one. Without a run of this very edit the page says how to make one. An unknown experiment ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local emitted = require("weave.emitted")
+local code = require("weave.code")
+local listings = require("weave.listings")
 
 local experiments = {}
 
@@ -20,23 +23,118 @@ function experiments.require(chapter, name)
   if not find(chapter, name) then page.fail("breaks.json of chapter " .. chapter .. " has no experiment " .. name) end
 end
 
-local function unescape(field) return (field:gsub("\\t", "\t"):gsub("\\n", "\n"):gsub("\\\\", "\\")) end
+local escapes = {t = "\t", n = "\n", ["\\"] = "\\"}
+local function unescape(field) return (field:gsub("\\(.)", escapes)) end
+
+-- The texts of an experiment's edits, each {old, new}.
+local function edits_of(row)
+  local edits, olds, news = {}, row.old .. "\\f", row.new .. "\\f"
+  for old in olds:gmatch("(.-)\\f") do edits[#edits + 1] = {old = unescape(old)} end
+  local i = 0
+  for new in news:gmatch("(.-)\\f") do
+    i = i + 1
+    edits[i].new = unescape(new)
+  end
+  return edits
+end
+
+-- The source with the edits made, and of each edit the lines that it is about, {first, last} before and after.
+local function edited(source, edits, name)
+  local places = {}
+  for _, edit in ipairs(edits) do
+    local from, to = source:find(edit.old, 1, true)
+    if not from then page.fail("the text that experiment " .. name .. " edits is gone from " .. page.source) end
+    places[#places + 1] = {from = from, to = to, new = edit.new}
+  end
+  table.sort(places, function(a, b) return a.from < b.from end)
+  local parts, done = {}, 1
+  for _, place in ipairs(places) do
+    parts[#parts + 1] = source:sub(done, place.from - 1) .. place.new
+    done = place.to + 1
+  end
+  return table.concat(parts) .. source:sub(done), places
+end
+
+local function line_of(source, position) return select(2, source:sub(1, position - 1):gsub("\n", "")) + 1 end
+
+-- The lines that an edit replaces and those that it puts in their place: whole lines, without those that stay as they are, each
+-- {number, text, kind}; a line is shown before and behind.
+local function difference(source, place)
+  local first = line_of(source, place.from)
+  local last = line_of(source, place.to)
+  local lines = text.lines_of(source)
+  local begin = source:sub(1, place.from - 1):match("[^\n]*$")
+  local rest = source:sub(place.to + 1):match("^[^\n]*")
+  local whole_lines = source:sub(place.to, place.to) == "\n"  -- with the line break: nothing of the next line is replaced
+  local old, new = {}, begin == "" and place.new == "" and {} or text.lines_of(begin .. place.new .. (whole_lines and "" or rest))
+  for number = first, last do old[#old + 1] = lines[number] end
+  local same = 0
+  while same < #old and same < #new and old[same + 1] == new[same + 1] do same = same + 1 end
+  local tail = 0
+  while tail < #old - same and tail < #new - same and old[#old - tail] == new[#new - tail] do tail = tail + 1 end
+  local rows = {}
+  local function add(number, line, kind) rows[#rows + 1] = {number = number, text = line or "", kind = kind} end
+  local from, to = first + same, first + #old - tail - 1
+  -- The nearest line in a direction that shows a reader where this is.
+  local function neighbour(number, step)
+    while lines[number] and (lines[number] == "" or listings.marker(lines[number])) do number = number + step end
+    if lines[number] then add(number, lines[number]) end
+  end
+  neighbour(from - 1, -1)
+  for number = from, to do add(number, lines[number], "removed") end
+  for i = same + 1, #new - tail do add(nil, new[i], "added") end
+  neighbour(to + 1, 1)
+  return rows
+end
+
+-- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
+local function diff_markup(rows)
+  local texts, numbers, kinds = {}, {}, {}
+  local indent = 99
+  for _, row in ipairs(rows) do
+    if row.text:match("%S") then indent = math.min(indent, #row.text:match("^ *")) end
+  end
+  for i, row in ipairs(rows) do
+    texts[i] = row.text:sub(indent + 1):gsub("%s*//@ [%w%- ]+$", "")
+    numbers[i] = (row.kind == "removed" and "- " or row.kind == "added" and "+ " or "") .. (row.number or "")
+    kinds[i] = row.kind or false
+  end
+  return code.rows(code.coloured(texts, "cuda"), numbers, nil, kinds)
+end
+
+-- What was said when this edit of this program ran, or nil.
+local function captured(name, program)
+  local directory = page.breaks .. "/chapter" .. page.id
+  if text.read(directory .. "/" .. name .. ".cu") ~= program then return nil end
+  for _, line in ipairs(text.lines_of(text.read(directory .. "/captured.tsv") or "")) do
+    local fields = text.split(line)
+    if fields[1] == name then return unescape(fields[2]) end
+  end
+end
+
+local function outcome(row, message)
+  local opening = row.outcome == "test" and "Then this test fails: <code>" .. text.escape(row.result) .. "</code>" or
+    "Then it does not compile"
+  if message then
+    return '<p class="outcome">' .. opening .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
+      '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
+  end
+  local says = row.outcome == "test" and (row.says ~= "" and ", and says <code>" .. text.escape(row.says) .. "</code>" or "") or
+    ": <code>" .. text.escape(row.result) .. "</code>"
+  return '<p class="outcome">' .. opening .. says .. ". The whole of it: <code>./tile test chapter" .. page.id .. ".breaks</code>.</p>"
+end
 
 function experiments.resolve(div)
   local name = div.attributes.name or page.fail("a break-it experiment without name")
-  local found = find(page.id, name) or page.fail("breaks.json has no experiment " .. name)
-  local diff = {}
-  for _, old in ipairs(text.lines_of(unescape(found.old))) do diff[#diff + 1] = "- " .. old end
-  for _, new in ipairs(text.lines_of(unescape(found.new))) do diff[#diff + 1] = "+ " .. new end
+  local row = find(page.id, name) or page.fail("breaks.json has no experiment " .. name)
+  local source = text.read(page.root .. "/" .. page.source) or page.fail("no file " .. page.source)
+  local program, places = edited(source, edits_of(row), name)
   local html = elements.html
-  local blocks = pandoc.List({html('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">'),
-    html(elements.scrolling("code", "edit " .. name)),
-    pandoc.CodeBlock(table.concat(diff, "\n"), {class = "diff"}), html("</div>")})
+  local blocks = pandoc.List({html('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">')})
   blocks:extend(div.content)
-  local outcome = found.outcome == "test" and "Then this test fails: " or "Then it does not compile: "
-  local says = found.says ~= "" and ", and says <code>" .. text.escape(found.says) .. "</code>" or ""
-  blocks:insert(html('<p class="outcome">' .. outcome .. "<code>" .. text.escape(found.result) .. "</code>" .. says ..
-                     "</p></section>"))
+  blocks:insert(html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
+  for _, place in ipairs(places) do blocks:insert(html(diff_markup(difference(source, place)))) end
+  blocks:insert(html("</div></div>" .. outcome(row, captured(name, program)) .. "</section>"))
   return blocks
 end
 

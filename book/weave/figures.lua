@@ -14,12 +14,19 @@ local theme_colours = {
   ["#070707"] = "var(--fourth)", ["#080808"] = "var(--paper)",
 }
 
+-- On paper white, and for readers of one file, which may know no variables.
+local plain_colours = {
+  ["var(--ink)"] = "#222222", ["var(--muted)"] = "#666666", ["var(--accent)"] = "#1f5f8b", ["var(--second)"] = "#9a4718",
+  ["var(--third)"] = "#3f6f2c", ["var(--rule)"] = "#cccccc", ["var(--fourth)"] = "#7a4a8c", ["var(--paper)"] = "#ffffff",
+}
+
 local function themed(svg)
   svg = svg:gsub("rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)", function(r, g, b)
     return string.format("#%02x%02x%02x", tonumber(r), tonumber(g), tonumber(b))
   end)
   svg = svg:gsub("#0%d0%d0%d", theme_colours)
   svg = svg:gsub("^.-(<svg)", "%1")
+  if page.combined == "epub" then svg = svg:gsub("var%(%-%-%l+%)", plain_colours) end
   return svg
 end
 
@@ -28,6 +35,19 @@ local function with_unique_ids(svg, prefix)
   svg = svg:gsub('id="([^"]+)"', 'id="' .. prefix .. '%1"'):gsub("url%(#", "url(#" .. prefix)
   svg = svg:gsub('href="#([^"]+)"', 'href="#' .. prefix .. '%1"'):gsub('href=\'#([^\']+)\'', "href='#" .. prefix .. "%1'")
   return (svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'"))
+end
+
+local smallest_label = 12  -- pixels
+local measure = 560  -- pixels that a column of text is wide: style.css
+
+-- How wide a drawing wants to be, and how wide it must be for its smallest label to be legible, in pixels.
+local function widths(svg)
+  local natural = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)") or "")
+  if not natural then return nil end
+  local smallest = smallest_label
+  for size in svg:gmatch("font%-size[=:]%s*[\"']?([%d.]+)") do smallest = math.min(smallest, tonumber(size)) end
+  local legible = math.ceil(natural * smallest_label / smallest)
+  return math.max(legible, math.ceil(natural)), legible
 end
 
 local count = 0
@@ -40,8 +60,11 @@ function figures.resolve(div, class)
   count = count + 1
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
-  svg = svg:gsub("<svg", '<svg role="img" aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
-  return {elements.figure_open(div, class or "drawing"),
+  local natural, legible = widths(svg)
+  local style = natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
+  svg = svg:gsub("<svg", '<svg role="img"' .. style .. ' aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
+  class = (class or "drawing") .. (natural and natural > measure and not elements.has(div, "margin") and " full-width" or "")
+  return {elements.figure_open(div, class),
           elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),
           elements.caption_of(div), elements.html("</figcaption></figure>")}
 end

@@ -6,8 +6,11 @@ local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local emitted = require("weave.emitted")
+local code = require("weave.code")
 
 local listings = {}
+
+local widest = 95  -- columns of a line that fits the frame of a page; .clang-format has the same
 
 -- "" and the name where a region opens, "/" and the name where it closes, else nil.
 function listings.marker(line) return line:match("^%s*// %[(/?)snippet ([%w%-]+)%]%s*$") end
@@ -67,36 +70,37 @@ local function file_of(div)
   return file
 end
 
+-- A line fits its frame, but for a text that no line break may cut.
+local function check_width(file, line)
+  if #line.text > widest and not line.text:match('^%s*"') then
+    page.fail(file .. ", line " .. line.number .. ": a listing has " .. widest .. " columns, and this line has " .. #line.text ..
+      ": run clang-format")
+  end
+end
+
 function listings.resolve(div)
   local file = file_of(div)
   local region = div.attributes.region or page.fail("a listing without region")
-  local code = listings.region(file, region)
+  local shown = listings.region(file, region)
   local numbers, texts, counts = {}, {}, {}
   local by_line = div.attributes.counts and counts_by_line(elements.chapter_of(div), div.attributes.counts)
-  for i, line in ipairs(code) do
+  for i, line in ipairs(shown) do
+    check_width(file, line)
     numbers[i] = tostring(line.number)
     texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", "")
-    counts[i] = by_line and by_line[line.number] or ""
+    counts[i] = by_line and by_line[line.number]
   end
-  local html, name = elements.html, text.escape(file:match("[^/]+$"))
-  local first, last = code[1].number, code[#code].number
-  local href = "source/" .. file:match("[^/]+$") .. ".html#L-" .. first
-  local blocks = pandoc.List({
+  local html, name = elements.html, file:match("[^/]+$")
+  local first, last = numbers[1], numbers[#numbers]
+  local lines = text.escape(name) .. (first == last and ", line " .. first or ", lines " .. first .. "–" .. last)
+  local source = page.combined and '<span class="source">' .. lines .. "</span>" or
+    '<a class="source" href="source/' .. name .. ".html#L-" .. first .. '">' .. lines .. "</a>"
+  return {
     elements.figure_open(div, "listing full-width"),
-    html("<figcaption>"), elements.caption_of(div),
-    html((page.combined and '<span class="source">' or '<a class="source" href="' .. href .. '">') .. name ..
-      ", lines " .. first .. "–" .. last .. (page.combined and "</span>" or "</a>") .. "</figcaption>"),
-    html('<div class="code-frame"><pre class="line-numbers" aria-hidden="true">' .. table.concat(numbers, "\n") .. "</pre>"),
-    html(elements.scrolling("code", div.attributes.label)),
-    pandoc.CodeBlock(table.concat(texts, "\n"), {class = "cuda"}),
-    html("</div>"),
-  })
-  if by_line then
-    blocks:insert(html('<pre class="line-counts" aria-label="counted per warp-wide execution of the line">' ..
-      "\n" .. text.escape(table.concat(counts, "\n")) .. "</pre>"))  -- HTML drops a newline right after <pre>
-  end
-  blocks:insert(html("</div></figure>"))
-  return blocks
+    html("<figcaption>"), elements.caption_of(div), html(source .. "</figcaption>"),
+    html('<div class="code-frame' .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
+      code.rows(code.coloured(texts, "cuda"), numbers, counts) .. "</div></div></figure>"),
+  }
 end
 
 return listings

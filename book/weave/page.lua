@@ -11,10 +11,13 @@ local page = {
   pass = nil,       -- "collect" or "weave"
   combined = false, -- "print" or "epub": one document instead of pages
   only_tests = false,  -- only what tests ask for is resolved: see weave.lua
-  work = nil, tests = nil, root = nil, source = nil,
+  work = nil, tests = nil, breaks = nil, root = nil, source = nil,
   shared = {},      -- file -> true: what listings may show besides source
+  sources = {},     -- chapter -> its program
+  records = {},     -- files that have a page and that numbers come from: records, and what reads them
   labels = {},      -- id -> {page, text}
   info = {},        -- page id -> {href, number, title}
+  first_with_term = {},  -- row of the glossary -> the first chapter that has a word of it
 }
 
 local bibliography = {}
@@ -39,6 +42,8 @@ local function read_labels()
       local f = text.split(line)
       if f[1] == "page" then
         page.info[id] = {href = page.combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3]}
+      elseif f[1] == "term" then
+        page.first_with_term[f[2]] = page.first_with_term[f[2]] or id
       else
         if page.labels[f[1]] then page.fail("label " .. f[1] .. " is defined twice") end
         page.labels[f[1]] = {page = id, text = f[2]}
@@ -50,17 +55,20 @@ end
 -- Takes the metadata of the page's document.
 function page.open(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
-  page.id, page.pass, page.work, page.tests, page.root, page.source =
-    get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
+  page.id, page.pass, page.work, page.tests, page.breaks, page.root, page.source =
+    get("page"), get("pass"), get("work"), get("tests"), get("breaks"), get("root"), get("source")
   page.shared = {}
   for file in get("shared"):gmatch("%S+") do page.shared[file] = true end
+  page.sources, page.records = {}, {}
+  for file in get("sources"):gmatch("%S+") do page.sources[file:match("chapter(%d+)%.cu$")] = file end
+  for file in get("records"):gmatch("%S+") do table.insert(page.records, file) end
   page.home = page.id
   page.combined = get("combined") ~= "" and get("combined")
   page.only_tests = get("only") ~= ""
   page.all = {}
   for id in get("pages"):gmatch("%S+") do page.all[#page.all + 1] = id end
   for key in (text.read(page.root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
-  page.labels, page.info = {}, {}
+  page.labels, page.info, page.first_with_term = {}, {}, {}
   if page.pass ~= "collect" and not page.only_tests then read_labels() end
 end
 

@@ -1,7 +1,7 @@
 -- Tables: ::: {.table name=NAME [chapter=NN] [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
 -- kernels; ::: {.table caption="..."} frames a table that the prose has written out.
--- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks. An unknown table, or one that has nothing
--- of a kernel, ends the weave.
+-- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks; rows whose last cell says "equal" are one
+-- sentence, which opens to show them. An unknown table, or one that has nothing of a kernel, ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -84,14 +84,36 @@ local function markup(heads, rows)
   return table.concat(out)
 end
 
+-- Rows whose last cell says "equal", and the others; nil unless the last column is without a head, where such a word stands.
+local function equal_and_others(heads, rows)
+  if heads[#heads] ~= "" then return nil end
+  local equal, others = {}, {}
+  for _, row in ipairs(rows) do table.insert(row[#row] == "equal" and equal or others, row) end
+  if #equal > 0 then return equal, others end
+end
+
+-- Counts that are equal take a sentence; their rows are behind it, but in one document, where nothing can be opened.
+local function collapsed(heads, equal, others)
+  local all = #equal + #others
+  local sentence = (#others == 0 and "All " .. all or #equal .. " of " .. all) .. " counts equal what the hardware counted"
+  local rest = #others > 0 and markup(heads, others) or ""
+  if page.combined then return "<p>" .. sentence .. ".</p>" .. rest end
+  local told = {}  -- without the column that says it
+  for i = 1, #heads - 1 do told[i] = heads[i] end
+  for i, row in ipairs(equal) do equal[i] = {table.unpack(row, 1, #told)} end
+  return rest .. '<details class="equal"><summary>' .. sentence .. "</summary>" .. markup(told, equal) .. "</details>"
+end
+
 function tables.resolve(div)
   if div.attributes.caption then return written(div) end
   local name = div.attributes.name or page.fail("a table without name or caption")
   local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
+  local equal, others = equal_and_others(heads, rows)
   return {elements.figure_open(div, "data-table" .. (#heads > 5 and " full-width" or "")), elements.html("<figcaption>"),
           elements.caption_of(div, caption), elements.html("</figcaption>"),
-          elements.html(elements.scrolling("scroll", div.attributes.label) .. markup(heads, rows) .. "</div></figure>")}
+          elements.html(elements.scrolling("scroll", div.attributes.label) ..
+            (equal and collapsed(heads, equal, others) or markup(heads, rows)) .. "</div></figure>")}
 end
 
 return tables

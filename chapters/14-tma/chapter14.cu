@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "common/check/operands.hpp"
@@ -920,9 +922,9 @@ class Tma : public tile::Prepared {
   void multiply() {
     tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)),
                  dim3(Config::NUM_THREADS), Config::SMEM_BYTES, mapA_, mapB_, plan_,
-                 HandOver{sums_.get(), ready_.get()}, g_.M, g_.N, g_.alpha, g_.beta, g_.C,
-                 g_.ldc);
+                 hand_over(), g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
   }
+  HandOver hand_over() const { return {sums_.get(), ready_.get()}; }
 
  private:
   bool hands_over() const { return plan_.shared > 0; }
@@ -938,8 +940,29 @@ class Tma : public tile::Prepared {
 // [/snippet prepare]
 
 // [snippet launch]
-void launch_async(const tile::Gemm& g) {
+// Rows and columns are counted by int, also those of the last tile that lie outside.
+constexpr int MOST_EXTENT = INT_MAX - 256;
+// A grid has 65535 rows of blocks.
+constexpr int MOST_ROWS_OF_ASYNC = 65535 * Fallback::BM;
+
+void require_countable(const tile::Gemm& g) {
   tile::require_valid(g);
+  if (const int largest = std::max({g.M, g.N, g.K}); largest > MOST_EXTENT)
+    throw std::invalid_argument("M, N and K may be " + std::to_string(MOST_EXTENT) +
+                                " at most, and one is " + std::to_string(largest) +
+                                ": split the problem");
+}
+
+void require_possible(const tile::Gemm& g, const tile::machine::Device& device) {
+  require_countable(g);
+  if (!device.copies_in_bulk && g.M > MOST_ROWS_OF_ASYNC)
+    throw std::invalid_argument("on a GPU without copies in bulk M may be " +
+                                std::to_string(MOST_ROWS_OF_ASYNC) + " at most, and is " +
+                                std::to_string(g.M) + ": split the problem");
+}
+
+void launch_async(const tile::Gemm& g) {
+  require_countable(g);
   using C = Config<Fallback>;
   const bool whole = tiles_of_C_are_whole<C>(g) && g.K % C::BK == 0 &&
                      float4s_fit(g.A, g.lda) && float4s_fit(g.B, g.ldb) &&
@@ -974,8 +997,8 @@ void say_that_chapter_13_multiplies() {
 template <class Config>
 std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
-  tile::require_valid(g);
   const tile::machine::Device& device = tile::machine::device();
+  require_possible(g, device);
   if (!device.copies_in_bulk) {
     say_that_chapter_13_multiplies();
     return std::make_unique<Async>(g);
@@ -1009,12 +1032,13 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   const bool enough =
       covered<Config<Large>>(g) >= double(device.sms) * Large::BM * Large::BN ||
       (elements >= 1e6 && elements * g.K >= 2e9);
-  // Times, in products of large tiles: what a product of other tiles takes, and an element of
-  // A that is transposed.
-  constexpr double small = 1.2, thin = 2, transposed = 60;
-  const double in_large = covered<Config<Large>>(g) + transposed * g.M;
-  const double in_small = small * covered<Config<Small>>(g),
-               in_thin = thin * covered<Config<Thin>>(g);
+  // Times, in tenths of a product of large tiles: what a product takes, and an element of A
+  // that is transposed, or copied because it lies where copies in bulk may not begin.
+  constexpr double large = 10, small = 12, thin = 16, moved = 600;
+  const double as_it_lies = float4s_fit(g.A, g.lda) ? 0 : moved * g.M;
+  const double in_large = large * covered<Config<Large>>(g) + moved * g.M,
+               in_small = small * covered<Config<Small>>(g) + as_it_lies,
+               in_thin = thin * covered<Config<Thin>>(g) + as_it_lies;
   if (enough && in_large <= std::min(in_small, in_thin)) return Choice::large;
   return in_thin < in_small ? Choice::thin : Choice::small;
 }
@@ -1185,9 +1209,19 @@ void predict(tile::Facts& facts) {
     return phase;
   };
   // Products that the page takes as examples of what tiles cost.
-  facts.predicted("ragged.covered_percent",
-                  100 * covered<C>({.M = 4100, .N = 4100}) / (4100.0 * 4100), 1);
+  const auto covered_percent = [&]<class Tiles>(Tiles, int M, int N) {
+    tile::Gemm g{};
+    g.M = M, g.N = N;
+    return 100 * covered<Tiles>(g) / (double(M) * N);
+  };
+  facts.predicted("ragged.covered_percent", covered_percent(C{}, 4100, 4100), 1);
+  const Config<Small> small;
+  facts.predicted("ragged.small.1023x129.covered_percent", covered_percent(small, 1023, 129),
+                  0);
+  facts.predicted("ragged.small.37x4099.covered_percent", covered_percent(small, 37, 4099), 0);
   const Plan deep = plan_for<Config<Small>>(256, 256, 16384, sms);
+  facts.predicted("limits.extent", MOST_EXTENT);
+  facts.predicted("limits.rows_of_async", MOST_ROWS_OF_ASYNC);
   facts.predicted("deep.tiles", deep.tiles());
   facts.predicted("deep.blocks", deep.blocks);
   facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
@@ -1264,27 +1298,23 @@ std::vector<tile::Kernel> kernels() {
   return all;
 }
 
+// Where the choice between small and thin tiles decides.
+const std::vector<tile::Case> few_rows{{24, 4096, 4096}, {40, 4096, 4096}, {37, 4099, 1021}};
+
 std::vector<tile::Case> sweep_problems() {
   std::vector<tile::Case> problems;
-  for (const int n : {256, 384, 512, 768, 1024, 1280, 1536, 2000, 2048, 2560, 3072, 4092, 4096,
-                      4100, 5120, 6144, 8192, 12288, 16384})
+  for (const int n : {256,  384,  512,  768,  1024, 1152, 1216, 1280, 1536,  2000, 2048,
+                      2560, 3072, 4092, 4096, 4100, 5120, 6144, 8192, 12288, 16384})
     problems.push_back({n, n, n});
-  problems.insert(problems.end(), {{4096, 11008, 4096},
-                                   {4096, 4096, 11008},
-                                   {8192, 1024, 8192},
-                                   {2048, 12288, 4096},
-                                   {512, 4096, 14336},
-                                   {16384, 64, 4096},
-                                   {64, 16384, 4096},
-                                   {1, 4096, 4096},
-                                   {16, 4096, 4096},
-                                   {4096, 1, 4096},
-                                   {256, 256, 16384},
-                                   {8192, 8192, 64},
-                                   {4095, 4097, 4093},
-                                   {1000, 1000, 1000},
-                                   {37, 4099, 1021},
-                                   {1023, 129, 4095}});
+  problems.insert(
+      problems.end(),
+      {{4096, 11008, 4096}, {4096, 4096, 11008}, {8192, 1024, 8192}, {2048, 12288, 4096},
+       {512, 4096, 14336},  {16384, 64, 4096},   {64, 16384, 4096},  {16384, 256, 4096},
+       {8192, 256, 4096},   {1, 4096, 4096},     {8, 4096, 4096},    {16, 4096, 4096},
+       {24, 4096, 4096},    {32, 4096, 4096},    {40, 4096, 4096},   {48, 4096, 4096},
+       {64, 4096, 4096},    {80, 4096, 4096},    {4096, 1, 4096},    {256, 256, 16384},
+       {8192, 8192, 64},    {4095, 4097, 4093},  {1000, 1000, 1000}, {37, 4099, 1021},
+       {1023, 129, 4095}});
   return problems;
 }
 
@@ -1308,8 +1338,8 @@ tile::Chapter::Sweep sweep() {
 TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(),
              .counted = counted, .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192},
              .predict = predict, .measure_rates = measure_parts,
-             .profiled = {{"transpose", "transpose_A"}}, .rates = part_rates(),
-             .baseline = tile::Baseline::stronger, .sweep = sweep())
+             .profiled = {{"transpose", "transpose_A"}}, .shapes = few_rows,
+             .rates = part_rates(), .baseline = tile::Baseline::stronger, .sweep = sweep())
 
 // The kernels that compute any shape themselves, and those that leave what is not in whole
 // tiles to another one.
@@ -1363,6 +1393,46 @@ tile::Gemm product(int M, int N, int K) {
   return {M, N, K, 1, words, K, words, N, 0, words, N};
 }
 
+TEST_CASE("extents that int cannot count are refused when a product is prepared") {
+  const tile::machine::Device hopper{132, true};
+  std::vector<tile::Kernel> kernels = tile::this_chapter().kernels;
+  kernels.push_back(final_sgemm());
+  for (int tile::Gemm::*const extent : {&tile::Gemm::M, &tile::Gemm::N, &tile::Gemm::K}) {
+    tile::Gemm g = product(4, 4, 4);
+    g.lda = g.ldb = g.ldc = INT_MAX;
+    g.*extent = MOST_EXTENT;
+    CHECK_NOTHROW(require_possible(g, hopper));
+    g.*extent = MOST_EXTENT + 1;
+    for (const tile::Kernel& kernel : kernels) {
+      INFO(kernel.name);
+      CHECK_THROWS_WITH_AS(
+          tile::Runnable(kernel).run(tile::product_of(g)),
+          "M, N and K may be 2147483391 at most, and one is 2147483392: split the problem",
+          std::invalid_argument);
+    }
+  }
+}
+
+TEST_CASE("a plan of the deepest problem gives all of its steps to blocks") {
+  for_each_config([]<class C>(const char* name, C) {
+    INFO(name);
+    const Plan plan = plan_for<C>(1, 4, MOST_EXTENT, 132);
+    CHECK(std::int64_t(plan.steps) * C::BK >= MOST_EXTENT);
+    if (plan.shared > 0) CHECK(plan.first_step_of(plan.blocks) == plan.steps);
+  });
+}
+
+TEST_CASE("without copies in bulk, more rows than a grid has are refused") {
+  const tile::machine::Device hopper{132, true}, older{108, false};
+  CHECK_NOTHROW(require_possible(product(65535 * 128, 4, 4), older));
+  const tile::Gemm tall = product(65535 * 128 + 1, 4, 4);
+  CHECK_NOTHROW(require_possible(tall, hopper));
+  CHECK_THROWS_WITH_AS(
+      require_possible(tall, older),
+      "on a GPU without copies in bulk M may be 8388480 at most, and is 8388481: split the problem",
+      std::invalid_argument);
+}
+
 TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   const tile::machine::Device hopper{132, true}, older{108, false};
   const auto choice = [&](int M, int N, int K) {
@@ -1371,23 +1441,54 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   for (const int n : {1280, 1536, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
   for (const int n : {33, 256, 512, 1024, 1259}) CHECK(choice(n, n, n) == Choice::small);
   for (const int n : {1, 16, 32}) CHECK(choice(n, 4096, 4096) == Choice::thin);
-  for (const int n : {33, 64}) CHECK(choice(n, 4096, 4096) == Choice::small);
+  // From 33 rows on thin tiles take as long by this reckoning, and from 49 on longer; for 65
+  // small ones cover 128.
+  for (const int n : {33, 48, 49, 64, 81}) CHECK(choice(n, 4096, 4096) == Choice::small);
+  for (const int n : {65, 80}) CHECK(choice(n, 4096, 4096) == Choice::thin);
+  CHECK(choice(37, 4099, 1021) == Choice::small);
+  CHECK(choice(1000, 1000, 1000) == Choice::small);
   CHECK(choice(512, 2048, 4096) == Choice::large);
   // fewer than a million elements, whatever K is
   CHECK(choice(512, 1920, 4096) == Choice::small);
   CHECK(choice(256, 256, 65536) == Choice::small);
   CHECK(choice(256 * 12, 128 * 11, 1) == Choice::large);  // each SM has a tile
   CHECK(choice(256 * 12, 128 * 11 - 128, 1) == Choice::small);
-  // half of each large tile would lie beside C
+  // half or more of each large tile would lie beside C
   CHECK(choice(16384, 64, 4096) == Choice::small);
   CHECK(choice(64, 16384, 4096) == Choice::small);
-  CHECK(choice(192, 16384, 4096) == Choice::small);
+  CHECK(choice(192, 16384, 4096) == Choice::small);  // a quarter
   CHECK(choice(256, 16384, 4096) == Choice::large);
   CHECK(choice(16384, 256, 4096) == Choice::small);  // much of A for few columns of B
   CHECK(choice(16384, 384, 4096) == Choice::large);
   CHECK(choice(4096, 1, 4096) == Choice::small);
   for (const int n : {1, 512, 4096})
     CHECK(choice_for(product(n, n, n), older) == Choice::async);
+}
+
+TEST_CASE("of where the matrices lie, sgemm asks only whether A must be moved in any case") {
+  const tile::machine::Device hopper{132, true};
+  const auto choice = [&](const tile::Gemm& g) { return choice_for(g, hopper); };
+  for (const tile::Gemm& packed :
+       {product(4096, 4096, 4096), product(1024, 1024, 1024), product(16, 4096, 4096)}) {
+    std::vector<tile::Gemm> moved(10, packed);
+    moved[0].beta = 1, moved[1].alpha = -2;
+    ++moved[2].A, ++moved[3].B, ++moved[4].C;
+    moved[5].lda += 1, moved[6].ldb += 2, moved[7].ldc += 3;
+    moved[8].lda += 4, moved[8].ldb += 8, moved[8].ldc += 12;
+    ++moved[9].A, ++moved[9].B, ++moved[9].C, ++moved[9].lda, ++moved[9].ldb, ++moved[9].ldc;
+    for (const tile::Gemm& g : moved) CHECK(choice(g) == choice(packed));
+  }
+  // much of A for few columns of B: that large tiles want it transposed decides here
+  tile::Gemm tall = product(16384, 256, 4096);
+  CHECK(choice(tall) == Choice::small);
+  ++tall.B, ++tall.ldb, ++tall.C, ++tall.ldc;
+  CHECK(choice(tall) == Choice::small);
+  tall.lda += 4;
+  CHECK(choice(tall) == Choice::small);
+  ++tall.A;
+  CHECK(choice(tall) == Choice::large);
+  --tall.A, ++tall.lda;
+  CHECK(choice(tall) == Choice::large);
 }
 
 TEST_CASE("squares cover a matrix once") {
@@ -1610,6 +1711,24 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
                             {{255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
   CHECK(tile::first_failure(kernel<Config<Small>>("small"),
                             {{65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
+}
+
+TEST_CASE("flags are zero again when a run has ended, and the next run's sums are its own") {
+  using C = Config<Small>;
+  const tile::Case shared{65, 190, 400, 1, 0, 0, tile::Fill::integers};
+  const int sms = tile::machine::device().sms;
+  tile::Operands operands(shared);
+  Tma<C, false> small(operands.gemm(), sms);
+  for (const int seed : {1, 5, 9}) {
+    operands.refill_A(tile::Fill::integers, std::uint64_t(seed));
+    small.run();
+    CHECK(tile::compare(operands, shared, operands.download_C()).message == "");
+    std::vector<int> flags(std::size_t(plan_for<C>(shared.M, shared.N, shared.K, sms).blocks),
+                           -1);
+    tile::machine::copy_to_host(flags.data(), small.hand_over().ready,
+                                flags.size() * sizeof(int));
+    CHECK(flags == std::vector<int>(flags.size(), 0));
+  }
 }
 
 #if TILE_ON_MODEL

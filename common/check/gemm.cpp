@@ -15,7 +15,7 @@
 namespace tile {
 namespace {
 
-/// A launcher, made ready: there is nothing to own.
+/// A launcher of FP32 kernels, made ready: there is nothing to own.
 class Launched : public Prepared {
  public:
   Launched(Launcher launcher, const Gemm& gemm) : launcher_(launcher), gemm_(gemm) {}
@@ -31,6 +31,13 @@ class Launched : public Prepared {
 std::unique_ptr<Prepared> Runnable::prepare(const Product& product) const {
   if (prepare_ != nullptr) return prepare_(product);
   return std::make_unique<Launched>(launch_, gemm_of(product));
+}
+
+void require_rows_of(const Product& product, const Types& types) {
+  const Problem& p = product.problem;
+  if (p.types == types && p.A == Layout::rows && p.B == Layout::rows) return;
+  throw std::invalid_argument(fmt::format("{} is not {}, {} and {}, row by row, and this kernel takes nothing else",
+                                          key_of(p), name_of(types.A), name_of(types.B), name_of(types.C)));
 }
 
 Gemm gemm_of(const Product& product) {
@@ -181,20 +188,28 @@ std::vector<Case> one_ragged_extent(const Tile& tile) {
   return cases;
 }
 
-std::vector<Case> whole_tiles(const Tile& tile) {
-  return {{tile.BM, tile.BN, tile.BK, 1, 0, 0, Fill::integers},
-          {2 * tile.BM, tile.BN, 2 * tile.BK, 1, 0, 4, Fill::integers},
-          {tile.BM, 3 * tile.BN, 3 * tile.BK, -2, 3, 8, Fill::integers, 1, 0, {4, 8, 12}, {8, 4, 12}}};
+std::vector<Case> whole_tiles(const Tile& tile, const Types& types) {
+  const int A = elements_of_16_bytes(types.A), B = elements_of_16_bytes(types.B), C = elements_of_16_bytes(types.C),
+            all = std::max({A, B, C});
+  return {
+      {tile.BM, tile.BN, tile.BK, 1, 0, 0, Fill::integers},
+      {2 * tile.BM, tile.BN, 2 * tile.BK, 1, 0, all, Fill::integers},
+      {tile.BM, 3 * tile.BN, 3 * tile.BK, -2, 3, 2 * all, Fill::integers, 1, 0, {A, 2 * B, 3 * C}, {2 * A, B, 3 * C}}};
 }
 
-std::vector<Case> misaligned_cases(const Tile& tile) {
+std::vector<Case> misaligned_cases(const Tile& tile, const Types& types) {
   std::vector<Case> cases;
-  for (PerMatrix Case::*const what : {&Case::pads, &Case::offsets})
-    for (int PerMatrix::*const matrix : {&PerMatrix::A, &PerMatrix::B, &PerMatrix::C})
-      for (const int elements : {1, 2, 3}) {
-        cases.push_back({tile.BM, tile.BN, tile.BK, 1, 2, 0, Fill::integers});
-        cases.back().*what.*matrix = elements;
-      }
+  const auto add = [&](PerMatrix Case::*const what, int PerMatrix::*const matrix, Element element) {
+    for (int elements = 1; elements < elements_of_16_bytes(element); elements += elements == 4 ? 3 : 1) {
+      cases.push_back({tile.BM, tile.BN, tile.BK, 1, 2, 0, Fill::integers});
+      cases.back().*what.*matrix = elements;
+    }
+  };
+  for (PerMatrix Case::*const what : {&Case::pads, &Case::offsets}) {
+    add(what, &PerMatrix::A, types.A);
+    add(what, &PerMatrix::B, types.B);
+    add(what, &PerMatrix::C, types.C);
+  }
   return cases;
 }
 

@@ -58,6 +58,11 @@ class Prepared {
 /// Makes a kernel ready; throws std::invalid_argument when it does not take the product.
 using Prepare = std::unique_ptr<Prepared> (*)(const Product&);
 
+/// What a launch of products needs besides them is nothing: the `prepare` of a kernel that `launch` starts. It throws
+/// std::invalid_argument when the kernel does not take the product.
+template <void (*launch)(const Product&)>
+std::unique_ptr<Prepared> prepare_nothing(const Product& product);
+
 /// Starts a kernel on a problem in device memory; throws std::invalid_argument when the kernel does not take it.
 using Launcher = void (*)(const Gemm&);
 
@@ -65,7 +70,7 @@ using Launcher = void (*)(const Gemm&);
 enum class Takes {
   all,          ///< there is only one instantiation, and it has guards
   whole_tiles,  ///< M, N and K are multiples of the tile's
-  float4s,      ///< and A, B, C begin at multiples of 16 bytes; lda, ldb, ldc are multiples of 4
+  float4s,      ///< and A, B, C begin at multiples of 16 bytes, and so does each of their rows
   whole_C       ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
 };
 
@@ -105,6 +110,9 @@ class Runnable {
   Prepare prepare_ = nullptr;
   Types types_{};
 };
+
+/// Throws std::invalid_argument unless A, B and C have these types and lie row by row.
+void require_rows_of(const Product& product, const Types& types);
 
 /// A product as FP32 kernels take it; throws std::invalid_argument for other types and layouts.
 Gemm gemm_of(const Product& product);
@@ -167,12 +175,22 @@ std::vector<Case> scaled_cases(const Case& shape);  ///< alpha and beta, negativ
 
 /// Shapes that differ from whole tiles of `tile` in one extent at a time, by one, below and above; integers.
 std::vector<Case> one_ragged_extent(const Tile& tile);
-/// Whole tiles with nothing in the way of float4, and leading dimensions that differ; integers.
-std::vector<Case> whole_tiles(const Tile& tile);
-/// Whole tiles where one pointer or one leading dimension is such that no float4 access may meet it; integers.
-std::vector<Case> misaligned_cases(const Tile& tile);
+/// Whole tiles with nothing in the way of accesses of 16 bytes, and leading dimensions that differ; integers.
+std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
+/// Whole tiles where one pointer or one leading dimension is such that no access of 16 bytes may meet it; integers.
+std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 
 /// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (freivalds.hpp).
 double freivalds_deviation(const Runnable& kernel, const Case& c);
+
+template <void (*launch)(const Product&)>
+std::unique_ptr<Prepared> prepare_nothing(const Product& product) {
+  struct Launched : Prepared {
+    explicit Launched(const Product& p) : product(p) {}
+    void run() override { launch(product); }
+    Product product;
+  };
+  return std::make_unique<Launched>(product);
+}
 
 }  // namespace tile

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/check/operands.hpp"
+
 namespace tile {
 namespace {
 
@@ -23,8 +25,8 @@ void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
 // A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves memory
 // without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays nearer.
 int far_ld(int rows) {
-  if (machine::kind() == "model") return (1 << 30) + 36;
-  return int((std::int64_t(1) << 33) / rows) / 4 * 4 + 4;
+  if (machine::kind() == "model") return (1 << 30) + 40;
+  return int((std::int64_t(1) << 33) / rows) / 8 * 8 + 8;
 }
 
 void expect_right_or_skip(const Kernel& kernel, const Case& c) {
@@ -64,7 +66,7 @@ std::vector<Kernel> tried(const std::vector<Kernel>& kernels) {
 void test_shapes(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     expect_right(kernel, ragged_cases());
-    expect_right(kernel, whole_tiles(kernel.tile));
+    expect_right(kernel, whole_tiles(kernel.tile, kernel.types));
     expect_right(kernel, one_ragged_extent(kernel.tile));
   }
 }
@@ -84,13 +86,13 @@ void test_leading_dimensions(const std::vector<Kernel>& kernels) {
 }
 
 void test_misalignment(const std::vector<Kernel>& kernels) {
-  for (const Kernel& kernel : kernels) expect_right(kernel, misaligned_cases(kernel.tile));
+  for (const Kernel& kernel : kernels) expect_right(kernel, misaligned_cases(kernel.tile, kernel.types));
 }
 
 void test_alpha_and_beta(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     expect_right(kernel, scaled_cases({40, 50, 60, 1, 0, 3, Fill::integers}));
-    expect_right(kernel, scaled_cases(whole_tiles(kernel.tile).front()));
+    expect_right(kernel, scaled_cases(whole_tiles(kernel.tile, kernel.types).front()));
   }
 }
 
@@ -102,6 +104,22 @@ void test_unread_C(const std::vector<Kernel>& kernels) {
       const Verdict verdict = check(kernel, c);
       CHECK_MESSAGE(verdict.ok, kernel.name, ": ", verdict.message);
     }
+}
+
+void test_running_again(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    if (kernel.prepare == nullptr) continue;
+    INFO(kernel.name);
+    // deep enough to be shared among blocks, and nothing of A can be read as float4
+    Case c{kernel.tile.BM, kernel.tile.BN, 400, 1, 0, 0, Fill::integers};
+    c.pads.A = 1;
+    Ready ready(kernel, c);
+    for (const int seed : {1, 5, 9}) {
+      ready.operands.refill_A(c.fill, std::uint64_t(seed));
+      ready.kernel->run();
+      CHECK(compare(ready.operands, ready.problem, ready.operands.download_C()).message == "");
+    }
+  }
 }
 
 void test_refusals(const std::vector<Kernel>& kernels) {

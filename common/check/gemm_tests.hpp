@@ -18,6 +18,7 @@ void test_leading_dimensions(const std::vector<Kernel>& kernels);
 void test_misalignment(const std::vector<Kernel>& kernels);
 void test_alpha_and_beta(const std::vector<Kernel>& kernels);
 void test_unread_C(const std::vector<Kernel>& kernels);
+void test_running_again(const std::vector<Kernel>& kernels);
 void test_refusals(const std::vector<Kernel>& kernels);
 void test_far_offsets(const std::vector<Kernel>& kernels);
 void test_large_problems(const std::vector<Kernel>& kernels);  ///< GPU only
@@ -48,6 +49,9 @@ void skip_test(const std::string& reason);
   }                                                                                                              \
   TEST_CASE("alpha and beta have BLAS semantics") { tile::test_alpha_and_beta(tile::tried(kernels)); }           \
   TEST_CASE("with beta 0 C is not read") { tile::test_unread_C(tile::tried(kernels)); }                          \
+  TEST_CASE("a prepared kernel runs again, on what its operands hold then") {                                      \
+    tile::test_running_again(tile::tried(kernels));                                                              \
+  }                                                                                                              \
   TEST_CASE("impossible problems are refused") { tile::test_refusals(tile::tried(kernels)); }                    \
   TEST_CASE("an element may lie more than 2^31 elements from the first" * doctest::test_suite("thorough")) {     \
     tile::test_far_offsets(tile::tried(kernels));                                                                \

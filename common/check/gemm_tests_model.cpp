@@ -8,13 +8,19 @@
 namespace tile {
 namespace {
 
-bool divisible_by_4(int ld, int offset) { return ld % 4 == 0 && offset % 4 == 0; }
+// Whether a matrix begins at a multiple of 16 bytes, and each of its rows with it.
+bool divisible_by_16(Element element, int ld, int offset) {
+  const int elements = elements_of_16_bytes(element);
+  return ld % elements == 0 && offset % elements == 0;
+}
 
 // Whether a problem is for the fast kernel.
-bool takes(const Tile& tile, const Case& c) {
+bool takes(const Kernel& kernel, const Case& c) {
+  const Tile& tile = kernel.tile;
   const bool whole_C = c.M % tile.BM == 0 && c.N % tile.BN == 0, whole_K = c.K % tile.BK == 0;
-  const bool A = divisible_by_4(c.lda(), c.offset + c.offsets.A), B = divisible_by_4(c.ldb(), c.offset + c.offsets.B),
-             C = divisible_by_4(c.ldc(), c.offset + c.offsets.C);
+  const bool A = divisible_by_16(kernel.types.A, c.lda(), c.offset + c.offsets.A),
+             B = divisible_by_16(kernel.types.B, c.ldb(), c.offset + c.offsets.B),
+             C = divisible_by_16(kernel.types.C, c.ldc(), c.offset + c.offsets.C);
   switch (tile.takes) {
     case Takes::all:
       return true;
@@ -28,17 +34,17 @@ bool takes(const Tile& tile, const Case& c) {
   return false;
 }
 
-// Problems that the fast kernel of a tile takes, and others that meet all conditions but one.
-std::vector<Case> problems_to_choose_for(const Tile& tile) {
-  std::vector<Case> cases = whole_tiles(tile);
+// Problems that the fast kernel takes, and others that meet all conditions but one.
+std::vector<Case> problems_to_choose_for(const Kernel& kernel) {
+  std::vector<Case> cases = whole_tiles(kernel.tile, kernel.types);
   const Case whole = cases.front();
   for (int Case::*const extent : {&Case::M, &Case::N, &Case::K})
-    for (const int change : {-4, 4, whole.*extent / 2}) {  // leading dimensions stay multiples of 4
+    for (const int change : {-8, 8, whole.*extent / 2}) {  // leading dimensions stay multiples of 16 bytes
       if (whole.*extent + change < 1) continue;
       cases.push_back(whole);
       cases.back().*extent += change;
     }
-  for (const Case& c : misaligned_cases(tile)) cases.push_back(c);
+  for (const Case& c : misaligned_cases(kernel.tile, kernel.types)) cases.push_back(c);
   return cases;
 }
 
@@ -58,8 +64,8 @@ void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
 
 void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
-    for (const Case& c : problems_to_choose_for(kernel.tile)) {
-      const bool taken = takes(kernel.tile, c);
+    for (const Case& c : problems_to_choose_for(kernel)) {
+      const bool taken = takes(kernel, c);
       INFO(kernel.name, taken ? " should take " : " must not take ", describe(c));
       const simt::Counts run = launched(kernel, c);
       CHECK((run.function == kernel.address) == taken);
@@ -69,7 +75,7 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
     INFO(kernel.name);
-    CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile)[1]));
+    CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
   }
 }
 

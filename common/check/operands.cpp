@@ -171,6 +171,20 @@ const Gemm& Operands::gemm() const {
   return gemm_;
 }
 
+void Operands::refill_A(Fill fill, std::uint64_t seed) {
+  const Problem& p = product_.problem;
+  const Element type = p.types.A;
+  const bool rows = p.A == Layout::rows;
+  A = values_of(type, A.size(), fill, seed);
+  Bytes line(std::size_t(rows ? p.K : p.M) * size_of(type));  // a row, or a column
+  auto* to = static_cast<std::byte*>(const_cast<void*>(product_.A));
+  for (int i = 0; i < (rows ? p.M : p.K); ++i, to += std::size_t(p.lda) * size_of(type)) {
+    for (int j = 0; j < (rows ? p.K : p.M); ++j)
+      put(type, line, std::size_t(j), bits_of(type, A[rows ? std::size_t(i) * p.K + j : std::size_t(j) * p.K + i]));
+    upload(to, line);
+  }
+}
+
 std::vector<float> Operands::download_C() const {
   const Problem& p = product_.problem;
   const Element type = p.types.C;

@@ -33,6 +33,8 @@ class Operands {
   const Product& product() const { return product_; }
   /// The same as FP32 kernels take it; throws std::invalid_argument for other types and layouts.
   const Gemm& gemm() const;
+  /// Gives A other values, on the device as well.
+  void refill_A(Fill fill, std::uint64_t seed);
   /// C as the device holds it, rows of N elements.
   std::vector<float> download_C() const;
   /// "" or what was overwritten: an element of C's padding, or of the guard band before or after C.

@@ -11,6 +11,8 @@ namespace tile {
 enum class Element { f32, bf16, f16 };
 
 constexpr std::size_t size_of(Element element) { return element == Element::f32 ? 4 : 2; }
+/// How many an access of 16 bytes has.
+constexpr int elements_of_16_bytes(Element element) { return int(16 / size_of(element)); }
 /// "f32", "bf16", "f16".
 const char* name_of(Element element);
 
@@ -46,6 +48,12 @@ struct Problem {
     p.lda = A == Layout::rows ? K : M;
     p.ldb = B == Layout::rows ? N : K;
     p.ldc = N;
+    return p;
+  }
+  /// The same of other types.
+  constexpr Problem of(const Types& other) const {
+    Problem p = *this;
+    p.types = other;
     return p;
   }
   bool operator==(const Problem&) const = default;

@@ -9,4 +9,7 @@ namespace tile {
 /// samples of mistakes are made of, find the repository's data.
 std::filesystem::path in_repository(const std::filesystem::path& file);
 
+/// The path below the repository's root of a file, as __FILE__ names it; unchanged if the file is not below it.
+std::filesystem::path below_repository(const std::filesystem::path& file);
+
 }  // namespace tile

@@ -32,18 +32,17 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // A block runs on one host thread, so a thread-local variable is exactly "one per block". No two share the 16 bytes by which
 // the model looks them up. The other form, `extern __shared__ float smem[];`, is rewritten before it gets here
-// (ctest/model-sources.cmake).
+// (ctest/rewrite.hpp).
 #define __shared__ __attribute__((aligned(16))) thread_local
 
 // Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
 
-// Reads of constant memory, and of tables that g++ knows to be constant, are not announced.
+// Reads of tables that g++ knows to be constant are not announced.
 // clang-format off: the pragma takes one string
 #define SIMT_NO_TABLE \
   _Pragma("GCC error \"the model cannot count reads of constant tables: hand the table over as an array\"")
 // clang-format on
-#define __constant__ SIMT_NO_TABLE
 
 // A GPU would look for a tensor map in the thread's own copy of the parameter.
 // clang-format off: the pragma takes one string
@@ -92,46 +91,6 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
-/// IEEE binary16 as storage; arithmetic goes through float, as the conversions of cuda_fp16.h do.
-struct __half {
-  std::uint16_t bits;
-};
-using half = __half;
-// Inlined: g++ announces no store of what a call returns as a whole.
-SIMT_INLINE __half __float2half(float value) {  // to nearest, ties to even
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
-  std::uint32_t bits = 0;
-  if (magnitude > 0x7f800000u)
-    bits = 0x7e00u | (magnitude >> 13 & 0x3ffu);  // not a number
-  else if (magnitude >= 0x477ff000u)
-    bits = 0x7c00u;                  // from 65520 on: infinity
-  else if (magnitude < 0x38800000u)  // subnormal: the sum's last bit is worth as much as the result's
-    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
-  else
-    bits = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
-  return {std::uint16_t(sign | bits)};
-}
-SIMT_INLINE float __half2float(__half value) {
-  const std::uint32_t sign = std::uint32_t(value.bits & 0x8000u) << 16, exponent = value.bits >> 10 & 31u,
-                      fraction = value.bits & 0x3ffu;
-  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(float(fraction) * 0x1p-24f));
-  return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
-}
-
-/// bfloat16 as storage: the upper half of a float, rounded to nearest even.
-struct __nv_bfloat16 {
-  std::uint16_t bits;
-};
-SIMT_INLINE __nv_bfloat16 __float2bfloat16(float value) {
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t quiet = word | 0x400000u, rounded = word + 0x7fffu + ((word >> 16) & 1u);
-  return {std::uint16_t((std::isnan(value) ? quiet : rounded) >> 16)};
-}
-SIMT_INLINE float __bfloat162float(__nv_bfloat16 value) {
-  return std::bit_cast<float>(std::uint32_t(value.bits) << 16);
-}
-
 // --- What the model provides (common/model/execute) ------------------------------------------------------------
 namespace simt {
 
@@ -150,8 +109,7 @@ struct Bound final : BoundKernel {
 
   template <class... Arguments>
   explicit Bound(void (*kernel_)(Parameters...), Arguments&&... values)
-      : kernel(kernel_), arguments(std::forward<Arguments>(values)...) {
-    static_assert(sizeof...(Parameters) == sizeof...(Arguments), "the kernel takes another number of arguments");
+      : kernel(kernel_), arguments(converted(std::forward<Arguments>(values)...)) {
     address = reinterpret_cast<const void*>(kernel_);
   }
   SIMT_UNTRACED void call(void (*begin)()) const override {
@@ -159,6 +117,16 @@ struct Bound final : BoundKernel {
   }
 
  private:
+  template <class... Arguments>
+  static std::tuple<Parameters...> converted(Arguments&&... values) {
+    constexpr bool as_many = sizeof...(Parameters) == sizeof...(Arguments);
+    static_assert(as_many, "the launch has more arguments than the kernel takes, or fewer");
+    if constexpr (as_many) {
+      static_assert((std::is_constructible_v<Parameters, Arguments> && ...),
+                    "an argument of the launch is of another type than the kernel takes; of a tile::array hand over .device()");
+      return std::tuple<Parameters...>(std::forward<Arguments>(values)...);
+    }
+  }
   template <std::size_t... I>
   SIMT_UNTRACED void expand([[maybe_unused]] std::tuple<Parameters...> own, void (*begin)(),
                             std::index_sequence<I...>) const {
@@ -167,20 +135,26 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// Makes a __device__ variable known as global memory; ctest/model-sources.cmake puts one behind each declaration.
+/// Bytes of the smallest access to an element. Of a struct, members may be touched one by one: of a vector those of x, of any other
+/// words, unless it may begin within one.
+template <class Element>
+constexpr std::size_t smallest_access() {
+  if constexpr (!std::is_class_v<Element>)
+    return sizeof(Element);
+  else if constexpr (requires { Element::x; })
+    return sizeof(Element::x);
+  else
+    return alignof(Element) < 4 ? alignof(Element) : 4;
+}
+
+/// Makes a __device__ or __constant__ variable known as memory; ctest/rewrite.hpp puts one behind each declaration.
 struct DeviceVariable {
   template <class T>
-  DeviceVariable(const char* name, T& variable)
+  DeviceVariable(const char* name, T& variable, bool is_constant = false)
       : DeviceVariable(name, const_cast<std::remove_cv_t<T>*>(&variable), sizeof(T),
-                       smallest_access<std::remove_all_extents_t<T>>()) {}
-
+                       smallest_access<std::remove_all_extents_t<T>>(), is_constant) {}
  private:
-  DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element);
-  /// Of a struct, members may be touched one by one.
-  template <class Element>
-  static constexpr std::size_t smallest_access() {
-    return !std::is_class_v<Element> ? sizeof(Element) : sizeof(Element) % 4 == 0 ? 4 : 1;
-  }
+  DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element, bool is_constant);
 };
 
 /// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.
@@ -244,15 +218,6 @@ SIMT_UNTRACED __attribute__((noinline)) T atomic_update(T* address, Update updat
   if (desired == old) changed_nothing();
   return old;
 }
-SIMT_UNTRACED __attribute__((noinline)) inline float atomic_update_float(float* address, float value) {
-  auto* word = reinterpret_cast<std::uint32_t*>(address);
-  std::uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED), desired;
-  do desired = std::bit_cast<std::uint32_t>(std::bit_cast<float>(old) + value);
-  while (!__atomic_compare_exchange_n(word, &old, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  if (desired == old) changed_nothing();
-  return std::bit_cast<float>(old);
-}
-
 SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint64_t value, int operand = 0,
                                    int width = 32) {
   Slot mine{value, operand, width};
@@ -309,45 +274,14 @@ SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
   return int(simt::device::together(mask, simt::device::all, predicate != 0));
 }
 
-SIMT_INLINE float atomicAdd(float* address, float value) {
-  simt::device::atomic_access(address, sizeof(float));
-  return simt::device::atomic_update_float(address, value);
-}
-#define SIMT_ATOMIC(name, expression)                                                        \
-  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                        \
-  SIMT_INLINE T name(T* address, T value) {                                                  \
-    simt::device::atomic_access(address, sizeof(T));                                         \
-    return simt::device::atomic_update(address, [value](T old) -> T { return expression; }); \
-  }
-SIMT_ATOMIC(atomicAdd, old + value)
-SIMT_ATOMIC(atomicSub, old - value)
-SIMT_ATOMIC(atomicMin, value < old ? value : old)
-SIMT_ATOMIC(atomicMax, value > old ? value : old)
-SIMT_ATOMIC(atomicAnd, old& value)
-SIMT_ATOMIC(atomicOr, old | value)
-SIMT_ATOMIC(atomicXor, old ^ value)
-SIMT_ATOMIC(atomicExch, ((void)old, value))
-#undef SIMT_ATOMIC
-template <class T>
-SIMT_INLINE T atomicCAS(T* address, T expected, T value) {
-  simt::device::atomic_access(address, sizeof(T));
-  return simt::device::atomic_update(address, [=](T old) -> T { return old == expected ? value : old; });
-}
-
-template <class T>
-SIMT_INLINE T __ldg(const T* address) {
-  return *address;
-}
-template <class T>
-SIMT_INLINE T __ldcg(const T* address) {
-  return *address;
-}  // past L1: the model has no cache to bypass
-SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-template <class T>
-constexpr T min(T a, T b) {
-  return b < a ? b : a;
-}
-template <class T>
-constexpr T max(T a, T b) {
-  return a < b ? b : a;
-}
+// clang-format off: in this order
+#include "common/cuda/words/math.hpp"
+#include "common/cuda/words/narrow.hpp"
+#include "common/cuda/words/half.hpp"
+#include "common/cuda/words/bf16.hpp"
+// clang-format on
+#include "common/cuda/words/atomics.hpp"
+#include "common/cuda/words/loads.hpp"
+#include "common/cuda/words/variables.hpp"
+#include "common/cuda/words/vectors.hpp"
+#include "common/cuda/words/warp.hpp"

@@ -46,13 +46,14 @@ struct Site {
   Op op{};
   Space space{};
   std::string array;             ///< name of the buffer or of the __shared__ array
+  std::size_t row_bytes = 0;     ///< of a __shared__ array of several dimensions, where the debug information has them
   int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   std::uint64_t requests = 0;    ///< warp-wide instructions
   std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
   std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
   std::uint64_t tag_passes = 0;  ///< global: passes through L1's tag stage, summed over requests
-  std::uint64_t wavefronts = 0;  ///< shared: passes through the 32 banks, summed over requests
+  std::uint64_t wavefronts = 0;  ///< shared: passes through the 32 banks, summed over requests; constant: different addresses
   std::uint64_t l1_wavefronts =
       0;                        ///< global: passes through the same 32 banks if L1 has the data, summed over requests
   std::uint64_t l1_cycles = 0;  ///< global: the larger of tag passes and wavefronts, summed over requests

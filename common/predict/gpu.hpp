@@ -17,15 +17,16 @@ struct GpuSpec {
 
   const char* name;
   int sms;
-  int fma_lanes;        ///< FP32 FMA results per SM and cycle
-  double clock_ghz;     ///< boost clock
-  double dram_gbs;      ///< memory bandwidth, GB/s (10^9 bytes)
-  int registers;        ///< 32-bit registers per SM
-  int shared_bytes;     ///< shared memory per SM that blocks can use, before the reserved part
-  int reserved_shared;  ///< shared memory the system takes from every block
-  int max_threads;      ///< resident threads per SM
-  int max_blocks;       ///< resident blocks per SM
-  int l1_bytes;         ///< L1 and shared memory of an SM together
+  int fma_lanes;           ///< FP32 FMA results per SM and cycle
+  double clock_ghz;        ///< boost clock
+  double dram_gbs;         ///< memory bandwidth, GB/s (10^9 bytes)
+  int registers;           ///< 32-bit registers per SM
+  int shared_bytes;        ///< shared memory per SM that blocks can use, before the reserved part
+  int reserved_shared;     ///< shared memory the system takes from every block
+  int max_threads;         ///< resident threads per SM
+  int max_blocks;          ///< resident blocks per SM
+  int l1_bytes;            ///< L1 and shared memory of an SM together
+  double bf16_tflops = 0;  ///< of its tensor cores, BF16 in and FP32 out, dense; 0: not given here
 
   constexpr int max_warps() const { return max_threads / warp; }  ///< resident warps per SM
   constexpr double peak_tflops() const { return 2.0 * sms * fma_lanes * clock_ghz * 1e-3; }
@@ -39,8 +40,8 @@ struct GpuSpec {
 inline constexpr GpuSpec rtx_a6000{"RTX A6000", 84, 128, 1.395, 768, 65536, 100 * 1024, 1024, 1536, 16, 128 * 1024};
 inline constexpr GpuSpec rtx_5060_laptop{"RTX 5060 laptop", 26,   128,  1.442, 384,       65536,
                                          100 * 1024,        1024, 1536, 24,    128 * 1024};
-inline constexpr GpuSpec h100{"H100 SXM", 132, 128, 1.98, 3350, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024};
-inline constexpr GpuSpec h200{"H200", 132, 128, 1.98, 4800, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024};
+inline constexpr GpuSpec h100{"H100 SXM", 132, 128, 1.98, 3350, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024, 989.4};
+inline constexpr GpuSpec h200{"H200", 132, 128, 1.98, 4800, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024, 989.4};
 
 /// How many blocks of a kernel fit on one SM, and what stops one more.
 struct Occupancy {

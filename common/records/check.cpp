@@ -48,10 +48,10 @@ Lines other_than_tuned(const Record& entry, const std::filesystem::path& tuning_
   return lines;
 }
 
-/// The problems at which a record has a kernel timed, in order.
+/// The problems at which a record has a kernel timed, in order; the types are the kernel's.
 std::vector<std::string> timed_at(const Record& entry) {
   std::vector<std::string> timed;
-  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_of(run)));
+  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_of(run).of({})));
   return timed;
 }
 

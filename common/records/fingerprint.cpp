@@ -56,7 +56,8 @@ std::string without_tests_and_predictions(std::string text) {
   return text.erase(begin, end - begin);
 }
 
-// The headers of this repository that a file includes, directly or not, as their names below `root`.
+// The headers of this repository that a file includes, directly or not, as their names below `root`, but for those that are only for
+// the model and what they include.
 std::set<std::string> included_by(const std::filesystem::path& source, const std::filesystem::path& root) {
   std::set<std::string> found;
   std::vector<std::filesystem::path> to_read{source};
@@ -68,7 +69,7 @@ std::set<std::string> included_by(const std::filesystem::path& source, const std
       if (!line.starts_with(directive)) continue;
       const auto begin = line.find('"') + 1;
       const std::string name = line.substr(begin, line.find('"', begin) - begin);
-      if (found.insert(name).second) to_read.push_back(root / name);
+      if (!only_for_the_model(name) && found.insert(name).second) to_read.push_back(root / name);
     }
   }
   return found;
@@ -82,8 +83,7 @@ Record fingerprint(const std::filesystem::path& source, const std::filesystem::p
   Record made_of{{source.filename().string(), digest(without_tests_and_predictions(read_whole(source)))},
                  {"flags", TILE_GPU_FLAGS}};
   for (const std::string& header : included_by(source, root))
-    if (header.starts_with("common/cuda/") && !only_for_the_model(header))
-      made_of[header] = digest(read_whole(root / header));
+    if (header.starts_with("common/cuda/")) made_of[header] = digest(read_whole(root / header));
   return made_of;
 }
 

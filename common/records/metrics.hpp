@@ -40,6 +40,8 @@ inline constexpr Metric metrics[] = {
     {"registers", "launch__registers_per_thread", Metric::counters},  // ncu gives it with a profile unasked
     {"duration", "gpu__time_duration.sum", Metric::unasked},
     {"issue_active", "smsp__issue_active.avg.per_cycle_active", Metric::profile},
+    // The same of all schedulers together, so with more digits.
+    {"all_issue_active", "smsp__issue_active.sum.per_cycle_active", Metric::unasked},
     {"lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active", Metric::profile},
     {"tag_passes_per_cycle", "l1tex__t_output_wavefronts.avg.per_cycle_active", Metric::profile},
     {"wavefronts_per_cycle", "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active", Metric::profile},

@@ -50,7 +50,7 @@ Problem problem_of(const Record& run) {
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem) {
   if (const Record* entry = find_kernel(record, kernel))
     for (const auto& run : entry->at("runs"))
-      if (problem_of(run) == problem) return &run;
+      if (problem_of(run).of({}) == problem.of({})) return &run;
   return nullptr;
 }
 

@@ -14,7 +14,7 @@ Record to_json(const Problem& problem);
 /// nlohmann::json::exception for what is missing.
 Problem problem_of(const Record& run);
 
-/// The run of `kernel` on that problem, or nullptr.
+/// The run of `kernel` on that problem, or nullptr. Its types are the kernel's: they are not compared.
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem);
 
 }  // namespace tile

@@ -37,6 +37,13 @@ std::string key_of(const Ceiling& ceiling) {
   return resource;
 }
 
+// A cube of a kernel's types.
+Case cube(const Kernel& kernel, int size) {
+  Case c{size, size, size};
+  c.types = kernel.types;
+  return c;
+}
+
 // Ceilings of what nvcc made of a kernel, as far as the record has what they follow from.
 void add_compiled_ceiling_facts(Facts& facts, const std::string& prefix, const std::optional<Work>& compiled,
                                 const Rates& rates) {
@@ -59,7 +66,6 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const int size = size_of_profile(records);
   const Rates rates = reference_rates();
   Table table{"ceilings", "", {"kernel"}, {}};
-  const Case at{size, size, size};
   const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
                                            "banks",      "L2 bytes",    "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
@@ -81,6 +87,7 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
     table.rows.push_back(row);
   };
   for (const CountedKernel& k : kernels) {
+    const Case at = cube(k.kernel, size);
     const Work written = work_of(k.counts, k.problem, at);
     add(k, k.kernel.name, written);
     if (const auto compiled = as_compiled(k, written, at, records)) add(k, k.kernel.name + ", as compiled", *compiled);
@@ -89,16 +96,17 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
       "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
       "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
       "counters and its machine code, the rest as in the source",
-      extents(at), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+      extents(Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
 }
 
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
                        const Rates& rates) {
-  const Work work = work_of(k.counts, k.problem, {size, size, size});
+  const Case at = cube(k.kernel, size);
+  const Work work = work_of(k.counts, k.problem, at);
   const auto found = ceilings(work, rates);
   const std::string prefix = fmt::format("{}.{}.", k.kernel.name, size), name = prefix + "ceiling.";
-  add_compiled_ceiling_facts(facts, prefix, as_compiled(k, work, {size, size, size}, records), rates);
+  add_compiled_ceiling_facts(facts, prefix, as_compiled(k, work, at, records), rates);
   facts.counted(prefix + "intensity.sm", work.flops / work.requested_bytes);
   facts.counted(prefix + "intensity.l2", work.flops / work.l2_bytes);
   facts.counted(prefix + "intensity.dram", work.flops / work.dram_bytes);
@@ -112,9 +120,9 @@ void emit_above(const std::vector<CountedKernel>& kernels, const std::vector<Rec
   auto out = open_for_writing(directory / "above.tsv");
   if (records.empty() || this_chapter().sizes.empty()) return;
   const int size = size_of_profile(records);
-  const Case at{size, size, size};
   const Rates rates = reference_rates();
   for (const CountedKernel& k : kernels) {
+    const Case at = cube(k.kernel, size);
     const Record* run = find_run(records.front(), k.kernel.name, size);
     if (run == nullptr) continue;
     const double measured = run->at("tflops");

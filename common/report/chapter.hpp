@@ -11,6 +11,7 @@
 
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
+#include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/repository.hpp"
 #include "common/check/source.hpp"
@@ -26,8 +27,8 @@
 
 namespace tile {
 
-/// Integer division rounding up; both arguments positive.
-constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
+/// Integer division rounding up, up to the largest int; both arguments positive.
+constexpr __host__ __device__ int ceil_div(int a, int b) { return a / b + (a % b != 0); }
 
 /// One configuration of a kernel that the tuner may choose.
 struct Candidate {

@@ -25,7 +25,12 @@ class DeviceArray {
  public:
   DeviceArray(const std::string& name, std::size_t count) : count_(count) {
     if (count == 0) throw std::invalid_argument("array " + name + " needs at least one element");
-    data_ = static_cast<T*>(machine::allocate(count * sizeof(T), sizeof(T), name));
+#if TILE_ON_MODEL
+    constexpr std::size_t element = simt::smallest_access<T>();
+#else
+    constexpr std::size_t element = sizeof(T);
+#endif
+    data_ = static_cast<T*>(machine::allocate(count * sizeof(T), element, name));
     std::vector<T> values(count);
     if constexpr (std::is_arithmetic_v<T>)
       for (std::size_t i = 0; i < count; ++i) values[i] = T(i);
@@ -62,6 +67,9 @@ DeviceArray<T> array(const std::string& name, std::size_t count) {
 inline void expect(bool condition, const std::string& message) {
   if (!condition) throw std::runtime_error("expectation not met: " + message);
 }
+
+/// How many floating-point operations the launches of this run do, for the ceilings of arithmetic; the model sees none of them.
+void flops(double of_this_run);
 
 /// A described run; TILE_COUNT registers one.
 struct CountedRun {

@@ -14,12 +14,12 @@
 
 namespace tile {
 
-void Facts::add(const std::string& key, const char* kind, double value, int decimals) {
-  facts_.push_back({key, kind, format_number(value, decimals), value, unit_of(key)});
+void Facts::add(const std::string& key, const char* kind, double value, int decimals, Place place) {
+  facts_.push_back({key, kind, format_number(value, decimals), value, unit_of(key), place.file, place.line});
 }
 
-void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit) {
-  facts_.push_back({key, "measured", format_number(value), value, unit});
+void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit, Place place) {
+  facts_.push_back({key, "measured", format_number(value), value, unit, place.file, place.line});
 }
 
 void Facts::measured_loops() {
@@ -44,7 +44,7 @@ void Facts::measured_in(const std::string& file) {
       const std::string value = comma == std::string::npos ? "" : line.substr(comma + 1);
       const double number_of_line = std::stod(value, &used);
       if (used == value.size()) {
-        measured(line.substr(0, comma), number_of_line);
+        measured(line.substr(0, comma), number_of_line, -1, {path.c_str(), number});
         continue;
       }
     } catch (const std::exception&) {
@@ -53,20 +53,25 @@ void Facts::measured_in(const std::string& file) {
   }
 }
 
-void Facts::predicted_loads(const std::string& kernel, double global, double shared, int global_width,
-                            int shared_width) {
-  text(kernel + ".loads.global", "predicted", multiple_of_K(global / global_width));
-  text(kernel + ".loads.shared", "predicted", multiple_of_K(shared / shared_width));
+void Facts::predicted_loads(const std::string& kernel, double global, double shared, int global_width, int shared_width,
+                            Place place) {
+  text(kernel + ".loads.global", "predicted", multiple_of_K(global / global_width), place);
+  text(kernel + ".loads.shared", "predicted", multiple_of_K(shared / shared_width), place);
 }
 
-void Facts::text(const std::string& key, const std::string& kind, const std::string& text) {
-  facts_.push_back({key, kind, text, std::nan(""), ""});
+void Facts::text(const std::string& key, const std::string& kind, const std::string& text, Place place) {
+  facts_.push_back({key, kind, text, std::nan(""), "", place.file, place.line});
 }
 
 void Facts::write(std::ostream& out) const {
   for (const Fact& fact : facts_)
     out << fmt::format("{}\t{}\t{}\t{}\t{}\n", fact.key, fact.kind,
                        std::isnan(fact.value) ? "" : fmt::format("{}", fact.value), fact.unit, fact.text);
+}
+
+void Facts::write_places(std::ostream& out) const {
+  for (const Fact& fact : facts_)
+    out << fmt::format("{}\t{}\t{}\n", fact.key, below_repository(fact.file).generic_string(), fact.line);
 }
 
 double Facts::value(const std::string& key) const {

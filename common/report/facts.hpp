@@ -9,6 +9,13 @@
 
 namespace tile {
 
+/// Where in the sources a call stands: the default of a last parameter, and nobody gives another.
+struct Place {
+  const char* file;
+  int line;
+  static constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
 /// Numbers that the prose can name. A number has a key, a kind, a value, a unit and a text.
 class Facts {
  public:
@@ -16,13 +23,21 @@ class Facts {
     std::string key, kind, text;
     double value;
     std::string unit;
+    std::string file;  ///< what computes it, or takes it from a record
+    int line;
   };
   /// `decimals` < 0 picks three significant digits, or none for whole numbers.
-  void predicted(const std::string& key, double value, int decimals = -1) { add(key, "predicted", value, decimals); }
-  void counted(const std::string& key, double value, int decimals = -1) { add(key, "counted", value, decimals); }
-  void measured(const std::string& key, double value, int decimals = -1) { add(key, "measured", value, decimals); }
+  void predicted(const std::string& key, double value, int decimals = -1, Place place = Place::here()) {
+    add(key, "predicted", value, decimals, place);
+  }
+  void counted(const std::string& key, double value, int decimals = -1, Place place = Place::here()) {
+    add(key, "counted", value, decimals, place);
+  }
+  void measured(const std::string& key, double value, int decimals = -1, Place place = Place::here()) {
+    add(key, "measured", value, decimals, place);
+  }
   /// A number whose key does not tell its unit.
-  void measured_in_unit(const std::string& key, double value, const std::string& unit);
+  void measured_in_unit(const std::string& key, double value, const std::string& unit, Place place = Place::here());
   /// Numbers measured by hand: `file`, below the repository's root, has lines of key,value, and comments that begin with #.
   /// Throws std::runtime_error, naming file and line, for what cannot be read.
   void measured_in(const std::string& file);
@@ -32,19 +47,23 @@ class Facts {
   /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
   /// loads from shared memory, for each unit of K; `*_width` of them come with one load.
   void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,
-                       int shared_width = 1);
-  void text(const std::string& key, const std::string& kind, const std::string& text);
+                       int shared_width = 1, Place place = Place::here());
+  void text(const std::string& key, const std::string& kind, const std::string& text, Place place = Place::here());
   /// A number that a GPU has yet to give; the book shows it as such.
-  void not_yet_measured(const std::string& key) { text(key, "measured", "not yet measured"); }
+  void not_yet_measured(const std::string& key, Place place = Place::here()) {
+    text(key, "measured", "not yet measured", place);
+  }
   const std::vector<Fact>& all() const { return facts_; }
   /// Writes facts.tsv, see emitted.tsv: a value in full and without commas, which is what plots and claims take, and the text that
   /// is made of it.
   void write(std::ostream& out) const;
+  /// Writes places.tsv: of each fact the file below the repository's root, and the line.
+  void write_places(std::ostream& out) const;
   /// The fact's value; throws std::out_of_range for an unknown key.
   double value(const std::string& key) const;
 
  private:
-  void add(const std::string& key, const char* kind, double value, int decimals);
+  void add(const std::string& key, const char* kind, double value, int decimals, Place place);
   std::vector<Fact> facts_;
 };
 

@@ -35,6 +35,9 @@ void add_gpu_facts(Facts& facts, const Record* record) {
       add_measured_field(facts, fmt::format("{}.{}", group, field), part_of(record, group), field, 0);
 }
 
+// Of the GPU that a record is of; 0 where there is none.
+int sms_of(const Record* record) { return record == nullptr ? 0 : record->at("sms").get<int>(); }
+
 // A function that Chapter::profile runs besides the chapter's kernels.
 void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const Record* record) {
   const Record* counters = nullptr;
@@ -48,7 +51,7 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   facts.text(profiled.key + ".function", "measured", function);
   const Record* const entry = counters == nullptr ? nullptr : &record->at("other_kernels").at(function);
   const Record* const profile = part_of(entry, "profile");
-  add_profile_facts(facts, profiled.key, profile);
+  add_profile_facts(facts, profiled.key, profile, sms_of(record));
   add_machine_code_facts(facts, profiled.key, entry);
   const auto give = [&](const char* key, const Record* from, const char* metric, int decimals = 0, double factor = 1) {
     add_measured_field(facts, profiled.key + key, from, metric, decimals, factor);
@@ -69,9 +72,9 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
   for (const char* field : {"registers", "spill_bytes", "static_shared", "blocks_per_sm"})
     add_measured_field(facts, kernel + "." + field, entry, field, 0);
   add_counter_facts(facts, kernel, entry);
-  add_profile_facts(facts, kernel, part_of(entry, "profile"));
+  add_profile_facts(facts, kernel, part_of(entry, "profile"), sms_of(record));
   for (const int pad : this_chapter().profiled_pads)
-    add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, profile_with_pad(pad)));
+    add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, profile_with_pad(pad)), sms_of(record));
   add_machine_code_facts(facts, kernel, entry);
   for (const int architecture : this_chapter().compiled_for) {
     const std::string number = std::to_string(architecture);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/predict/gpu.hpp"
 #include "common/records/metrics.hpp"
 
 namespace tile {
@@ -98,7 +99,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
   return table;
 }
 
-void add_profile_facts(Facts& facts, const std::string& name, const Record* profile) {
+void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms) {
   const auto value = [&](const char* metric) -> std::optional<double> {
     if (profile == nullptr || !profile->contains(metric)) return {};
     return profile->at(metric).get<double>();
@@ -116,7 +117,10 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
   for (const Stall& stall : stalls)
     give(stall.name, value(stall_metric(stall.name).c_str()), 2);  // as many as the profiler gives
   const auto all = value(metric("instructions")), ffma = value(metric("ffma"));
-  const auto issued = value(metric("issue_active"));
+  // per scheduler and cycle; the profiler rounds its average to two digits, and the sum over all schedulers likewise
+  auto issued = value(metric("issue_active"));
+  if (const auto all_schedulers = value(metric("all_issue_active")))
+    issued = *all_schedulers / (GpuSpec::schedulers * sms);
   const bool known = all && ffma && issued && *all > 0;
   give("ffma_percent", known ? std::optional(100 * *ffma / 32 / *all) : std::nullopt, 1);
   give("cycles_per_ffma", known && *ffma > 0 ? std::optional(*all / (*ffma / 32) / *issued) : std::nullopt, 3);

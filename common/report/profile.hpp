@@ -16,7 +16,7 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
 /// Where a warp's time goes, the largest reason of the first kernel first.
 Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records);
 
-/// Facts `<name>.profile.*` of one profiled run; not yet measured when `profile` is null.
-void add_profile_facts(Facts& facts, const std::string& name, const Record* profile);
+/// Facts `<name>.profile.*` of one profiled run on a GPU of so many SMs; not yet measured when `profile` is null.
+void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms);
 
 }  // namespace tile

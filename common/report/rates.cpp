@@ -1,30 +1,15 @@
 #include "common/report/rates.hpp"
 
-#include <filesystem>
 #include <string>
 
-#include "common/predict/gpu.hpp"
+#include "common/records/rates.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
 #include "common/report/units.hpp"
 
 namespace tile {
 
-Rates reference_rates() {
-  Rates rates{h200.name, h200.sms, h200.clock_ghz * 1e9, 0, 0};
-  for (const auto& entry : std::filesystem::directory_iterator(chapter_directory().parent_path())) {
-    if (entry.path().filename().string().rfind("00-", 0) != 0) continue;
-    const auto records = load_records(entry.path());
-    if (records.empty()) continue;
-    const Record& record = records.front();
-    rates.gpu = record["gpu"];
-    rates.sms = record["sms"];
-    rates.clock_hz = record["clock_hz"];
-    rates.l2_bytes_per_second = record["rates"].value("l2_read_gbs", 0.0) * 1e9;
-    rates.dram_bytes_per_second = record["rates"].value("dram_copy_gbs", 0.0) * 1e9;
-  }
-  return rates;
-}
+Rates reference_rates() { return recorded_rates(chapter_directory().parent_path()); }
 
 Table table_of_rates(const std::vector<Record>& records) {
   Table rates{"rates", "Rates of the GPU", {"rate"}, {}};

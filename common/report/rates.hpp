@@ -10,7 +10,7 @@
 
 namespace tile {
 
-/// What chapter 00 recorded on the reference GPU; without a record the specification stands in, and no bandwidths.
+/// Those of this chapter's neighbours, see recorded_rates.
 Rates reference_rates();
 
 /// The rates that this chapter measures, a column for each record.

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "common/cuda/machine.hpp"
 #include "common/records/fingerprint.hpp"
 #include "common/report/options.hpp"
@@ -25,6 +27,20 @@ class RecordedRates : public RateSink {
  private:
   Record& record_;
 };
+
+// Which kernels have operands of the same types, and so take turns.
+std::vector<std::vector<std::size_t>> of_same_types(const std::vector<Runnable>& kernels) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto same = [&](const auto& group) { return kernels[group.front()].types() == kernels[i].types(); };
+    const auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group == groups.end())
+      groups.push_back({i});
+    else
+      group->push_back(i);
+  }
+  return groups;
+}
 
 // A record of `kernels` at `problems`, and of the chapter's rates. Progress goes to stderr.
 Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, L2 l2 = L2::cold) {
@@ -51,8 +67,12 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    const std::vector<Record> runs = time_against_cublas(runnables, c, this_chapter().baseline, l2);
-    for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][i]["runs"].push_back(runs[i]);
+    for (const auto& together : of_same_types(runnables)) {
+      std::vector<Runnable> some;
+      for (const std::size_t i : together) some.push_back(runnables[i]);
+      const std::vector<Record> runs = time_against_cublas(some, c, this_chapter().baseline, l2);
+      for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][together[i]]["runs"].push_back(runs[i]);
+    }
   }
   note_clocks("clocks_after");
   return record;

@@ -127,6 +127,8 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   }
   auto facts_file = open_for_writing(directory / "facts.tsv");
   facts.write(facts_file);
+  auto places_file = open_for_writing(directory / "places.tsv");
+  facts.write_places(places_file);
   emit_kernels(kernels, directory);
   emit_lines(kernels, directory);
   emit_samples(kernels, directory);

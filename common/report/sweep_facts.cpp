@@ -34,6 +34,10 @@ void add_problem_facts(Facts& facts, const std::string& name, const Record* run)
   give("ratio_low", "stronger_ratio_low", 3);
   give("ratio_high", "stronger_ratio_high", 3);
   give("repetitions", "repetitions", 0);
+  if (run != nullptr && run->contains("clocks") && run->at("clocks")["samples"] != 0)
+    facts.measured(name + "lowest_mhz", run->at("clocks")["sm_mhz"][0].get<double>(), 0);
+  else
+    facts.not_yet_measured(name + "lowest_mhz");
   facts.text(name + "choice", "measured", run == nullptr ? "not yet measured" : run->at("choice").get<std::string>());
 }
 

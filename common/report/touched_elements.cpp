@@ -18,6 +18,19 @@ namespace {
 
 constexpr int sampled_thread = 197;  // the one that figures of a single thread follow
 
+// Bytes of an element by array: of A, B and C those of the kernel's types; of an array of shared memory those of the narrowest
+// access to it, a word at most.
+std::map<std::string, int> element_bytes(const CountedKernel& k) {
+  const Types& types = k.kernel.types;
+  std::map<std::string, int> bytes;
+  for (const simt::Touch& t : k.counts.touches) {
+    int& narrowest = bytes.try_emplace(t.array, 4).first->second;
+    narrowest = std::min(narrowest, int(t.width));
+  }
+  bytes["A"] = int(size_of(types.A)), bytes["B"] = int(size_of(types.B)), bytes["C"] = int(size_of(types.C));
+  return bytes;
+}
+
 }  // namespace
 
 void emit_kernels(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
@@ -50,9 +63,11 @@ void emit_touches(const std::vector<CountedKernel>& kernels, const std::filesyst
   auto owners = open_for_writing(directory / "owners.tsv");
   for (const CountedKernel& k : kernels) {
     const std::map<std::string, int> ld{{"A", k.problem.lda()}, {"B", k.problem.ldb()}, {"C", k.problem.ldc()}};
+    const std::map<std::string, int> bytes = element_bytes(k);
     std::set<std::string> seen;
     for (const simt::Touch& t : k.counts.touches) {
-      for (std::int64_t element = t.byte_offset / 4; element < (t.byte_offset + t.width) / 4; ++element) {
+      const int size = bytes.at(t.array);
+      for (std::int64_t element = t.byte_offset / size; element < (t.byte_offset + t.width) / size; ++element) {
         if (t.thread == sampled_thread)
           threads << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", k.kernel.name, t.thread, t.interval, simt::name_of(t.op),
                                  t.array, element);
@@ -75,11 +90,12 @@ void emit_intervals(const std::vector<CountedKernel>& kernels, const std::filesy
       int accesses = 0;
       std::int64_t first = std::numeric_limits<std::int64_t>::max();
     };
+    const std::map<std::string, int> bytes = element_bytes(k);
     std::map<std::tuple<int, std::string, std::string>, Touched> touched;
     for (const simt::Touch& t : k.counts.touches) {
       Touched& all = touched[{t.interval, simt::name_of(t.op), t.array}];
       ++all.accesses;
-      all.first = std::min(all.first, t.byte_offset / 4);
+      all.first = std::min(all.first, t.byte_offset / bytes.at(t.array));
     }
     for (const auto& [key, all] : touched) {
       const auto& [interval, op, array] = key;

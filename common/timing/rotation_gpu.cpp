@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "common/check/operands.hpp"
+#include "common/timing/copies.hpp"
 #include "common/timing/rotation.hpp"
 
 namespace tile {
@@ -71,9 +72,7 @@ Rotation::Rotation(const Case& c, const Inputs& inputs, L2 l2) : problem(c) {
   const Extents elements = extents_of(c.problem());
   const std::size_t a_bytes = elements.A * size_of(c.types.A), b_bytes = elements.B * size_of(c.types.B);
   const std::size_t out_bytes = elements.C * size_of(c.types.C), bytes = a_bytes + b_bytes + out_bytes;
-  // An even number: a pair of calls takes two, and both sides see the same ones.
-  const std::size_t to_fill = (3 * std::size_t(l2_bytes) + bytes - 1) / bytes;
-  const std::size_t copies = l2 == L2::warm ? 1 : std::clamp<std::size_t>(to_fill, 4, 64) / 2 * 2;
+  const std::size_t copies = l2 == L2::warm ? 1 : copies_past_l2(std::size_t(l2_bytes), bytes);
   for (std::size_t i = 0; i < copies; ++i) {
     A.emplace_back(a_bytes);
     B.emplace_back(b_bytes);

@@ -2,7 +2,9 @@
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local svg = [[<?xml version="1.0"?><!-- x --><svg><title>t</title><g id="part" fill="rgb( 1, 1, 1)" stroke="#040404"/>]] ..
   [[<use href="#part"/><use href='#other'/><g id='other' clip="url(#part)"/></svg>]]
-testing.on_page(testing.with_labels({["figures/a.svg"] = svg}), {}, function()
+testing.on_page(testing.with_labels({["figures/a.svg"] = svg,
+  ["figures/wide.svg"] = "<svg viewBox='0 0 640 82'><text font-size='13'>a</text><text font-size='10'>b</text></svg>",
+  ["figures/small.svg"] = '<svg viewBox="0 0 300 82"><text font-size="13.00">a</text></svg>'}), {}, function()
   local figures = require("weave.figures")
   local function shown(attributes, class)
     return testing.html(figures.resolve(testing.div('::: {.figure label="Figure 3.1" ' .. attributes .. "}\nA caption.\n:::"), class))
@@ -16,6 +18,9 @@ testing.on_page(testing.with_labels({["figures/a.svg"] = svg}), {}, function()
   testing.contains("caption", html, "<strong>Figure 3.1.</strong> A caption.")
   testing.contains("names of a second drawing", shown("src=a.svg alt=x"), 'id="f03-2-part"')
   testing.contains("class and place", shown("src=a.svg alt=x .margin", "drawing explorer"), 'class="drawing explorer margin-figure"')
+  testing.contains("legible labels", shown("src=wide.svg alt=x"), 'style="--natural: 768px; --legible: 768px"')
+  testing.contains("wider than the text", shown("src=wide.svg alt=x"), 'class="drawing full-width"')
+  testing.contains("large labels", shown("src=small.svg alt=x"), '--natural: 300px; --legible: 300px')
   testing.refused("not drawn", "no figure b.svg", shown, "src=b.svg alt=x")
   testing.refused("without text alternative", "figure a.svg has no text alternative", shown, "src=a.svg")
   testing.refused("without src", "a figure without src", shown, "alt=x")

@@ -10,6 +10,12 @@ int before;
   // [/snippet inner]
 
   // [/snippet outer]
+// [snippet wide]
+int ]] .. ("x"):rep(92) .. [[;
+// [/snippet wide]
+// [snippet text]
+  "]] .. ("x"):rep(92) .. [[",
+// [/snippet text]
 // [snippet open]
 ]]
 local files = testing.with_labels({
@@ -36,15 +42,17 @@ testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   local html = listing("region=outer counts=shared")
   testing.contains("caption", html, "<strong>Listing 3.1.</strong> The loop.")
   testing.contains("source", html, '<a class="source" href="source/chapter03.cu.html#L-3">chapter03.cu, lines 3–6</a>')
-  testing.contains("line numbers", html, 'aria-hidden="true">3 4 6</pre>')
-  testing.contains("counts beside the line", html, "4 sectors, 1 wavefront")
+  testing.contains("line numbers", html, '<span class="line-number">6</span>')
+  testing.contains("counts beside the line", html, '</span><span class="line-count">4 sectors, 1 wavefront</span>')
   testing.equal("no tags", html:find("//@", 1, true), nil)
-  testing.equal("no counts unless asked for", listing("region=outer"):find("line%-counts"), nil)
-  testing.contains("another file", listing("region=wrapper file=common/x.hpp"), "x.hpp, lines 2–2")
+  testing.equal("no counts unless asked for", listing("region=outer"):find("line%-count"), nil)
+  testing.contains("another file", listing("region=wrapper file=common/x.hpp"), "x.hpp, line 2<")
   testing.refused("a file without a page", "a listing of common/z.hpp, which has no page", listing, "region=wrapper file=common/z.hpp")
   testing.refused("counts of another file", "a listing of common/x.hpp with counts", listing,
     "region=wrapper file=common/x.hpp counts=shared")
   testing.refused("unknown kernel", "no counts of a kernel nobody", listing, "region=outer counts=nobody")
+  testing.refused("a line that does not fit", "chapter03.cu, line 11: a listing has 95 columns, and this line has 97", listing, "region=wide")
+  testing.contains("but for a text", listing("region=text"), "xxx")
   testing.refused("without region", "a listing without region", listing, "")
 end)
 

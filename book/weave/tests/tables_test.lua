@@ -3,6 +3,7 @@ local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lu
 local files = testing.with_labels({
   ["emit/03/table-sizes.tsv"] = "Sizes\nkernel\tms\tnote\nshared\t1,365.2\tx < y\nshared, as compiled\tnot yet measured\t-\nnaive\t2\tz\n",
   ["emit/03/table-stalls.tsv"] = "Stalls\nwaiting for\tshared\tnaive\nbarrier\t1\t2\n",
+  ["emit/03/table-counters.tsv"] = "Counts\nkernel\tcounted\tmeasured\t\nshared\t1\t1\tequal\nshared\t3\t2\tx 0.67\nnaive\t4\t4\tequal\n",
   ["emit/01/table-sizes.tsv"] = "Others\nkernel\tms\nx\t1\n",
 })
 testing.on_page(files, {}, function()
@@ -26,6 +27,11 @@ testing.on_page(files, {}, function()
   testing.contains("of another chapter", shown("name=sizes chapter=01"), "Others.")
   testing.contains("written in the prose", testing.html(tables.resolve(
     testing.div('::: {.table label="Table 3.2" caption="By hand"}\n| a |\n|---|\n| 1 |\n:::'))), "By hand.")
+  html = shown("name=counters")
+  testing.contains("rows that differ", html, '<tr><td class="row-name">shared</td><td class="number">3</td><td class="number">2</td><td>x 0.67</td></tr></tbody></table><details')
+  testing.contains("equal rows behind a sentence", html, '<summary>2 of 3 counts equal what the hardware counted</summary><table>')
+  testing.equal("nothing says equal row by row", html:find(">equal<"), nil)
+  testing.contains("all of them", shown('name=counters of="naive"'), '<summary>All 1 counts equal')
   testing.refused("unknown kernel", "table sizes has nothing of nobody", shown, 'name=sizes of="naive nobody"')
   testing.refused("unknown table", "emits no table-nothing.tsv", shown, "name=nothing")
   testing.refused("without name", "a table without name or caption", shown, "")

@@ -18,8 +18,8 @@
 namespace simt {
 
 enum class Op : std::uint8_t { load, store, atomic, bulk_load, bulk_store };
-/// Distributed: the shared memory of another block of the cluster.
-enum class Space : std::uint8_t { global, shared, distributed };
+/// Distributed: the shared memory of another block of the cluster. Constant: what is __constant__.
+enum class Space : std::uint8_t { global, shared, distributed, constant };
 
 /// Whether an operation is a copy in bulk, of one thread for the whole block: it passes neither L1's tags nor, as far as is
 /// known, the banks like a warp's access.

@@ -112,6 +112,7 @@ constexpr int lanes_together(const WarpAccess& access, bool is_load) {
 /// with Nsight Compute, see ctest/data/h200-shared-memory-wavefronts.csv. These patterns leave open which lanes must agree for
 /// two groups to be served together, whether stores are, and what lanes cost that take no part: the clock of chapter 09
 /// decides that. It was not asked about stores with such lanes: there a group of which none takes part is taken to cost nothing.
+/// Accesses of one and two bytes cost what those of the words cost that hold them: ctest/data/h200-narrow-accesses.csv.
 constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
   return rules::passes_of_groups(access, lanes_together(access, is_load), is_load);
 }
@@ -151,9 +152,21 @@ constexpr int tag_passes(const WarpAccess& access) {
   return *std::max_element(in_bank.begin(), in_bank.end());
 }
 
+/// Number of different addresses in a read of constant memory: the CUDA Programming Guide has it served in so many requests of
+/// its own. Not measured.
+constexpr int constant_requests(const WarpAccess& access) {
+  std::array<std::uint64_t, 32> addresses{};
+  int count = 0;
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    if (access.active >> lane & 1u) addresses[std::size_t(count++)] = access.address[lane];
+  std::sort(addresses.begin(), addresses.begin() + count);
+  return int(std::unique(addresses.begin(), addresses.begin() + count) - addresses.begin());
+}
+
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
 /// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it is a lower bound: stores that touch 30
-/// lines or more have been seen to take more, and by which rule is not known. Measured, see tag_bank and shared_wavefronts.
+/// lines or more have been seen to take more (of two bytes, 13 or more), and by which rule is not known. Measured, see tag_bank and
+/// shared_wavefronts.
 constexpr int global_wavefronts(const WarpAccess& access, bool is_load = true) {
   return rules::passes_of_groups(access, lanes_together(access, false), is_load);
 }

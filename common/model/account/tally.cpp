@@ -28,6 +28,8 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   if (array.space == Space::distributed) return;  // by which rule it is served, is not known
   if (array.space == Space::shared) {
     tally.wavefronts += std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
+  } else if (array.space == Space::constant) {
+    tally.wavefronts += std::uint64_t(constant_requests(access));
   } else {
     tally.sectors += std::uint64_t(sectors_of(access));
     tally.lines += std::uint64_t(lines_of(access));

@@ -63,6 +63,10 @@ void refuse(const volatile void* pointer, void* return_address, What what) {
   lane->listener->refuse(reinterpret_cast<Address>(return_address), what());
 }
 
+// A struct of three members: nvcc moves one whose size is no power of two member by member. Of 24 bytes and more it may be three
+// of 8 or six of 4.
+std::size_t member_of_three(std::size_t size) { return size == 3 || size == 6 || size == 12 ? size / 3 : 0; }
+
 void refuse_range(const void* pointer, std::size_t size, void* return_address) {
   refuse(pointer, return_address, [&] {
     return fmt::format(
@@ -97,6 +101,14 @@ void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_ad
   lane->listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
 }
 
+// More bytes than any access has, or a number that is no power of two.
+void access_range(void* pointer, std::size_t size, Op op, void* return_address) {
+  const std::size_t member = member_of_three(size);
+  if (member == 0) return refuse_range(pointer, size, return_address);
+  for (std::size_t at = 0; at < size; at += member)
+    access(static_cast<char*>(pointer) + at, member, op, return_address);
+}
+
 void refuse_atomic(const volatile void* pointer, void* return_address) {
   refuse(pointer, return_address, [] {
     return std::string("uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ...");
@@ -128,7 +140,10 @@ bool is_constant(const void* pointer) { return pointer >= &__executable_start &&
 
 // One that the compiler may have made of an assignment.
 void copy_block(void* to, const void* from, std::size_t size, void* return_address) {
-  if (copies_struct(size)) {
+  if (&simt_structs_are_copied_as_blocks != nullptr && member_of_three(size) != 0) {
+    if (!is_constant(from)) access_range(const_cast<void*>(from), size, Op::load, return_address);
+    access_range(to, size, Op::store, return_address);
+  } else if (copies_struct(size)) {
     if (!is_constant(from)) access(from, size, Op::load, return_address);
     access(to, size, Op::store, return_address);
   } else if (&simt_structs_are_copied_as_blocks != nullptr) {
@@ -208,10 +223,10 @@ SIMT_ATOMIC_HOOKS(std::uint64_t, 64)
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) {}
 void __tsan_read_range(void* a, std::size_t size) {
-  simt::announce::refuse_range(a, size, __builtin_return_address(0));
+  simt::announce::access_range(a, size, simt::Op::load, __builtin_return_address(0));
 }
 void __tsan_write_range(void* a, std::size_t size) {
-  simt::announce::refuse_range(a, size, __builtin_return_address(0));
+  simt::announce::access_range(a, size, simt::Op::store, __builtin_return_address(0));
 }
 void __ubsan_handle_out_of_bounds(const void* check, std::uintptr_t index) {
   simt::announce::refuse_index(*static_cast<const simt::announce::IndexCheck*>(check), index,

@@ -29,12 +29,14 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t guard_bytes = page;  // unregistered memory on both sides of an allocation
 }  // namespace
 
-DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element) {
+DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element,
+                               bool is_constant) {
   announce::Region region;
   region.name = name;
   region.begin = reinterpret_cast<announce::Address>(memory);
   region.end = region.begin + bytes;
   region.element = element;
+  region.is_constant = is_constant;
   const std::scoped_lock lock(announce::regions().mutex);
   announce::regions().by_begin.emplace(region.begin, std::move(region));
 }

@@ -133,6 +133,13 @@ std::array<std::string, 2> beginnings_within(Address function) {
   return {"_ZZ" + mangled.substr(2) + "E", "_ZZZ" + mangled.substr(2) + "E"};
 }
 
+// The shapes of the thread-local arrays of the file that a function was compiled in.
+std::map<std::size_t, Shape> shapes_beside(const void* function) {
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dwfl_module_addrdie(program().module, reinterpret_cast<Address>(function), &bias);
+  return unit == nullptr ? std::map<std::size_t, Shape>{} : shapes_in(*unit);
+}
+
 bool begins_with(const std::string& name, const std::array<std::string, 2>& beginnings) {
   return name.starts_with(beginnings[0]) || name.starts_with(beginnings[1]);
 }
@@ -144,6 +151,7 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
   for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
        ++entry)
     of_kernels.push_back(beginnings_within(*entry));
+  auto shapes = shapes_beside(kernel);
   std::vector<SharedVariable> variables;
   const int count = dwfl_module_getsymtab(p.module);
   for (int i = 0; i < count; ++i) {
@@ -158,7 +166,7 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
     if (!in_kernel && (elsewhere || !is_of_the_reader(full))) continue;
     const auto at = full.rfind("::");
     const std::string shown = at == std::string::npos ? full : full.substr(at + 2);
-    variables.push_back({shown, symbol.st_value, symbol.st_size, in_kernel});
+    variables.push_back({shown, symbol.st_value, symbol.st_size, in_kernel, shapes[symbol.st_value]});
   }
   std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
   return variables;

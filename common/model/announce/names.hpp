@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/model/announce/shapes.hpp"
+
 namespace simt::announce {
 
 using Address = std::uintptr_t;
@@ -20,6 +22,7 @@ struct SharedVariable {
   std::string name;
   std::size_t offset = 0, size = 0;
   bool in_kernel = false;  ///< declared in the kernel itself
+  Shape shape{};           ///< where the debug information has it
 };
 /// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
 Place place_of(Address return_address);

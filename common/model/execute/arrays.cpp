@@ -46,7 +46,8 @@ void place_shared_memory(Launch& launch) {
 std::string shared_name(const Worker& w, Address address, std::size_t element) {
   const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
   if (variable == nullptr) return "";
-  return element_name({&variable->name, element, w.tls_begin + variable->offset}, nullptr, address);
+  return element_name({&variable->name, element, w.tls_begin + variable->offset, nullptr, &variable->shape}, nullptr,
+                      address);
 }
 
 void prepare_memory(Worker& w) {
@@ -107,8 +108,8 @@ account::Array array_of(const Worker& w, Address address) {
   const auto after =
       std::upper_bound(arrays.begin(), arrays.end(), address, [](Address a, const Region* r) { return a < r->begin; });
   const Region& region = **(after - 1);
-  return {Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin, region.end,
-          region.begin + region.first * region.element};
+  return {region.is_constant ? Space::constant : Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin,
+          region.end, region.begin + region.first * region.element};
 }
 
 void require_announced_stores(const Launch& launch) {

@@ -48,6 +48,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
   block.visits.clear();
   block.interval = 0;
   block.barriers = {};
+  block.votes = {};
   block.mbarriers.clear();
   block.bulk_loads.clear();
   block.happenings = 1;

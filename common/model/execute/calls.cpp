@@ -31,6 +31,25 @@ void collective(unsigned mask, Collective function, Slot& mine) {
                      .slot = &mine});
 }
 
+unsigned active_lanes() {
+  Slot mine;
+  execute::wait_for({.what = execute::Wait::For::collective,
+                     .pc = execute::Address(__builtin_return_address(0)),
+                     .mask = 0,
+                     .function = meet_active,
+                     .slot = &mine});
+  return unsigned(mine.result);
+}
+
+int block_vote(bool predicate) {
+  execute::Block& block = *running->block;
+  execute::Block::Votes& votes = block.votes[block.interval % 2];
+  if (votes.interval != block.interval) votes = {block.interval, 0};
+  votes.count += predicate;
+  execute::wait_for({.what = execute::Wait::For::block_barrier, .pc = execute::Address(__builtin_return_address(0))});
+  return votes.count;
+}
+
 void named_barrier(int number, int threads) {
   const announce::Unheard unheard;
   execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];

@@ -9,13 +9,17 @@
 namespace simt::execute {
 namespace {
 
+const std::string& name_of_array(const Launch& launch, Space space, std::uint16_t index) {
+  const bool allocated = space == Space::global || space == Space::constant;
+  return allocated ? launch.arrays[index]->name : launch.variables[index].name;
+}
+
 void keep_touches(Worker& worker, int first_lane, int lane_count) {
   for (int lane = first_lane; lane < first_lane + lane_count; ++lane)
     for (const account::LogEntry& entry : worker.block->lanes[std::size_t(lane)].log) {
       const account::Array array = array_of(worker, entry.address);
-      const std::string& name = array.space == Space::global ? worker.launch->arrays[array.index]->name
-                                                             : worker.launch->variables[array.index].name;
-      worker.touches.push_back({int(worker.block->interval), lane, entry.op, name,
+      worker.touches.push_back({int(worker.block->interval), lane, entry.op,
+                                name_of_array(*worker.launch, array.space, array.index),
                                 std::int64_t(entry.address - array.counted_from), int(entry.size)});
     }
 }
@@ -103,9 +107,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   std::map<Name, Site> sites;
   const auto name_of_key = [&](const account::SiteKey& key) {
     const Place place = announce::place_of(announce::image_base() + key.pc);
-    const std::string& array =
-        key.space == Space::global ? launch.arrays[key.array]->name : launch.variables[key.array].name;
-    return Name{place.file, place.line, key.op, key.space, array, key.size};
+    return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
   };
   std::map<std::uint16_t, std::vector<bool>> touched;
   for (Worker& worker : workers) {
@@ -117,6 +119,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       const Name name = name_of_key(key);
       Site& site = sites[name];
       std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
+      if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       site.requests += tally.requests;
       site.accesses += tally.accesses;
       site.sectors += tally.sectors;

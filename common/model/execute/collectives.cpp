@@ -33,6 +33,18 @@ void answer(unsigned mask, Slot* const* slots, std::uint64_t result) {
   for_each(mask, slots, [&](int, Slot& slot) { slot.result = result; });
 }
 
+// Combines the 32-bit values of all lanes by f and gives the result to each.
+template <class F>
+void combine(unsigned mask, Slot* const* slots, F f) {
+  bool first = true;
+  std::uint32_t result = 0;
+  for_each(mask, slots, [&](int, const Slot& slot) {
+    result = first ? std::uint32_t(slot.value) : f(result, std::uint32_t(slot.value));
+    first = false;
+  });
+  answer(mask, slots, result);
+}
+
 }  // namespace
 
 void sync(unsigned, Slot* const*) {}
@@ -57,5 +69,38 @@ void shuffle_xor(unsigned mask, Slot* const* slots) {
 void ballot(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots)); }
 void any(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) != 0); }
 void all(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) == mask); }
+
+void reduce_add(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return a + b; });
+}
+void reduce_min(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; });
+}
+void reduce_max(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; });
+}
+void reduce_min_signed(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return std::int32_t(a) < std::int32_t(b) ? a : b; });
+}
+void reduce_max_signed(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return std::int32_t(a) > std::int32_t(b) ? a : b; });
+}
+void reduce_and(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return a & b; });
+}
+void reduce_or(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return a | b; });
+}
+void reduce_xor(unsigned mask, Slot* const* slots) {
+  combine(mask, slots, [](std::uint32_t a, std::uint32_t b) { return a ^ b; });
+}
+void match_any(unsigned mask, Slot* const* slots) {
+  for_each(mask, slots, [&](int, Slot& own) {
+    for_each(mask, slots, [&](int lane, const Slot& other) {
+      if (other.value == own.value) own.result |= 1u << lane;
+    });
+  });
+}
+void meet_active(unsigned mask, Slot* const* slots) { answer(mask, slots, mask); }
 
 }  // namespace simt::device

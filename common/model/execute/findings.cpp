@@ -10,7 +10,7 @@ const char* name_of(Op op) {
   return names[std::size_t(op)];
 }
 const char* name_of(Space space) {
-  constexpr const char* names[] = {"global", "shared", "distributed"};
+  constexpr const char* names[] = {"global", "shared", "distributed", "constant"};
   return names[std::size_t(space)];
 }
 

@@ -183,6 +183,13 @@ struct Block {
   order::BlockOrder order;
   order::SharedCells shared;
   int granule_bits = 2;  ///< of an address, within a shared cell
+  /// How many threads came to a barrier of the block with a predicate that holds. Of the last barrier some may yet ask while
+  /// others vote at the next, hence two.
+  struct Votes {
+    std::uint32_t interval = ~0u;
+    int count = 0;
+  };
+  std::array<Votes, 2> votes;
   std::array<NamedBarrier, 16> barriers;
   std::map<Address, Mbarrier> mbarriers;  ///< by address
   std::vector<BulkLoad> bulk_loads;       ///< on their way, in the order in which they were started

@@ -70,7 +70,8 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
   for (std::size_t i = 0; i < size; i += block.granule()) {
     const std::size_t cell = (first + i) >> block.granule_bits;
     if (block.shared.put_usual(cell, access)) continue;
-    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset};
+    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset, nullptr,
+                        &variable->shape};
     touch_shared_cell(w, block, t, target, i, cell);
   }
 }
@@ -87,6 +88,8 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   Region* region = region_of(w, t.address, size);
   if (region == nullptr && touch_distributed(w, size, t)) return;
   if (region == nullptr) report_out_of_bounds(w, size, t);
+  if (region->is_constant && t.op != Op::load)
+    w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
   if (size < region->element)
     w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
                                  region->element));
@@ -145,7 +148,7 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Add
   const Address within = own - w.tls_begin - variable.offset;
   const std::size_t first = variable.first_byte + within;
   if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
-  const Target target{&variable.name, owner.granule() == 1 ? size : 4, t.address - within, &owner};
+  const Target target{&variable.name, owner.granule() == 1 ? size : 4, t.address - within, &owner, &variable.shape};
   for (std::size_t i = 0; i < size; i += owner.granule())
     touch_shared_cell(w, owner, t, target, i, (first + i) >> owner.granule_bits);
 }

@@ -12,6 +12,7 @@ struct Target {
   std::size_t element;  // bytes
   Address begin;
   const Block* of = nullptr;  // if not the running one: whose shared memory it is
+  const announce::Shape* shape = nullptr;  // of a __shared__ array, if that is known
 };
 
 /// An access to one place. Small enough to be handed on in registers.
@@ -43,7 +44,7 @@ void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, A
 void deliver_copies(Lane& lane, order::Epoch group);
 
 // --- wrong_access.cpp ------------------------------------------------------------------------------------------------------
-/// "As[7]", or "C[1][3]" where the region is a matrix.
+/// "As[7]", or "C[1][3]" where the region is a matrix or the array has two dimensions.
 std::string element_name(const Target& target, const Region* region, Address address);
 void report_race(Worker& worker, Touched t, const Target& target, const Region* region, const order::Conflict& other);
 /// These end the running lane, which would touch `size` bytes that are not its own, or not at once.

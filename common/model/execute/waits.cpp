@@ -25,13 +25,26 @@ bool complete(const Lane* warp, int lane_count, const Lane& lane) {
   return true;
 }
 
+// Names the lanes that ask together who is active: those at one call. Returns whether there are any.
+bool name_the_active(Lane* warp, int lane_count) {
+  const auto asks = [](const Lane& lane) {
+    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::meet_active && lane.wait.mask == 0;
+  };
+  std::map<Address, unsigned> here;
+  for (int l = 0; l < lane_count; ++l)
+    if (asks(warp[l])) here[warp[l].wait.pc] |= 1u << l;
+  for (int l = 0; l < lane_count; ++l)
+    if (asks(warp[l])) warp[l].wait.mask = here[warp[l].wait.pc];
+  return !here.empty();
+}
+
 // Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
 bool end_collectives(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
   Lane* const warp = &block.lanes[std::size_t(first_lane)];
   bool ended = false;
   for (int l = 0; l < lane_count; ++l) {
-    if (!waits_for(warp[l], Wait::For::collective)) continue;
+    if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
     const Wait wait = warp[l].wait;
     if (!(wait.mask >> l & 1u)) {
       report(worker, Mistake::warp_operation, wait.pc, 0, [&] {
@@ -62,6 +75,8 @@ bool end_collectives(Worker& worker, int first_lane, int lane_count) {
     if (worker.traced && wait.function == device::sync) block.order.warp_barrier(first_lane, lane_count, wait.mask);
     ended = true;
   }
+  // Who is active is known when no lane of the warp can do anything else.
+  if (!ended && name_the_active(warp, lane_count)) return end_collectives(worker, first_lane, lane_count);
   return ended;
 }
 

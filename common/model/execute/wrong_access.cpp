@@ -72,7 +72,7 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
       const std::string beside = beside_which(w, t.address, size, near_bytes);
       return fmt::format(
           "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-          "functions, declared by itself{}",
+          "functions and classes{}",
           where(w, t.pc()), verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside);
     });
     abandon_block(w);
@@ -85,11 +85,23 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   abandon_block(w);
 }
 
+// "[1][3]", of the element that lies so many bytes behind the begin of an array.
+std::string indices(const announce::Shape& shape, std::size_t offset) {
+  std::string text;
+  std::size_t index = offset / shape.element;
+  for (std::size_t i = shape.extents.size(); i-- > 0; index /= shape.extents[i])
+    text.insert(0, fmt::format("[{}]", i == 0 ? index : index % shape.extents[i]));
+  return text;
+}
+
 }  // namespace
 
 std::string element_name(const Target& target, const Region* region, Address address) {
+  const std::string owner = target.of == nullptr ? "" : of_block(*target.of);
+  if (target.shape != nullptr && target.shape->known())
+    return *target.array + indices(*target.shape, address - target.begin) + owner;
   const std::size_t index = (address - target.begin) / target.element;
-  if (target.of != nullptr) return fmt::format("{}[{}]{}", *target.array, index, of_block(*target.of));
+  if (target.of != nullptr) return fmt::format("{}[{}]{}", *target.array, index, owner);
   if (region != nullptr && region->rows != 0 && index >= region->first) {
     const std::size_t at = index - region->first;
     return fmt::format("{}[{}][{}]", *target.array, at / region->ld, at % region->ld);

@@ -1,0 +1,144 @@
+// Search: the index is TILE_SEARCH, an entry for each section, and lunr finds in it. Titles come first; where a word is found in a
+// program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a click elsewhere closes the list.
+"use strict";
+
+const TileSearch = (() => {
+  const shownResults = 12;
+  let index = null;
+
+  // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
+  function build() {
+    index = lunr(function () {
+      this.ref("at");
+      this.field("number");
+      this.field("title", { boost: 10 });
+      this.field("text");
+      this.field("code", { boost: 0.5 });
+      TILE_SEARCH.forEach((entry, at) =>
+        this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code }));
+    });
+  }
+
+  const wordsOf = (query) => query.toLowerCase().split(/[\s-]+/).map((word) => word.replace(/^[^\w.]+|[^\w]+$/g, "")).filter((word) => word);
+
+  // Entry number -> score, of a single word: as it stands, its stem, or what begins with it.
+  function scores(word) {
+    const found = index.query((query) => {
+      const stem = index.pipeline.runString(word);
+      if (stem.length) query.term(stem, { boost: 10 });
+      query.term(word, { wildcard: lunr.Query.wildcard.TRAILING });
+    });
+    return new Map(found.map((hit) => [Number(hit.ref), hit.score]));
+  }
+
+  // How well a title answers: it is the query, begins with it, has all of its words, or not.
+  function titleRank(entry, words) {
+    const title = entry.title.toLowerCase(), query = words.join(" ");
+    const titleWords = wordsOf(entry.title);
+    const pageFirst = entry.id === "" ? 0.5 : 0;
+    if (entry.number === query) return 4 + pageFirst;
+    if (wordsOf(title).join(" ") === query) return 3 + pageFirst;
+    if (wordsOf(title).join(" ").startsWith(query)) return 2 + pageFirst;
+    if (words.every((word) => titleWords.some((one) => one.startsWith(word)))) return 1 + pageFirst;
+    return 0;
+  }
+
+  /// The entries that answer a query, the best first: those with all words, or with any where none has all.
+  function find(query) {
+    const words = wordsOf(query);
+    if (words.join("").length < 2) return [];
+    if (!index) build();
+    const each = words.map(scores);
+    const total = (at) => each.reduce((sum, found) => sum + (found.get(at) || 0), 0);
+    const hits = TILE_SEARCH.map((entry, at) => ({
+      entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
+    })).filter((hit) => hit.rank > 0 || hit.score > 0);
+    const best = hits.filter((hit) => hit.rank > 0 || hit.all);
+    return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
+  }
+
+  // The text round the first hit, in parts {text, hit}.
+  function snippet(entry, words) {
+    const pattern = new RegExp("(^|[^\\w])((?:" + words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|") + ")\\w*)", "i");
+    const inText = pattern.exec(entry.text);
+    const source = inText ? entry.text : entry.code, found = inText || pattern.exec(entry.code);
+    if (!found) return [{ text: entry.text.slice(0, 110), hit: false }];
+    const begin = found.index + found[1].length, end = begin + found[2].length;
+    const from = begin < 50 ? 0 : source.indexOf(" ", begin - 50) + 1 || begin;
+    return [
+      { text: (inText ? "" : "in the program: ") + (from > 0 ? "… " : "") + source.slice(inText ? from : begin, begin), hit: false },
+      { text: source.slice(begin, end), hit: true },
+      { text: inText ? source.slice(end, end + 70) + "…" : "", hit: false },
+    ];
+  }
+
+  const element = (tag, properties, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+
+  function item(entry, words, number) {
+    const link = element("a", { href: entry.page + (entry.id ? "#" + entry.id : ""), tabIndex: -1 },
+      element("span", { className: "result-title" }, (entry.number && entry.id ? entry.number + " " : "") + entry.title));
+    if (entry.id) link.append(element("small", {}, entry.chapter));
+    link.append(element("span", { className: "snippet" },
+      ...snippet(entry, words).map((part) => (part.hit ? element("mark", {}, part.text) : part.text))));
+    const made = element("li", { id: "result-" + number }, link);
+    made.setAttribute("role", "option");
+    return made;
+  }
+
+  /// Makes an input search, and show what it finds in a list.
+  function attach(input, results) {
+    let chosen = -1;
+    const items = () => [...results.querySelectorAll("[role=option]")];
+
+    function choose(number) {
+      const all = items();
+      chosen = all.length ? (number + all.length) % all.length : -1;
+      all.forEach((one, i) => one.setAttribute("aria-selected", String(i === chosen)));
+      if (chosen < 0) return input.removeAttribute("aria-activedescendant");
+      input.setAttribute("aria-activedescendant", all[chosen].id);
+      all[chosen].scrollIntoView({ block: "nearest" });
+    }
+
+    function open(shown) {
+      results.hidden = !shown;
+      input.setAttribute("aria-expanded", String(shown));
+    }
+
+    function show() {
+      const query = input.value.trim();
+      results.replaceChildren();
+      chosen = -1;
+      input.removeAttribute("aria-activedescendant");
+      open(query.length >= 2);
+      if (results.hidden) return;
+      const found = find(query).slice(0, shownResults);
+      results.append(...found.map((entry, i) => item(entry, wordsOf(query), i)));
+      if (found.length === 0) results.append(element("li", { className: "nothing" }, "Nothing found."));
+    }
+
+    input.addEventListener("input", show);
+    input.addEventListener("focus", () => { if (input.value.trim()) show(); });
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        choose(event.key === "ArrowDown" ? chosen + 1 : chosen < 0 ? -1 : chosen - 1);
+      } else if (event.key === "Escape") {
+        open(false);
+        input.blur();
+      }
+    });
+    input.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const link = (items()[Math.max(chosen, 0)] || results).querySelector("a");
+      if (link) link.click();
+      open(false);
+    });
+    document.addEventListener("pointerdown", (event) => { if (!input.form.contains(event.target)) open(false); });
+  }
+
+  return { find, attach };
+})();

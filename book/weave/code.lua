@@ -1,0 +1,51 @@
+-- Program text as HTML, a line a row: its number in the file, the text in the colours of the writer's highlighter, and what the
+-- model counted of it.
+-- In: lines, and for each of them a number and a count, or none. Out: markup. One row is one line of the <pre>, so that what a
+-- reader copies is the program.
+
+local text = require("weave.text")
+local page = require("weave.page")
+
+local code = {}
+
+-- The writer's options, with its highlighter. A fragment has no page round it; the writer wants a title all the same.
+local options = pandoc.WriterOptions(PANDOC_WRITER_OPTIONS)
+options.template = pandoc.template.compile("$body$")
+local title = {title = "fragment"}
+
+-- The lines of a program text as HTML.
+function code.coloured(lines, language)
+  local block = pandoc.CodeBlock(table.concat(lines, "\n"), {class = language})
+  local html = pandoc.write(pandoc.Pandoc({block}, title), "html5", options)
+  local coloured = {}
+  for line in (html:match("<code[^>]*>(.*)</code>") .. "\n"):gmatch("(.-)\n") do
+    local inside = line:match('^<span id="[^"]*"><a [^>]*></a>(.*)</span>$')
+    coloured[#coloured + 1] = inside or line
+  end
+  for i = #coloured + 1, #lines do coloured[i] = "" end  -- blank lines at the end
+  return coloured
+end
+
+local function cell(class, markup) return '<span class="' .. class .. '">' .. markup .. "</span>" end
+
+-- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
+local function row(markup, number, count, class)
+  local classes = class and " " .. class or ""
+  if page.combined == "epub" then
+    return cell("line-number", number) .. " " .. cell("line" .. classes, markup) .. "\n" ..
+      (count ~= "" and cell("line-count", count) .. "\n" or "")
+  end
+  return cell("line-number" .. classes, number) .. cell("line" .. classes, markup .. "\n") ..
+    (count ~= "" and cell("line-count", count) or "")
+end
+
+-- All rows in their <pre>; `counts` and `classes` may be nil, and so may be what they have of a line.
+function code.rows(coloured, numbers, counts, classes)
+  local rows = {}
+  for i, markup in ipairs(coloured) do
+    rows[i] = row(markup, numbers[i], text.escape(counts and counts[i] or ""), classes and classes[i])
+  end
+  return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
+end
+
+return code

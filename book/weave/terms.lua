@@ -1,0 +1,161 @@
+-- Terms: the words of the machine and of its costs, as notation.md lists them in tables headed "word" and "meaning". Where one first
+-- appears in a chapter, its row stands in the margin.
+-- In: the blocks of a page, before anything is resolved. Out: the same with definitions, and the rows that the page has words of,
+-- for its labels file. Captions, headings and program text define nothing, nor do words that are meant otherwise: [lines]{.plain}.
+
+local text = require("weave.text")
+local page = require("weave.page")
+local elements = require("weave.elements")
+
+local terms = {}
+
+-- The rows of the glossary: {name, meaning}, of which name is a text and meaning a list of inlines.
+local function glossary()
+  local rows = {}
+  local whole = text.read(page.root .. "/book/notation.md") or ""
+  pandoc.walk_block(pandoc.Div(pandoc.read(whole, "markdown").blocks), {Table = function(listed)
+    local simple = pandoc.utils.to_simple_table(listed)
+    if pandoc.utils.stringify(simple.headers[1]) ~= "word" then return nil end
+    for _, row in ipairs(simple.rows) do
+      rows[#rows + 1] = {name = pandoc.utils.stringify(row[1]), meaning = pandoc.utils.blocks_to_inlines(row[2])}
+    end
+  end})
+  return rows
+end
+
+-- The words of a row, "warp, lane", each as a list of lower-case words, and in the plural.
+local function forms_of(row)
+  local forms = {}
+  for term in (row.name .. ","):gmatch("%s*(.-),") do
+    forms[#forms + 1] = term
+    forms[#forms + 1] = term .. (term:match("[sx]$") and "es" or "s")
+  end
+  return forms
+end
+
+-- First word of a form -> forms {words, row}.
+local function forms_by_first_word(rows)
+  local forms = {}
+  for _, row in ipairs(rows) do
+    for _, form in ipairs(forms_of(row)) do
+      local words = {}
+      for word in form:gmatch("%S+") do words[#words + 1] = word end
+      forms[words[1]] = forms[words[1]] or {}
+      table.insert(forms[words[1]], {words = words, row = row})
+    end
+  end
+  for _, alike in pairs(forms) do table.sort(alike, function(a, b) return #a.words > #b.words end) end
+  return forms
+end
+
+-- A word between what stands before and behind it: "(warps," is "(", "warps" and ",".
+local function parts_of(inline)
+  if not inline or inline.t ~= "Str" then return "", "", "" end
+  return inline.text:match("^([^%w]*)(.-)([^%w]*)$")
+end
+
+-- The form that stands in a list of inlines from position i on, or nil.
+local function form_at(inlines, i, forms)
+  local _, first = parts_of(inlines[i])
+  for _, form in ipairs(forms[first] or {}) do
+    local all = true
+    for n = 2, #form.words do
+      local before, word = parts_of(inlines[i + 2 * (n - 1)])
+      local space = inlines[i + 2 * n - 3]
+      all = all and before == "" and word == form.words[n] and (space.t == "Space" or space.t == "SoftBreak")
+    end
+    if all then return form end
+  end
+end
+
+local count = 0
+
+-- The words in the text, and the row in the margin; the checkbox shows it where there is no margin.
+local function defined(words, row)
+  count = count + 1
+  local id = "term-" .. page.id .. "-" .. count
+  local note = pandoc.List({pandoc.Strong({pandoc.Str(row.name)}), pandoc.Str(":"), pandoc.Space()})
+  note:extend(row.meaning)
+  return {
+    elements.html_inline('<label for="' .. id .. '" class="term">'), words, elements.html_inline("</label>" ..
+      '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="define ' .. text.escape(row.name) .. '"/>'),
+    pandoc.Span(note, {class = "side-note definition", role = "note"}),
+  }
+end
+
+local passed_over = text.set_of("plain figure explorer listing table break settled tally contents aside")
+
+local function is_passed_over(element)
+  for _, class in ipairs(element.classes) do
+    if passed_over[class] then return true end
+  end
+  return false
+end
+
+-- Calls visit(row, words) for each term in a list of inlines, in order; what it returns takes the place of the words.
+local function each_term(inlines, forms, visit)
+  local result, i = pandoc.List({}), 1
+  while i <= #inlines do
+    local inline, form = inlines[i], form_at(inlines, i, forms)
+    local length = form and 2 * #form.words - 1 or 1
+    local instead = form and visit(form.row, function()
+      local before, _, behind = parts_of(inline)
+      local _, _, end_of_last = parts_of(inlines[i + length - 1])
+      return before, table.concat(form.words, " "), length == 1 and behind or end_of_last
+    end)
+    if instead then
+      result:extend(instead)
+      i = i + length
+    else
+      if inline.content and inline.t ~= "Link" and inline.t ~= "Cite" and not (inline.t == "Span" and is_passed_over(inline)) then
+        inline.content = each_term(inline.content, forms, visit)
+      end
+      result:insert(inline)
+      i = i + 1
+    end
+  end
+  return result
+end
+
+local function each_term_of_blocks(blocks, forms, visit)
+  for _, block in ipairs(blocks) do
+    if block.t == "Para" or block.t == "Plain" then
+      block.content = each_term(block.content, forms, visit)
+    elseif block.t == "BulletList" or block.t == "OrderedList" then
+      local items = pandoc.List({})
+      for _, item in ipairs(block.content) do items:insert(each_term_of_blocks(item, forms, visit)) end
+      block.content = items
+    elseif block.t == "Div" and not is_passed_over(block) or block.t == "BlockQuote" then
+      block.content = each_term_of_blocks(block.content, forms, visit)
+    end
+  end
+  return blocks
+end
+
+-- The lines "term<TAB>name" of a chapter's labels file: the rows that it has words of.
+function terms.collect(doc)
+  if not page.is_chapter() then return {} end
+  local lines, seen = {}, {}
+  each_term_of_blocks(doc.blocks, forms_by_first_word(glossary()), function(row)
+    if not seen[row.name] then lines[#lines + 1] = "term\t" .. row.name end
+    seen[row.name] = true
+  end)
+  return lines
+end
+
+-- Puts into the margin the rows whose words no earlier chapter has.
+function terms.define(doc)
+  if not page.is_chapter() or page.combined == "epub" or page.only_tests then return end
+  local done = {}
+  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(glossary()), function(row, parts)
+    if done[row.name] or page.first_with_term[row.name] ~= page.id then return nil end
+    done[row.name] = true
+    local before, words, behind = parts()
+    local result = pandoc.List({pandoc.Str(before)})
+    result:extend(defined(pandoc.Str(words), row))
+    result:insert(pandoc.Str(behind))
+    return result
+  end)
+end
+
+return terms

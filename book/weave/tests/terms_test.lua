@@ -1,0 +1,31 @@
+-- Tests of weave/terms.lua.
+local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
+local files = testing.with_labels({
+  ["labels/03.tsv"] = "page\t03\tShared tiling\nterm\twarp, lane\nterm\tissue slot\nterm\tline\n",
+  ["labels/index.tsv"] = "page\t\tTile by Tile\n",
+  ["labels/01.tsv"] = "page\t01\tNaive\nterm\tline\n",
+  ["book/notation.md"] = "| word | meaning |\n|---|---|\n| warp, lane | 32 threads; one of them |\n| issue slot | a *chance* |\n| line | 128 bytes |\n\n" ..
+    "| name | meaning |\n|---|---|\n| step | a turn |\n",
+})
+local function document()
+  return pandoc.Pandoc(testing.blocks("# Warps\n\nOf a [warp]{.plain}, (warps) and warps, step by step.\n\n" ..
+    "- *Issue\n  slots*, a line, a lane.\n\n::: {.listing}\nAn issue slot.\n:::\n"))
+end
+testing.on_page(files, {pages = "index 01 03"}, function()
+  local terms = require("weave.terms")
+  testing.same("what the page has words of", terms.collect(document()), {"term\twarp, lane", "term\tline"})
+  local doc = document()
+  terms.define(doc)
+  local html = testing.html(doc.blocks)
+  testing.contains("where it first appears", html, 'Of a <span class="plain">warp</span>, (<label for="term-03-1" class="term">warps</label>')
+  testing.contains("its row", html, '<span class="side-note definition" role="note"><strong>warp, lane</strong>: 32 threads; one of them</span>) and warps,')
+  local _, definitions = html:gsub("definition", "")
+  testing.equal("once, and not what an earlier chapter has", definitions, 1)
+end)
+testing.on_page(files, {pages = "index 01 03", page = "01"}, function()
+  local doc = document()
+  require("weave.terms").define(doc)
+  testing.contains("in the first chapter that has it", testing.html(doc.blocks), '<strong>line</strong>: 128 bytes</span>')
+end)
+
+testing.finish()

@@ -1,0 +1,57 @@
+// Atomic functions. Each announces its access and then performs it. The value is converted to the type of what is updated, as
+// CUDA's overloads do: atomicAdd(&counter, 1) takes an unsigned counter.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace simt::device {
+
+/// atomic_update for any number of 4 or 8 bytes: the host's atomic operations know integers.
+template <class T, class Update>
+SIMT_INLINE T atomic_update_number(T* address, Update update) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomic functions update 4 or 8 bytes");
+  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  return std::bit_cast<T>(atomic_update(reinterpret_cast<Word*>(address), [update](Word old) {
+    return std::bit_cast<Word>(update(std::bit_cast<T>(old)));
+  }));
+}
+
+template <class T>
+using Integer = std::enable_if_t<std::is_integral_v<T>>;
+template <class T>
+using Number = std::enable_if_t<std::is_arithmetic_v<T>>;
+
+}  // namespace simt::device
+
+// clang-format off: so that functions line up
+#define SIMT_ATOMIC_OF(Kind, name, expression)                                                      \
+  template <class T, class = simt::device::Kind<T>>                                                 \
+  SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                   \
+    simt::device::atomic_access(address, sizeof(T));                                                \
+    return simt::device::atomic_update_number(address, [value](T old) -> T { return expression; }); \
+  }
+// Of what scope an operation is, costs the model nothing.
+#define SIMT_ATOMIC(Kind, name, expression)      \
+  SIMT_ATOMIC_OF(Kind, name, expression)         \
+  SIMT_ATOMIC_OF(Kind, name##_block, expression) \
+  SIMT_ATOMIC_OF(Kind, name##_system, expression)
+SIMT_ATOMIC(Number, atomicAdd, old + value)
+SIMT_ATOMIC(Integer, atomicSub, old - value)
+SIMT_ATOMIC(Number, atomicExch, ((void)old, value))
+SIMT_ATOMIC(Integer, atomicMin, value < old ? value : old)
+SIMT_ATOMIC(Integer, atomicMax, value > old ? value : old)
+SIMT_ATOMIC(Integer, atomicAnd, old& value)
+SIMT_ATOMIC(Integer, atomicOr, old | value)
+SIMT_ATOMIC(Integer, atomicXor, old ^ value)
+SIMT_ATOMIC(Integer, atomicInc, old >= value ? 0 : old + 1)
+SIMT_ATOMIC(Integer, atomicDec, old == 0 || old > value ? value : old - 1)
+#undef SIMT_ATOMIC
+#undef SIMT_ATOMIC_OF
+// clang-format on
+
+template <class T, class = simt::device::Integer<T>>
+SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  simt::device::atomic_access(address, sizeof(T));
+  return simt::device::atomic_update_number(address, [=](T old) -> T { return old == expected ? value : old; });
+}

@@ -1,0 +1,117 @@
+// cooperative_groups as far as kernels of one block use it: the block, tiles of a warp, the lanes that are active, and sums over a
+// tile. A grid cannot wait for itself here, nor a cluster: these have no words.
+#pragma once
+
+#include "common/cuda/vocabulary.hpp"
+
+namespace cooperative_groups {
+
+class thread_block {
+ public:
+  SIMT_INLINE static void sync() { __syncthreads(); }
+  SIMT_INLINE static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+  SIMT_INLINE static unsigned num_threads() { return size(); }
+  SIMT_INLINE static unsigned thread_rank() {
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  }
+  SIMT_INLINE static dim3 group_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
+  SIMT_INLINE static dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
+  SIMT_INLINE static dim3 group_dim() { return blockDim; }
+  SIMT_INLINE static dim3 dim_threads() { return blockDim; }
+};
+SIMT_INLINE thread_block this_thread_block() { return {}; }
+
+/// Lanes of one warp, as a mask; `width` of them are neighbours, or 0.
+class lanes {
+ public:
+  SIMT_INLINE lanes(unsigned mask, unsigned width) : mask_(mask), width_(width) {}
+  SIMT_INLINE void sync() const { __syncwarp(mask_); }
+  SIMT_INLINE unsigned size() const { return unsigned(std::popcount(mask_)); }
+  SIMT_INLINE unsigned num_threads() const { return size(); }
+  SIMT_INLINE unsigned thread_rank() const {
+    const unsigned lane = thread_block::thread_rank() % 32;
+    return unsigned(std::popcount(mask_ & ((1u << lane) - 1)));
+  }
+  SIMT_INLINE int any(int predicate) const { return __any_sync(mask_, predicate); }
+  SIMT_INLINE int all(int predicate) const { return __all_sync(mask_, predicate); }
+  SIMT_INLINE unsigned ballot(int predicate) const {
+    return __ballot_sync(mask_, predicate) >> (width_ == 0 ? 0 : std::countr_zero(mask_));
+  }
+  template <class T>
+  SIMT_INLINE T shfl(T value, int rank) const {
+    return __shfl_sync(mask_, value, lane_of(rank), 32);
+  }
+  template <class T>
+  SIMT_INLINE T shfl_down(T value, unsigned delta) const {
+    const unsigned rank = thread_rank() + delta;
+    return __shfl_sync(mask_, value, lane_of(int(rank < size() ? rank : thread_rank())), 32);
+  }
+  template <class T>
+  SIMT_INLINE T shfl_up(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return __shfl_sync(mask_, value, lane_of(int(rank >= delta ? rank - delta : rank)), 32);
+  }
+  template <class T>
+  SIMT_INLINE T shfl_xor(T value, unsigned ranks) const {
+    return __shfl_sync(mask_, value, lane_of(int(thread_rank() ^ ranks)), 32);
+  }
+
+ private:
+  /// The lane with a rank among those of the mask.
+  SIMT_INLINE int lane_of(int rank) const {
+    unsigned rest = mask_;
+    for (int i = 0; i < rank; ++i) rest &= rest - 1;
+    return std::countr_zero(rest);
+  }
+  unsigned mask_, width_;
+};
+
+template <unsigned SIZE, class Parent = thread_block>
+class thread_block_tile : public lanes {
+ public:
+  static_assert(SIZE == 1 || SIZE == 2 || SIZE == 4 || SIZE == 8 || SIZE == 16 || SIZE == 32,
+                "a tile has 1, 2, 4, 8, 16 or 32 threads on the model");
+  SIMT_INLINE thread_block_tile() : lanes(mask(), SIZE) {}
+  SIMT_INLINE unsigned meta_group_size() const { return (thread_block::size() + SIZE - 1) / SIZE; }
+  SIMT_INLINE unsigned meta_group_rank() const { return thread_block::thread_rank() / SIZE; }
+
+ private:
+  SIMT_INLINE static unsigned mask() {
+    const unsigned first = thread_block::thread_rank() % 32 / SIZE * SIZE;
+    return SIZE == 32 ? 0xffffffffu : ((1u << SIZE % 32) - 1) << first;
+  }
+};
+template <unsigned SIZE, class Parent>
+SIMT_INLINE thread_block_tile<SIZE, Parent> tiled_partition(const Parent&) {
+  return {};
+}
+
+using coalesced_group = lanes;
+SIMT_INLINE coalesced_group coalesced_threads() { return {__activemask(), 0}; }
+
+template <class Group>
+SIMT_INLINE void sync(const Group& group) {
+  group.sync();
+}
+
+template <class T>
+struct plus {
+  SIMT_INLINE T operator()(T a, T b) const { return a + b; }
+};
+template <class T>
+struct less {
+  SIMT_INLINE T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T>
+struct greater {
+  SIMT_INLINE T operator()(T a, T b) const { return a < b ? b : a; }
+};
+/// What all threads of the group have, put together by f; each gets it.
+template <class Group, class T, class F>
+SIMT_INLINE T reduce(const Group& group, T value, F f) {
+  T result = group.shfl(value, 0);
+  for (int rank = 1; rank < int(group.size()); ++rank) result = f(result, group.shfl(value, rank));
+  return result;
+}
+
+}  // namespace cooperative_groups

@@ -1,0 +1,243 @@
+#include "common/report/count/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "common/model/rules.hpp"
+#include "common/records/numbers.hpp"
+
+namespace tile::counting {
+namespace {
+
+using simt::WarpAccess;
+
+std::optional<WarpAccess> sampled(const simt::Counts& counts, std::size_t site) {
+  const auto sample =
+      std::find_if(counts.samples.begin(), counts.samples.end(), [&](const simt::Sample& s) { return s.site == site; });
+  if (sample == counts.samples.end()) return {};
+  WarpAccess access{.size = counts.sites[site].width};
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (sample->byte_offset[lane] < 0) continue;
+    access.active |= 1u << lane;
+    access.address[lane] = std::uint64_t(sample->byte_offset[lane]);
+  }
+  return access;
+}
+
+template <class Visit>
+void for_each_lane(const WarpAccess& access, Visit visit) {
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    if (access.active >> lane & 1u) visit(access.address[lane]);
+}
+
+std::uint64_t distinct_addresses(const WarpAccess& access) {
+  std::set<std::uint64_t> addresses;
+  for_each_lane(access, [&](std::uint64_t address) { addresses.insert(address); });
+  return addresses.size();
+}
+
+// The distance of each active lane's address from that of the active lane before it, with how often it occurs.
+std::map<std::int64_t, int> distances(const WarpAccess& access) {
+  std::map<std::int64_t, int> found;
+  std::optional<std::uint64_t> before;
+  for_each_lane(access, [&](std::uint64_t address) {
+    if (before) ++found[std::int64_t(address - *before)];
+    before = address;
+  });
+  return found;
+}
+
+std::string counted(std::uint64_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+// --- Shared memory -------------------------------------------------------------------------------------------------------
+
+// The words that lanes served together want from the busiest bank, and that bank.
+struct Busiest {
+  std::size_t words = 0;
+  std::uint64_t bank = 0;
+  bool all_lanes = false;  // whether nothing else is wanted
+};
+
+Busiest busiest_bank(const WarpAccess& access, bool is_load) {
+  const int together = simt::lanes_together(access, is_load);
+  Busiest busiest;
+  for (int first = 0; first < 32; first += together) {
+    std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
+    for (int lane = first; lane < first + together; ++lane)
+      for (int i = 0; (access.active >> lane & 1u) && i < std::max(1, access.size / 4); ++i) {
+        const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
+        words[word % 32].insert(word);
+      }
+    for (const auto& [bank, wanted] : words)
+      if (wanted.size() > busiest.words) busiest = {wanted.size(), bank, words.size() == 1};
+  }
+  return busiest;
+}
+
+// What the access takes where no two lanes meet in a bank: one pass for each group of lanes that is served together.
+int least_wavefronts(const WarpAccess& access, bool is_load) {
+  const int together = simt::lanes_together(access, is_load);
+  int groups = 0;
+  for (int first = 0; first < 32; first += together) {
+    const unsigned lanes = together == 32 ? ~0u : ((1u << together) - 1) << first;
+    groups += is_load || (access.active & lanes) != 0;
+  }
+  return groups;
+}
+
+WarpAccess with_padded_rows(WarpAccess access, std::uint64_t row_bytes, std::uint64_t pad) {
+  for (std::uint64_t& address : access.address) address += address / row_bytes * pad;
+  return access;
+}
+
+// How long a row may be: what the source says, else the distances between lanes, from those on that go once round the banks.
+std::vector<std::uint64_t> possible_rows(const simt::Site& site, const WarpAccess& access) {
+  if (site.row_bytes > 0) return {site.row_bytes};
+  std::vector<std::uint64_t> rows;
+  for (const auto& [distance, times] : distances(access))
+    if (distance >= 128 && distance % 4 == 0) rows.push_back(std::uint64_t(distance));
+  return rows;
+}
+
+// How far neighbouring lanes are mostly apart, if by more than one access and less than once round the banks; else 0.
+std::int64_t usual_stride(const simt::Site& site, const WarpAccess& access) {
+  std::int64_t usual = 0;
+  int most = 0;
+  for (const auto& [distance, times] : distances(access))
+    if (distance > site.width && distance < 128 && times > most) usual = distance, most = times;
+  return usual;
+}
+
+std::string padding_that_helps(const simt::Site& site, const WarpAccess& access, int least) {
+  const bool is_load = site.op == simt::Op::load;
+  for (const std::uint64_t row : possible_rows(site, access))
+    for (const std::uint64_t words : {1, 2, 4, 8}) {
+      if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
+      if (simt::shared_wavefronts(with_padded_rows(access, row, words * 4), is_load) > least) continue;
+      return fmt::format("pad each row of {} by {}", counted(row / 4, "word"),
+                         words == 1 ? "one word" : counted(words, "word"));
+    }
+  return "";
+}
+
+std::string advice_on_shared(const simt::Site& site, const WarpAccess& access) {
+  const bool is_load = site.op == simt::Op::load;
+  const int wavefronts = simt::shared_wavefronts(access, is_load), least = least_wavefronts(access, is_load);
+  if (wavefronts > least) {
+    const Busiest busiest = busiest_bank(access, is_load);
+    std::string instead = padding_that_helps(site, access, least);
+    const std::int64_t stride = usual_stride(site, access);
+    if (instead.empty() && stride != 0)
+      instead = fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words", stride / 4);
+    if (instead.empty()) instead = "let the lanes of a warp want different banks (chapter 10 swizzles)";
+    return fmt::format("{}, where {} would do: {} bank {}; {}", counted(std::uint64_t(wavefronts), "wavefront"), least,
+                       busiest.all_lanes ? "all lanes that are served together want"
+                                         : fmt::format("{} different words lie in", busiest.words),
+                       busiest.bank, instead);
+  }
+  const std::uint64_t words = distinct_addresses(access) * std::uint64_t(std::max(1, site.width / 4));
+  if (is_load && words < std::uint64_t(32 * least))
+    return fmt::format(
+        "no bank conflict, but {} for {}; keep values in registers and let a thread compute more results from them "
+        "(chapters 04 and 05)",
+        counted(std::uint64_t(wavefronts), "wavefront"), counted(words, "different word"));
+  return "no bank conflict, and all banks deliver; only fewer accesses would cost less";
+}
+
+// --- Global memory -------------------------------------------------------------------------------------------------------
+
+std::string advice_on_atomic(const WarpAccess& access) {
+  const int lanes = std::popcount(access.active);
+  const std::uint64_t elements = distinct_addresses(access);
+  if (elements < std::uint64_t(lanes))
+    return fmt::format(
+        "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
+        "__reduce_add_sync) and let one lane update",
+        counted(std::uint64_t(lanes), "lane"), counted(elements, "element"));
+  return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
+}
+
+// The begin of the first byte within its sector.
+std::uint64_t behind_a_sector(const WarpAccess& access) {
+  std::uint64_t first = ~0ull;
+  for_each_lane(access, [&](std::uint64_t address) { first = std::min(first, address); });
+  return first % 32;
+}
+
+std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access, int sectors, std::uint64_t least) {
+  const std::string cost = fmt::format("{}, where {} would do", counted(std::uint64_t(sectors), "sector"), least);
+  const auto apart = distances(access);
+  const char* const verb = site.op == simt::Op::load ? "load" : "store";
+  const std::int64_t distance = apart.size() == 1 ? apart.begin()->first : 0;
+  if (distance == site.width)
+    return fmt::format(
+        "{}: the first byte lies {} bytes behind the begin of a sector; let warps begin at multiples of "
+        "32 bytes",
+        cost, behind_a_sector(access));
+  if (distance != 0)
+    return fmt::format(
+        "{}: neighbouring lanes are {} bytes apart; let neighbouring threads (threadIdx.x) {} "
+        "neighbouring elements",
+        cost, std::abs(distance), verb);
+  return fmt::format(
+      "{}: the lanes' elements lie apart; let neighbouring threads (threadIdx.x) {} neighbouring "
+      "elements, through shared memory if need be",
+      cost, verb);
+}
+
+// Lines that meet in a bank of L1's tags, which rows that are 128 bytes longer would not.
+std::string advice_on_tags(const WarpAccess& access, int passes) {
+  for (const auto& [distance, times] : distances(access)) {
+    if (distance < 128) continue;
+    const WarpAccess padded = with_padded_rows(access, std::uint64_t(distance), 128);
+    if (simt::tag_passes(padded) < passes)
+      return fmt::format(
+          "its lines take {} passes through L1's tags, for they lie in few of four tag banks; rows of {} bytes "
+          "that were 128 bytes longer would take {} (chapter 01)",
+          passes, distance, simt::tag_passes(padded));
+  }
+  return "";
+}
+
+std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const WarpAccess& access) {
+  const int sectors = simt::sectors_of(access);
+  const std::uint64_t bytes = distinct_addresses(access) * std::uint64_t(site.width), least = (bytes + 31) / 32;
+  if (std::uint64_t(sectors) > least) return advice_on_scattered(site, access, sectors, least);
+  const bool is_load = site.op == simt::Op::load;
+  if (const int passes = simt::tag_passes(access); passes > simt::global_wavefronts(access, is_load))
+    if (const std::string text = advice_on_tags(access, passes); !text.empty()) return text;
+  double loaded = 0;
+  for (const simt::Site& s : counts.sites)
+    if (s.space == simt::Space::global && s.op == simt::Op::load) loaded += double(s.sectors);
+  if (const double times = loaded / double(std::max<std::uint64_t>(1, counts.block_sectors)); is_load && times >= 2)
+    return fmt::format(
+        "a block loads each of its sectors {} times; keep in a register what a thread loads again, and "
+        "in a tile of shared memory what several load (chapter 03)",
+        format_number(times));
+  if (site.width < 16 && bytes == std::uint64_t(32 * site.width))
+    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take {} of the requests",
+                       site.width == 4   ? "a quarter"
+                       : site.width == 8 ? "half"
+                                         : "a fraction");
+  return "its sectors are used as far as they go; only fewer accesses would cost less";
+}
+
+}  // namespace
+
+std::string advice(const simt::Counts& counts, std::size_t which) {
+  const simt::Site& site = counts.sites[which];
+  const auto access = sampled(counts, which);
+  if (!access) return "block 0's first warp does not come here: no example of its addresses was kept";
+  if (site.op == simt::Op::atomic) return advice_on_atomic(*access);
+  return site.space == simt::Space::shared ? advice_on_shared(site, *access) : advice_on_global(counts, site, *access);
+}
+
+}  // namespace tile::counting

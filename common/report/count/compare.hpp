@@ -1,0 +1,14 @@
+// Runs side by side. In: runs and what follows from their counts. Out: a table with a column for each.
+#pragma once
+
+#include <vector>
+
+#include "common/predict/ceilings.hpp"
+#include "common/report/count/run.hpp"
+
+namespace tile::counting {
+
+/// Prints totals and bounds of the runs, six to a table, each summed over its launches; of two, their quotient as well.
+void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers);
+
+}  // namespace tile::counting

@@ -1,0 +1,200 @@
+// `tile count`: counts the kernels of files and says what follows.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+
+#include "common/check/repository.hpp"
+#include "common/records/rates.hpp"
+#include "common/report/count/compare.hpp"
+#include "common/report/count/compiler_errors.hpp"
+#include "common/report/count/json.hpp"
+#include "common/report/count/text.hpp"
+
+namespace tile::counting {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string compiler;
+  bool json = false, verbose = false;
+  int registers = 0;
+};
+
+/// A directory for what is made on the way, gone with this.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (std::filesystem::temp_directory_path() / "tile-count-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(fmt::format("cannot make a directory in {}", name));
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Runs a program. What it writes to `descriptor` is handed on line by line. Returns how it ended, as waitpid says.
+int run_program(const std::vector<std::string>& command, int descriptor, const std::function<void(std::string)>& line) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error(std::strerror(errno));
+  if (child == 0) {
+    // Without O_CLOEXEC, even where the numbers are the same already.
+    if (ends[1] == descriptor ? fcntl(descriptor, F_SETFD, 0) < 0 : dup2(ends[1], descriptor) < 0) _exit(126);
+    if (descriptor == STDERR_FILENO) dup2(descriptor, STDOUT_FILENO);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(fdopen(ends[0], "r"), std::fclose);
+  std::string text;
+  for (int c; (c = std::fgetc(in.get())) != EOF;) {
+    if (c != '\n') {
+      text += char(c);
+      continue;
+    }
+    line(std::move(text));
+    text.clear();
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// What was found so far, told as it is found unless all is to be told in one document.
+class Report {
+ public:
+  Report(const Options& options, const Rates& rates) : options_(options), rates_(rates) {}
+
+  void add(const Run& run) {
+    runs_.push_back(run);
+    if (options_.json) return;
+    fmt::print("\n== {}\n", run.title);
+    for (const simt::Counts& counts : run.kernels) {
+      const double flops = run.flops / double(run.kernels.size());
+      print(counts, verdict_of(counts, rates_, flops, options_.registers), rates_, flops);
+    }
+    if (!run.error.empty()) say(run.error);
+  }
+  void add(const Failure& failure) {
+    failures_.push_back(failure);
+    if (!options_.json) say(failure.message);
+  }
+  // Returns the exit code.
+  int finish() const {
+    const bool failed = std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return !r.error.empty(); });
+    if (options_.json) {
+      fmt::print("{}\n", document(runs_, failures_, rates_, options_.registers).dump(1));
+    } else if (!runs_.empty()) {
+      if (runs_.size() > 1) print_side_by_side(runs_, rates_, options_.registers);
+      print_legend();
+    }
+    return failed || !failures_.empty() ? 1 : 0;
+  }
+
+ private:
+  void say(const std::string& what) const {
+    std::fflush(stdout);
+    fmt::print(stderr, "count: {}\n", what);
+  }
+
+  const Options& options_;
+  const Rates rates_;
+  std::vector<Run> runs_;
+  std::vector<Failure> failures_;
+};
+
+// Compiles a file. Returns whether it could be.
+bool compile(const Options& options, const std::string& file, const std::filesystem::path& program, Report& report) {
+  std::string said;
+  const auto hear = [&](const std::string& line) { said += line + "\n"; };
+  const int status = run_program({options.compiler, file, program.string(), "count"}, STDERR_FILENO, hear);
+  if (status == 0) return true;
+  if (options.verbose) fmt::print(stderr, "{}", said);
+  report.add(Failure{file, in_one_line(said, file)});
+  return false;
+}
+
+// Runs what a file was compiled to.
+void count(const std::string& file, const std::filesystem::path& program, Report& report) {
+  constexpr int descriptor = 9;
+  std::size_t told = 0;
+  const auto hear = [&](const std::string& line) {
+    Run run = run_of(Json::parse(line));
+    run.file = file;
+    report.add(run);
+    ++told;
+  };
+  const int status = run_program({program.string(), std::to_string(descriptor)}, descriptor, hear);
+  if (WIFSIGNALED(status))
+    report.add(Failure{file, fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file,
+                                         told + 1, strsignal(WTERMSIG(status)))});
+  else if (told == 0)
+    report.add(Failure{file, fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file)});
+}
+
+int run(const Options& options) {
+  Report report(options, recorded_rates(in_repository("chapters")));
+  const Scratch scratch;
+  for (const std::string& file : options.files) {
+    if (!std::ifstream(file) || std::filesystem::is_directory(file)) {
+      report.add(Failure{file, fmt::format("cannot read {}", file)});
+      continue;
+    }
+    if (compile(options, file, scratch / "program", report)) count(file, scratch / "program", report);
+  }
+  return report.finish();
+}
+
+}  // namespace
+}  // namespace tile::counting
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Counts what the kernels of files would cost on a GPU, line by line. Each file describes its launches in\n"
+      "TILE_COUNTs; the README has a template.",
+      "./tile count"};
+  tile::counting::Options options;
+  app.add_option("FILE.cu", options.files, "several are compared side by side")->required();
+  app.add_flag("--json", options.json, "print one JSON document; common/report/count/fields.tsv says what is in it");
+  app.add_option("--registers", options.registers, "registers of a thread, as nvcc -Xptxas -v tells them")
+      ->check(CLI::Range(1, 255));
+  app.add_flag("--verbose", options.verbose, "where a file does not compile, show all that the compiler says");
+  app.add_option("--compiler", options.compiler, "the model-cc to compile with")->required()->group("");
+  try {
+    app.parse(argc, argv);
+    return tile::counting::run(options);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "count: {}\n", e.what());
+    return 2;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "count: {}\n", e.what());
+    return 1;
+  }
+}

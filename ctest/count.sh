@@ -1,0 +1,62 @@
+#!/bin/sh
+# `tile count` on ctest/count/words.cu: words of CUDA that readers bring compile and compute; what is printed has a verdict for each
+# launch, fits 100 columns, goes on after a run that failed, and compares the runs. And what does not compile gets one line.
+# Usage: count.sh TILE-COUNT MODEL-CC
+tile_count=$1 model_cc=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+complain() { echo "$*"; wrong=$((wrong + 1)); }
+
+# Compiled once, whatever is then printed of it.
+"$model_cc" ctest/count/words.cu "$scratch/program" count || exit 1
+printf '#!/bin/sh\ncp "%s" "$2"\n' "$scratch/program" >"$scratch/copy"
+chmod +x "$scratch/copy"
+"$tile_count" --compiler "$scratch/copy" ctest/count/words.cu >"$scratch/out" 2>"$scratch/err"
+[ $? = 1 ] || complain "the exit code of a count with a run that failed is not 1"
+[ "$(wc -l <"$scratch/err")" = 1 ] || complain "not one line, but: $(cat "$scratch/err")"
+grep -q 'count: race: race, words.cu:[0-9]*, block (0,0,0), thread .* reads tile\[[0-3]\]\[[0-9]*\]' "$scratch/err" ||
+  complain "the race is not told by the indices of the array: $(cat "$scratch/err")"
+
+# said PATTERN WHAT: the output has such a line.
+said() { grep -q -- "$1" "$scratch/out" || complain "$2 is missing: $1"; }
+said '^== the run after it' "the run after a failed one"
+said '^  in  *global\|included.cuh:12  *load  *in (global)  *4 ' "the line of an included file"
+said 'weights (constant)' "constant memory"
+said 'first_counter (global)' "a counter that is declared with another"
+said 'words.cu:[0-9]*  *load  *in (global)  *4  *3 ' "a struct of three words as three accesses"
+said '^sums\|^  sums ' "the sum of a table"
+said 'at least .* us) on 1 of the 132 SMs' "the least time"
+said '(binds)' "what binds"
+said 'occupancy .* limited by .*--registers N' "the occupancy"
+said '^  hottest   .*: ' "the hottest line"
+said 'at most .* TFLOP/s' "the ceiling of a run that says its operations"
+said '^Side by side' "the comparison"
+said '(7) words.cu: a race, which does not end the count (failed)' "a failed run in the comparison"
+said '^Columns: ' "what the columns mean"
+said 'Not modelled: registers, what spills from them, arrays of a thread' "what is not modelled"
+[ "$(grep -c '^Columns: ' "$scratch/out")" = 1 ] || complain "the columns are not explained once"
+wide=$(awk 'length > 100' "$scratch/out")
+[ -z "$wide" ] || complain "wider than 100 columns: $wide"
+
+"$tile_count" --compiler "$scratch/copy" --json --registers 40 ctest/count/words.cu >"$scratch/json" 2>"$scratch/err"
+[ -s "$scratch/err" ] && complain "--json does not leave it at the document: $(cat "$scratch/err")"
+grep -q '"registers": 40' "$scratch/json" || complain "--registers is not heard"
+grep -q '"error": "race: ' "$scratch/json" || complain "the document leaves out the race"
+
+# refused PATTERN LINE...: a file of these lines does not compile, and that is said in one line.
+refused() {
+  pattern=$1
+  shift
+  { echo '#include "common/report/count.hpp"'; printf '%s\n' "$@"; } >"$scratch/bad.cu"
+  "$tile_count" --compiler "$model_cc" "$scratch/bad.cu" >"$scratch/out" 2>"$scratch/err" && complain "accepted: $*"
+  [ "$(wc -l <"$scratch/err")" = 1 ] && grep -q "^count: bad.cu:[0-9]*: $pattern" "$scratch/err" ||
+    complain "not '$pattern', but: $(cat "$scratch/err")"
+}
+refused 'cudaMalloc is not part of the model: write auto a = tile::array' 'TILE_COUNT("r") { float* p; cudaMalloc(&p, 4); }'
+refused 'main() is not run: describe each launch in a TILE_COUNT' 'TILE_COUNT("r") {}' 'int main() {}'
+refused 'the launch has more arguments than the kernel takes, or fewer' '__global__ void k(float*, int) {}' \
+  'TILE_COUNT("r") { auto a = tile::array<float>("a", 1); k<<<1, 1>>>(a.device()); }'
+refused '.*name its template arguments' 'template <class T> __global__ void k(T*) {}' \
+  'TILE_COUNT("r") { auto a = tile::array<float>("a", 1); k<<<1, 1>>>(a.device()); }'
+exit "$wrong"

@@ -1,0 +1,164 @@
+// Words that readers bring from CUDA, as `./tile count` takes them. Each run says itself whether its results are right;
+// ctest/count.sh looks at what is printed.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cublas_v2.h>
+#include <cuda_pipeline.h>
+#include <math_constants.h>
+
+#include "common/report/count.hpp"
+#include "included.cuh"
+
+namespace cg = cooperative_groups;
+
+TILE_COUNT("an included file, <<<>>>, constant memory, counters") {
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
+  const float five = 5;
+  cudaMemcpyToSymbol(offset, &five, sizeof(five));
+  launch_by_angles(64, out.device(), in.device());
+  tile::expect(out.host()[2] == 61 * 3 + 5, "out is in reversed, weighted and moved");
+  unsigned counted = 0;
+  cudaMemcpyFromSymbol(&counted, second_counter, sizeof(counted));
+  tile::expect(counted == 64, "each thread has counted");
+}
+
+__global__ void three_words(float3* out, const float3* in, uchar4* colours) {
+  const float3 v = in[threadIdx.x];
+  out[threadIdx.x] = make_float3(v.z, v.y, v.x);
+  colours[threadIdx.x].w = 7;
+}
+TILE_COUNT("structs of three words") {
+  auto in = tile::array<float3>("in", 32), out = tile::array<float3>("out", 32);
+  auto colours = tile::array<uchar4>("colours", 32);
+  std::vector<float3> values(32);
+  for (int i = 0; i < 32; ++i) values[i] = {float(i), float(i + 1), float(i + 2)};
+  in.set(values);
+  three_words<<<1, 32>>>(out.device(), in.device(), colours.device());
+  tile::expect(out.host()[5].x == 7 && out.host()[5].z == 5 && colours.host()[3].w == 7, "members change places");
+}
+
+__global__ void arithmetic(float* f, int* n, double* d) {
+  const float x = 0.25f;
+  f[0] = rsqrtf(x), f[1] = __expf(0), f[2] = __logf(1) + __sinf(0) + __fdividef(1, 2), f[3] = __powf(2, 3);
+  f[4] = max(1.0, 2.5f), f[5] = min(3u, 2), f[6] = isnan(CUDART_NAN_F) && !isnan(x), f[7] = __saturatef(3);
+  f[8] = __int_as_float(__float_as_int(1.5f)), f[9] = fmaxf(1, 2) + fabsf(-1), f[10] = __ldcs(f + 4),
+  f[11] = rsqrt(4.0);
+  __stcs(f + 12, 8.0f);
+  n[0] = __popc(0xff), n[1] = __ffs(8), n[2] = __clz(1), n[3] = __float2int_rn(2.5f), n[4] = int(__brev(1));
+  n[5] = int(__byte_perm(0x03020100, 0x07060504, 0x7410)), n[6] = int(__funnelshift_l(0x80000000, 1, 1));
+  n[7] = __dp4a(0x01020304, 0x01010101, 10), n[8] = int(__umulhi(1u << 31, 4));
+  d[0] = fma(2.0, 3.0, 4.0);
+}
+TILE_COUNT("arithmetic") {
+  auto f = tile::array<float>("f", 13);
+  auto n = tile::array<int>("n", 9);
+  auto d = tile::array<double>("d", 1);
+  arithmetic<<<1, 1>>>(f.device(), n.device(), d.device());
+  const std::vector<float> floats{2, 1, 0.5f, 8, 2.5f, 2, 1, 1, 1.5f, 3, 2.5f, 0.5f, 8};
+  const std::vector<int> ints{8, 4, 31, 2, int(0x80000000), 0x07040100, 3, 20, 2};
+  for (std::size_t i = 0; i < floats.size(); ++i) tile::expect(f.host()[i] == floats[i], "f " + std::to_string(i));
+  for (std::size_t i = 0; i < ints.size(); ++i) tile::expect(n.host()[i] == ints[i], "n " + std::to_string(i));
+  tile::expect(d.host()[0] == 10, "d");
+}
+
+__global__ void atomics(unsigned* u, float* f, double* d, unsigned long long* l) {
+  atomicAdd(u, 1), atomicDec(u + 1, 5), atomicMax(u + 2, threadIdx.x), atomicCAS(u + 3, 0, 9);
+  atomicAdd(f, 1), atomicAdd_block(d, 0.5), atomicAdd(l, 2ull);
+  if (threadIdx.x == 0) atomicExch(f + 1, 3);
+  __threadfence_system();
+}
+TILE_COUNT("atomic functions") {
+  auto u = tile::array<unsigned>("u", 4);
+  auto f = tile::array<float>("f", 2);
+  auto d = tile::array<double>("d", 1);
+  auto l = tile::array<unsigned long long>("l", 1);
+  u.set({0, 0, 0, 0});
+  atomics<<<1, 32>>>(u.device(), f.device(), d.device(), l.device());
+  tile::expect(u.host() == std::vector<unsigned>{32, 4, 31, 9}, "u");
+  tile::expect(f.host()[0] == 32 && f.host()[1] == 3 && d.host()[0] == 16 && l.host()[0] == 64, "f, d, l");
+}
+
+__global__ void votes(unsigned* out) {
+  const unsigned lane = threadIdx.x;
+  const int odd = lane % 2;
+  unsigned active = 0;
+  if (odd) active = __activemask();
+  const unsigned sum = __reduce_add_sync(0xffffffff, lane), most = __reduce_max_sync(0xffffffff, lane);
+  const int least = __reduce_min_sync(0xffffffff, -int(lane));
+  const unsigned same = __match_any_sync(0xffffffff, lane / 8);
+  const int count = __syncthreads_count(odd), any = __syncthreads_or(lane == 70), all = __syncthreads_and(lane < 64);
+  if (lane == 33) {
+    out[0] = active, out[1] = sum, out[2] = most, out[3] = unsigned(least), out[4] = same;
+    out[5] = unsigned(count), out[6] = unsigned(any), out[7] = unsigned(all);
+  }
+}
+TILE_COUNT("what lanes and threads find out together") {
+  auto out = tile::array<unsigned>("out", 8);
+  votes<<<1, 64>>>(out.device());
+  const std::vector<unsigned> expected{0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1};
+  for (std::size_t i = 0; i < 8; ++i) tile::expect(out.host()[i] == expected[i], "out " + std::to_string(i));
+}
+
+__global__ void groups(float* out, const float* in) {
+  __shared__ float copied[64];
+  const auto block = cg::this_thread_block();
+  const auto warp = cg::tiled_partition<32>(block);
+  const auto eight = cg::tiled_partition<8>(block);
+  __pipeline_memcpy_async(&copied[block.thread_rank()], in + block.thread_rank(), 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  block.sync();
+  const float all = cg::reduce(warp, copied[threadIdx.x], cg::plus<float>());
+  const float most = cg::reduce(eight, copied[threadIdx.x], cg::greater<float>());
+  const float next = eight.shfl_down(copied[threadIdx.x], 1) + float(warp.meta_group_rank());
+  if (threadIdx.x % 2 == 0) out[64 + threadIdx.x] = float(cg::coalesced_threads().size());
+  out[threadIdx.x] = all + 1000 * most + 100000 * next;
+}
+TILE_COUNT("cooperative groups and pipeline primitives") {
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 128);
+  in.set(std::vector<float>(64, 2));
+  groups<<<1, 64>>>(out.device(), in.device());
+  tile::expect(out.host()[3] == 64 + 2000 + 200000 && out.host()[35] == 64 + 2000 + 300000, "groups");
+  tile::expect(out.host()[66] == 16, "half of a warp is active");
+}
+
+__global__ void race(float* out) {
+  __shared__ float tile[4][33];
+  tile[threadIdx.x / 32][threadIdx.x % 32] = 1;
+  __syncthreads();
+  tile[threadIdx.x / 32][threadIdx.x % 32] = 2;
+  out[threadIdx.x] = tile[3 - threadIdx.x / 32][threadIdx.x % 32];
+}
+TILE_COUNT("a race, which does not end the count") {
+  auto out = tile::array<float>("out", 128);
+  race<<<1, 128>>>(out.device());
+}
+
+TILE_COUNT("the run after it") {
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
+  tile::flops(64);
+  launch_by_angles(64, out.device(), in.device());
+}
+
+__global__ void halves(__half* out, const __half2* in) {
+  const __half2 pair = in[threadIdx.x];
+  const __half sum = __hadd(pair.x, pair.y), product = pair.x * pair.y;
+  const __half2 both = __hfma2(pair, __float2half2_rn(2), __floats2half2_rn(1, 0));
+  out[threadIdx.x] = sum + __hmax(product, __low2half(both)) - __float2half(0.5f);
+}
+__global__ void brains(nv_bfloat16* out, const __nv_bfloat162* in) {
+  const __nv_bfloat162 pair = in[threadIdx.x], both = __hadd2(pair, __float2bfloat162_rn(2));
+  out[threadIdx.x] = __hfma(pair.x, pair.y, __float2bfloat16(0.5f)) + both.y;
+}
+TILE_COUNT("halves and bfloat16") {
+  auto in = tile::array<__half2>("in", 32);
+  auto out = tile::array<__half>("out", 32);
+  in.set(std::vector<__half2>(32, {2.0f, 3.0f}));
+  halves<<<1, 32>>>(out.device(), in.device());
+  tile::expect(float(out.host()[7]) == 5 + 6 - 0.5f, "halves");
+  auto pairs = tile::array<__nv_bfloat162>("pairs", 32);
+  auto sums = tile::array<nv_bfloat16>("sums", 32);
+  pairs.set(std::vector<__nv_bfloat162>(32, {2.0f, 3.0f}));
+  brains<<<1, 32>>>(sums.device(), pairs.device());
+  tile::expect(float(sums.host()[7]) == 2 * 3 + 0.5f + 3 + 2, "bfloat16");
+}

@@ -1,0 +1,222 @@
+// Tests of what `./tile count` says, without a kernel: what it makes of counts, of the compiler's words, and of sources.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "common/check/repository.hpp"
+#include "common/model/rules.hpp"
+#include "common/report/count/advice.hpp"
+#include "common/report/count/compiler_errors.hpp"
+#include "common/report/count/json.hpp"
+#include "common/report/count/verdict.hpp"
+#include "ctest/rewrite.hpp"
+
+namespace {
+
+using namespace tile::counting;
+using simt::Op;
+using simt::Space;
+
+const tile::Rates rates{"an SM", 132, 2e9, 4e12, 2e12};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// One launch with one site, which a warp touched once, each lane where `address` says.
+simt::Counts one_access(Space space, Op op, int width, const std::function<int(int)>& address,
+                        std::size_t row_bytes = 0) {
+  simt::Counts counts;
+  counts.kernel = "k";
+  counts.block = dim3(32);
+  simt::WarpAccess access{.size = width};
+  simt::Sample sample;
+  for (int lane = 0; lane < 32; ++lane) {
+    sample.byte_offset[lane] = address(lane);
+    if (address(lane) < 0) continue;
+    access.active |= 1u << lane;
+    access.address[std::size_t(lane)] = std::uint64_t(address(lane));
+  }
+  simt::Site site;
+  site.file = "k.cu";
+  site.op = op;
+  site.space = space;
+  site.array = "a";
+  site.width = width;
+  site.row_bytes = row_bytes;
+  site.requests = 1;
+  site.accesses = std::uint64_t(std::popcount(access.active));
+  if (space == Space::shared) {
+    site.wavefronts = std::uint64_t(simt::shared_wavefronts(access, op == Op::load));
+  } else {
+    site.sectors = std::uint64_t(simt::sectors_of(access));
+    site.l1_wavefronts = std::uint64_t(simt::global_wavefronts(access));
+    site.tag_passes = std::uint64_t(simt::tag_passes(access));
+    site.l1_cycles = std::max(site.l1_wavefronts, site.tag_passes);
+  }
+  counts.sites.push_back(site);
+  counts.samples.push_back(sample);
+  counts.block_sectors = counts.grid_sectors = site.sectors;
+  return counts;
+}
+
+std::string advice_on(Space space, Op op, int width, const std::function<int(int)>& address,
+                      std::size_t row_bytes = 0) {
+  return advice(one_access(space, op, width, address, row_bytes), 0);
+}
+
+std::string rewritten(const std::string& text) {
+  return rewrite::rewritten(text, [](const std::string& name) { return "new/" + name; });
+}
+
+}  // namespace
+
+TEST_CASE("advice on shared memory names the conflict and a padding that ends it") {
+  CHECK(advice_on(Space::shared, Op::load, 4, [](int l) { return l * 128; }) ==
+        "32 wavefronts, where 1 would do: all lanes that are served together want bank 0; pad each row of 32 words by "
+        "one "
+        "word");
+  CHECK(contains(
+      advice_on(Space::shared, Op::load, 4, [](int l) { return l * 8; }),
+      "2 wavefronts, where 1 would do: 2 different words lie in bank 0; neighbouring lanes are 2 words apart"));
+  CHECK(contains(advice_on(Space::shared, Op::store, 16, [](int l) { return l * 128; }), "by 4 words"));
+  // Rows of 16 words, as the source has them: the distance between lanes is that of two rows.
+  CHECK(contains(advice_on(
+                     Space::shared, Op::load, 4, [](int l) { return l * 128; }, 64),
+                 "each row of 16 words"));
+  CHECK(contains(advice_on(Space::shared, Op::load, 4, [](int) { return 0; }),
+                 "no bank conflict, but 1 wavefront for 1 different word"));
+  CHECK(advice_on(Space::shared, Op::load, 4, [](int l) { return l * 4; }) ==
+        "no bank conflict, and all banks deliver; only fewer accesses would cost less");
+}
+
+TEST_CASE("advice on global memory tells strides, beginnings and reuse apart") {
+  CHECK(contains(advice_on(Space::global, Op::store, 4, [](int l) { return l * 128; }),
+                 "32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart"));
+  CHECK(contains(advice_on(Space::global, Op::load, 4, [](int l) { return l * 4 + 12; }),
+                 "5 sectors, where 4 would do: the first byte lies 12 bytes behind"));
+  CHECK(contains(advice_on(Space::global, Op::load, 4, [](int l) { return l * l * 64; }),
+                 "the lanes' elements lie apart"));
+  CHECK(contains(advice_on(Space::global, Op::load, 4, [](int l) { return l * 4; }), "a quarter of the requests"));
+  CHECK(contains(advice_on(Space::global, Op::load, 16, [](int l) { return l * 16; }), "only fewer accesses"));
+  CHECK(contains(advice_on(Space::global, Op::atomic, 4, [](int) { return 0; }), "32 lanes update 1 element"));
+  simt::Counts again = one_access(Space::global, Op::load, 4, [](int l) { return l * 4; });
+  again.sites[0].sectors = 40;
+  CHECK(contains(advice(again, 0), "loads each of its sectors 10 times"));
+  again.samples.clear();
+  CHECK(contains(advice(again, 0), "no example"));
+}
+
+TEST_CASE("the verdict names what binds, and leaves out what is not known") {
+  simt::Counts counts = one_access(Space::shared, Op::load, 4, [](int l) { return l * 128; });
+  counts.sites.push_back(one_access(Space::global, Op::load, 4, [](int l) { return l * 4; }).sites[0]);
+  counts.sites.push_back(one_access(Space::shared, Op::atomic, 4, [](int l) { return l * 128; }).sites[0]);
+  counts.grid = dim3(2, 2);
+  Verdict v = verdict_of(counts, rates, 0, 0);
+  CHECK(v.sms == 4);
+  CHECK(tightest(v).resource == "banks");
+  CHECK(tightest(v).cycles == doctest::Approx((32 + 1) / 4.0));
+  CHECK(v.hottest == std::size_t(0));
+  CHECK(v.shares[0] == doctest::Approx(32.0 / 33));
+  CHECK(v.shares[2] < 0);
+  v = verdict_of(counts, rates, 1e6, 64);
+  CHECK(tightest(v).resource == "issue slots");
+  CHECK(v.occupancy.by_registers == 32);
+}
+
+TEST_CASE("fields.tsv has a line for each field of the JSON document, and no other") {
+  Run run{"k.cu", "title", "", 1e6, {one_access(Space::shared, Op::load, 4, [](int l) { return l * 128; })}};
+  std::set<std::string> found;
+  const std::function<void(const Json&, const std::string&)> walk = [&](const Json& json, const std::string& path) {
+    if (json.is_object())
+      for (const auto& [key, value] : json.items()) walk(value, path + (path.empty() ? "" : ".") + key);
+    else if (json.is_array())
+      for (const Json& value : json) walk(value, path + "[]");
+    else
+      found.insert(path);
+  };
+  walk(document({run}, {{"k.cu", "why"}}, rates, 64), "");
+  std::set<std::string> described;
+  std::ifstream in(tile::in_repository("common/report/count/fields.tsv"));
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("#")) continue;
+    CHECK_MESSAGE(std::count(line.begin(), line.end(), '\t') == 3, line);
+    described.insert(line.substr(0, line.find('\t')));
+  }
+  CHECK(found == described);
+}
+
+TEST_CASE("a run comes back from its line of JSON") {
+  const Run run{
+      "", "title", "a finding", 2, {one_access(Space::global, Op::store, 8, [](int l) { return l % 2 ? -1 : l * 8; })}};
+  const Run back = run_of(Json::parse(to_json(run).dump()));
+  CHECK(to_json(back) == to_json(run));
+  CHECK(back.kernels[0].sites[0].op == Op::store);
+  CHECK(back.kernels[0].samples[0].byte_offset[1] == -1);
+}
+
+TEST_CASE("what a compiler says becomes one line with advice") {
+  CHECK(in_one_line("k.cu:7:3: error: ‘cudaMalloc’ was not declared in this scope\n", "k.cu") ==
+        "k.cu:7: cudaMalloc is not part of the model: write auto a = tile::array<float>(\"a\", n), and hand a.device() "
+        "to "
+        "the kernel");
+  CHECK(contains(in_one_line("k.cu:7:3: error: use of undeclared identifier 'cublasSgemm'\n", "k.cu"),
+                 "cublasSgemm is not"));
+  CHECK(contains(in_one_line("k.cu:7:3: error: ‘nvcuda’ has not been declared\n", "k.cu"), "no tensor cores yet"));
+  // Found in a header of the repository, on the way from line 12.
+  CHECK(in_one_line("common/cuda/cuda.hpp:1:2: required from ‘x’\nk.cu:12:15:   required from here\n"
+                    "./common/cuda/vocabulary.hpp:1:2: error: static assertion failed: too few\n",
+                    "k.cu") == "k.cu:12: too few");
+  CHECK(contains(in_one_line("/usr/bin/ld: multiple definition of `main'; a.o\n", "k.cu"), "main() is not run"));
+  CHECK(contains(in_one_line("ld: undefined reference to `helper(int)'\n", "k.cu"),
+                 "helper(int) is declared and not defined"));
+  CHECK(contains(in_one_line("k.cu:3:4: error: no matches converting function ‘k’ to type ‘void (*)()’\n", "k.cu"),
+                 "name its template arguments"));
+}
+
+TEST_CASE("launches by angles become launches of the model") {
+  CHECK(rewritten("k<<<1, 32>>>();") == "tile::launch(k,1, 32, 0);");
+  CHECK(rewritten("n::k<float, 4><<<g, dim3(8, 4), s, 0>>>(a, f(b, c));") ==
+        "tile::launch(n::k<float, 4>,g, dim3(8, 4), s, a, f(b, c));");
+  CHECK(rewritten("return k\n  <<<g,\n b>>>(a);") == "return tile::launch(k\n  ,g,\n b, 0, a);");
+  for (const std::string other :
+       {"a << b", "x = y >> 3 < 2", "// k<<<1, 2>>>();", "\"k<<<1, 2>>>()\"", "operator<<<int>(a)"})
+    CHECK(rewritten(other) == other);
+  CHECK(contains(rewritten("k<<<1>>>(a);"), "GCC error \\\"a launch is kernel<<<grid, block>>>(...)"));
+  CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
+        "dim3 host_gridDim(4), host_blockDim(32);\ntile::launch(k,host_gridDim, host_blockDim, 0);}\nblockDim.x");
+  CHECK(rewritten("void f(dim3 blockDim) { g(blockDim); }\nint i = blockDim.x;") ==
+        "void f(dim3 host_blockDim) { g(host_blockDim); }\nint i = blockDim.x;");
+}
+
+TEST_CASE("variables of the device become known, constant memory loses its const") {
+  CHECK(contains(rewritten("__device__ int a, b[2];"), "simt_variable_b(\"b\", b)"));
+  CHECK(
+      contains(rewritten("static __constant__ const float c[2] = {1, 2};"), "static SIMT_DEVICE_VARIABLE  float c[2]"));
+  CHECK(contains(rewritten("namespace n { __constant__ float c; }"), "(\"c\", c, true);"));
+  CHECK(contains(rewritten("__device__ const float t[2] = {1, 2};"), "SIMT_NO_TABLE __device__ const"));
+  CHECK(contains(rewritten("int f() { static const int t[2] = {1, 2}; }"), "SIMT_NO_TABLE static"));
+  const std::string refused = "SIMT_NO_GRID_CONSTANT __global__";
+  CHECK(contains(rewritten("__global__ void __launch_bounds__(32) k(const CUtensorMap map, int n) {}"), refused));
+  CHECK(contains(rewritten("template <int N> __global__ void k(int n, CUtensorMap map);"), refused));
+  CHECK_FALSE(contains(rewritten("__global__ void k(const __grid_constant__ CUtensorMap a, const CUtensorMap* b) {}"),
+                       refused));
+  CHECK_FALSE(contains(rewritten("void host(CUtensorMap map) {}"), refused));
+  CHECK(contains(rewritten("extern __shared__ float s[];"), "declare extern __shared__ s[] in the kernel"));
+  CHECK(contains(rewritten("void k() { extern __shared__ __align__(16) float s[]; }"), "dynamic_shared(\"s\")"));
+  for (const std::string other :
+       {"__device__ int f(int a) { return a; }", "struct S { __device__ S() : a{1} {} int a; };",
+        "template <class T> __device__ T f() { return {}; }", "R\"(__device__ int a;)\""})
+    CHECK(rewritten(other) == other);
+}
+
+TEST_CASE("what is included is asked for by name, and lines stay where they are") {
+  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n#define X \"c\"\n") ==
+        "#include \"new/a.hpp\"  // why\n# include <b>\n#define X \"c\"\n");
+  const std::string text = "k<<<1,\n2,\n0,\nstream>>>(\na);\nextern __shared__\nint x[];\n";
+  CHECK(std::count(text.begin(), text.end(), '\n') == [&] {
+    const std::string made = rewritten(text);
+    return std::count(made.begin(), made.end(), '\n');
+  }());
+}

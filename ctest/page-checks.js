@@ -1,0 +1,119 @@
+// What a page of the book must hold to when it is laid out: a function of the window's width and the colour scheme that gives a list
+// of complaints. The test book.browser evaluates it in every page.
+(async (width, scheme) => {
+  const complaints = [];
+  const complain = (what, element) =>
+    complaints.push(what + (element ? ": " + (element.textContent || element.id || element.tagName).trim().slice(0, 60) : ""));
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const visible = (element) => element.getClientRects().length > 0;
+
+  // --- Listings: at 1400 pixels all of a line is in its frame; on a phone what was counted stands below the line.
+  for (const frame of all(".code-frame .code"))
+    if (width >= 1100 && frame.scrollWidth > frame.clientWidth + 1) complain("a listing is wider than its frame", frame);
+  if (width <= 500)
+    for (const count of all(".line-count"))
+      if (count.getBoundingClientRect().top < count.previousElementSibling.getBoundingClientRect().bottom - 1)
+        complain("a count is not below its line", count);
+
+  // --- Labels of drawings are at least 12 pixels high.
+  for (const label of all("article .drawing svg text")) {
+    const matrix = label.getScreenCTM();
+    if (!matrix || !label.textContent.trim()) continue;
+    const pixels = parseFloat(getComputedStyle(label).fontSize) * Math.hypot(matrix.a, matrix.b);
+    if (pixels < 11.95) {
+      complain("a label of " + pixels.toFixed(1) + " pixels", label);
+      break;
+    }
+  }
+
+  // --- Contrast of program text, AA: 4.5 to 1.
+  const rgb = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const backgroundOf = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgb(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = (element) => {
+    const [a, b] = [luminance(rgb(getComputedStyle(element).color)), luminance(backgroundOf(element))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+  const checked = new Set();
+  for (const element of all("pre code span, .captured, .line-number, .line-count, p code, td code")) {
+    const kind = element.className + " on " + backgroundOf(element);
+    if (checked.has(kind) || !visible(element)) continue;
+    checked.add(kind);
+    let opacity = 1;
+    for (let at = element; at; at = at.parentElement) opacity *= parseFloat(getComputedStyle(at).opacity);
+    if (opacity < 1 || contrast(element) < 4.5)
+      complain("contrast of " + contrast(element).toFixed(2) + " in ." + element.className + (opacity < 1 ? ", and faded" : ""), element);
+  }
+
+  // --- Figures in text are lining ones: nothing takes the setting back.
+  for (const element of all("article p, article figcaption, article figcaption strong, .toc a, .side-note, td"))
+    if (!getComputedStyle(element).fontVariantNumeric.includes("lining-nums")) {
+      complain("digits are not lining figures", element);
+      break;
+    }
+
+  if (width !== 1400 || scheme !== "light") return complaints;
+
+  // --- Sections have links to themselves.
+  for (const heading of all("article :is(h1, h2, h3)[id]")) {
+    const link = heading.querySelector("a.permalink");
+    if (!link || link.getAttribute("href") !== "#" + heading.id) complain("a heading without a link to itself", heading);
+  }
+
+  // --- A copied program has neither line numbers nor counts.
+  const button = document.querySelector(".listing .copy");
+  if (document.querySelector(".listing") && !button) complain("a listing without a button that copies");
+  if (button) {
+    let copied = "";
+    Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (text) => { copied = text; } } });
+    button.click();
+    await Promise.resolve();
+    const frame = button.closest(".code-frame"), numbers = all(".line-number", frame).map((number) => number.textContent);
+    const lines = copied.replace(/\n$/, "").split("\n");
+    if (lines.length !== numbers.length) complain("of " + numbers.length + " lines " + lines.length + " are copied", frame);
+    if (lines.some((line, i) => line.startsWith(numbers[i]))) complain("line numbers are copied", frame);
+    const counts = all(".line-count", frame).map((count) => count.textContent);
+    if (counts.some((count) => copied.includes(count))) complain("counts are copied", frame);
+  }
+
+  // --- Numbers lead to where they come from: shown to whoever comes by keyboard or touches one.
+  for (const number of all("article :is(.predicted, .counted, .measured):not(.pending)"))
+    if (number.tagName !== "A" || !number.hash) complain("a number without a link to where it comes from", number);
+  const number = document.querySelector("article a.number-link");
+  if (number) {
+    const note = document.getElementById("number-note");
+    const shows = () => visible(note) && note.querySelector("a").href === number.href && note.querySelector("code").textContent.includes("=");
+    number.focus();
+    if (!shows()) complain("the keyboard does not show where a number comes from", number);
+    number.blur();
+    if (visible(note)) complain("what was shown of a number stays", number);
+    number.dispatchEvent(new PointerEvent("pointerdown", { pointerType: "touch", bubbles: true }));
+    const touch = new MouseEvent("click", { bubbles: true, cancelable: true });
+    number.dispatchEvent(touch);
+    if (!touch.defaultPrevented || !shows()) complain("the first touch does not show where a number comes from", number);
+    const right = note.getBoundingClientRect(), text = document.querySelector("article > p").getBoundingClientRect();
+    if (right.left < text.right) complain("the origin of a number is not in the margin", note);
+    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    if (visible(note)) complain("a touch elsewhere does not put the note away", note);
+  }
+
+  // --- Terms are defined in the margin.
+  for (const definition of all(".definition")) {
+    const text = definition.closest("p, li").getBoundingClientRect();
+    if (!visible(definition) || definition.getBoundingClientRect().left < text.right) complain("a definition is not in the margin", definition);
+  }
+
+  // --- Sources have addresses.
+  for (const entry of all(".csl-entry"))
+    if (!entry.querySelector('a[href^="http"]')) complain("a reference without an address", entry);
+  return complaints;
+})

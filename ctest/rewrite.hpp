@@ -1,0 +1,24 @@
+// From CUDA C++ to what the SIMT model compiles: the same text, line for line, but for what has no meaning in C++ or whose reads
+// would go uncounted. In: the text of a .cu file, or of one that it includes. Out: C++.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace rewrite {
+
+/// What becomes of `#include "NAME"`: the name to include instead.
+using Include = std::function<std::string(const std::string& name)>;
+
+/// Rewritten are
+/// - `extern __shared__ T name[];`, an array whose size the launch decides: a pointer to the model's dynamic shared memory;
+/// - `__device__` and `__constant__` variables outside functions and classes: behind each comes what makes it known as memory; what
+///   is __constant__ loses a `const`, by which g++ would take its values without reading them;
+/// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads would not be
+///   counted;
+/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream; what only looks like it, an error;
+/// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
+/// - included names, as `include` says.
+std::string rewritten(const std::string& text, const Include& include);
+
+}  // namespace rewrite

@@ -1,0 +1,68 @@
+#!/bin/sh
+# What `tile` makes of the output of the tools that it starts. They are played by scripts: a copy of `tile` builds nothing here.
+# Usage: tile.sh, at the top of the repository
+command -v dpkg-query >/dev/null || { echo "skipped: ./tile needs Debian or Ubuntu"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+complain() { echo "$*"; wrong=$((wrong + 1)); }
+
+mkdir -p "$scratch/copy/build/model/bin" "$scratch/tools" "$scratch/few" "$scratch/elsewhere"
+cp tile "$scratch/copy"
+# play NAME: a tool does what stdin says.
+play() { (echo '#!/bin/sh'; cat) >"$scratch/tools/$1" && chmod +x "$scratch/tools/$1"; }
+play dpkg-query <<'END_OF_TOOL'
+echo "install ok installed"
+END_OF_TOOL
+play cmake <<'END_OF_TOOL'
+case "$*" in
+  *--build*) echo "[0/2] Re-checking globbed directories..."; echo "${SAYS-ninja: no work to do.}"; exit "${FAILS-0}" ;;
+esac
+END_OF_TOOL
+play ctest <<'END_OF_TOOL'
+printf '      Start 1: chapter01.counts\n1/4 Test #1: chapter01.counts .....   Passed    0.01 sec\n'
+printf '      Start 2: chapter01.gpu.runs\n2/4 Test #2: chapter01.gpu.runs .....***Skipped   0.01 sec\n'
+printf '      Start 3: chapter02.gpu.runs\n3/4 Test #3: chapter02.gpu.runs .....***Skipped   0.01 sec\n'
+printf '      Start 4: book.browser\n4/4 Test #4: book.browser .....***Skipped   0.01 sec\n\n'
+printf '100%% tests passed, 0 tests failed out of 4\n\nTotal Test time (real) =   0.04 sec\n\n'
+printf 'The following tests did not run:\n\t  2 - chapter01.gpu.runs (Skipped)\n\t  3 - chapter02.gpu.runs (Skipped)\n\t  4 - book.browser (Skipped)\n'
+exit "${TESTS_FAIL-0}"
+END_OF_TOOL
+cat >"$scratch/copy/build/model/bin/tile-count" <<'END_OF_TOOL'
+#!/bin/sh
+[ -r kernel.cu ] && echo "counts, with $*"
+END_OF_TOOL
+chmod +x "$scratch/copy/build/model/bin/tile-count"
+
+# tile ARGUMENTS...: the copy, with the tools played, from another directory.
+tile() { (cd "$scratch/elsewhere" && TILE_PRESET=model PATH="$scratch/tools:$PATH" ../copy/tile "$@") >"$scratch/out" 2>"$scratch/err"; }
+
+tile test || complain "tests that pass: exit code $?"
+grep -q 'gpu' "$scratch/out" && complain "skipped tests are listed: $(grep gpu "$scratch/out")"
+grep -q '^  skipped: 2 tests that need a GPU$' "$scratch/out" || complain "skipped tests are not summed up"
+grep -q '^  skipped: book.browser' "$scratch/out" || complain "another skipped test is not named"
+grep -q 'chapter01.counts .* Passed' "$scratch/out" || complain "a test that ran is not shown"
+[ "$(grep . "$scratch/out" | tail -n 2 | head -n 1)" = "100% tests passed, 0 tests failed out of 4" ] || complain "the verdict does not come last"
+grep -q 'globbed\|no work to do' "$scratch/out" "$scratch/err" && complain "ninja's noise is shown"
+TESTS_FAIL=8 tile test
+[ $? = 8 ] || complain "tests that fail: another exit code"
+SAYS="FAILED: chapter01" FAILS=1 tile read && complain "a build that fails passes"
+grep -q 'FAILED: chapter01' "$scratch/out" || complain "what a build says is not shown"
+grep -q 'globbed' "$scratch/out" "$scratch/err" && complain "ninja's noise is shown when it builds"
+
+echo >"$scratch/elsewhere/kernel.cu"
+tile count --json kernel.cu
+grep -q 'counts, with --compiler /.*/model-cc --json kernel.cu$' "$scratch/out" || complain "count from another directory: $(cat "$scratch/out" "$scratch/err")"
+[ -s "$scratch/err" ] && complain "count says more than its own: $(cat "$scratch/err")"
+
+ln -s "$(command -v dirname)" "$scratch/few/dirname"
+PATH="$scratch/few" TILE_PRESET=model /bin/sh tile pdf >"$scratch/out" 2>"$scratch/err" && complain "a PDF without Chromium"
+grep -q 'Chromium makes the PDF, and it is not installed: sudo apt-get install chromium' "$scratch/err" || complain "no advice about Chromium: $(cat "$scratch/err")"
+
+# The container has what `tile` would install.
+(eval "$(sed -n '/^packages=/,/"$/p' tile)" && printf '%s\n' $packages) >"$scratch/packages"
+[ "$(wc -l <"$scratch/packages")" -gt 5 ] || complain "no list of packages in tile"
+while read -r package; do
+  grep -q -w -e "$package" .devcontainer/Dockerfile || complain ".devcontainer/Dockerfile lacks $package"
+done <"$scratch/packages"
+exit "$wrong"
