@@ -250,7 +250,7 @@
       M: "M: the lowest flipped", S: "S: how far above it",
     };
     const measured = element("p", { id: `${figure.id}-measured` },
-      "A lane takes 4, 8 or 16 bytes: such accesses were measured, narrower ones were not.");
+      "A lane takes 4, 8 or 16 bytes here. Of narrower accesses, see chapter 15.");
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const axis of ["row", "col"])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
