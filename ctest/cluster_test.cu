@@ -233,6 +233,8 @@ enum class Use {
   at_another_barrier,
   after_the_end,
   before_the_end,
+  overwritten_after_read,
+  written_between_halves,
 };
 
 template <Use HOW>
@@ -263,6 +265,16 @@ __global__ void use(int** addresses, int* out) {
       for (int turn = 0; rank == 0 && turn < 100; ++turn) __nanosleep(20);
     if (rank == (HOW == Use::after_the_end ? 0 : 1)) out[0] = *ptx::mapa(words, 1 - rank);
     return;
+  }
+  if (HOW == Use::overwritten_after_read && threadIdx.x == 0) {
+    if (rank == 1) out[0] = *ptx::mapa(words, 0);
+    if (rank == 0) words[0] = 1;
+  }
+  if (HOW == Use::written_between_halves) {  // of a barrier, which does not order it for the block either
+    ptx::barrier_cluster_arrive();
+    if (threadIdx.x == 0) words[0] = 1;
+    ptx::barrier_cluster_wait();
+    if (threadIdx.x == 1) out[rank] = words[0];
   }
   cluster_barrier();
 }
@@ -422,6 +434,10 @@ TEST_CASE("what is wrong with the use of a cluster" * doctest::test_suite("model
   }
   CHECK(contains(said_of_use<Use::before_the_end>(),
                  "reads shared memory of block (0,0,0), which may have ended: no cluster barrier lies behind"));
+  const std::string overwritten = said_of_use<Use::overwritten_after_read>();
+  CHECK(contains(overwritten, "block (0,0,0), thread (0,0,0) writes words[0]"));
+  CHECK(contains(overwritten, "which thread (0,0,0) of block number 1 read at cluster_test.cu:"));
+  CHECK(contains(said_of_use<Use::written_between_halves>(), "race: use<(Use)11>"));
   CHECK(contains(said_of_use<Use::after_the_end>(), "of block (1,0,0)"));
   CHECK(contains(said_of_use<Use::after_the_end>(false), "which has ended: no cluster barrier keeps it"));
 }
