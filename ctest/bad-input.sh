@@ -119,7 +119,7 @@ tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
 refuse 1 "cannot read /nonexistent.cu" tile_count /nonexistent.cu
 refuse 2 "FILE.cu" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
-refuse 2 "--bogus" tile_count --bogus
+refuse 2 "--bogus" tile_count --bogus x.cu
 
 # Tests put their files where no other user's stand in the way, and take them away again.
 mkdir "$scratch/tmp"

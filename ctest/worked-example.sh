@@ -12,7 +12,8 @@ column() { awk -v kernel="$1" -v op="$2" -v array="$3" '$0 ~ kernel { on = 1 } o
 check() { [ "$2" = "$3" ] || { echo "$1: $2, expected $3"; cat "$scratch/out"; exit 1; }; }
 check "wavefronts of the column read, unpadded" "$(column 'transpose_shared<32>' load tile)" 32
 check "wavefronts of the column read, padded" "$(column 'transpose_shared<33>' load tile)" 1
-grep -q 'load of tile, .*: 32 wavefronts, where 1 would do: .* bank 0; pad each row of 32 words by one' "$scratch/out" ||
+tr -s '\n ' ' ' <"$scratch/out" |
+  grep -q 'load of tile, 91%: 32 wavefronts, where 1 would do: [^;]* bank 0; pad each row of 32 words by one word ' ||
   { echo "the advice to pad is missing:"; cat "$scratch/out"; exit 1; }
 
 cat >"$scratch/guess.cu" <<'END'
@@ -30,7 +31,7 @@ TILE_COUNT("ragged") {
 }
 END
 count "$scratch/guess.cu"
-row() { grep "^ *guess.cu.* $1 " "$scratch/out" | tr -s ' ' | cut -d' ' -f7-; }
+row() { grep "^ *[0-9][0-9]* *$1 " "$scratch/out" | tr -s ' ' | cut -d' ' -f7-12; }
 case $(row load) in
   "~"*" ~"*" ~"*" ~"*" ~"*" ~"*) ;;
   *) echo "a guess is not marked:"; cat "$scratch/out"; exit 1 ;;

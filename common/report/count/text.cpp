@@ -60,7 +60,7 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
       wrapped("", fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block{}", c.kernel, c.grid.x,
                               c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, format_number(double(shared)),
                               file.empty() ? "" : "; lines of " + file.substr(file.rfind('/') + 1))),
-      {"line", "op", "array", "B/lane", "requests", "sectors", "lines", "tags", "wavefronts", "useful", "share"},
+      {"line", "op", "array", "bytes", "requests", "sectors", "lines", "tags", "waves", "useful", "share"},
       {}};
   simt::Site total;
   for (std::size_t i = 0; i < c.sites.size(); ++i) {
@@ -96,11 +96,12 @@ void print_bounds(const Verdict& v, const Rates& rates, double flops) {
 
 void print_occupancy(const simt::Counts& c, const Verdict& v) {
   const Occupancy& o = v.occupancy;
-  fmt::print(
-      "  occupancy {} of {} threads on an SM ({:.0f}%), limited by {}; {}\n",
-      o.blocks == 1 ? "1 block" : fmt::format("{} blocks", o.blocks), c.block.x * c.block.y * c.block.z,
-      100 * o.fraction, o.limiter(),
-      v.registers > 0 ? fmt::format("{} registers a thread", v.registers) : "registers not known: --registers N");
+  const std::string registers =
+      v.registers > 0 ? fmt::format("{} registers a thread", v.registers) : "registers are not known: --registers N";
+  fmt::print("{}\n", wrapped("  occupancy ",
+                             fmt::format("{} of {} threads on an SM ({:.0f}%), limited by {}; {}",
+                                         o.blocks == 1 ? "1 block" : fmt::format("{} blocks", o.blocks),
+                                         c.block.x * c.block.y * c.block.z, 100 * o.fraction, o.limiter(), registers)));
 }
 
 }  // namespace
@@ -123,14 +124,15 @@ void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rate
 
 void print_legend() {
   fmt::print(R"(
-Columns: requests are warp-wide instructions. Of one request: sectors (32 bytes) and lines (128
-bytes) of global memory that it touches; tags, its passes through L1's tags; wavefronts, through the
-32 banks of shared memory and L1 (constant memory: different addresses); useful, the part of its
-sectors that lanes asked for, above 100% where several ask for the same. The last row sums over all
-requests. share: of the cycles that L1 and shared memory are busy, one a wavefront, or a tag pass
-where those are more. At least: the time that a resource takes when it never rests.
-Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's own
-(local memory), arithmetic, caches.
+Columns: bytes, of one lane; requests, warp-wide instructions. Of one request: sectors (32 bytes)
+and lines (128 bytes) of global memory that it touches; tags, its passes through L1's tags; waves,
+its wavefronts, through the 32 banks of shared memory and L1 (constant memory: different addresses);
+useful, the part of its sectors that lanes asked for, above 100% where several ask for the same. The
+last row sums over all requests. share: of the cycles that L1 and shared memory are busy, one a
+wavefront, or a tag pass where those are more. At least: the time that a resource takes when it
+never rests.
+Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
+own (local memory), arithmetic, caches.
 )");
 }
 
