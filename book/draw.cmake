@@ -5,7 +5,7 @@
 #                                                which the chapter's program emits
 #   tile_ladder()                                the chapter is a rung: the plot ladder-NN
 #   tile_loads_table()                           its table "loads", which grows from chapter to chapter
-#   tile_part(PAGE)                              the last page of a part: its table and facts, and the plot ladder-PAGE
+#   tile_part(PAGE LAST)                         the last page of a part that ends with chapter LAST: its table and facts, and the plot ladder-PAGE
 # The prose shows figures/NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
 #
 # In: ${work}, where everything is made; ${number} of the chapter, the last one for other pages; ${emitted} of all programs.
@@ -66,14 +66,14 @@ function(tile_loads_table)
   tile_drawn(${number}/table-loads ${out})
 endfunction()
 
-function(tile_part page)
+function(tile_part page last)
   set(data ${work}/figures/ladder-${page}.tsv)
   set(out ${work}/figures/ladder-${page}.svg)
   set(table ${work}/emit/${page}/table-ladder.tsv)
   set(script ${PROJECT_SOURCE_DIR}/figures/part.gp)
   file(GLOB texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/chapter*.md)
   add_custom_command(OUTPUT ${table} ${work}/emit/${page}/facts.tsv ${out}
-    COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${work}/emit/${page}
+    COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${last} ${data} ${work}/emit/${page}
     COMMAND ${GNUPLOT} -c ${script} ${data} ${out} DEPENDS figures ${emitted} ${texts} ${script} VERBATIM)
   tile_drawn(${page}/table-ladder ${table})
   tile_drawn(ladder-${page} ${out})

@@ -28,6 +28,10 @@ add_custom_target(words ${report_words} VERBATIM)
 
 add_test(NAME book.woven COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target book)
 set_tests_properties(book.woven PROPERTIES FIXTURES_SETUP book RUN_SERIAL TRUE)
+# Pages show what break-it experiments said: where both are tested, the experiments come first.
+foreach(number ${chapter_pages})
+  set_property(TEST book.woven APPEND PROPERTY DEPENDS chapter${number}.breaks)
+endforeach()
 
 # A page that names what does not exist must not weave, and must say what is missing.
 # It takes the place of a chapter's, chapter 01's unless another is given.

@@ -13,6 +13,16 @@ complain() { echo "$*"; wrong=1; }
 grep -E '^([a-z-]+: |[0-9]+ experiments)' "$scratch/out" >"$scratch/verdicts"
 diff "$directory/sample.txt" "$scratch/verdicts" || { complain "other verdicts than in sample.txt"; cat "$scratch/out"; }
 
+# captured NAME PATTERN: what the book shows of this experiment's run. Addresses are left out, and places are of the source.
+captured() {
+  grep -q "^$1	$2" "$built/captured.tsv" || { complain "captured.tsv does not say '$2' of $1"; cat "$built/captured.tsv"; }
+}
+captured race 'race: reverse, sample.cu:[0-9]*, block'
+captured check 'CHECK( result.back() == 0 ) is NOT correct!.n  values: '
+captured message 'error: a block must consist of whole warps$'
+grep -q 'address 0x' "$built/captured.tsv" && complain "captured.tsv has addresses, which differ from run to run"
+grep -q '^still-passes' "$built/captured.tsv" && complain "captured.tsv has an experiment that did not break"
+
 # refuse PATTERN FIELDS: a file whose only experiment has these fields is refused with one line.
 refuse() {
   printf '%s' "$2" >"$scratch/experiments.json"

@@ -32,6 +32,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -209,7 +210,7 @@ using Wavefront = std::map<int, Wanted>;  // bank -> the word that comes out of 
 std::vector<Wavefront> wavefronts_of(const simt::WarpAccess& access, int first, int lanes) {
   std::map<std::uint64_t, std::vector<int>> words;
   for (int lane = first; lane < first + lanes; ++lane)
-    for (int i = 0; i < access.size / 4 && (access.active >> lane & 1u); ++i)
+    for (int i = 0; i < std::max(access.size / 4, 1) && (access.active >> lane & 1u); ++i)
       words[access.address[std::size_t(lane)] / 4 + std::uint64_t(i)].push_back(lane);
   std::vector<Wavefront> result;
   std::array<std::size_t, tile::GpuSpec::banks> in_bank{};
@@ -957,7 +958,7 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
   for (const Measured& m : measured_kernels(chapters, last)) {
     text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
                         100 * m.run["ratio"].get<double>());
-    cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
+    if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
   }
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
@@ -1095,6 +1096,17 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
                          1 - plot.bottom / height, x_low, x_high, y_high, correlation));
 }
 
+/// The types of a run's operands, as a table names them.
+std::string types_in_words(const tile::Record& run) {
+  if (!run.contains("types")) return "FP32";
+  const auto upper = [](std::string name) {
+    if (name == "f32") return std::string("FP32");
+    for (char& c : name) c = char(std::toupper(c));
+    return name;
+  };
+  return fmt::format("{} in, {} out", upper(run["types"].at(0)), upper(run["types"].at(2)));
+}
+
 void print_results(const fs::path& chapters) {
   const auto all = measured_kernels(chapters, "99");
   if (all.empty()) {
@@ -1104,7 +1116,10 @@ void print_results(const fs::path& chapters) {
   const bool stronger = std::any_of(all.begin(), all.end(), [](auto& m) { return m.run.contains("stronger_ratio"); });
   fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |{}\n|---|---|---:|---:|---|{}\n",
              stronger ? " x the stronger cuBLAS (10-90%) |" : "", stronger ? "---|" : "");
-  double cublas = 0, cublas_lt = 0;
+  struct Reached {
+    double cublas = 0, lt = 0;
+  };
+  std::vector<std::pair<std::string, Reached>> reached;  // by types, in the order in which they come
   const auto ratio = [](const Measured& m, const std::string& side) {
     const auto part = [&](const char* key) { return m.run[side + key].template get<double>(); };
     return fmt::format(" {:.3f} ({:.3f}-{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
@@ -1113,12 +1128,18 @@ void print_results(const fs::path& chapters) {
     const std::string to_stronger = m.run.contains("stronger_ratio") ? ratio(m, "stronger_") : " |";
     fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", m.chapter, m.kernel, m.run["median_ms"].get<double>(),
                tile::format_number(m.run["tflops"].get<double>()), ratio(m, ""), stronger ? to_stronger : "");
-    cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
-    cublas_lt = std::max(cublas_lt, m.run.value("lt_tflops", 0.0));
+    const std::string types = types_in_words(m.run);
+    auto at = std::find_if(reached.begin(), reached.end(), [&](const auto& r) { return r.first == types; });
+    if (at == reached.end()) at = reached.insert(at, {types, {}});
+    at->second.cublas = std::max(at->second.cublas, m.run["cublas_tflops"].get<double>());
+    at->second.lt = std::max(at->second.lt, m.run.value("lt_tflops", 0.0));
   }
-  fmt::print("| | cuBLAS, FP32 | | {} | 1 |{}\n", tile::format_number(cublas), stronger ? " |" : "");
-  if (stronger)
-    fmt::print("| | cublasLt, the fastest that its heuristics suggest | | {} | | |\n", tile::format_number(cublas_lt));
+  for (const auto& [types, most] : reached) {
+    fmt::print("| | cuBLAS, {} | | {} | 1 |{}\n", types, tile::format_number(most.cublas), stronger ? " |" : "");
+    if (most.lt > 0)
+      fmt::print("| | cublasLt, {}, the fastest that its heuristics suggest | | {} | | |\n", types,
+                 tile::format_number(most.lt));
+  }
   const auto& record = all.back().record;
   const auto repetitions = [](const Measured& m) { return m.run["repetitions"].get<int>(); };
   const auto [fewest, most] = std::minmax_element(

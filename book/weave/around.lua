@@ -8,16 +8,19 @@ local explorer = require("weave.explorer")
 
 local around = {}
 
--- The list of all pages, as the cover has it.
+-- The list of all pages, as the cover has it. In one document links are the writer's: it may cut the document into files.
 function around.contents()
-  local items = {}
+  local items, links = {}, {}
   for _, id in ipairs(page.all) do
     if id ~= "index" then
       local info = page.info[id]
+      local words = (info.number ~= "" and info.number .. " " or "") .. info.title
+      links[#links + 1] = {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})}
       items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. info.number ..
         "</span> " .. text.escape(info.title) .. "</a></li>"
     end
   end
+  if page.combined then return pandoc.BulletList(links) end
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
@@ -138,6 +141,11 @@ function around.finish(doc)
   doc.meta.number = number ~= "" and pandoc.MetaString(number) or nil
   if page.combined then doc.blocks = as_part(doc.blocks) end
   doc.blocks = with_numbers(doc.blocks)
+  if page.combined then  -- the whole has its own title, and what this page was woven from is nobody's business
+    local kept = {}
+    for _, name in ipairs({"bibliography", "nocite", "link-citations"}) do kept[name] = doc.meta[name] end
+    doc.meta = pandoc.Meta(kept)
+  end
   return doc
 end
 

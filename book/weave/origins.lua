@@ -16,15 +16,20 @@ local function remembered(f)
   end
 end
 
--- Key -> {file, line} of the call that made the number, for a chapter.
+-- The places of a chapter's numbers as they stand in their file: they are many, and a page asks for few.
 local places_of = remembered(function(chapter)
-  if not text.read(page.work .. "/emit/" .. chapter .. "/places.tsv") then return nil end  -- a page whose numbers are of others
-  local places = {}
-  for _, row in ipairs(emitted.rows(chapter, "places.tsv", "places")) do
-    places[row.key] = {file = row.file, line = tonumber(row.line)}
-  end
-  return places
+  local whole = text.read(page.work .. "/emit/" .. chapter .. "/places.tsv")  -- none for a page whose numbers are of others
+  return whole and "\n" .. whole
 end)
+
+-- The call that made the number with this key.
+local function made_at(chapter, key)
+  local places = places_of(chapter)
+  local _, behind = (places or ""):find("\n" .. key .. "\t", 1, true)
+  if not behind then return nil end
+  local file, line = places:match("^([^\t\n]+)\t(%d+)\n", behind + 1)
+  return {file = file, line = tonumber(line)}
+end
 
 -- Kernel -> the lines of the program whose accesses are counted, in order.
 local counted_lines_of = remembered(function(chapter)
@@ -117,9 +122,7 @@ end
 -- The origin of the number with this key of this chapter: {file, line} or nil.
 function origins.of(chapter, key, kind)
   local found = kind == "counted" and counted_at(chapter, key) or kind == "measured" and recorded_at(chapter, key)
-  if found then return found end
-  local places = places_of(chapter)
-  return places and places[key]
+  return found or made_at(chapter, key)
 end
 
 -- The page that shows a file, line by line: of programs it has the name of the file, of other files all of the path.

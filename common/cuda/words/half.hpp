@@ -33,7 +33,8 @@ SIMT_INLINE float float_of_half(std::uint16_t bits) {
 struct __half {
   std::uint16_t bits;
 
-  __half() = default;
+  // constexpr: else a __shared__ array of it would be begun at run time, behind a guard that kernels read.
+  constexpr __half() : bits(0) {}
   SIMT_INLINE __half(float value) : bits(simt::half_of(value)) {}
   SIMT_INLINE __half(double value) : bits(simt::half_of(float(value))) {}
   SIMT_INLINE __half(int value) : bits(simt::half_of(float(value))) {}

@@ -59,8 +59,8 @@ struct Error {
   int line = 0;
 };
 
-bool is_of_the_reader(const std::string& file) {
-  const std::string root = in_repository("").string();
+bool is_of_the_reader(const std::string& path) {
+  const std::string root = in_repository("").string(), file = std::filesystem::path(path).lexically_normal().string();
   return !file.starts_with("/usr/") && !file.starts_with(root + "common/") && !file.starts_with("common/");
 }
 
@@ -91,7 +91,7 @@ std::optional<Error> first_error(const std::string& said) {
 // "'cudaMalloc' was not declared in this scope": the word.
 std::string unknown_word(const std::string& message) {
   static const std::regex unknown(
-      "[‘'\"]?(?:::)?([A-Za-z_][A-Za-z0-9_]*)(?:::[A-Za-z_0-9:]*)?[’'\"]? "
+      "(?:‘|'|\")?(?:::)?([A-Za-z_][A-Za-z0-9_]*)(?:::[A-Za-z_0-9:]*)?(?:’|'|\")? "
       "(?:was not declared|has not been declared|does not name a type|is not a member|is not a class).*");
   static const std::regex undeclared(".*(?:undeclared identifier|unknown type name) '([A-Za-z_][A-Za-z0-9_]*)'.*");
   std::smatch match;

@@ -1,0 +1,10 @@
+#!/bin/sh
+# The book as one file: epubcheck finds no error in the EPUB, and the PDF has an outline. Skipped where epubcheck is not installed.
+# Usage: one-file.sh BUILD-DIRECTORY CMAKE
+build=$1 cmake=$2
+command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
+"$cmake" --build "$build" --target epub || exit 1
+java -jar "$(command -v epubcheck)" "$build/book/tile-by-tile.epub" || exit 1
+"$cmake" --build "$build" --target help | grep -q '^pdf' || exit 0  # without chromium
+"$cmake" --build "$build" --target pdf || exit 1
+grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
