@@ -32,9 +32,8 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // A block runs on one host thread, so a thread-local variable is exactly "one per block". No two share the 16 bytes by which
 // the model looks them up. The other form, `extern __shared__ float smem[];`, is rewritten before it gets here
-// (ctest/rewrite.hpp). constinit: CUDA runs no constructors there, and g++ would keep a byte for each array of a class that has any, to
-// note that it did.
-#define __shared__ __attribute__((aligned(16))) constinit thread_local
+// (ctest/rewrite.hpp).
+#define __shared__ __attribute__((aligned(16))) thread_local
 
 // Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
