@@ -72,7 +72,7 @@ function(tile_part page last)
   set(table ${work}/emit/${page}/table-ladder.tsv)
   set(script ${PROJECT_SOURCE_DIR}/figures/part.gp)
   file(GLOB texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/chapter*.md)
-  add_custom_command(OUTPUT ${table} ${work}/emit/${page}/facts.tsv ${out}
+  add_custom_command(OUTPUT ${table} ${work}/emit/${page}/facts.tsv ${work}/emit/${page}/places.tsv ${out}
     COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${last} ${data} ${work}/emit/${page}
     COMMAND ${GNUPLOT} -c ${script} ${data} ${out} DEPENDS figures ${emitted} ${texts} ${script} VERBATIM)
   tile_drawn(${page}/table-ladder ${table})

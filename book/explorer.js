@@ -159,7 +159,7 @@
   function drawn(groups) {
     const count = groups.reduce((sum, group) => sum + group.wavefronts.length, 0);
     const dense = count > 8, height = dense ? 12 : 18, font = dense ? 10 : 11;
-    let out = text(left - 8, top - 7, "bank", "end", 11, "var(--muted)");
+    let out = text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
     for (let bank = 0; bank < TileBanks.banks; ++bank)
       out += text(left + (bank + 0.5) * cell, top - 7, bank, "middle", 10, "var(--muted)");
     let y = top, row = 0;

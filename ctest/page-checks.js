@@ -18,7 +18,7 @@
   // --- Labels of drawings are at least 12 pixels high.
   for (const label of all("article .drawing svg text")) {
     const matrix = label.getScreenCTM();
-    if (!matrix || !label.textContent.trim()) continue;
+    if (!matrix || !visible(label) || !label.textContent.trim()) continue;
     const pixels = parseFloat(getComputedStyle(label).fontSize) * Math.hypot(matrix.a, matrix.b);
     if (pixels < 11.95) {
       complain("a label of " + pixels.toFixed(1) + " pixels", label);

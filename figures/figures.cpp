@@ -256,7 +256,7 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
   const bool dense = count > 8;
   const double left = 96, cell = 17, height = dense ? 12 : 18, font = dense ? 10 : 11, gap = 24, top = 34;
   Drawing d(left + banks * cell + 8, top + count * height + (32 / group - 1) * gap + 30);
-  d.text(left - 8, top - 7, "bank", "end", 11, "var(--muted)");
+  d.text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
   for (int bank = 0; bank < banks; ++bank)
     d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
   double y = top;
@@ -314,7 +314,7 @@ void draw_swizzle(const fs::path& emitted, const std::string& kernel, const fs::
   }
   const double left = 52, top = 34, cell = 19, height = 17;
   Drawing d(left + banks * cell + 8, top + BK * height + 28);
-  d.text(left - 8, top - 7, "bank", "end", 11, "var(--muted)");
+  d.text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
   for (int bank = 0; bank < banks; ++bank)
     d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
   for (int row = 0; row < BK; ++row) {

@@ -217,11 +217,14 @@ void write_text(const fs::path& file, const std::string& text) {
 void gather_part(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& plot,
                  const fs::path& page) {
   const std::vector<Rung> ladder = ladder_of(chapters, emit, last);
-  std::ostringstream facts;
-  facts_of(ladder).write(facts);
+  const Facts facts = facts_of(ladder);
+  std::ostringstream values, places;
+  facts.write(values);
+  facts.write_places(places);
   fs::create_directories(page);
   table_of(ladder).write(page / "table-ladder.tsv");
-  write_text(page / "facts.tsv", facts.str());
+  write_text(page / "facts.tsv", values.str());
+  write_text(page / "places.tsv", places.str());
   write_text(plot, plot_of(ladder));
   write_text(plot.string() + ".cublas", fmt::format("cublas={}\n", cublas_of(ladder)));
 }

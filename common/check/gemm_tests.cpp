@@ -108,8 +108,9 @@ void test_unread_C(const std::vector<Kernel>& kernels) {
 
 void test_running_again(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
-    if (kernel.prepare == nullptr) continue;
     INFO(kernel.name);
+    CHECK((kernel.launch == nullptr) != (kernel.prepare == nullptr));  // it is started in one way
+    if (kernel.prepare == nullptr) continue;
     // deep enough to be shared among blocks, and nothing of A can be read as float4
     Case c{kernel.tile.BM, kernel.tile.BN, 400, 1, 0, 0, Fill::integers};
     c.pads.A = 1;
