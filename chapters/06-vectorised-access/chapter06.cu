@@ -82,15 +82,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float4 four =  //@ load-A
-          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);
+      const float4 four = *reinterpret_cast<const float4*>(  //@ load-A
+          nextA + std::size_t(down) * lda);
       const float a[4] = {four.x, four.y, four.z, four.w};
       // The transpose: four neighbours of a row become four neighbours of a column.
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float4 four =  //@ load-B
-          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);
+      const float4 four = *reinterpret_cast<const float4*>(  //@ load-B
+          nextB + std::size_t(down) * ldb);
       *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
@@ -252,14 +252,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
-      const float4 four =  //@ load-A
-          *reinterpret_cast<const float4*>(nextA + std::size_t(down) * lda);
+      const float4 four = *reinterpret_cast<const float4*>(  //@ load-A
+          nextA + std::size_t(down) * lda);
       const float a[4] = {four.x, four.y, four.z, four.w};
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
-      const float4 four =  //@ load-B
-          *reinterpret_cast<const float4*>(nextB + std::size_t(down) * ldb);
+      const float4 four = *reinterpret_cast<const float4*>(  //@ load-B
+          nextB + std::size_t(down) * ldb);
       *reinterpret_cast<float4*>(&Bs[(rowB + down) * BN + colB]) = four;  //@ store-Bs
     }
     nextA += BK;
