@@ -1,10 +1,18 @@
-// Search: the index is TILE_SEARCH, an entry for each section, and lunr finds in it. Titles come first; where a word is found in a
-// program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a click elsewhere closes the list.
+// Search: the index is TILE_SEARCH, an entry for each section, and lunr finds in it. Titles come first, and what explains a word before
+// exercises on it; where a word is found in a program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a
+// click elsewhere closes the list.
 "use strict";
 
 const TileSearch = (() => {
   const shownResults = 12;
   let index = null;
+
+  // lunr 2.3 takes two nodes of its automaton for one when their edges read the same, and puts nothing between an edge's letter and the
+  // number of the node it leads to: "1" to 234 reads like "1" to 2 and "3" to 4, words with digits are lost, others are made up, and
+  // looking one of those up throws. With an end to each number no two nodes read the same.
+  lunr.TokenSet.prototype.toString = function () {
+    return this._str || Number(this.final) + Object.keys(this.edges).sort().map((letter) => letter + this.edges[letter].id + ";").join("");
+  };
 
   // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
   function build() {
@@ -15,7 +23,8 @@ const TileSearch = (() => {
       this.field("text");
       this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
-        this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code }));
+        this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code },
+          { boost: entry.title === "Exercises" ? 0.5 : 1 }));
     });
   }
 

@@ -24,15 +24,20 @@ function around.contents()
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
--- The text of a block as a search should find it, and what program text is in it. Definitions in the margin are not of the section.
+-- The text of a block as a search should find it, and what program text is in it. Cells, items and paragraphs are words apart;
+-- definitions in the margin are not of the section.
 local function searched(block)
   if block.t == "RawBlock" then
     return "", (block.text:match('<pre class="program">.*</pre>') or ""):gsub('<span class="line%-%l+">[^<]*</span>', " "):gsub("<[^>]*>", "")
   end
-  local without = pandoc.walk_block(pandoc.Div({block}), {Span = function(span)
+  local function ended(part)
+    part.content:insert(pandoc.Space())
+    return part
+  end
+  local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = function(span)
     if elements.has(span, "definition") then return {} end
   end})
-  return pandoc.utils.stringify(without), block.t == "CodeBlock" and block.text or ""
+  return (pandoc.utils.stringify(without):gsub("%s+$", "")), block.t == "CodeBlock" and block.text or ""
 end
 
 -- The names in a program text, each once.

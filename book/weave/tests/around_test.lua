@@ -1,7 +1,7 @@
 -- Tests of weave/around.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local function document()
-  local blocks = testing.blocks("Before.\n\n# A heading {#a number=3.1}\n\nText [x]{.definition} <here>.\n\n~~~\nsgemm_a<b>(a);\n~~~\n\n## A part {#b}\n\nMore.\n")
+  local blocks = testing.blocks("Before.\n\n# A heading {#a number=3.1}\n\nText [x]{.definition} <here>.\n\n~~~\nsgemm_a<b>(a);\n~~~\n\n## A part {#b}\n\n- More.\n- And 1.\n- 2\n")
   return pandoc.Pandoc(blocks, pandoc.Meta({}))
 end
 testing.on_page(testing.with_labels({["search/x"] = ""}), {}, function(page)
@@ -17,6 +17,7 @@ testing.on_page(testing.with_labels({["search/x"] = ""}), {}, function(page)
   testing.equal("an entry for each section", #index, 3)
   testing.contains("entry", index[2], [[page:"03.html",id:"a",chapter:"03 Shared tiling",number:"3.1",title:"A heading",text:"Text]])
   testing.contains("names of the program", index[2], 'code:"sgemm_a"')
+  testing.contains("items are words apart", index[3], 'text:"More. And 1. 2"')
   testing.equal("no definitions", index[2]:find("Text x", 1, true), nil)
   testing.contains("contents", testing.html({around.contents()}), '<a href="03.html"><span class="chapter-number">03</span> Shared tiling</a>')
 end)
