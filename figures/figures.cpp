@@ -827,8 +827,9 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
 /// Where a multiply-add that loads both of its operands stands under the roofs, and where cuBLAS does.
 std::string roofline_without_kernels(const fs::path& emitted, double sm_tbs, double dram_tbs) {
   const double no_reuse = 2.0 / 8;  // flops over bytes of two operands
-  std::string text = fmt::format("\"no reuse\"\tsm\t{}\t{}\n\"no reuse\"\tdram\t{}\t{}\n", no_reuse, no_reuse * sm_tbs,
-                                 no_reuse, no_reuse * dram_tbs);
+  std::string text;
+  for (const double roof : {sm_tbs, dram_tbs})
+    text += fmt::format("\"no reuse\"\troof\t{}\t{}\n", no_reuse, no_reuse * roof);
   if (const auto reached = fact(emitted, fmt::format("rates.cublas_fp32_{}", ladder_size)))
     text += fmt::format("cuBLAS\twhole\t{}\t{}\n", fact(emitted, "h200.intensity").value(), *reached);
   return text;

@@ -33,8 +33,8 @@ void draw_funnel(const std::filesystem::path& emitted, const std::filesystem::pa
       {number("left"), fmt::format("may be fast: the bound drops {}", by_bound)},
       {1, "is chosen, by measuring those"}};
   if (bars[4].left != bars[3].left - by_bound) throw std::runtime_error("the pruned do not add up");
-  const double full = 300, high = 26, gap = 8, middle = full / 2 + 6, note = full + 66;
-  Drawing d(note + 260, double(bars.size()) * (high + gap) + 8);
+  const double full = 180, high = 26, gap = 8, middle = full / 2 + 6, note = full + 56;
+  Drawing d(note + 220, double(bars.size()) * (high + gap) + 8);
   double y = 6;
   for (const Bar& bar : bars) {
     const double wide = std::max(2.0, full * double(bar.left) / double(all));
