@@ -36,7 +36,8 @@ enum class Order {
 
 template <Convert CONVERT_, class Out_,  // where elements are converted; the type of C's
           Schedule SCHEDULE_, Order ORDER_, int WNITER_,
-          int TN_>  // pieces of a warp's tile, side by side, and a thread's columns
+          int TN_,  // pieces of a warp's tile, side by side, and a thread's columns
+          int BK_ = 16, int UNROLL_ = BK_>  // depth of a tile along K; steps written out
 struct Config {
   static constexpr Convert CONVERT = CONVERT_;
   static constexpr Schedule SCHEDULE = SCHEDULE_;
@@ -48,7 +49,9 @@ struct Config {
   using Out = Out_;
   // Rows and columns of C per block, depth of a tile along K; rows and columns per warp; rows
   // and columns of results per thread and piece.
-  static constexpr int BM = 128, BN = 128, BK = 16, WM = 64, WN = 64, TM = 8, TN = TN_;
+  static constexpr int BM = 128, BN = 128, BK = BK_, WM = 64, WN = 64, TM = 8, TN = TN_;
+  // Steps that stand in the machine code: all of a tile, or a loop turns more than once.
+  static constexpr int UNROLL = UNROLL_;
   static constexpr int WNITER = WNITER_;
   static constexpr int BLOCKS = 2;           // that an SM must hold: a limit on registers
   static constexpr int WSUBN = WN / WNITER;  // columns of a piece
@@ -76,6 +79,7 @@ struct Config {
       "threads must not load past a tile nor leave parts out, and words take two rows");
   static_assert(WSUBM / TM == 4 && WSUBN / TN == 8,
                 "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
+  static_assert(BK % UNROLL == 0, "the loop over steps must turn a whole number of times");
   static_assert(TURNED % TM == 0, "the swizzle must move the rows of a thread together");
   static_assert((BK / LOADED - 1) * TURNED < WM, "the swizzle must stay within a warp's rows");
 };
@@ -83,8 +87,9 @@ struct Config {
 // 16 bytes of shared memory are four columns of floats, or eight of 16 bits.
 template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
 using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4>;
-template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
-using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8>;
+template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER, int BK = 16,
+          int UNROLL = BK>
+using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8, BK, UNROLL>;
 
 // Chapter 12's kernel; then floats in this chapter's order, in both schedules.
 using Deep = Wide<Convert::nowhere, float, Schedule::two_buffers, Order::by_pieces>;
@@ -97,6 +102,12 @@ using OnTheWayBuffered =
 using AtUse = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth>;
 using Packed = Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth>;
 using Rounded = Wide<Convert::on_the_way, bf16, Schedule::ahead, Order::back_and_forth>;
+// Half as many instructions in the loop: of each tile 8 steps and again 8, or tiles of 8.
+using AtUseHalves =
+    Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 16, 8>;
+using AtUseShort = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 8>;
+using PackedHalves =
+    Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth, 16, 8>;
 // [/snippet config]
 
 // [snippet convert]
@@ -332,7 +343,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 
   // [snippet multiply]
   const auto multiply = [&](int buffer) {
-#pragma unroll
+#pragma unroll Config::UNROLL
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       float regM[WMITER * TM], regN[WNITER * TN];  // this thread's parts of a row of As, of Bs
       for (int i = 0; i < WMITER * TM; i += READ) {
@@ -481,13 +492,17 @@ void for_each_config(F&& f) {
   f("at_use", AtUse{});
   f("packed", Packed{});
   f("rounded", Rounded{});
+  f("at_use_halves", AtUseHalves{});
+  f("at_use_short", AtUseShort{});
+  f("packed_halves", PackedHalves{});
 }
 
 const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  facts.measured_in("ctest/data/h200-bf16-first-version.csv");
+  for (const char* file : {"first-version", "depth", "ragged"})
+    facts.measured_in("ctest/data/h200-bf16-" + std::string(file) + ".csv");
   // What formats hold. Numbers far from 1 are written with a power of ten.
   const auto short_text = [](const std::string& form, double value) {
     char text[64];
@@ -848,10 +863,11 @@ TEST_CASE("a kernel's name says where it converts, its buffers and its order") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
     const bool floats = name == "deep" || name.starts_with("words");
-    CHECK(C::CONVERT == (floats             ? Convert::nowhere
-                         : name == "at_use" ? Convert::at_use
-                         : name == "packed" ? Convert::two_by_two
-                                            : Convert::on_the_way));
+    const bool at_use = name.starts_with("at_use"), packed = name.starts_with("packed");
+    CHECK(C::CONVERT == (floats   ? Convert::nowhere
+                         : at_use ? Convert::at_use
+                         : packed ? Convert::two_by_two
+                                  : Convert::on_the_way));
     const bool two = name == "deep" || name == "words" || name.ends_with("buffered");
     CHECK(C::SCHEDULE == (two ? Schedule::two_buffers : Schedule::ahead));
     CHECK(C::BUFFERS == (two ? 2 : 1));
@@ -861,8 +877,9 @@ TEST_CASE("a kernel's name says where it converts, its buffers and its order") {
     CHECK(C::NUM_THREADS == 128);
     CHECK(C::RESULTS == 128);
     CHECK(C::BLOCKS == 2);
-    CHECK(C::SMEM_BYTES ==
-          C::BUFFERS * 2 * 128 * 16 * (name == "at_use" || name == "packed" ? 2 : 4));
+    CHECK(C::BK == (name.ends_with("short") ? 8 : 16));
+    CHECK(C::UNROLL == (name.ends_with("short") || name.ends_with("halves") ? 8 : 16));
+    CHECK(C::SMEM_BYTES == C::BUFFERS * 2 * 128 * C::BK * (at_use || packed ? 2 : 4));
   });
 }
 
@@ -949,7 +966,8 @@ TEST_CASE("swizzles permute a row and keep together what is moved together") {
 TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 a tile") {
   tile::Facts facts;
   predict(facts);
-  for (const std::string name : {"at_use", "packed"}) {
+  for (const std::string name :
+       {"at_use", "packed", "at_use_halves", "at_use_short", "packed_halves"}) {
     CHECK(facts.value(name + ".step.conversions") == 24);
     CHECK(facts.value(name + ".step.ffma") == 128);
     CHECK(facts.value(name + ".step.lds") == 3);
@@ -961,10 +979,15 @@ TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 
   CHECK(facts.value("words.tile.conversions") == 0);
   CHECK(facts.value("words.in_flight") == 2 * facts.value("on_the_way.in_flight"));
   CHECK(facts.value("at_use.tile.sts") == 18);
+  CHECK(facts.value("at_use_short.tile.sts") == 9);
   CHECK(facts.value("packed.tile.sts") == 10);
   CHECK(facts.value("on_the_way.tile.sts") == facts.value("words.tile.sts"));
   // ffma / slots, by hand: 128 + 3 + 24 + (8 moves, 4 loads, 10 stores, 2 barriers) / 16.
   CHECK(facts.value("packed.step.slots") == 156.5);
+  CHECK(facts.value("packed_halves.step.slots") == facts.value("packed.step.slots"));
+  CHECK(facts.value("at_use_halves.step.slots") == facts.value("at_use.step.slots"));
+  // 128 + 3 + 24 + (4 moves, 2 loads, 9 stores, 2 barriers) / 8.
+  CHECK(facts.value("at_use_short.step.slots") == 157.125);
   CHECK(facts.value("exact.bf16.rounded") == 0);
   CHECK(facts.value("exact.bf16.products") == 128 * 128);
   for (const std::string K : {"16", "1024", "16384"}) {
