@@ -60,6 +60,7 @@
 #include "drawing.hpp"
 #include "part.hpp"
 #include "pictures.hpp"
+#include "roofline.hpp"
 #include "traces.hpp"
 
 namespace {
@@ -160,12 +161,15 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double 
     d.rect(x + 0.5, y + 0.5, width - 1, height - 1, "var(--accent)");
     const std::string names = lane_names(wanted.lanes);
     const double needed = double(names.size()) * font * 0.5;
-    if (needed < width + 2)
+    if (needed < width + 2) {
       d.text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
-    else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell)
+    } else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell) {
+      d.rect(x + width + 1, y + 1, std::min(1.15 * needed + 4, next * cell + left - x - width - 1), height - 2,
+             "var(--paper)");
       d.text(x + width + 3, baseline, names, "start", font);
-    else
+    } else {
       throw std::runtime_error(fmt::format("no room to name lanes {} at bank {}", names, bank));
+    }
   }
 }
 
@@ -824,37 +828,19 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
 }
 
-/// Where a multiply-add that loads both of its operands stands under the roofs, and where cuBLAS does.
-std::string roofline_without_kernels(const fs::path& emitted, double sm_tbs, double dram_tbs) {
-  const double no_reuse = 2.0 / 8;  // flops over bytes of two operands
-  std::string text;
-  for (const double roof : {sm_tbs, dram_tbs})
-    text += fmt::format("\"no reuse\"\troof\t{}\t{}\n", no_reuse, no_reuse * roof);
-  if (const auto reached = fact(emitted, fmt::format("rates.cublas_fp32_{}", ladder_size)))
-    text += fmt::format("cuBLAS\twhole\t{}\t{}\n", fact(emitted, "h200.intensity").value(), *reached);
-  return text;
-}
-
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
-  std::string text;
+  std::vector<RooflinePoint> points;
   for (const Measured& m : measured_kernels(chapters, last))
-    for (const auto& row : read_tsv(emit / m.chapter / "facts.tsv"))
-      for (const char* level : {"sm", "dram"})
-        if (row.at(0) == fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level))
-          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(2), m.run["tflops"].get<double>());
-  // The roofs: what chapter 00 recorded, or the specification where it has not run yet.
-  const tile::GpuSpec& gpu = tile::h200;
+    for (const char* level : {"sm", "dram"})
+      if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
+        points.push_back({level == std::string("sm") ? m.kernel : "", level, *x, m.run["tflops"].get<double>()});
   tile::Record rates = tile::Record::object();
   for (const auto& entry : fs::directory_iterator(chapters))
     if (entry.path().filename().string().starts_with("00-"))
       if (const auto records = tile::load_records(entry.path()); !records.empty()) rates = records.front()["rates"];
-  const double sm = rates.value("shared_read_gbs", gpu.sms * gpu.clock_ghz * 128) * 1e-3;
-  const double l2 = rates.value("l2_read_gbs", gpu.sms * gpu.clock_ghz * 64) * 1e-3;
-  const double dram = rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3;
-  if (text.empty()) text = roofline_without_kernels(emit / "00", sm, dram);
-  write_text(out, text);
-  write_text(out.string() + ".rates", fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n",
-                                                  rates.value("ffma_tflops", gpu.peak_tflops()), sm, l2, dram));
+  const Roofs roofs = roofs_of(rates);
+  if (points.empty()) points = points_without_kernels(emit / "00", fmt::format("{}", ladder_size), roofs);
+  write_roofline(points, roofs, out);
 }
 
 // --- Dispatch stalls over register banks ----------------------------------------------------------------------
@@ -948,24 +934,27 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
     y.push_back(point.second);
     y_high = std::max(y_high, 1.1 * point.second);
   }
-  const double per_x = (plot.right - plot.left) / (x_high - x_low), per_y = (plot.bottom - plot.top) / y_high;
+  const double per_x = (plot.right - plot.left) / (x_high - x_low), y_low = -0.06 * y_high,
+               per_y = (plot.bottom - plot.top) / (y_high - y_low);  // labels of points at 0 stand free of the axis
   std::vector<Labelled> points;
   for (const auto& [point, names] : at)
-    points.push_back({joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - point.second * per_y});
+    points.push_back(
+        {joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - (point.second - y_low) * per_y});
   place_labels(points, {plot.left, plot.top, width, plot.bottom});
   std::string text;
   for (const Labelled& p : points)
     text += fmt::format("\"{}\"\t{:.4f}\t{:.4f}\t{}\t{:.4f}\t{:.4f}\n", p.text, x_low + (p.x - plot.left) / per_x,
-                        (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
-                        x_low + (p.label_x - plot.left) / per_x, (plot.bottom - p.label_y) / per_y);
+                        y_low + (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
+                        x_low + (p.label_x - plot.left) / per_x, y_low + (plot.bottom - p.label_y) / per_y);
   write_text(out, text);
   const std::string correlation =
       x.size() > 2 ? fmt::format("rank correlation {:.2f}", tile::rank_correlation(x, y)) : "";
   write_text(out.string() + ".frame",
-             fmt::format("width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_high={}\n"
-                         "correlation=\"{}\"\n",
-                         width, height, plot.left / width, plot.right / width, 1 - plot.top / height,
-                         1 - plot.bottom / height, x_low, x_high, y_high, correlation));
+             fmt::format(
+                 "width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_low={}\ny_high={}\n"
+                 "correlation=\"{}\"\n",
+                 width, height, plot.left / width, plot.right / width, 1 - plot.top / height, 1 - plot.bottom / height,
+                 x_low, x_high, y_low, y_high, correlation));
 }
 
 /// The types of a run's operands, as a table names them.
