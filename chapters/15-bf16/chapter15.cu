@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         const unsigned lower[4] = {one.x, one.y, one.z, one.w};
         const unsigned upper[4] = {next.x, next.y, next.z, next.w};
         for (int i = 0; i < LOADED; ++i) {
-          // Bytes 0 to 3 are the first word's, 4 to 7 the second's: both lower halves, or upper.
+          // Bytes 4 to 7 are the second word's: both words' lower halves, or both upper ones.
           const unsigned word =
               __byte_perm(lower[i / 2], upper[i / 2], i % 2 == 0 ? 0x5410 : 0x7632);
           *reinterpret_cast<unsigned*>(to + i * BM) = word;  //@ store-As
