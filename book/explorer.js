@@ -106,7 +106,11 @@
     const between = (run) => (run.last - run.first > 1 ? "–" : ", ");
     return runs.map((run) => (run.first === run.last ? run.first : run.first + between(run) + run.last)).join(", ");
   }
-  const laneNames = (lanes) => (lanes.length === TileBanks.warp ? "all" : ranges(lanes));
+  function laneNames(lanes) {
+    if (lanes.length === TileBanks.warp) return "all";
+    const everySecond = lanes.length > 3 && lanes.every((lane, i) => i === 0 || lane - lanes[i - 1] === 2);
+    return everySecond ? `${lanes[0]}, ${lanes[1]}…${lanes[lanes.length - 1]}` : ranges(lanes);
+  }
   const named = (lanes) =>
     lanes.length === TileBanks.warp ? "all lanes" : `lane${lanes.length === 1 ? "" : "s"} ${laneNames(lanes)}`;
 

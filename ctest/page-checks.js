@@ -15,6 +15,16 @@
       if (count.getBoundingClientRect().top < count.previousElementSibling.getBoundingClientRect().bottom - 1)
         complain("a count is not below its line", count);
 
+  // --- So is all of a table, and no button lies on a program where nothing hovers.
+  for (const box of all("article .data-table .scroll"))
+    if (width >= 1100 && box.scrollWidth > box.clientWidth + 1)
+      complain("a table is " + (box.scrollWidth - box.clientWidth) + " pixels wider than its frame", box.closest("figure").querySelector("figcaption"));
+  if (width <= 500)
+    for (const button of all(".copyable .copy")) {
+      const program = button.parentElement.querySelector("pre").getBoundingClientRect(), box = button.getBoundingClientRect();
+      if (box.top < program.bottom - 1 && box.bottom > program.top + 1) complain("a button lies on its program", button.parentElement);
+    }
+
   // --- Labels of drawings are at least 12 pixels high.
   for (const label of all("article .drawing svg text")) {
     const matrix = label.getScreenCTM();

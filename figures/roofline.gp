@@ -1,4 +1,4 @@
-# The roofline: flops per byte against TFLOP/s, from DRAM and from the SM. Arguments: data, out.
+# The roofline: flops per byte against TFLOP/s, from DRAM and from the SM, of what lies on a roof, and of a whole product. Arguments: data, out.
 # data.rates gives peak, sm_tbs, l2_tbs, dram_tbs.
 data = ARG1
 out = ARG2
@@ -8,7 +8,7 @@ set output out
 set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror
 set logscale xy
-set xrange [0.1:2000]
+set xrange [0.05:2000]
 set yrange [0.2:120]
 set xlabel "flop per byte" textcolor rgb "#010101"
 set ylabel "TFLOP/s" textcolor rgb "#010101"
@@ -23,4 +23,8 @@ plot min(peak, x*sm_tbs) lc rgb "#030303" lw 2, min(peak, x*l2_tbs) lc rgb "#050
      min(peak, x*dram_tbs) lc rgb "#040404" lw 2, \
      data using (strcol(2) eq "sm" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#030303", \
      data using (strcol(2) eq "dram" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#040404", \
-     data using (strcol(2) eq "sm" ? $3 : 1/0):4:(sprintf("   %s", strcol(1))) with labels left textcolor rgb "#010101" font "inherit,12"
+     data using (strcol(2) eq "sm" ? $3 : 1/0):4:(sprintf("   %s", strcol(1))) with labels left textcolor rgb "#010101" font "inherit,12", \
+     data using (strcol(2) eq "roof" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#020202", \
+     data using (strcol(2) eq "roof" ? $3 : 1/0):4:1 with labels right offset -1,0.5 textcolor rgb "#010101" font "inherit,12", \
+     data using (strcol(2) eq "whole" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#040404", \
+     data using (strcol(2) eq "whole" ? $3 : 1/0):4:1 with labels center offset 0,-0.9 textcolor rgb "#010101" font "inherit,12"
