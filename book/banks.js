@@ -89,5 +89,5 @@ const TileBanks = (() => {
     return { row, col: swizzledColumn(layout.swizzle, row, plain % stride) };
   }
 
-  return { banks, warp, mergingDistance, lanesTogether, groupsOf, sharedWavefronts, swizzledColumn, offsetOf, placeOf };
+  return { banks, warp, mergingDistance, lanesTogether, wavefrontsOf, groupsOf, sharedWavefronts, swizzledColumn, offsetOf, placeOf };
 })();

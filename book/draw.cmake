@@ -1,6 +1,8 @@
 # How figures are drawn. Each chapter lists its own in its figures.cmake, and book/figures.cmake those of the other pages, with
 #   tile_figure(NAME KIND [KERNEL ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
 #                                                another chapter's, as in keys
+#   tile_summary(NAME KIND)                      a picture of the chapter's facts
+#   tile_comparison(NAME KIND [ARGUMENT...] NN/KERNEL...)  a picture of kernels, each of the chapter that is named
 #   tile_plot(NAME KIND [FILE])                  a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
 #                                                which the chapter's program emits
 #   tile_ladder()                                the chapter is a rung: the plot ladder-NN
@@ -36,6 +38,25 @@ function(tile_figure name kind)
     set(facts ${work}/emit/${from}/facts.tsv)
   endif()
   add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${arguments} DEPENDS figures ${facts} VERBATIM)
+  tile_drawn(${name} ${out})
+endfunction()
+
+function(tile_summary name kind)
+  set(out ${work}/figures/${name}.svg)
+  add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${work}/emit/${number} ${out} DEPENDS figures ${work}/emit/${number}/facts.tsv VERBATIM)
+  tile_drawn(${name} ${out})
+endfunction()
+
+function(tile_comparison name kind)
+  set(out ${work}/figures/${name}.svg)
+  set(facts "")
+  foreach(argument ${ARGN})
+    if(argument MATCHES "^([0-9][0-9])/")
+      list(APPEND facts ${work}/emit/${CMAKE_MATCH_1}/facts.tsv)
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES facts)
+  add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${work}/emit ${out} ${ARGN} DEPENDS figures ${facts} VERBATIM)
   tile_drawn(${name} ${out})
 endfunction()
 

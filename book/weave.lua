@@ -30,6 +30,7 @@ local listings = require("weave.listings")
 local tables = require("weave.tables")
 local figures = require("weave.figures")
 local explorer = require("weave.explorer")
+local lookups = require("weave.lookups")
 local experiments = require("weave.experiments")
 local verdicts = require("weave.verdicts")
 local terms = require("weave.terms")
@@ -71,6 +72,7 @@ local tested = {
   {"listing", listings.resolve},
   {"figure", figures.resolve},
   {"explorer", explorer.resolve},
+  {"lookups", lookups.resolve},
   {"break", experiments.resolve},
   {"table", tables.resolve},
 }

@@ -224,6 +224,14 @@ __global__ void arrays_of_its_own(float* out, const float* in) {
 __attribute__((noinline, no_sanitize("thread"))) void unannounced(float* out) { out[5] = 42; }
 __global__ void store_past_the_hooks(float* out, const float*) { unannounced(out); }
 
+template <class Number>
+__global__ void through_shared(float* out, const float* in) {
+  __shared__ Number shared[32];
+  shared[threadIdx.x] = Number(in[threadIdx.x]);
+  __syncthreads();
+  out[threadIdx.x] = float(shared[31 - threadIdx.x]);
+}
+
 }  // namespace
 
 TEST_CASE("two reads of a word are two reads" * doctest::test_suite("model")) {
@@ -285,6 +293,19 @@ TEST_CASE("where the compilers differ" * doctest::test_suite("model")) {
 
 TEST_CASE("a lane's own arrays may be copied as blocks" * doctest::test_suite("model")) {
   CHECK(refusal(arrays_of_its_own) == "");
+}
+
+TEST_CASE("shared arrays of 16-bit numbers are there without a guard that each thread would ask" *
+          doctest::test_suite("model")) {
+  const auto sites = [](auto kernel) {
+    auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
+    const auto run = [&] { tile::launch(kernel, dim3(1), dim3(32), 0, out.device(), in.device()); };
+    return simt::trace(run).front().sites;
+  };
+  for (const auto& of_kernel : {sites(through_shared<__half>), sites(through_shared<__nv_bfloat16>)}) {
+    REQUIRE(of_kernel.size() == 4);  // of `in`, of `shared` twice, and of `out`
+    for (const simt::Site& site : of_kernel) CHECK(site.requests == 1);
+  }
 }
 
 TEST_CASE("block copies are refused, whoever makes them" * doctest::test_suite("model")) {

@@ -14,12 +14,22 @@
 //                                               which barriers
 //   figures stretches NN OUT.svg KERNEL...      which rounds of which tiles each block multiplies, and when: fact KERNEL.stretches
 //   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
+//   figures races NN OUT.svg KERNEL             two warps, and what may happen without each of two barriers
+//   figures compiled NN OUT.svg KERNEL          what a thread loads from shared memory in a round: by the source, by the machine code
+//   figures funnel NN OUT.svg                   how many configurations each rule of a search leaves
+//   figures rates NN OUT.svg                    the levels of the machine with their rates
+//   figures permuted OUT.svg                    lanes in several orders over the same bytes, and what each costs by the rule
+//   figures lanes EMIT OUT.svg NN/KERNEL...     which elements of C are a warp's, and which words of A and B it loads
+//   figures reuse EMIT OUT.svg NN/KERNEL...     what a thread loads in one step, and which results each value serves
+//   figures nested EMIT OUT.svg THREAD NN/KERNEL...  tiles of block, warp and thread, at one scale
+//   figures stalls EMIT OUT.svg NN/KERNEL...    what a warp waits for between two instructions
 //   figures sm OUT.svg                          what an SM of an H200 consists of, and what lies behind it
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
 //
 // Data for gnuplot, of chapters up to LAST, from the records below CHAPTERS and what the programs wrote below EMIT:
 //   figures ladder CHAPTERS EMIT LAST OUT.tsv   TFLOP/s of every kernel
-//   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels; roofs in OUT.tsv.rates
+//   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels, or of what has none; roofs in OUT.tsv.rates
+//   figures cliff CHAPTERS EMIT LAST OUT.tsv    registers, warps and TFLOP/s of every tuned configuration; the edge in OUT.tsv.edge
 //   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
 //   figures dispatch CHAPTERS EMIT LAST OUT.tsv who waits for dispatch over what its register banks need, with places for
 //                                               labels; the plot's frame in OUT.tsv.frame
@@ -47,79 +57,17 @@
 #include "common/records/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/ranks.hpp"
+#include "drawing.hpp"
 #include "part.hpp"
+#include "pictures.hpp"
+#include "roofline.hpp"
+#include "traces.hpp"
 
 namespace {
 
+using namespace tile::figures;
 namespace fs = std::filesystem;
 constexpr int ladder_size = 4096;  // the cube that every chapter of part I is timed at
-
-std::vector<std::vector<std::string>> read_tsv(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(fmt::format("cannot read {}", file.string()));
-  std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> fields;
-    std::istringstream row(line);
-    for (std::string field; std::getline(row, field, '\t');) fields.push_back(field);
-    rows.push_back(fields);
-  }
-  return rows;
-}
-
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
-}
-
-/// An SVG under construction. Colours are the page's CSS variables.
-class Drawing {
- public:
-  Drawing(double width, double height) : width_(width), height_(height) {}
-  void rect(double x, double y, double w, double h, const std::string& fill, const std::string& stroke = "none",
-            double opacity = 1) {
-    body_ += fmt::format(
-        "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
-        "fill-opacity='{:.2f}'/>\n",
-        x, y, w, h, fill, stroke, opacity);
-  }
-  void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
-            const char* fill = "var(--ink)") {
-    body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x,
-                         y, anchor, size, fill, words);
-  }
-  void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)") {
-    body_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' style='stroke:{}'/>\n", x1, y1, x2, y2,
-                         stroke);
-  }
-  void save(const fs::path& file) const {
-    write_text(file, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {:.0f} {:.0f}' width='{:.0f}' "
-                                 "height='{:.0f}' font-family='inherit'>\n{}</svg>\n",
-                                 width_, height_, width_, height_, body_));
-  }
-
- private:
-  double width_, height_;
-  std::string body_;
-};
-
-/// What a chapter's program says of the sizes of a kernel, see kernels.tsv.
-struct Sizes {
-  int threads, BM, BN, BK;
-  long lda, ldb, ldc;
-};
-
-Sizes sizes_of(const fs::path& emitted, const std::string& kernel) {
-  for (const auto& row : read_tsv(emitted / "kernels.tsv")) {
-    if (row.at(0) != kernel) continue;
-    const auto number = [&](std::size_t column) { return std::stoi(row.at(column)); };
-    return {number(1), number(2), number(3), number(4), number(5), number(6), number(7)};
-  }
-  throw std::runtime_error(fmt::format("no kernel {} in {}", kernel, (emitted / "kernels.tsv").string()));
-}
-
-std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 void draw_access(const fs::path& emitted, const std::string& kernel, const std::string& tag, const fs::path& out) {
   const fs::path samples = emitted / "samples.tsv";
@@ -159,32 +107,6 @@ void draw_access(const fs::path& emitted, const std::string& kernel, const std::
   }
   d.text(left, y + 14, plural(sectors.size(), "sector") + " of " + plural(lines.size(), "line"), "start", 13);
   d.save(out);
-}
-
-/// A warp's first access at a site, as a chapter's trace has it.
-struct SampledAccess {
-  std::string array;
-  bool shared = false, load = false;
-  simt::WarpAccess access;  ///< addresses count from the beginning of the array
-};
-
-SampledAccess read_sample(const fs::path& emitted, const std::string& kernel, const std::string& tag) {
-  const fs::path samples = emitted / "samples.tsv";
-  SampledAccess sample;
-  for (const auto& row : read_tsv(samples)) {
-    if (row.at(0) != kernel || row.at(1) != tag) continue;
-    const auto lane = std::size_t(std::stoi(row.at(5)));
-    if (sample.access.active >> lane & 1u) break;  // of an unrolled loop the trace has several
-    sample.shared = row.at(2) == "shared";
-    sample.array = row.at(3);
-    sample.access.size = std::stoi(row.at(4));
-    sample.access.address.at(lane) = 4 * std::stoull(row.at(6));
-    sample.access.active |= 1u << lane;
-    sample.load = row.at(7) == "load";
-  }
-  if (sample.access.active == 0)
-    throw std::runtime_error(fmt::format("no sample of {} {} in {}", kernel, tag, samples.string()));
-  return sample;
 }
 
 /// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", {1, 3, 5, 7} -> "1, 3…7", all 32 -> "all".
@@ -239,12 +161,15 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double 
     d.rect(x + 0.5, y + 0.5, width - 1, height - 1, "var(--accent)");
     const std::string names = lane_names(wanted.lanes);
     const double needed = double(names.size()) * font * 0.5;
-    if (needed < width + 2)
+    if (needed < width + 2) {
       d.text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
-    else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell)
+    } else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell) {
+      d.rect(x + width + 1, y + 1, std::min(1.15 * needed + 4, next * cell + left - x - width - 1), height - 2,
+             "var(--paper)");
       d.text(x + width + 3, baseline, names, "start", font);
-    else
+    } else {
       throw std::runtime_error(fmt::format("no room to name lanes {} at bank {}", names, bank));
+    }
   }
 }
 
@@ -280,13 +205,6 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
   d.save(out);
-}
-
-/// A number among a chapter's facts, if it is there.
-std::optional<double> fact(const fs::path& emitted, const std::string& key) {
-  for (const auto& row : read_tsv(emitted / "facts.tsv"))
-    if (row.at(0) == key && !row.at(2).empty()) return std::stod(row.at(2));
-  return {};
 }
 
 /// How a kernel swizzles As: col ^ ((row >> down) << up), or not at all where its chapter says nothing of it.
@@ -441,34 +359,6 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
   d.save(out);
 }
 
-/// What one thread did in one round of the loop over K. Intervals between barriers: 2r copies the tiles of round r,
-/// 2r + 1 multiplies; C is written after the last.
-struct ThreadTrace {
-  std::map<std::string, std::set<long>> loaded, stored, read;  // array -> elements; `loaded` from global memory
-  std::set<long> results;
-};
-
-ThreadTrace read_thread(const fs::path& emitted, const std::string& kernel, int round) {
-  const fs::path trace = emitted / "thread.tsv";
-  ThreadTrace t;
-  for (const auto& row : read_tsv(trace)) {
-    if (row.at(0) != kernel) continue;
-    const int interval = std::stoi(row.at(2));
-    const bool load = row.at(3) == "load";
-    const long element = std::stol(row.at(5));
-    if (row.at(4) == "C")
-      t.results.insert(element);
-    else if (interval == 2 * round)
-      (load ? t.loaded : t.stored)[row.at(4)].insert(element);
-    else if (interval == 2 * round + 1 && load)
-      t.read[row.at(4)].insert(element);
-  }
-  for (const auto* group : {&t.loaded, &t.stored, &t.read})
-    if (group->size() != 2 || t.results.empty())
-      throw std::runtime_error(fmt::format("no round {} of {} in {}", round, kernel, trace.string()));
-  return t;
-}
-
 // Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
 void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
   const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
@@ -563,30 +453,6 @@ void draw_transposed(const ThreadTrace& t, const Sizes& sizes, const fs::path& o
   d.text(xAs, top + BK * wide + 22, fmt::format("four words: column {}, rows {} to {}", row, col, col + 3), "start",
          13);
   d.save(out);
-}
-
-struct Rectangle {
-  long row, col, rows, cols;
-};
-
-/// Cuts a set of (row, column) elements into rectangles, in reading order.
-std::vector<Rectangle> rectangles(std::set<std::pair<long, long>> elements) {
-  std::vector<Rectangle> result;
-  while (!elements.empty()) {
-    const auto [row, col] = *elements.begin();
-    Rectangle r{row, col, 1, 1};
-    while (elements.count({row, col + r.cols}) != 0) ++r.cols;
-    const auto whole_row = [&](long at) {
-      for (long c = 0; c < r.cols; ++c)
-        if (elements.count({at, col + c}) == 0) return false;
-      return true;
-    };
-    while (whole_row(row + r.rows)) ++r.rows;
-    for (long i = 0; i < r.rows; ++i)
-      for (long j = 0; j < r.cols; ++j) elements.erase({row + i, col + j});
-    result.push_back(r);
-  }
-  return result;
 }
 
 /// Which tile of A a block fetches, stores and multiplies between two barriers (-1: none), and in which buffer it lies.
@@ -797,19 +663,17 @@ void draw_stretches(const fs::path& emitted, const std::vector<std::string>& ker
 }
 
 void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, const fs::path& out) {
-  const fs::path owners = emitted / "owners.tsv";
-  std::map<int, std::set<std::pair<long, long>>> by_thread, by_warp;
+  const auto by_thread = read_owners(emitted, kernel);
+  std::map<int, Elements> by_warp;
   long top_row = 1 << 30, left_col = 1 << 30, bottom = 0, right = 0;
-  for (const auto& row : read_tsv(owners)) {
-    if (row.at(0) != kernel) continue;
-    const std::pair<long, long> at{std::stol(row.at(2)), std::stol(row.at(3))};
-    by_thread[std::stoi(row.at(1))].insert(at);
-    by_warp[std::stoi(row.at(1)) / 32].insert(at);
-    top_row = std::min(top_row, at.first), left_col = std::min(left_col, at.second);
-    bottom = std::max(bottom, at.first + 1), right = std::max(right, at.second + 1);
-  }
+  for (const auto& [owner, elements] : by_thread)
+    for (const auto& at : elements) {
+      by_warp[owner / 32].insert(at);
+      top_row = std::min(top_row, at.first), left_col = std::min(left_col, at.second);
+      bottom = std::max(bottom, at.first + 1), right = std::max(right, at.second + 1);
+    }
   if (by_thread.count(thread) == 0)
-    throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, owners.string()));
+    throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, emitted.string()));
   const double wide = right - left_col == bottom - top_row ? 420 : 560;
   const double cell = wide / double(right - left_col), left = 10, top = 26;
   Drawing d(left + wide + 10, top + double(bottom - top_row) * cell + 34);
@@ -974,24 +838,18 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
 }
 
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
-  std::string text;
+  std::vector<RooflinePoint> points;
   for (const Measured& m : measured_kernels(chapters, last))
-    for (const auto& row : read_tsv(emit / m.chapter / "facts.tsv"))
-      for (const char* level : {"sm", "dram"})
-        if (row.at(0) == fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level))
-          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(2), m.run["tflops"].get<double>());
-  write_text(out, text.empty() ? "none\tsm\t1\t0.001\n" : text);
-  // The roofs: what chapter 00 recorded, or the specification where it has not run yet.
-  const tile::GpuSpec& gpu = tile::h200;
+    for (const char* level : {"sm", "dram"})
+      if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
+        points.push_back({level == std::string("sm") ? m.kernel : "", level, *x, m.run["tflops"].get<double>()});
   tile::Record rates = tile::Record::object();
   for (const auto& entry : fs::directory_iterator(chapters))
     if (entry.path().filename().string().starts_with("00-"))
       if (const auto records = tile::load_records(entry.path()); !records.empty()) rates = records.front()["rates"];
-  write_text(out.string() + ".rates",
-             fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", rates.value("ffma_tflops", gpu.peak_tflops()),
-                         rates.value("shared_read_gbs", gpu.sms * gpu.clock_ghz * 128) * 1e-3,
-                         rates.value("l2_read_gbs", gpu.sms * gpu.clock_ghz * 64) * 1e-3,
-                         rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3));
+  const Roofs roofs = roofs_of(rates);
+  if (points.empty()) points = points_without_kernels(emit / "00", fmt::format("{}", ladder_size), roofs);
+  write_roofline(points, roofs, out);
 }
 
 // --- Dispatch stalls over register banks ----------------------------------------------------------------------
@@ -1085,24 +943,27 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
     y.push_back(point.second);
     y_high = std::max(y_high, 1.1 * point.second);
   }
-  const double per_x = (plot.right - plot.left) / (x_high - x_low), per_y = (plot.bottom - plot.top) / y_high;
+  const double per_x = (plot.right - plot.left) / (x_high - x_low), y_low = -0.06 * y_high,
+               per_y = (plot.bottom - plot.top) / (y_high - y_low);  // labels of points at 0 stand free of the axis
   std::vector<Labelled> points;
   for (const auto& [point, names] : at)
-    points.push_back({joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - point.second * per_y});
+    points.push_back(
+        {joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - (point.second - y_low) * per_y});
   place_labels(points, {plot.left, plot.top, width, plot.bottom});
   std::string text;
   for (const Labelled& p : points)
     text += fmt::format("\"{}\"\t{:.4f}\t{:.4f}\t{}\t{:.4f}\t{:.4f}\n", p.text, x_low + (p.x - plot.left) / per_x,
-                        (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
-                        x_low + (p.label_x - plot.left) / per_x, (plot.bottom - p.label_y) / per_y);
+                        y_low + (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
+                        x_low + (p.label_x - plot.left) / per_x, y_low + (plot.bottom - p.label_y) / per_y);
   write_text(out, text);
   const std::string correlation =
       x.size() > 2 ? fmt::format("rank correlation {:.2f}", tile::rank_correlation(x, y)) : "";
   write_text(out.string() + ".frame",
-             fmt::format("width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_high={}\n"
-                         "correlation=\"{}\"\n",
-                         width, height, plot.left / width, plot.right / width, 1 - plot.top / height,
-                         1 - plot.bottom / height, x_low, x_high, y_high, correlation));
+             fmt::format(
+                 "width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_low={}\ny_high={}\n"
+                 "correlation=\"{}\"\n",
+                 width, height, plot.left / width, plot.right / width, 1 - plot.top / height, 1 - plot.bottom / height,
+                 x_low, x_high, y_low, y_high, correlation));
 }
 
 /// The types of a run's operands, as a table names them.
@@ -1172,10 +1033,10 @@ int main(int argc, char** argv) {
   std::string emitted, chapters, emit, kernel, tag, last, out;
   std::vector<std::string> kernels;
   int number = 0;
-  // A drawing of what one chapter emitted; `of` adds what it is of.
+  // A drawing of what one chapter emitted, or several; `of` adds what it is of.
   const auto drawing = [&](const char* name, auto&&... of) {
     auto* command = app.add_subcommand(name);
-    command->add_option("emitted", emitted, "what the chapter's program wrote")->required();
+    command->add_option("emitted", emitted, "what a chapter's program wrote, or below it what all did")->required();
     command->add_option("out", out)->required();
     (of(command), ...);
     return command;
@@ -1197,6 +1058,16 @@ int main(int argc, char** argv) {
   auto* stages = drawing("stages", of_kernels);
   auto* stretches = drawing("stretches", of_kernels);
   auto* occupancy = drawing("occupancy", of_kernel);
+  auto* races = drawing("races", of_kernel);
+  auto* compiled = drawing("compiled", of_kernel);
+  auto* funnel = drawing("funnel");
+  auto* rates = drawing("rates");
+  auto* lanes = drawing("lanes", of_kernels);
+  auto* reuse = drawing("reuse", of_kernels);
+  auto* nested = drawing("nested", of_thread, of_kernels);
+  auto* stalls = drawing("stalls", of_kernels);
+  auto* permuted = app.add_subcommand("permuted");
+  permuted->add_option("out", out)->required();
   auto* sm = app.add_subcommand("sm");
   sm->add_option("out", out)->required();
   auto* loads = app.add_subcommand("loads");
@@ -1215,6 +1086,7 @@ int main(int argc, char** argv) {
   auto* ladder = plot("ladder");
   auto* roofline = plot("roofline");
   auto* lda = plot("lda");
+  auto* cliff = plot("cliff");
   auto* dispatch = plot("dispatch");
   auto* part = plot("part");
   part->add_option("page", emitted, "where the page's table and facts go")->required();
@@ -1233,11 +1105,21 @@ int main(int argc, char** argv) {
     if (*rounds) draw_rounds(emitted, kernels, out);
     if (*stages) draw_stages(emitted, kernels, out);
     if (*stretches) draw_stretches(emitted, kernels, out);
+    if (*races) draw_races(emitted, kernel, out);
+    if (*compiled) draw_compiled(emitted, kernel, out);
+    if (*funnel) draw_funnel(emitted, out);
+    if (*rates) draw_rates(emitted, out);
+    if (*lanes) draw_lanes(emitted, kernels, out);
+    if (*reuse) draw_reuse(emitted, kernels, out);
+    if (*nested) draw_nested(emitted, number, kernels, out);
+    if (*stalls) draw_stalls(emitted, kernels, out);
+    if (*permuted) draw_permuted(out);
     if (*sm) draw_sm(out);
     if (*occupancy) draw_occupancy(emitted, kernel, out);
     if (*loads) gather_loads(emit, last, out);
     if (*ladder) gather_ladder(chapters, last, out);
     if (*roofline) gather_roofline(chapters, emit, last, out);
+    if (*cliff) gather_cliff(chapters, out);
     if (*lda) gather_lda(fs::path(emit) / last, out);
     if (*dispatch) gather_dispatch(emit, last, out);
     if (*part) tile::gather_part(chapters, emit, last, out, emitted);

@@ -5,6 +5,7 @@ local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local explorer = require("weave.explorer")
+local lookups = require("weave.lookups")
 
 local around = {}
 
@@ -140,6 +141,8 @@ function around.finish(doc)
   if not page.combined then page.write(page.work .. "/search/" .. page.id .. ".js", search_entries(doc)) end
   local number = page.info[page.id].number
   doc.meta.explorer = explorer.used
+  doc.meta.lookups = lookups.used
+  doc.meta.banks = explorer.used or lookups.used
   doc.meta.previous = neighbour(-1)
   doc.meta.next = neighbour(1)
   doc.meta.contents = all_pages()

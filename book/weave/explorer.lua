@@ -13,19 +13,20 @@ local explorer = {
   used = false,  -- whether this page has one, and so needs its script
 }
 
--- What a warp's first access at a site touched: lane -> word, the bytes of a lane, load or store.
-local function lanes_of(chapter, kernel, site)
-  local words, bytes, op = {}, nil, nil
+-- What a warp's first access at a site touched: lane -> word, the bytes of a lane, load or store, and the array. The site must be in
+-- `space`, shared or global.
+function explorer.lanes_of(chapter, kernel, site, space)
+  local words, bytes, op, array = {}, nil, nil, nil
   for _, row in ipairs(emitted.rows(chapter, "samples.tsv", "accesses")) do
     if row.kernel == kernel and row.site == site then
-      if row.space ~= "shared" then page.fail(site .. " of " .. kernel .. " is not in shared memory") end
+      if row.space ~= space then page.fail(site .. " of " .. kernel .. " is not in " .. space .. " memory") end
       local lane = tonumber(row.lane)
       if words[lane] then break end  -- of an unrolled loop the trace has several
-      words[lane], bytes, op = tonumber(row.word), row.bytes, row.op
+      words[lane], bytes, op, array = tonumber(row.word), row.bytes, row.op, row.array
     end
   end
   if not bytes then page.fail("chapter " .. chapter .. " has no trace of " .. kernel .. " " .. site) end
-  return words, bytes, op
+  return words, bytes, op, array
 end
 
 -- The parts of KERNEL/SITE:ROW[+PAD][^DOWN,UP].
@@ -44,7 +45,7 @@ end
 
 local function traced_access(description)
   local a = parse(description)
-  local words, bytes, op = lanes_of(a.chapter, a.kernel, a.site)
+  local words, bytes, op = explorer.lanes_of(a.chapter, a.kernel, a.site, "shared")
   local listed = {}
   for lane = 0, 31 do
     listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null"

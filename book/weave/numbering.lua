@@ -35,7 +35,7 @@ local function number_blocks(blocks, counters, labels)
       end
     elseif block.t == "Div" then
       for _, kind in ipairs({"figure", "table", "listing"}) do
-        if elements.has(block, kind) or kind == "figure" and elements.has(block, "explorer") then
+        if elements.has(block, kind) or kind == "figure" and (elements.has(block, "explorer") or elements.has(block, "lookups")) then
           counters[kind] = counters[kind] + 1
           local name = kind:sub(1, 1):upper() .. kind:sub(2) .. " " .. prefix() .. counters[kind]
           block.attributes.label = name

@@ -14,10 +14,16 @@ local function numeric(cell)
   return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil
 end
 
+-- A table of many columns, or with reasons in its last one, may be as wide as a listing.
+local function class_for(columns, reasons)
+  return "data-table" .. ((columns > 5 or reasons) and " full-width" or "")
+end
+
 local function written(div)
   local blocks = pandoc.List(div.content)
   div.content = {}
-  local before = pandoc.List({elements.figure_open(div, "data-table"), elements.html("<figcaption>"),
+  local columns = blocks[1] and blocks[1].colspecs and #blocks[1].colspecs or 0
+  local before = pandoc.List({elements.figure_open(div, class_for(columns)), elements.html("<figcaption>"),
     elements.caption_of(div, div.attributes.caption),
     elements.html("</figcaption>" .. elements.scrolling("scroll", div.attributes.label))})
   before:extend(blocks)
@@ -71,6 +77,7 @@ local function markup(heads, rows)
     local class = right[i] and ' class="number"' or ""
     if words == emitted.unmeasured then class = ' class="number pending"' end
     if i == 1 and class == "" and short_names then class = ' class="row-name"' end
+    if i == #heads and heads[i] == "" then class = ' class="reason"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. text.escape(words) .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end
@@ -110,7 +117,7 @@ function tables.resolve(div)
   local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   local equal, others = equal_and_others(heads, rows)
-  return {elements.figure_open(div, "data-table" .. (#heads > 5 and " full-width" or "")), elements.html("<figcaption>"),
+  return {elements.figure_open(div, class_for(#heads, heads[#heads] == "")), elements.html("<figcaption>"),
           elements.caption_of(div, caption), elements.html("</figcaption>"),
           elements.html(elements.scrolling("scroll", div.attributes.label) ..
             (equal and collapsed(heads, equal, others) or markup(heads, rows)) .. "</div></figure>")}

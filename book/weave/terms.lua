@@ -83,7 +83,7 @@ local function defined(words, row)
   }
 end
 
-local passed_over = text.set_of("plain figure explorer listing table break settled tally contents aside")
+local passed_over = text.set_of("plain figure explorer lookups listing table break settled tally contents aside")
 
 local function is_passed_over(element)
   for _, class in ipairs(element.classes) do

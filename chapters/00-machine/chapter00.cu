@@ -576,6 +576,26 @@ TEST_CASE("the L1 kernel reads its table line by line, and round again") {
   CHECK(out.download() == expected(true));
 }
 
+TEST_CASE("a request of each L1 pattern has the lines and banks that the pattern is for") {
+  const std::vector<std::pair<std::size_t, std::size_t>> lines_and_banks{
+      {1, 32}, {32, 32}, {32, 16}, {32, 8}, {32, 4}, {32, 2}, {32, 1}};
+  REQUIRE(lines_and_banks.size() == std::size(l1_patterns));
+  const auto distinct = [](std::vector<int> all) {
+    std::sort(all.begin(), all.end());
+    return std::size_t(std::unique(all.begin(), all.end()) - all.begin());
+  };
+  for (std::size_t i = 0; i < lines_and_banks.size(); ++i) {
+    INFO(l1_patterns[i].name);
+    std::vector<int> lines, banks;
+    for (int lane = 0; lane < 32; ++lane) {
+      const int word = lane * l1_patterns[i].stride;
+      lines.push_back(word / Config::LINE_WORDS);
+      banks.push_back(word % tile::GpuSpec::banks);
+    }
+    CHECK(std::pair(distinct(lines), distinct(banks)) == lines_and_banks[i]);
+  }
+}
+
 TEST_CASE("a 4092 GEMM costs 137 GFLOP and is compute-bound on paper") {
   tile::Facts facts;
   predict(facts);

@@ -36,7 +36,8 @@ enum class Order {
 
 template <Convert CONVERT_, class Out_,  // where elements are converted; the type of C's
           Schedule SCHEDULE_, Order ORDER_, int WNITER_,
-          int TN_>  // pieces of a warp's tile, side by side, and a thread's columns
+          int TN_,  // pieces of a warp's tile, side by side, and a thread's columns
+          int BK_ = 16, int UNROLL_ = BK_>  // depth of a tile along K; steps written out
 struct Config {
   static constexpr Convert CONVERT = CONVERT_;
   static constexpr Schedule SCHEDULE = SCHEDULE_;
@@ -48,7 +49,9 @@ struct Config {
   using Out = Out_;
   // Rows and columns of C per block, depth of a tile along K; rows and columns per warp; rows
   // and columns of results per thread and piece.
-  static constexpr int BM = 128, BN = 128, BK = 16, WM = 64, WN = 64, TM = 8, TN = TN_;
+  static constexpr int BM = 128, BN = 128, BK = BK_, WM = 64, WN = 64, TM = 8, TN = TN_;
+  // Steps that stand in the machine code: all of a tile, or a loop turns more than once.
+  static constexpr int UNROLL = UNROLL_;
   static constexpr int WNITER = WNITER_;
   static constexpr int BLOCKS = 2;           // that an SM must hold: a limit on registers
   static constexpr int WSUBN = WN / WNITER;  // columns of a piece
@@ -76,6 +79,7 @@ struct Config {
       "threads must not load past a tile nor leave parts out, and words take two rows");
   static_assert(WSUBM / TM == 4 && WSUBN / TN == 8,
                 "lanes form 4 rows of 8: their bits 0 and 4 count the rows");
+  static_assert(BK % UNROLL == 0, "the loop over steps must turn a whole number of times");
   static_assert(TURNED % TM == 0, "the swizzle must move the rows of a thread together");
   static_assert((BK / LOADED - 1) * TURNED < WM, "the swizzle must stay within a warp's rows");
 };
@@ -83,8 +87,9 @@ struct Config {
 // 16 bytes of shared memory are four columns of floats, or eight of 16 bits.
 template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
 using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4>;
-template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
-using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8>;
+template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER, int BK = 16,
+          int UNROLL = BK>
+using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8, BK, UNROLL>;
 
 // Chapter 12's kernel; then floats in this chapter's order, in both schedules.
 using Deep = Wide<Convert::nowhere, float, Schedule::two_buffers, Order::by_pieces>;
@@ -97,6 +102,12 @@ using OnTheWayBuffered =
 using AtUse = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth>;
 using Packed = Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth>;
 using Rounded = Wide<Convert::on_the_way, bf16, Schedule::ahead, Order::back_and_forth>;
+// Half as many instructions in the loop: of each tile 8 steps and again 8, or tiles of 8.
+using AtUseHalves =
+    Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 16, 8>;
+using AtUseShort = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 8>;
+using PackedHalves =
+    Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth, 16, 8>;
 // [/snippet config]
 
 // [snippet convert]
@@ -303,8 +314,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         const unsigned lower[4] = {one.x, one.y, one.z, one.w};
         const unsigned upper[4] = {next.x, next.y, next.z, next.w};
         for (int i = 0; i < LOADED; ++i) {
-          const unsigned word = i % 2 == 0 ? (lower[i / 2] & 0xffffu) | upper[i / 2] << 16
-                                           : lower[i / 2] >> 16 | (upper[i / 2] & 0xffff0000u);
+          // Bytes 0 to 3 are the first word's, 4 to 7 the second's: both lower halves, or upper.
+          const unsigned word =
+              __byte_perm(lower[i / 2], upper[i / 2], i % 2 == 0 ? 0x5410 : 0x7632);
           *reinterpret_cast<unsigned*>(to + i * BM) = word;  //@ store-As
         }
       } else {
@@ -332,7 +344,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 
   // [snippet multiply]
   const auto multiply = [&](int buffer) {
-#pragma unroll
+#pragma unroll Config::UNROLL
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       float regM[WMITER * TM], regN[WNITER * TN];  // this thread's parts of a row of As, of Bs
       for (int i = 0; i < WMITER * TM; i += READ) {
@@ -481,13 +493,17 @@ void for_each_config(F&& f) {
   f("at_use", AtUse{});
   f("packed", Packed{});
   f("rounded", Rounded{});
+  f("at_use_halves", AtUseHalves{});
+  f("at_use_short", AtUseShort{});
+  f("packed_halves", PackedHalves{});
 }
 
 const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  facts.measured_in("ctest/data/h200-bf16-first-version.csv");
+  for (const char* file : {"first-version", "depth", "ragged"})
+    facts.measured_in("ctest/data/h200-bf16-" + std::string(file) + ".csv");
   // What formats hold. Numbers far from 1 are written with a power of ten.
   const auto short_text = [](const std::string& form, double value) {
     char text[64];
@@ -537,14 +553,17 @@ void predict(tile::Facts& facts) {
 
   // What rounding costs a sum of K products, in millionths of the sum of their magnitudes: of
   // the inputs, both sums in float64; of the sums, which are made one by one in FP32.
-  const auto errors = [&](const std::string& name, int K, int spread) {
+  enum class Signs { both, positive };
+  const auto errors = [&](const std::string& name, int K, int spread,
+                          Signs signs = Signs::both) {
     constexpr int results = 256;
     const auto values = [&](std::uint64_t seed) {
       std::vector<float> all =
           tile::make_values(std::size_t(K) * results, tile::Fill::random, seed);
       const auto exponents = tile::make_values(all.size(), tile::Fill::random, seed + 1);
       for (std::size_t i = 0; i < all.size(); ++i)
-        all[i] *= std::exp2(float(spread) * exponents[i]);
+        all[i] = std::exp2(float(spread) * exponents[i]) *
+                 (signs == Signs::both ? all[i] : std::abs(all[i]));
       return all;
     };
     const std::vector<float> A = values(1), B = values(3);
@@ -584,6 +603,12 @@ void predict(tile::Facts& facts) {
     errors("error.K" + std::to_string(K), K, 0);
   for (const int spread : {0, 8, 32})
     errors("error.spread" + std::to_string(spread), 1024, spread);
+  for (const int K : {1024, 16384})
+    errors("error.positive.K" + std::to_string(K), K, 0, Signs::positive);
+  // Inputs uniform in [-1, 1) have a mean square of 1/3, and their errors one of 2^-14 / 84:
+  // in the n-th binade below 1, with one of 2^(n + 1) inputs, it is that of errors uniform
+  // within half a step of 2^-(n + 8). Relative to C, both inputs' add up.
+  facts.predicted("error.uniform.inputs_of_result_ppm", 1e6 * 0x1p-7 / std::sqrt(14.0), 0);
 
   // What a thread issues for a step, and for a tile beside its steps.
   for_each_config([&]<class C>(const std::string& name, C) {
@@ -627,6 +652,19 @@ void predict(tile::Facts& facts) {
   facts.predicted("gpu.ffma_peak_tflops", tile::h200.peak_tflops(), 1);
   facts.predicted("gpu.bf16_peak_tflops", tile::h200.bf16_tflops, 1);
   facts.predicted("gpu.bf16_per_ffma", tile::h200.bf16_tflops / tile::h200.peak_tflops(), 1);
+  // Four tensor cores an SM, each with 512 multiply-adds a cycle; two flops each.
+  const double ffma_flops = 2.0 * tile::h200.fma_lanes, tensor_flops = 2.0 * 4 * 512,
+               clock = tile::h200.clock_ghz;
+  facts.predicted("gpu.flops_per_cycle.ffma", ffma_flops);
+  facts.predicted("gpu.flops_per_cycle.bf16", tensor_flops);
+  facts.predicted("gpu.flops_per_cycle.ratio", tensor_flops / ffma_flops);
+  facts.predicted("gpu.ffma_clock_ghz", clock, 2);
+  facts.predicted("gpu.bf16_clock_ghz",
+                  1e3 * tile::h200.bf16_tflops / (tile::h200.sms * tensor_flops), 2);
+  facts.predicted("gpu.bf16_at_ffma_clock_tflops",
+                  1e-3 * tile::h200.sms * tensor_flops * clock, 0);
+  // Registers of a thread, were there three blocks on an SM: they come eight at a time.
+  facts.predicted("three_blocks.registers", tile::h200.registers / (3 * 128) / 8 * 8);
 
   // Where thread 37 puts the first element that it loads from the tile of A.
   for_each_config([&]<class C>(const std::string& kernel, C) {
@@ -697,20 +735,25 @@ TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" *
       }
 }
 
-// Conversions as a kernel makes them: of each of n floats, alone and in a word, and back.
-__global__ void convert(const float* in, bf16* alone, unsigned* words, float* back, int n) {
+// Conversions as a kernel makes them: of each of n floats, alone and in a word, and back, by the
+// toolkit and from both halves of the word; and the product of these halves.
+struct Converted {
+  std::vector<unsigned short> alone;
+  std::vector<unsigned> words;
+  std::vector<float> back, lower, upper, product;
+};
+
+__global__ void convert(const float* in, bf16* alone, unsigned* words, float* back,
+                        float* lower, float* upper, float* product, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   put(alone + i, in[i]);
   words[i] = word_of(in[i], in[n - 1 - i]);
   back[i] = value_of(alone[i]);
+  lower[i] = lower_of(words[i]);
+  upper[i] = upper_of(words[i]);
+  product[i] = lower[i] * upper[i];
 }
-
-struct Converted {
-  std::vector<unsigned short> alone;
-  std::vector<unsigned> words;
-  std::vector<float> back;
-};
 
 Converted converted(const std::vector<float>& in) {
   const auto n = in.size();
@@ -720,38 +763,53 @@ Converted converted(const std::vector<float>& in) {
     ~Memory() { tile::machine::release(at); }
     void* at;
   };
-  const Memory from(n, 4), alone(n, 2), words(n, 4), back(n, 4);
+  const Memory from(n, 4), alone(n, 2), words(n, 4), back(n, 4), lower(n, 4), upper(n, 4),
+      product(n, 4);
   tile::machine::copy_to_device(from.at, in.data(), 4 * n);
   tile::launch(convert, dim3(tile::ceil_div(int(n), 256)), dim3(256), 0,
                static_cast<const float*>(from.at), static_cast<bf16*>(alone.at),
-               static_cast<unsigned*>(words.at), static_cast<float*>(back.at), int(n));
-  Converted made{std::vector<unsigned short>(n), std::vector<unsigned>(n),
-                 std::vector<float>(n)};
-  tile::machine::copy_to_host(made.alone.data(), alone.at, 2 * n);
-  tile::machine::copy_to_host(made.words.data(), words.at, 4 * n);
-  tile::machine::copy_to_host(made.back.data(), back.at, 4 * n);
-  return made;
+               static_cast<unsigned*>(words.at), static_cast<float*>(back.at),
+               static_cast<float*>(lower.at), static_cast<float*>(upper.at),
+               static_cast<float*>(product.at), int(n));
+  const auto fetched = [n]<class T>(const Memory& memory, T) {
+    std::vector<T> values(n);
+    tile::machine::copy_to_host(values.data(), memory.at, sizeof(T) * n);
+    return values;
+  };
+  return {fetched(alone, (unsigned short)(0)),
+          fetched(words, 0u),
+          fetched(back, 0.0f),
+          fetched(lower, 0.0f),
+          fetched(upper, 0.0f),
+          fetched(product, 0.0f)};
 }
 
-// How many floats are not converted as by the reference, which knows only how many bits the
-// format has.
+// Whether a float is what a number of 16 bits is worth, by a reference that knows only how many
+// bits the format has: the same bits, or both no number.
+bool is_worth(float value, unsigned stored) {
+  const double expected = tile::decoded(tile::bf16_format, stored);
+  if (std::isnan(expected)) return std::isnan(value);
+  return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(float(expected));
+}
+
+// How many floats are not converted as by the reference.
 int not_as_reference(const std::vector<float>& in) {
   const Converted made = converted(in);
   int wrong = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const unsigned expected = tile::encoded(tile::bf16_format, in[i]),
                    other = tile::encoded(tile::bf16_format, in[in.size() - 1 - i]);
-    const double value = tile::decoded(tile::bf16_format, made.alone[i]);
-    const bool same =
-        std::isnan(value) ? std::isnan(made.back[i]) : double(made.back[i]) == value;
-    wrong += made.alone[i] != expected || made.words[i] != (other << 16 | expected) || !same;
+    wrong += made.alone[i] != expected || made.words[i] != (other << 16 | expected) ||
+             !is_worth(made.back[i], expected) || !is_worth(made.lower[i], expected) ||
+             !is_worth(made.upper[i], other);
   }
   return wrong;
 }
 
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-TEST_CASE("all 65,536 numbers of 16 bits come back from a float as they were") {
+TEST_CASE(
+    "all 65,536 numbers of 16 bits become floats and come back, but for the bits of no number") {
   std::vector<float> numbers;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) numbers.push_back(float_of(bits << 16));
   CHECK(not_as_reference(numbers) == 0);
@@ -783,17 +841,27 @@ TEST_CASE(
 }
 
 TEST_CASE("a product of two numbers of 16 bits is exact in FP32, but for the smallest") {
-  int rounded = 0;
+  const std::vector<float> scales{1.0f, 0x1p-126f, 0x1p100f};
+  std::vector<float> ones, others;  // all pairs, of which a word holds one from each end
   for (std::uint32_t a = 0x3f80; a < 0x4000; ++a)
     for (std::uint32_t b = 0x3f80; b < 0x4000; ++b)
-      for (const float scale : {1.0f, 0x1p-126f, 0x1p100f}) {
-        const float x = float_of(a << 16) * scale, y = float_of(b << 16);
-        rounded += double(x * y) != double(x) * double(y);
+      for (const float scale : scales) {
+        ones.push_back(float_of(a << 16) * scale);
+        others.push_back(float_of(b << 16));
       }
+  std::vector<float> in = ones;
+  in.insert(in.end(), others.rbegin(), others.rend());
+  const std::vector<float> product = converted(in).product;
+  int rounded = 0;
+  for (std::size_t i = 0; i < ones.size(); ++i)
+    rounded += double(product[i]) != double(ones[i]) * double(others[i]);
   CHECK(rounded == 0);
   const float odd = 1 + 0x1p-7f;  // its square has 15 bits, of which the last is worth 2^-14
-  CHECK(double(odd * 0x1p-67f * (odd * 0x1p-68f)) == double(odd) * odd * 0x1p-135);
-  CHECK(double(odd * 0x1p-68f * (odd * 0x1p-68f)) != double(odd) * odd * 0x1p-136);
+  const auto square = [odd](float one, float other) {
+    return double(converted({odd * one, odd * other}).product.front());
+  };
+  CHECK(square(0x1p-67f, 0x1p-68f) == double(odd) * odd * 0x1p-135);
+  CHECK(square(0x1p-68f, 0x1p-68f) != double(odd) * odd * 0x1p-136);
 }
 
 // A result as every kernel of this chapter makes it of inputs of 16 bits: products, which are
@@ -848,10 +916,11 @@ TEST_CASE("a kernel's name says where it converts, its buffers and its order") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
     const bool floats = name == "deep" || name.starts_with("words");
-    CHECK(C::CONVERT == (floats             ? Convert::nowhere
-                         : name == "at_use" ? Convert::at_use
-                         : name == "packed" ? Convert::two_by_two
-                                            : Convert::on_the_way));
+    const bool at_use = name.starts_with("at_use"), packed = name.starts_with("packed");
+    CHECK(C::CONVERT == (floats   ? Convert::nowhere
+                         : at_use ? Convert::at_use
+                         : packed ? Convert::two_by_two
+                                  : Convert::on_the_way));
     const bool two = name == "deep" || name == "words" || name.ends_with("buffered");
     CHECK(C::SCHEDULE == (two ? Schedule::two_buffers : Schedule::ahead));
     CHECK(C::BUFFERS == (two ? 2 : 1));
@@ -861,8 +930,9 @@ TEST_CASE("a kernel's name says where it converts, its buffers and its order") {
     CHECK(C::NUM_THREADS == 128);
     CHECK(C::RESULTS == 128);
     CHECK(C::BLOCKS == 2);
-    CHECK(C::SMEM_BYTES ==
-          C::BUFFERS * 2 * 128 * 16 * (name == "at_use" || name == "packed" ? 2 : 4));
+    CHECK(C::BK == (name.ends_with("short") ? 8 : 16));
+    CHECK(C::UNROLL == (name.ends_with("short") || name.ends_with("halves") ? 8 : 16));
+    CHECK(C::SMEM_BYTES == C::BUFFERS * 2 * 128 * C::BK * (at_use || packed ? 2 : 4));
   });
 }
 
@@ -949,7 +1019,8 @@ TEST_CASE("swizzles permute a row and keep together what is moved together") {
 TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 a tile") {
   tile::Facts facts;
   predict(facts);
-  for (const std::string name : {"at_use", "packed"}) {
+  for (const std::string name :
+       {"at_use", "packed", "at_use_halves", "at_use_short", "packed_halves"}) {
     CHECK(facts.value(name + ".step.conversions") == 24);
     CHECK(facts.value(name + ".step.ffma") == 128);
     CHECK(facts.value(name + ".step.lds") == 3);
@@ -961,14 +1032,22 @@ TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 
   CHECK(facts.value("words.tile.conversions") == 0);
   CHECK(facts.value("words.in_flight") == 2 * facts.value("on_the_way.in_flight"));
   CHECK(facts.value("at_use.tile.sts") == 18);
+  CHECK(facts.value("at_use_short.tile.sts") == 9);
   CHECK(facts.value("packed.tile.sts") == 10);
   CHECK(facts.value("on_the_way.tile.sts") == facts.value("words.tile.sts"));
   // ffma / slots, by hand: 128 + 3 + 24 + (8 moves, 4 loads, 10 stores, 2 barriers) / 16.
   CHECK(facts.value("packed.step.slots") == 156.5);
+  CHECK(facts.value("packed_halves.step.slots") == facts.value("packed.step.slots"));
+  CHECK(facts.value("at_use_halves.step.slots") == facts.value("at_use.step.slots"));
+  // 128 + 3 + 24 + (4 moves, 2 loads, 9 stores, 2 barriers) / 8.
+  CHECK(facts.value("at_use_short.step.slots") == 157.125);
   CHECK(facts.value("exact.bf16.rounded") == 0);
   CHECK(facts.value("exact.bf16.products") == 128 * 128);
-  for (const std::string K : {"16", "1024", "16384"}) {
-    const std::string name = "error.K" + K;
+  // Rounding both inputs, measured and by the closed form.
+  CHECK(facts.value("error.K1024.inputs_of_result_ppm") ==
+        doctest::Approx(facts.value("error.uniform.inputs_of_result_ppm")).epsilon(0.1));
+  for (const std::string K : {"K16", "K1024", "K16384", "positive.K1024", "positive.K16384"}) {
+    const std::string name = "error." + K;
     for (const std::string of : {"inputs", "sums", "output"}) {
       CHECK(facts.value(name + "." + of + "_ppm") > 0);
       CHECK(facts.value(name + "." + of + "_ppm") <=

@@ -1,0 +1,175 @@
+// The lookup explorer: a figure of class "lookups" steps through the lanes of an access to global memory, and shows which line,
+// sector, tag bank and data bank each lane's words are in, and what the access costs L1. It starts from an access that a kernel's
+// trace has (the page carries it as data, see book/weave/lookups.lua); the reader may choose another, and move the rows of the matrix.
+// Without this script the figure is a picture of that access, and so it is on paper.
+"use strict";
+
+/// The rule of common/model/rules.hpp for global memory again, for the pages. The test book.explorer holds it to the C++ rule.
+/// An access is {words, wordsPerLane, load}, as banks.js has it; words count from the beginning of the matrix.
+const TileLines = (() => {
+  const wordsOfSector = 8, wordsOfLine = 32;
+
+  /// The numbers of the blocks of `size` words that an access touches, in order.
+  function blocks(access, size) {
+    const touched = new Set();
+    for (const word of access.words)
+      for (let i = 0; word !== null && i < access.wordsPerLane; ++i) touched.add(Math.floor((word + i) / size));
+    return [...touched].sort((a, b) => a - b);
+  }
+  const sectors = (access) => blocks(access, wordsOfSector);
+  const lines = (access) => blocks(access, wordsOfLine);
+
+  /// Whether an odd number of a number's bits is set.
+  function parity(number) {
+    let odd = 0;
+    for (let rest = number >>> 0; rest !== 0; rest &= rest - 1) odd ^= 1;
+    return odd;
+  }
+
+  /// The bank of L1's tags, 0 to 3, that looks up a line.
+  const tagBank = (line) => 2 * parity(line & 0x5ef7ab5) + parity(line & 0xebad5da);
+
+  /// How many lines the fullest of the tag banks must look up.
+  function tagPasses(access) {
+    const inBank = [0, 0, 0, 0];
+    for (const line of lines(access)) ++inBank[tagBank(line)];
+    return Math.max(...inBank);
+  }
+
+  /// The wavefronts of the data: as in shared memory, but neighbouring groups of lanes are not served together.
+  function wavefronts(access) {
+    const lanes = TileBanks.warp / access.wordsPerLane;
+    let sum = 0;
+    for (let first = 0; first < TileBanks.warp; first += lanes)
+      sum += TileBanks.wavefrontsOf(access, first, lanes).length;
+    return sum;
+  }
+
+  return { wordsOfSector, wordsOfLine, sectors, lines, tagBank, tagPasses, wavefronts };
+})();
+
+(() => {
+  const svgText = (x, y, words, anchor, fill = "var(--ink)") =>
+    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="12" style="fill:${fill}">${words}</text>`;
+  const svgRect = (x, y, width, height, fill, stroke, opacity = 1) =>
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}" fill-opacity="${opacity}"/>`;
+  const plural = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
+
+  function element(name, attributes = {}, ...children) {
+    const result = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (typeof value === "function") result.addEventListener(key, value);
+      else result.setAttribute(key, value);
+    }
+    result.append(...children);
+    return result;
+  }
+  const labelled = (title, control) => element("label", {}, element("span", {}, title), control);
+
+  /// The access of a trace whose matrix has rows `ld` words apart instead.
+  function moved(trace, ld) {
+    const at = (word) => (word === null ? null : Math.floor(word / trace.ld) * ld + (word % trace.ld));
+    return { words: trace.words.map(at), wordsPerLane: trace.bytes / 4, load: trace.op === "load" };
+  }
+
+  const left = 92, cell = 15, right = 96, top = 24;
+
+  /// A row for each line, 32 words wide, with its tag bank; below, the banks of the data. What belongs to `lane` is marked.
+  function drawn(array, access, lane) {
+    const numbers = TileLines.lines(access), touched = new Set(TileLines.sectors(access)), dense = numbers.length > 8;
+    const height = dense ? 13 : 18, own = new Set(), all = new Set();
+    access.words.forEach((word, l) => {
+      for (let i = 0; word !== null && i < access.wordsPerLane; ++i) (l === lane ? own : all).add(word + i);
+    });
+    let out = "", y = top;
+    for (let sector = 0; sector < 4; ++sector)
+      out += svgText(left + (8 * sector + 4) * cell, 14, `sector ${sector}`, "middle", "var(--muted)");
+    for (const line of numbers) {
+      const begin = line * TileLines.wordsOfLine;
+      for (let sector = 0; sector < 4; ++sector)
+        out += svgRect(left + 8 * sector * cell, y, 8 * cell, height - 2, touched.has(4 * line + sector) ? "var(--third)" : "none",
+                       "var(--rule)", 0.35);
+      for (let i = 0; i < TileLines.wordsOfLine; ++i)
+        if (own.has(begin + i) || all.has(begin + i))
+          out += svgRect(left + i * cell + 0.5, y + 0.5, cell - 1, height - 3, own.has(begin + i) ? "var(--second)" : "var(--accent)", "none");
+      const marked = [...own].some((word) => Math.floor(word / TileLines.wordsOfLine) === line);
+      const ink = marked ? "var(--second)" : "var(--ink)";
+      out += svgText(left - 8, y + height - 4, `${array} line ${line}`, "end", ink);
+      out += svgText(left + 32 * cell + 8, y + height - 4, `tag bank ${TileLines.tagBank(line)}`, "start", ink);
+      y += height;
+    }
+    // The data: how many different words each bank must give.
+    const inBank = Array(TileBanks.banks).fill(0);
+    for (const word of new Set([...own, ...all])) ++inBank[word % TileBanks.banks];
+    const most = Math.max(...inBank), unit = Math.min(8, 64 / most), base = y + 22 + most * unit;
+    inBank.forEach((count, bank) => {
+      const marked = [...own].some((word) => word % TileBanks.banks === bank);
+      if (count > 0)
+        out += svgRect(left + bank * cell + 0.5, base - count * unit, cell - 1, count * unit, marked ? "var(--second)" : "var(--accent)", "none");
+      if (bank % 4 === 0 || bank === TileBanks.banks - 1)
+        out += svgText(left + (bank + 0.5) * cell, base + 15, bank, "middle", "var(--muted)");
+    });
+    out += svgText(left - 8, base, "words in a bank", "end") + svgText(left - 8, base + 15, "bank", "end", "var(--muted)");
+    const width = left + 32 * cell + right;
+    return `<svg viewBox="0 0 ${width} ${base + 22}" style="--natural: ${width}px; --legible: ${width}px" role="img" ` +
+           `aria-label="The lines that the access touches, and the banks that its words are in; the text above says where the lane is.">${out}</svg>`;
+  }
+
+  /// What the access costs.
+  function cost(access) {
+    const passes = TileLines.tagPasses(access), wavefronts = TileLines.wavefronts(access);
+    const together = access.load ? `${Math.max(passes, wavefronts)} cycles of L1, the larger of the two`
+                                 : "of a store the data may take longer";
+    return `${plural(TileLines.lines(access).length, "line")}, ${plural(TileLines.sectors(access).length, "sector")}. ` +
+           `${plural(passes, "pass")} of the tags, ${plural(wavefronts, "wavefront")} of the data: ${together}.`;
+  }
+
+  /// Where a lane's first word is.
+  function whereabouts(trace, access, lane, ld) {
+    const word = access.words[lane];
+    if (word === null) return `Lane ${lane} takes no part.`;
+    const line = Math.floor(word / TileLines.wordsOfLine);
+    return `Lane ${lane}: row ${Math.floor(word / ld)}, column ${word % ld} of ${trace.array}; line ${line}, sector ` +
+           `${Math.floor(word / TileLines.wordsOfSector) % 4}, tag bank ${TileLines.tagBank(line)}, data bank ${word % TileBanks.banks}.`;
+  }
+
+  function start(figure) {
+    const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    const choice = element("select", {}, ...traces.map((trace, i) => element("option", { value: i }, trace.title)));
+    const ld = element("input", { type: "number", min: 1, max: 65536, step: 1, required: "" });
+    const lane = element("input", { type: "range", min: 0, max: TileBanks.warp - 1, step: 1, value: 0 });
+    const total = element("strong"), account = element("span");
+    const said = element("p", { role: "status" }, total, " ", account);
+    const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "lines and banks" });
+
+    function show() {
+      const trace = traces[choice.value], widest = Math.max(...trace.words.map((word) => (word || 0) % trace.ld)) + trace.bytes / 4;
+      const apart = ld.valueAsNumber;
+      if (!ld.checkValidity() || apart < widest || apart % (trace.bytes / 4) !== 0) {
+        total.textContent = "Which number?";
+        account.textContent = `Rows may be ${widest} to 65536 words apart` +
+          (trace.bytes > 4 ? `, in multiples of the ${trace.bytes / 4} words of a lane.` : ".");
+        picture.innerHTML = "";
+        return;
+      }
+      const access = moved(trace, apart), chosen = lane.valueAsNumber;
+      total.textContent = cost(access);
+      account.textContent = whereabouts(trace, access, chosen, apart);
+      picture.innerHTML = drawn(trace.array, access, chosen);
+    }
+    function asTraced() {
+      ld.value = traces[choice.value].ld;
+      show();
+    }
+    const form = element("form", { submit: (event) => event.preventDefault() },
+      element("div", { class: "controls" }, labelled("access", choice), labelled("words from row to row", ld), labelled("lane", lane),
+        element("button", { type: "button", click: asTraced }, "As traced")));
+    choice.addEventListener("input", asTraced);
+    for (const control of [ld, lane]) control.addEventListener("input", show);
+    figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));
+    figure.classList.add("interactive");
+    asTraced();
+  }
+
+  document.querySelectorAll("figure.lookups").forEach(start);
+})();

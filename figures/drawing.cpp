@@ -1,0 +1,58 @@
+#include "drawing.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <stdexcept>
+
+namespace tile::figures {
+
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
+}
+
+std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+void Drawing::rect(double x, double y, double w, double h, const std::string& fill, const std::string& stroke,
+                   double opacity) {
+  body_ += fmt::format(
+      "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
+      "fill-opacity='{:.2f}'/>\n",
+      x, y, w, h, fill, stroke, opacity);
+}
+
+void Drawing::outline(double x, double y, double w, double h, const char* stroke, double thickness) {
+  body_ += fmt::format(
+      "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:none;stroke:{};stroke-width:{}'/>\n", x,
+      y, w, h, stroke, thickness);
+}
+
+void Drawing::text(double x, double y, const std::string& words, const char* anchor, double size, const char* fill) {
+  body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
+                       anchor, size, fill, words);
+}
+
+void Drawing::line(double x1, double y1, double x2, double y2, const char* stroke) {
+  body_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' style='stroke:{}'/>\n", x1, y1, x2, y2,
+                       stroke);
+}
+
+void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stroke) {
+  const double length = std::hypot(x2 - x1, y2 - y1), head = 7;
+  const double dx = (x2 - x1) / length * head, dy = (y2 - y1) / length * head;
+  body_ += fmt::format(
+      "<path d='M{:.1f},{:.1f} L{:.1f},{:.1f} M{:.1f},{:.1f} L{:.1f},{:.1f} L{:.1f},{:.1f}' "
+      "style='fill:none;stroke:{};stroke-width:1.5'/>\n",
+      x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
+}
+
+void Drawing::save(const std::filesystem::path& file) const {
+  write_text(file, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {:.0f} {:.0f}' width='{:.0f}' "
+                               "height='{:.0f}' font-family='inherit'>\n{}</svg>\n",
+                               width_, height_, width_, height_, body_));
+}
+
+}  // namespace tile::figures

@@ -1,0 +1,33 @@
+// An SVG under construction, and files of text.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tile::figures {
+
+void write_text(const std::filesystem::path& file, const std::string& text);
+
+/// "1 line", "32 lines".
+std::string plural(std::size_t n, const char* word);
+
+/// A picture. Colours are the page's CSS variables.
+class Drawing {
+ public:
+  Drawing(double width, double height) : width_(width), height_(height) {}
+  void rect(double x, double y, double w, double h, const std::string& fill, const std::string& stroke = "none",
+            double opacity = 1);
+  void outline(double x, double y, double w, double h, const char* stroke, double thickness);
+  void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
+            const char* fill = "var(--ink)");
+  void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)");
+  /// A line with a head at its end.
+  void arrow(double x1, double y1, double x2, double y2, const char* stroke);
+  void save(const std::filesystem::path& file) const;
+
+ private:
+  double width_, height_;
+  std::string body_;
+};
+
+}  // namespace tile::figures
