@@ -5,7 +5,8 @@
 // but multiply? Idea: a tensor map describes a matrix, one instruction copies a box of it, and
 // an mbarrier counts the bytes that have come. One warp starts copies, eight multiply; a block
 // stays on its SM and takes tile after tile, and where these do not come out even, all blocks
-// share some. Previous chapter: 13, whose maps these are, for a tile of the same area, upright.
+// share some. Previous chapter: 13, whose maps these are, for a tile of the same area, but
+// upright.
 //
 // Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
 #include <algorithm>
@@ -36,7 +37,7 @@ namespace ptx = tile::ptx;
 // What copies in bulk find of A.
 enum class FromA {
   transposed,  // a copy of A, transposed by a kernel of its own: a row of it is a column of A
-  rows         // A itself: depths of a row of A lie side by side in shared memory as well
+  rows         // A itself: steps of a row of A lie side by side in shared memory as well
 };
 // Which tiles a block computes.
 enum class Schedule {
@@ -51,7 +52,7 @@ enum class Registers {
   reallocated,  // the warps that multiply have those that the warps that copy give back
   equal         // all warps have as many
 };
-// The order in which a thread loads its operands of a depth k.
+// The order in which a thread loads its operands of a step.
 enum class Loads { halves, B_second, three_first, A_first };
 // Whether a warp's threads are told to go on together behind what one of them did alone.
 enum class Warps { together, apart };
@@ -229,7 +230,7 @@ template <class C>
 constexpr __host__ __device__ int place_in_Bs(int k, int col) {
   return C::WORDS_A + k * C::BN + col;
 }
-// Where a thread finds depths 4q to 4q + 3 of its i-th row, if A lies in rows: in the quad with
+// Where a thread finds steps 4q to 4q + 3 of its i-th row, if A lies in rows: in the quad with
 // this number as its first row counts them. The swizzle numbers the quads of a row by
 // exclusive or with the number of its pair of rows, and rows are four apart.
 constexpr __host__ __device__ int quad_from_first_row(int q, int i) { return q ^ i % 2 * 2; }
@@ -570,9 +571,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
   float acc[ROWS][COLS];
 
-  // operands of a depth k, and of the next
+  // operands of a step, and of the next
   float regM[TRANSPOSED ? 2 : 1][ROWS], regN[2][COLS];
-  float4 quads[TRANSPOSED ? 1 : ROWS];  // of A in rows: of four depths k
+  float4 quads[TRANSPOSED ? 1 : ROWS];  // of A in rows: of four steps
   const char* const firstA =
       reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 0));
   const char* const firstB =
@@ -607,7 +608,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       for (int i = BEFORE; i < ROWS; i += 4) load_quad_of_A(at, k, i);
     }
   };
-  // A in rows: a float4 of a row is loaded again when its four depths have been multiplied.
+  // A in rows: a float4 of a row is loaded again when its four steps have been multiplied.
   const char* const oddQuadOfA =
       reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 4));
   const auto load_quad = [&](int at, int k, int i) {
@@ -659,7 +660,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int step = agenda.first; step < agenda.behind; ++step) {
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
-        if (k == BK - 1) next_stage();  // the operands of the last depth have been loaded
+        if (k == BK - 1) next_stage();  // the operands of the last step have been loaded
         load_operands(offset, (k + 1) % BK);
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
@@ -1239,7 +1240,7 @@ void predict(tile::Facts& facts) {
 
   // The worked example: the eighth round of a block that begins within a tile.
   const Plan plan = plan_for<C>(4096, 4096, 4096, sms);
-  constexpr int block = 5, nth = 7, thread = 77, depth = 3;
+  constexpr int block = 5, nth = 7, thread = 77, step = 3;
   Agenda agenda(plan, block);
   agenda.next(plan);
   const Position tile = place_of_tile(plan, agenda.tile);
@@ -1271,8 +1272,8 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.stage_bytes", C::STAGE_BYTES);
   facts.predicted("worked.thread.row", row);
   facts.predicted("worked.thread.col", col);
-  facts.predicted("worked.thread.word_A", place_in_As<C>(row, depth));
-  facts.predicted("worked.thread.word_B", place_in_Bs<C>(depth, col));
+  facts.predicted("worked.thread.word_A", place_in_As<C>(row, step));
+  facts.predicted("worked.thread.word_B", place_in_Bs<C>(step, col));
   facts.predicted("worked.thread.quads_A", C::ROWS / 4);
   facts.predicted("worked.thread.quads_B", C::COLS / 4);
   const auto whole = [&] { return agenda.behind - agenda.first == plan.steps; };
