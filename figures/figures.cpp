@@ -12,7 +12,7 @@
 //   figures rounds NN OUT.svg KERNEL...         which tile is fetched, stored and multiplied between which barriers
 //   figures stages NN OUT.svg KERNEL...         which tile is on its way to a stage of shared memory, or read from it, between
 //                                               which barriers
-//   figures pieces NN OUT.svg KERNEL...         which steps of which tiles each block multiplies, and when: fact KERNEL.pieces
+//   figures stretches NN OUT.svg KERNEL...      which rounds of which tiles each block multiplies, and when: fact KERNEL.stretches
 //   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
 //   figures races NN OUT.svg KERNEL             two warps, and what may happen without each of two barriers
 //   figures compiled NN OUT.svg KERNEL          what a thread loads from shared memory in a round: by the source, by the machine code
@@ -599,56 +599,65 @@ void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernel
   d.save(out);
 }
 
-/// Steps `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
-struct Piece {
-  int block, tile, first, behind, steps;
+/// Rounds `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
+struct Stretch {
+  int block, tile, first, behind, rounds;
 };
 
-// The fact KERNEL.pieces: block, tile, first, behind and steps of each piece, in the order of a block's work; pieces end with a comma.
-std::vector<Piece> read_pieces(const fs::path& emitted, const std::string& kernel) {
-  std::vector<Piece> pieces;
+// The fact KERNEL.stretches: block, tile, first, behind and rounds of each stretch, in the order of a block's work; each ends with a
+// comma.
+std::vector<Stretch> read_stretches(const fs::path& emitted, const std::string& kernel) {
+  std::vector<Stretch> stretches;
   for (const auto& row : read_tsv(emitted / "facts.tsv")) {
-    if (row.at(0) != kernel + ".pieces") continue;
+    if (row.at(0) != kernel + ".stretches") continue;
     std::istringstream list(row.at(4));
     for (std::string text; std::getline(list, text, ',');) {
-      Piece piece{};
+      Stretch stretch{};
       std::istringstream numbers(text);
-      if (numbers >> piece.block >> piece.tile >> piece.first >> piece.behind >> piece.steps) pieces.push_back(piece);
+      if (numbers >> stretch.block >> stretch.tile >> stretch.first >> stretch.behind >> stretch.rounds)
+        stretches.push_back(stretch);
     }
   }
-  if (pieces.empty()) throw std::runtime_error(fmt::format("no pieces of {} in {}", kernel, emitted.string()));
-  return pieces;
+  if (stretches.empty()) throw std::runtime_error(fmt::format("no stretches of {} in {}", kernel, emitted.string()));
+  return stretches;
 }
 
-void draw_pieces(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
-  const double left = 74, step = 25, high = 24, gap = 40;
+void draw_stretches(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
+  const double left = 74, round = 25, high = 24, gap = 58;
   double width = 0, height = 14;
-  std::vector<std::vector<Piece>> all;
+  std::vector<std::vector<Stretch>> all;
   for (const std::string& kernel : kernels) {
-    all.push_back(read_pieces(emitted, kernel));
-    std::map<int, int> steps;  // of a block
-    for (const Piece& p : all.back()) width = std::max(width, double(steps[p.block] += p.behind - p.first));
-    height += double(steps.size()) * high + gap;
+    all.push_back(read_stretches(emitted, kernel));
+    std::map<int, int> rounds;  // of a block
+    for (const Stretch& p : all.back()) width = std::max(width, double(rounds[p.block] += p.behind - p.first));
+    height += double(rounds.size()) * high + gap;
   }
-  Drawing d(left + width * step + 10, height);
+  Drawing d(left + width * round + 10, height);
   double top = 24;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     d.text(4, top - 8, kernels[k], "start", 13);
     std::map<int, int> done;
-    for (const Piece& p : all[k]) {
-      const double x = left + done[p.block] * step, y = top + p.block * high, wide = (p.behind - p.first) * step;
-      const bool whole = p.behind - p.first == p.steps, handed_over = p.first > 0;
+    for (const Stretch& p : all[k]) {
+      const double x = left + done[p.block] * round, y = top + p.block * high, wide = (p.behind - p.first) * round;
+      const bool whole = p.behind - p.first == p.rounds, handed_over = p.first > 0;
       const char* const fill = whole ? "var(--third)" : handed_over ? "none" : "var(--second)";
       d.rect(x + 1.5, y + 1.5, wide - 3, high - 3, fill, handed_over ? "var(--second)" : "none", 0.55);
-      if (wide > 2 * step)
-        d.text(x + wide / 2, y + 0.7 * high,
-               whole ? fmt::format("tile {}", p.tile) : fmt::format("tile {}: {}–{}", p.tile, p.first, p.behind - 1),
-               "middle", 11);
+      const std::string range =
+          p.behind - p.first > 1 ? fmt::format("{}–{}", p.first, p.behind - 1) : std::to_string(p.first);
+      d.text(x + wide / 2, y + 0.7 * high,
+             whole              ? fmt::format("tile {}", p.tile)
+             : wide > 2 * round ? fmt::format("tile {}: {}", p.tile, range)
+                                : fmt::format("{}: {}", p.tile, range),
+             "middle", 11);
       done[p.block] += p.behind - p.first;
     }
-    for (const auto& [block, steps] : done)
+    for (const auto& [block, rounds] : done)
       d.text(left - 8, top + (block + 0.7) * high, fmt::format("block {}", block), "end", 12);
-    top += double(done.size()) * high + gap;
+    const double bottom = top + double(done.size()) * high;
+    for (int n = 0; n <= int(width); n += 8)
+      d.text(left + n * round, bottom + 14, std::to_string(n), "middle", 11, "var(--muted)");
+    d.text(4, bottom + 14, "rounds", "start", 11, "var(--muted)");
+    top = bottom + gap;
   }
   d.save(out);
 }
@@ -1047,7 +1056,7 @@ int main(int argc, char** argv) {
   auto* warps = drawing("warps", of_kernel, of_thread);
   auto* rounds = drawing("rounds", of_kernels);
   auto* stages = drawing("stages", of_kernels);
-  auto* pieces = drawing("pieces", of_kernels);
+  auto* stretches = drawing("stretches", of_kernels);
   auto* occupancy = drawing("occupancy", of_kernel);
   auto* races = drawing("races", of_kernel);
   auto* compiled = drawing("compiled", of_kernel);
@@ -1095,7 +1104,7 @@ int main(int argc, char** argv) {
     if (*warps) draw_warps(emitted, kernel, number, out);
     if (*rounds) draw_rounds(emitted, kernels, out);
     if (*stages) draw_stages(emitted, kernels, out);
-    if (*pieces) draw_pieces(emitted, kernels, out);
+    if (*stretches) draw_stretches(emitted, kernels, out);
     if (*races) draw_races(emitted, kernel, out);
     if (*compiled) draw_compiled(emitted, kernel, out);
     if (*funnel) draw_funnel(emitted, out);
