@@ -6,7 +6,8 @@ rows = STATS_records
 set terminal svg size 620,60+33*rows dynamic font "inherit,13" noenhanced
 set output out
 set border 3 lc rgb "#060606"
-set tics textcolor rgb "#010101" nomirror
+set tics textcolor rgb "#010101" nomirror out
+set ytics scale 0
 set xrange [0:62]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]

@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         const unsigned lower[4] = {one.x, one.y, one.z, one.w};
         const unsigned upper[4] = {next.x, next.y, next.z, next.w};
         for (int i = 0; i < LOADED; ++i) {
-          // Bytes 0 to 3 are the first word's, 4 to 7 the second's: both lower halves, or upper.
+          // Bytes 4 to 7 are the second word's: both words' lower halves, or both upper ones.
           const unsigned word =
               __byte_perm(lower[i / 2], upper[i / 2], i % 2 == 0 ? 0x5410 : 0x7632);
           *reinterpret_cast<unsigned*>(to + i * BM) = word;  //@ store-As
@@ -502,7 +502,7 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  for (const char* file : {"first-version", "depth", "ragged"})
+  for (const char* file : {"first-version", "ragged"})
     facts.measured_in("ctest/data/h200-bf16-" + std::string(file) + ".csv");
   // What formats hold. Numbers far from 1 are written with a power of ten.
   const auto short_text = [](const std::string& form, double value) {
@@ -735,8 +735,8 @@ TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" *
       }
 }
 
-// Conversions as a kernel makes them: of each of n floats, alone and in a word, and back, by the
-// toolkit and from both halves of the word; and the product of these halves.
+// Conversions as a kernel makes them: of each of n floats, alone and in a word, and back, by
+// the toolkit and from both halves of the word; and the product of these halves.
 struct Converted {
   std::vector<unsigned short> alone;
   std::vector<unsigned> words;
@@ -784,8 +784,8 @@ Converted converted(const std::vector<float>& in) {
           fetched(product, 0.0f)};
 }
 
-// Whether a float is what a number of 16 bits is worth, by a reference that knows only how many
-// bits the format has: the same bits, or both no number.
+// Whether a float is what a number of 16 bits is worth, by a reference that knows only how
+// many bits the format has: the same bits, or both no number.
 bool is_worth(float value, unsigned stored) {
   const double expected = tile::decoded(tile::bf16_format, stored);
   if (std::isnan(expected)) return std::isnan(value);
@@ -809,7 +809,7 @@ int not_as_reference(const std::vector<float>& in) {
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 TEST_CASE(
-    "all 65,536 numbers of 16 bits become floats and come back, but for the bits of no number") {
+    "all 65,536 numbers of 16 bits become floats and come back, but for no number's bits") {
   std::vector<float> numbers;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) numbers.push_back(float_of(bits << 16));
   CHECK(not_as_reference(numbers) == 0);
