@@ -150,7 +150,8 @@
       const names = laneNames(box.lanes), room = (boxes[i + 1] ? boxes[i + 1].bank : TileBanks.banks) * cell + left - end;
       const needed = names.length * font * 0.5;
       if (needed < width + 2) out += text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
-      else if (needed < room) out += text(end + 3, baseline, names, "start", font);
+      else if (needed < room)  // over free banks, whose frames must not go through it
+        out += rect(end + 1, y + 1, Math.min(1.15 * needed + 4, room - 1), height - 2, "var(--paper)", "none") + text(end + 3, baseline, names, "start", font);
       else out += text(x + width / 2, baseline, `${box.lanes[0]}…`, "middle", font, "var(--paper)");
     }
     return out;

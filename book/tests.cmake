@@ -68,6 +68,11 @@ tile_refused(explorer-of-half-a-swizzle "an explorer's trace is KERNEL/SITE:ROW.
   "${explorer} traces=\"06/vectorised/store-As:128^2\"}\nx\n:::")
 tile_refused(explorer-of-another-row "lane 16 is in the padding, so the row is another"
   "${explorer} traces=\"06/vectorised/store-As:4+124\"}\nx\n:::")
+tile_refused(lookups-without-traces "a figure of lookups without traces" "::: {.lookups src=sm.svg alt=x}\nx\n:::")
+tile_refused(lookups-of-shared-memory "load-As of shared is not in global memory"
+  "::: {.lookups src=sm.svg alt=x traces=\"03/shared/load-As\"}\nx\n:::")
+tile_refused(lookups-with-row "a trace of global memory is KERNEL/SITE, not naive/load-A:256"
+  "::: {.lookups src=sm.svg alt=x traces=\"naive/load-A:256\"}\nx\n:::")
 tile_refused(unknown-reference "no label is called fig:nothing" "[](#fig:nothing)")
 tile_refused(unknown-citation "the bibliography has no entry nobody1900" "Says [@nobody1900].")
 tile_refused(unknown-experiment "breaks.json has no experiment nothing" "::: {.break name=nothing}\nx\n:::")

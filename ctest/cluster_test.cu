@@ -2,11 +2,17 @@
 // model they are traced.
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "common/cuda/cluster.hpp"
 #include "common/cuda/device.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/count.hpp"
+#if TILE_ON_GPU
+#include <cooperative_groups.h>
+#else
+#include "common/cuda/words/cooperative_groups.hpp"
+#endif
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of clusters", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -14,6 +20,7 @@ TILE_CHAPTER(.number = 0, .title = "tests of clusters", .kernels = {}, .counted 
 namespace {
 
 namespace ptx = tile::ptx;
+namespace cg = cooperative_groups;
 
 // Runs it, on the model with all checks.
 template <class Work>
@@ -76,6 +83,44 @@ std::vector<float> sums() {
                              out.device());
   });
   return out.host();
+}
+
+// --- The same by cooperative groups ---------------------------------------------------------------------------------------
+
+// out = what the next block of the cluster has, and where it stands.
+template <bool WAITS>
+__global__ void pass_on(const float* in, float* out, unsigned* ranks) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // older GPUs have neither clusters nor these words
+  __shared__ float words[64];
+  const cg::cluster_group cluster = cg::this_cluster();
+  const unsigned t = threadIdx.x, at = blockIdx.x * 64 + t;
+  words[t] = in[at];
+  if (WAITS) cluster.sync();
+  out[at] = *cluster.map_shared_rank(&words[t], int((cluster.block_rank() + 1) % cluster.num_blocks()));
+  ranks[at] = cluster.thread_rank() + 1000 * cluster.num_threads();
+  auto token = cluster.barrier_arrive();
+  cluster.barrier_wait(std::move(token));
+#endif
+}
+
+template <bool WAITS>
+void check_passing_on() {
+  constexpr int BLOCKS = 8, CLUSTER = 4, COUNT = 64 * BLOCKS;
+  auto in = tile::array<float>("in", COUNT), out = tile::array<float>("out", COUNT);
+  auto ranks = tile::array<unsigned>("ranks", COUNT);
+  const std::vector<float> values = tile::make_values(COUNT, tile::Fill::integers, 1);
+  in.set(values);
+  run([&] {
+    tile::launch_in_clusters(pass_on<WAITS>, dim3(BLOCKS), dim3(CLUSTER), dim3(64), 0, in.device(), out.device(),
+                             ranks.device());
+  });
+  const std::vector<float> passed = out.host();
+  const std::vector<unsigned> at = ranks.host();
+  for (int i = 0; i < COUNT; ++i) {
+    const int cluster = i / (64 * CLUSTER) * 64 * CLUSTER, within = i - cluster;
+    REQUIRE(passed[std::size_t(i)] == values[std::size_t(cluster + (within + 64) % (64 * CLUSTER))]);
+    REQUIRE(at[std::size_t(i)] == unsigned(within + 1000 * 64 * CLUSTER));
+  }
 }
 
 // --- A histogram spread over the cluster ------------------------------------------------------------------------------------
@@ -336,6 +381,13 @@ TEST_CASE("neighbours read a halo between two cluster barriers" * doctest::test_
     }
 }
 
+TEST_CASE("cooperative groups know a cluster, its barrier and its shared memory" * doctest::test_suite(ON_BOTH)) {
+  check_passing_on<true>();
+#if TILE_ON_MODEL
+  CHECK(
+      contains(said_of([] { check_passing_on<false>(); }), "which may not have begun: no cluster barrier lies before"));
+#endif
+}
 TEST_CASE("a block knows its rank in a cluster of three dimensions" * doctest::test_suite(ON_BOTH)) {
   auto out = tile::array<int>("out", 2 * 24);
   run([&] { tile::launch_in_clusters(write_ranks, dim3(2, 6, 2), dim3(2, 2, 2), dim3(1), 0, out.device()); });

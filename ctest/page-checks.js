@@ -36,6 +36,60 @@
     }
   }
 
+  // --- No line of a drawing goes through a label, unless something opaque lies between them. Frames of boxes are lines as well.
+  const straight = (x1, y1, x2, y2) => [[x1, y1], [x2, y2]];
+  function strokesOf(shape) {  // as lists of points, in the shape's own coordinates
+    const at = (name) => shape[name].baseVal.value;
+    if (shape.tagName === "line") return [straight(at("x1"), at("y1"), at("x2"), at("y2"))];
+    if (shape.tagName === "rect") {
+      const [x, y, right, bottom] = [at("x"), at("y"), at("x") + at("width"), at("y") + at("height")];
+      return [[[x, y], [right, y], [right, bottom], [x, bottom], [x, y]]];
+    }
+    return (shape.getAttribute("d") || "").split(/(?=M)/).filter((part) => part.trim()).map((part) => {  // one for each stroke of the pen
+      const pen = shape.cloneNode();
+      pen.setAttribute("d", part);
+      const length = pen.getTotalLength(), steps = Math.max(1, Math.ceil(length / 3));
+      return Array.from({ length: steps + 1 }, (_, i) => pen.getPointAtLength((length * i) / steps)).map(({ x, y }) => [x, y]);
+    });
+  }
+  function meets([ax, ay], [bx, by], box) {  // whether a part of the line from a to b is in the box
+    let from = 0, to = 1;
+    for (const [start, delta, low, high] of [[ax, bx - ax, box.left, box.right], [ay, by - ay, box.top, box.bottom]]) {
+      if (delta === 0 && (start <= low || start >= high)) return false;
+      if (delta === 0) continue;
+      const [enters, leaves] = [(low - start) / delta, (high - start) / delta].sort((p, q) => p - q);
+      from = Math.max(from, enters);
+      to = Math.min(to, leaves);
+    }
+    return from < to;
+  }
+  const through = (points, box) => points.some((point, i) => i > 0 && meets(points[i - 1], point, box));
+  function linesThroughLabels(svg) {
+    const strokes = [], covers = [], found = [];
+    const moved = (points, matrix) => points.map(([x, y]) => [matrix.a * x + matrix.c * y + matrix.e, matrix.b * x + matrix.d * y + matrix.f]);
+    for (const shape of svg.querySelectorAll("line, path, rect, text")) {
+      if (!visible(shape)) continue;
+      const style = getComputedStyle(shape), matrix = shape.getScreenCTM();
+      if (shape.tagName === "text") {
+        if (!shape.textContent.trim()) continue;
+        const { x, y, width, height } = shape.getBBox();
+        const box = { left: x + 1, right: x + width - 1, top: y + height * 0.3, bottom: y + height * 0.77 };  // its small letters
+        const back = matrix.inverse(), corners = moved([[box.left, box.top], [box.right, box.bottom]], matrix);
+        const hidden = covers.filter((cover) => corners.every(([cx, cy]) =>
+          cx >= cover.left && cx <= cover.right && cy >= cover.top && cy <= cover.bottom)).pop();
+        if (strokes.slice(hidden ? hidden.strokes : 0).some((points) => through(moved(points, back), box))) found.push(shape);
+        continue;
+      }
+      const opaque = style.fill !== "none" && parseFloat(style.fillOpacity) > 0.99;
+      if (shape.tagName === "rect" && opaque) covers.push({ ...shape.getBoundingClientRect().toJSON(), strokes: strokes.length });
+      if (style.stroke !== "none" && parseFloat(style.strokeOpacity) > 0) strokes.push(...strokesOf(shape).map((points) => moved(points, matrix)));
+    }
+    return found;
+  }
+  if (scheme === "light")
+    for (const svg of all("article .drawing svg"))
+      for (const label of linesThroughLabels(svg)) complain("a line goes through a label of " + (svg.closest("figure").id || "a figure"), label);
+
   // --- Contrast of program text, AA: 4.5 to 1.
   const rgb = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
   const luminance = ([r, g, b]) => {
@@ -70,6 +124,10 @@
       complain("digits are not lining figures", element);
       break;
     }
+
+  // --- Every chapter from 01 on has a figure to try.
+  const chapter = /\/(\d\d)\.html$/.exec(location.pathname);
+  if (chapter && chapter[1] !== "00" && !document.querySelector("figure.interactive")) complain("a chapter without an interactive figure");
 
   if (width !== 1400 || scheme !== "light") return complaints;
 

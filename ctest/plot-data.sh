@@ -6,7 +6,7 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/emit/01"
 printf 'naive.4096.intensity.sm\tcounted\t1365.25\tFLOP/B\t1,365\n' >"$scratch/emit/01/facts.tsv"
 "$1" roofline chapters "$scratch/emit" 01 "$scratch/roofline.tsv"
-grep -q "$(printf '^naive\tsm\t1365.25\t')" "$scratch/roofline.tsv" || {
+grep -q "$(printf '^"naive"\tsm\t1365.25\t')" "$scratch/roofline.tsv" || {
   echo "not the value of the fact:"
   cat "$scratch/roofline.tsv"
   exit 1

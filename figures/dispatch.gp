@@ -12,7 +12,7 @@ set bmargin at screen bottom
 set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror
 set xrange [x_low:x_high]
-set yrange [0:y_high]
+set yrange [y_low:y_high]
 set xlabel "cycles of the busier register bank for an instruction, in groups of four" textcolor rgb "#010101"
 set ylabel "waiting for dispatch, cycles an instruction" textcolor rgb "#010101"
 set key off

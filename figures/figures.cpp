@@ -12,7 +12,7 @@
 //   figures rounds NN OUT.svg KERNEL...         which tile is fetched, stored and multiplied between which barriers
 //   figures stages NN OUT.svg KERNEL...         which tile is on its way to a stage of shared memory, or read from it, between
 //                                               which barriers
-//   figures pieces NN OUT.svg KERNEL...         which steps of which tiles each block multiplies, and when: fact KERNEL.pieces
+//   figures stretches NN OUT.svg KERNEL...      which rounds of which tiles each block multiplies, and when: fact KERNEL.stretches
 //   figures occupancy NN OUT.svg KERNEL         what stops one more block on an RTX A6000
 //   figures races NN OUT.svg KERNEL             two warps, and what may happen without each of two barriers
 //   figures compiled NN OUT.svg KERNEL          what a thread loads from shared memory in a round: by the source, by the machine code
@@ -60,6 +60,7 @@
 #include "drawing.hpp"
 #include "part.hpp"
 #include "pictures.hpp"
+#include "roofline.hpp"
 #include "traces.hpp"
 
 namespace {
@@ -160,12 +161,15 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double 
     d.rect(x + 0.5, y + 0.5, width - 1, height - 1, "var(--accent)");
     const std::string names = lane_names(wanted.lanes);
     const double needed = double(names.size()) * font * 0.5;
-    if (needed < width + 2)
+    if (needed < width + 2) {
       d.text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
-    else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell)
+    } else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell) {
+      d.rect(x + width + 1, y + 1, std::min(1.15 * needed + 4, next * cell + left - x - width - 1), height - 2,
+             "var(--paper)");
       d.text(x + width + 3, baseline, names, "start", font);
-    else
+    } else {
       throw std::runtime_error(fmt::format("no room to name lanes {} at bank {}", names, bank));
+    }
   }
 }
 
@@ -595,56 +599,65 @@ void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernel
   d.save(out);
 }
 
-/// Steps `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
-struct Piece {
-  int block, tile, first, behind, steps;
+/// Rounds `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
+struct Stretch {
+  int block, tile, first, behind, rounds;
 };
 
-// The fact KERNEL.pieces: block, tile, first, behind and steps of each piece, in the order of a block's work; pieces end with a comma.
-std::vector<Piece> read_pieces(const fs::path& emitted, const std::string& kernel) {
-  std::vector<Piece> pieces;
+// The fact KERNEL.stretches: block, tile, first, behind and rounds of each stretch, in the order of a block's work; each ends with a
+// comma.
+std::vector<Stretch> read_stretches(const fs::path& emitted, const std::string& kernel) {
+  std::vector<Stretch> stretches;
   for (const auto& row : read_tsv(emitted / "facts.tsv")) {
-    if (row.at(0) != kernel + ".pieces") continue;
+    if (row.at(0) != kernel + ".stretches") continue;
     std::istringstream list(row.at(4));
     for (std::string text; std::getline(list, text, ',');) {
-      Piece piece{};
+      Stretch stretch{};
       std::istringstream numbers(text);
-      if (numbers >> piece.block >> piece.tile >> piece.first >> piece.behind >> piece.steps) pieces.push_back(piece);
+      if (numbers >> stretch.block >> stretch.tile >> stretch.first >> stretch.behind >> stretch.rounds)
+        stretches.push_back(stretch);
     }
   }
-  if (pieces.empty()) throw std::runtime_error(fmt::format("no pieces of {} in {}", kernel, emitted.string()));
-  return pieces;
+  if (stretches.empty()) throw std::runtime_error(fmt::format("no stretches of {} in {}", kernel, emitted.string()));
+  return stretches;
 }
 
-void draw_pieces(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
-  const double left = 74, step = 25, high = 24, gap = 40;
+void draw_stretches(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
+  const double left = 74, round = 25, high = 24, gap = 58;
   double width = 0, height = 14;
-  std::vector<std::vector<Piece>> all;
+  std::vector<std::vector<Stretch>> all;
   for (const std::string& kernel : kernels) {
-    all.push_back(read_pieces(emitted, kernel));
-    std::map<int, int> steps;  // of a block
-    for (const Piece& p : all.back()) width = std::max(width, double(steps[p.block] += p.behind - p.first));
-    height += double(steps.size()) * high + gap;
+    all.push_back(read_stretches(emitted, kernel));
+    std::map<int, int> rounds;  // of a block
+    for (const Stretch& p : all.back()) width = std::max(width, double(rounds[p.block] += p.behind - p.first));
+    height += double(rounds.size()) * high + gap;
   }
-  Drawing d(left + width * step + 10, height);
+  Drawing d(left + width * round + 10, height);
   double top = 24;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     d.text(4, top - 8, kernels[k], "start", 13);
     std::map<int, int> done;
-    for (const Piece& p : all[k]) {
-      const double x = left + done[p.block] * step, y = top + p.block * high, wide = (p.behind - p.first) * step;
-      const bool whole = p.behind - p.first == p.steps, handed_over = p.first > 0;
+    for (const Stretch& p : all[k]) {
+      const double x = left + done[p.block] * round, y = top + p.block * high, wide = (p.behind - p.first) * round;
+      const bool whole = p.behind - p.first == p.rounds, handed_over = p.first > 0;
       const char* const fill = whole ? "var(--third)" : handed_over ? "none" : "var(--second)";
       d.rect(x + 1.5, y + 1.5, wide - 3, high - 3, fill, handed_over ? "var(--second)" : "none", 0.55);
-      if (wide > 2 * step)
-        d.text(x + wide / 2, y + 0.7 * high,
-               whole ? fmt::format("tile {}", p.tile) : fmt::format("tile {}: {}–{}", p.tile, p.first, p.behind - 1),
-               "middle", 11);
+      const std::string range =
+          p.behind - p.first > 1 ? fmt::format("{}–{}", p.first, p.behind - 1) : std::to_string(p.first);
+      d.text(x + wide / 2, y + 0.7 * high,
+             whole              ? fmt::format("tile {}", p.tile)
+             : wide > 2 * round ? fmt::format("tile {}: {}", p.tile, range)
+                                : fmt::format("{}: {}", p.tile, range),
+             "middle", 11);
       done[p.block] += p.behind - p.first;
     }
-    for (const auto& [block, steps] : done)
+    for (const auto& [block, rounds] : done)
       d.text(left - 8, top + (block + 0.7) * high, fmt::format("block {}", block), "end", 12);
-    top += double(done.size()) * high + gap;
+    const double bottom = top + double(done.size()) * high;
+    for (int n = 0; n <= int(width); n += 8)
+      d.text(left + n * round, bottom + 14, std::to_string(n), "middle", 11, "var(--muted)");
+    d.text(4, bottom + 14, "rounds", "start", 11, "var(--muted)");
+    top = bottom + gap;
   }
   d.save(out);
 }
@@ -824,37 +837,19 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
 }
 
-/// Where a multiply-add that loads both of its operands stands under the roofs, and where cuBLAS does.
-std::string roofline_without_kernels(const fs::path& emitted, double sm_tbs, double dram_tbs) {
-  const double no_reuse = 2.0 / 8;  // flops over bytes of two operands
-  std::string text;
-  for (const double roof : {sm_tbs, dram_tbs})
-    text += fmt::format("\"no reuse\"\troof\t{}\t{}\n", no_reuse, no_reuse * roof);
-  if (const auto reached = fact(emitted, fmt::format("rates.cublas_fp32_{}", ladder_size)))
-    text += fmt::format("cuBLAS\twhole\t{}\t{}\n", fact(emitted, "h200.intensity").value(), *reached);
-  return text;
-}
-
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
-  std::string text;
+  std::vector<RooflinePoint> points;
   for (const Measured& m : measured_kernels(chapters, last))
-    for (const auto& row : read_tsv(emit / m.chapter / "facts.tsv"))
-      for (const char* level : {"sm", "dram"})
-        if (row.at(0) == fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level))
-          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", m.kernel, level, row.at(2), m.run["tflops"].get<double>());
-  // The roofs: what chapter 00 recorded, or the specification where it has not run yet.
-  const tile::GpuSpec& gpu = tile::h200;
+    for (const char* level : {"sm", "dram"})
+      if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
+        points.push_back({level == std::string("sm") ? m.kernel : "", level, *x, m.run["tflops"].get<double>()});
   tile::Record rates = tile::Record::object();
   for (const auto& entry : fs::directory_iterator(chapters))
     if (entry.path().filename().string().starts_with("00-"))
       if (const auto records = tile::load_records(entry.path()); !records.empty()) rates = records.front()["rates"];
-  const double sm = rates.value("shared_read_gbs", gpu.sms * gpu.clock_ghz * 128) * 1e-3;
-  const double l2 = rates.value("l2_read_gbs", gpu.sms * gpu.clock_ghz * 64) * 1e-3;
-  const double dram = rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3;
-  if (text.empty()) text = roofline_without_kernels(emit / "00", sm, dram);
-  write_text(out, text);
-  write_text(out.string() + ".rates", fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n",
-                                                  rates.value("ffma_tflops", gpu.peak_tflops()), sm, l2, dram));
+  const Roofs roofs = roofs_of(rates);
+  if (points.empty()) points = points_without_kernels(emit / "00", fmt::format("{}", ladder_size), roofs);
+  write_roofline(points, roofs, out);
 }
 
 // --- Dispatch stalls over register banks ----------------------------------------------------------------------
@@ -948,24 +943,27 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
     y.push_back(point.second);
     y_high = std::max(y_high, 1.1 * point.second);
   }
-  const double per_x = (plot.right - plot.left) / (x_high - x_low), per_y = (plot.bottom - plot.top) / y_high;
+  const double per_x = (plot.right - plot.left) / (x_high - x_low), y_low = -0.06 * y_high,
+               per_y = (plot.bottom - plot.top) / (y_high - y_low);  // labels of points at 0 stand free of the axis
   std::vector<Labelled> points;
   for (const auto& [point, names] : at)
-    points.push_back({joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - point.second * per_y});
+    points.push_back(
+        {joined(names), plot.left + (point.first - x_low) * per_x, plot.bottom - (point.second - y_low) * per_y});
   place_labels(points, {plot.left, plot.top, width, plot.bottom});
   std::string text;
   for (const Labelled& p : points)
     text += fmt::format("\"{}\"\t{:.4f}\t{:.4f}\t{}\t{:.4f}\t{:.4f}\n", p.text, x_low + (p.x - plot.left) / per_x,
-                        (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
-                        x_low + (p.label_x - plot.left) / per_x, (plot.bottom - p.label_y) / per_y);
+                        y_low + (plot.bottom - p.y) / per_y, p.right ? "left" : "right",
+                        x_low + (p.label_x - plot.left) / per_x, y_low + (plot.bottom - p.label_y) / per_y);
   write_text(out, text);
   const std::string correlation =
       x.size() > 2 ? fmt::format("rank correlation {:.2f}", tile::rank_correlation(x, y)) : "";
   write_text(out.string() + ".frame",
-             fmt::format("width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_high={}\n"
-                         "correlation=\"{}\"\n",
-                         width, height, plot.left / width, plot.right / width, 1 - plot.top / height,
-                         1 - plot.bottom / height, x_low, x_high, y_high, correlation));
+             fmt::format(
+                 "width={}\nheight={}\nleft={}\nright={}\ntop={}\nbottom={}\nx_low={}\nx_high={}\ny_low={}\ny_high={}\n"
+                 "correlation=\"{}\"\n",
+                 width, height, plot.left / width, plot.right / width, 1 - plot.top / height, 1 - plot.bottom / height,
+                 x_low, x_high, y_low, y_high, correlation));
 }
 
 /// The types of a run's operands, as a table names them.
@@ -1058,7 +1056,7 @@ int main(int argc, char** argv) {
   auto* warps = drawing("warps", of_kernel, of_thread);
   auto* rounds = drawing("rounds", of_kernels);
   auto* stages = drawing("stages", of_kernels);
-  auto* pieces = drawing("pieces", of_kernels);
+  auto* stretches = drawing("stretches", of_kernels);
   auto* occupancy = drawing("occupancy", of_kernel);
   auto* races = drawing("races", of_kernel);
   auto* compiled = drawing("compiled", of_kernel);
@@ -1106,7 +1104,7 @@ int main(int argc, char** argv) {
     if (*warps) draw_warps(emitted, kernel, number, out);
     if (*rounds) draw_rounds(emitted, kernels, out);
     if (*stages) draw_stages(emitted, kernels, out);
-    if (*pieces) draw_pieces(emitted, kernels, out);
+    if (*stretches) draw_stretches(emitted, kernels, out);
     if (*races) draw_races(emitted, kernel, out);
     if (*compiled) draw_compiled(emitted, kernel, out);
     if (*funnel) draw_funnel(emitted, out);

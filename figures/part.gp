@@ -18,7 +18,7 @@ set lmargin 16
 set key outside top center horizontal textcolor rgb "#010101"
 set grid xtics lc rgb "#060606"
 if (cublas > 0) { set arrow 1 from cublas,graph 0 to cublas,graph 1 nohead lw 1.5 lc rgb "#020202" }
-if (cublas > 0) { set label 1 "cuBLAS " at cublas,graph 0.97 right textcolor rgb "#020202" font "inherit,12" }
+if (cublas > 0) { set label 1 "cuBLAS" at cublas,graph 0.97 left offset 0.7,0 textcolor rgb "#020202" font "inherit,12" }
 # Marks stand on a rim of paper, or a bar would swallow them.
 known(x) = x > 0 ? x : 1/0
 plot data using (0):0:(0):2:($0-0.28):($0+0.28):ytic(1) with boxxyerror lc rgb "#030303" title "measured", \

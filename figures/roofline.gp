@@ -1,5 +1,5 @@
-# The roofline: flops per byte against TFLOP/s, from DRAM and from the SM, of what lies on a roof, and of a whole product. Arguments: data, out.
-# data.rates gives peak, sm_tbs, l2_tbs, dram_tbs.
+# The roofline: flops per byte against TFLOP/s, from DRAM and from the SM. Arguments: data, out.
+# data has, for each point: name, level, x, y, and where its name stands: x, side. data.rates gives peak, sm_tbs, l2_tbs, dram_tbs.
 data = ARG1
 out = ARG2
 load data.".rates"
@@ -9,22 +9,19 @@ set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror
 set logscale xy
 set xrange [0.05:2000]
-set yrange [0.2:120]
+set yrange [0.2:300]
 set xlabel "flop per byte" textcolor rgb "#010101"
 set ylabel "TFLOP/s" textcolor rgb "#010101"
 set key off
 set samples 400
 min(a, b) = a < b ? a : b
-set label 1 "FFMA peak" at 500,peak*1.12 right textcolor rgb "#010101" font "inherit,12"
-set label 2 "L1 and shared memory" at 0.42,0.42*sm_tbs*1.55 rotate by 38 textcolor rgb "#030303" font "inherit,12"
-set label 3 "L2" at 1.5,1.5*l2_tbs*1.3 rotate by 38 textcolor rgb "#050505" font "inherit,12"
-set label 4 "DRAM" at 5,5*dram_tbs*1.3 rotate by 38 textcolor rgb "#040404" font "inherit,12"
+set label 1 "FFMA peak" at 1500,peak*1.35 right textcolor rgb "#010101" font "inherit,12"
+set label 2 "L1 and shared memory" at 0.28,0.28*sm_tbs*1.5 rotate by 42 textcolor rgb "#030303" font "inherit,12"
+set label 3 "L2" at 1.5,1.5*l2_tbs*1.45 rotate by 42 textcolor rgb "#050505" font "inherit,12"
+set label 4 "DRAM" at 5,5*dram_tbs*1.45 rotate by 42 textcolor rgb "#040404" font "inherit,12"
 plot min(peak, x*sm_tbs) lc rgb "#030303" lw 2, min(peak, x*l2_tbs) lc rgb "#050505" lw 2, \
      min(peak, x*dram_tbs) lc rgb "#040404" lw 2, \
      data using (strcol(2) eq "sm" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#030303", \
      data using (strcol(2) eq "dram" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#040404", \
-     data using (strcol(2) eq "sm" ? $3 : 1/0):4:(sprintf("   %s", strcol(1))) with labels left textcolor rgb "#010101" font "inherit,12", \
-     data using (strcol(2) eq "roof" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#020202", \
-     data using (strcol(2) eq "roof" ? $3 : 1/0):4:1 with labels right offset -1,0.5 textcolor rgb "#010101" font "inherit,12", \
-     data using (strcol(2) eq "whole" ? $3 : 1/0):4 with points pt 7 ps 0.9 lc rgb "#040404", \
-     data using (strcol(2) eq "whole" ? $3 : 1/0):4:1 with labels center offset 0,-0.9 textcolor rgb "#010101" font "inherit,12"
+     data using (strcol(6) eq "right" ? $5 : 1/0):4:1 with labels left textcolor rgb "#010101" font "inherit,12", \
+     data using (strcol(6) eq "left" ? $5 : 1/0):4:1 with labels right textcolor rgb "#010101" font "inherit,12"

@@ -4,8 +4,9 @@
 // with all others. What if one thread could ask for whole tiles, and the others did nothing
 // but multiply? Idea: a tensor map describes a matrix, one instruction copies a box of it, and
 // an mbarrier counts the bytes that have come. One warp starts copies, eight multiply; a block
-// stays on its SM and takes tile after tile, and all blocks share the last ones. Previous
-// chapter: 13, whose maps these are, for a tile of the same area, upright.
+// stays on its SM and takes tile after tile, and where these do not come out even, all blocks
+// share some. Previous chapter: 13, whose maps these are, for a tile of the same area, but
+// upright.
 //
 // Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
 #include <algorithm>
@@ -40,8 +41,8 @@ enum class FromA {
 };
 // Which tiles a block computes.
 enum class Schedule {
-  // one block an SM: whole tiles, and a share of those that are left when no SM can have one
-  // more
+  // one block an SM: a share of the tiles that do not come out even, and of one more for each
+  // block, and then whole tiles
   shared,
   whole,  // one block an SM: whole tiles
   single  // one tile, and there are as many blocks
@@ -51,27 +52,27 @@ enum class Registers {
   reallocated,  // the warps that multiply have those that the warps that copy give back
   equal         // all warps have as many
 };
-// The order in which a thread loads its operands of a depth k.
+// The order in which a thread loads its operands of a step.
 enum class Loads { halves, B_second, three_first, A_first };
 // Whether a warp's threads are told to go on together behind what one of them did alone.
 enum class Warps { together, apart };
 // How a float4 of sums lies in memory when a block hands it to another.
 enum class Pairs {
-  swapped,  // second, first, fourth, third: for the sake of the registers that hold them
+  swapped,  // second, first, fourth, third: with these ptxas chose better registers
   straight
 };
 
 // The chapter's kernel.
 struct Large {
-  // rows and columns of C per block, depth of a step along K
+  // rows and columns of C per block, depth of a round along K
   static constexpr int BM = 256, BN = 128, BK = 16;
   static constexpr int WM = 64, WN = 64;  // rows and columns of C per warp
-  static constexpr int STAGES = 6;        // steps that shared memory has room for
+  static constexpr int STAGES = 6;        // rounds that shared memory has room for
   static constexpr int COPY_WARPS = 4;  // one of them copies; registers move in fours of warps
   static constexpr int BLOCKS = 1;      // that an SM has room for
   // of a thread that multiplies, where they are reallocated
   static constexpr int MORE_REGISTERS = 240;
-  static constexpr int BAND = 8;  // rows of tiles that blocks walk through together
+  static constexpr int BAND = 8;  // rows of tiles in a band: blocks go down its columns
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr Schedule SCHEDULE = Schedule::shared;
   static constexpr Registers REGISTERS = Registers::reallocated;
@@ -246,16 +247,16 @@ constexpr __host__ __device__ int nth_of_quad(int n) {
 // [/snippet maps]
 
 // [snippet plan]
-// What there is to do: tiles of C, each in so many steps along K. Tiles that all blocks share,
-// they share by steps.
+// What there is to do: tiles of C, each in so many rounds along K, BK deep. The program calls
+// rounds steps. Tiles that all blocks share, they share by rounds.
 struct Plan {
   int tilesM, tilesN, steps;
   int shared;  // so many tiles, the first ones
   int blocks;
-  int band;  // rows of tiles that blocks walk through together
+  int band;  // rows of tiles that it has
 
   constexpr __host__ __device__ int tiles() const { return tilesM * tilesN; }
-  // The first of the shared steps that are share number n. Share `blocks` begins where there
+  // The first of the shared rounds that are share number n. Share `blocks` begins where there
   // are no more.
   constexpr __host__ __device__ int first_step_of(int n) const {
     return int(std::int64_t(shared) * steps * n / blocks);
@@ -270,7 +271,7 @@ constexpr __host__ __device__ int share_of(const Plan& plan, int block) {
 
 // of a share along K: for less, another block is not worth its hand-over
 constexpr int MIN_DEPTH = 128;
-// of a tile: the block that stores it takes the others over one by one
+// of a tile, on average: the block that stores it takes the others over one by one
 constexpr int MOST_SHARES = 8;
 
 template <class C>
@@ -283,7 +284,7 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
             C::BAND};
   const int tiles = plan.tiles();
   const std::int64_t steps = std::int64_t(tiles) * plan.steps;
-  const int most = sms * C::BLOCKS, least = MIN_DEPTH / C::BK;  // blocks, and steps of a share
+  const int most = sms * C::BLOCKS, least = MIN_DEPTH / C::BK;  // blocks; rounds of a share
   plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
   if (C::SCHEDULE != Schedule::shared || plan.steps < least || steps > INT_MAX) return plan;
   plan.blocks =
@@ -293,11 +294,11 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
   return plan;
 }
 
-// What a block does, piece by piece: first its share, then whole tiles.
+// What a block does, stretch by stretch: first its share, then whole tiles.
 struct Agenda {
-  int at, end;              // of its share, in shared steps
+  int at, end;              // of its share, in shared rounds
   int whole;                // the next whole tile
-  int tile, first, behind;  // the piece: steps `first` to `behind` - 1 of `tile`
+  int tile, first, behind;  // the stretch: rounds `first` to `behind` - 1 of `tile`
 
   constexpr __host__ __device__ Agenda(const Plan& plan, int block)
       : at(plan.first_step_of(share_of(plan, block))),
@@ -307,7 +308,7 @@ struct Agenda {
         first(0),
         behind(0) {}
 
-  // Goes on to the next piece; false where there is none.
+  // Goes on to the next stretch; false where there is none.
   constexpr __host__ __device__ bool next(const Plan& plan) {
     if (at < end) {
       tile = at / plan.steps;
@@ -439,8 +440,8 @@ __device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][C
 }
 
 // [snippet hand-over]
-// Sums of a piece that does not begin its tile, for the block whose piece does: one place for
-// each block.
+// Sums of a stretch that does not begin its tile, for the block whose stretch does: one place
+// for each block.
 struct HandOver {
   float4* sums;  // blocks x BM x BN / 4
   int* ready;    // one each: 1 from when the sums are there until the other block has seen it
@@ -558,7 +559,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll 1
       for (int step = agenda.first; step < agenda.behind; ++step) copy(tile, step);
     }
-    // operands are loaded ahead, behind the last step those of one that nobody multiplies
+    // operands are loaded ahead, behind the last round those of one that nobody multiplies
     copy(tile, 0);
     return;
   }
@@ -570,9 +571,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
   float acc[ROWS][COLS];
 
-  // operands of a depth k, and of the next
+  // operands of a step, and of the next
   float regM[TRANSPOSED ? 2 : 1][ROWS], regN[2][COLS];
-  float4 quads[TRANSPOSED ? 1 : ROWS];  // of A in rows: of four depths k
+  float4 quads[TRANSPOSED ? 1 : ROWS];  // of A in rows: of four steps
   const char* const firstA =
       reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 0));
   const char* const firstB =
@@ -607,7 +608,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       for (int i = BEFORE; i < ROWS; i += 4) load_quad_of_A(at, k, i);
     }
   };
-  // A in rows: a float4 of a row is loaded again when its four depths have been multiplied.
+  // A in rows: a float4 of a row is loaded again when its four steps have been multiplied.
   const char* const oddQuadOfA =
       reinterpret_cast<const char*>(stages + place_in_As<Config>(warpRow + threadRow, 4));
   const auto load_quad = [&](int at, int k, int i) {
@@ -630,7 +631,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   int offset = 0;  // of the stage, in bytes
   std::uint64_t *come = full, *read = empty;
   unsigned parity = 0;
-  // Gives the stage back that this warp has read, once the next one is there.
+  // `come` is the mbarrier that says that the stage has come, `read` the one that says that it
+  // has been read. Goes on when the next stage is there, and then gives this one back.
   const auto next_stage = [&] {
     std::uint64_t* const used = read;
     ++come, ++read, offset += int(Config::STAGE_BYTES);
@@ -658,7 +660,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int step = agenda.first; step < agenda.behind; ++step) {
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
-        if (k == BK - 1) next_stage();  // the operands of the last depth have been loaded
+        if (k == BK - 1) next_stage();  // the operands of the last step have been loaded
         load_operands(offset, (k + 1) % BK);
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
@@ -797,7 +799,6 @@ __global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
                                firstCol + warpCol + threadCol, M, N, alpha, beta, C, ldc);
 }
 
-// [snippet prepare]
 bool divisible_by_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
@@ -887,6 +888,7 @@ class Transposed {
   Memory<float> copy_;
 };
 
+// [snippet prepare]
 // What a launch needs besides the operands: the plan, tensor maps, room for copies and for
 // sums that are handed over.
 template <class Config, bool WHOLE>
@@ -1139,29 +1141,29 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".results", C::ROWS * C::COLS);
     facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
     facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
-    facts.predicted(name + ".step.ffma", ffma);
-    facts.predicted(name + ".step.lds", lds);
-    facts.predicted(name + ".step.ffma_percent", 100 * ffma / (ffma + lds), 1);
-    facts.predicted(name + ".step.ceiling", tile::h200.peak_tflops() * ffma / (ffma + lds));
-    facts.predicted(name + ".step.cycles", ffma * warps / tile::GpuSpec::schedulers);
+    facts.predicted(name + ".round.ffma", ffma);
+    facts.predicted(name + ".round.lds", lds);
+    facts.predicted(name + ".round.ffma_percent", 100 * ffma / (ffma + lds), 1);
+    facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / (ffma + lds));
+    facts.predicted(name + ".round.cycles", ffma * warps / tile::GpuSpec::schedulers);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
                           double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
   });
-  // Nine tiles of eight steps, on a GPU of four SMs: what the picture shows.
-  const auto add_pieces = [&]<class C>(const std::string& name, C) {
+  // Nine tiles of eight rounds, on a GPU of four SMs: what the picture shows.
+  const auto add_stretches = [&]<class C>(const std::string& name, C) {
     const Plan plan = plan_for<C>(3 * C::BM, 3 * C::BN, 8 * C::BK, 4);
-    std::string pieces;
+    std::string stretches;
     for (int block = 0; block < plan.blocks; ++block) {
       for (Agenda agenda(plan, block); agenda.next(plan);) {
         for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.steps})
-          pieces += std::to_string(number) + " ";
-        pieces += ",";
+          stretches += std::to_string(number) + " ";
+        stretches += ",";
       }
     }
-    facts.text(name + ".pieces", "predicted", pieces);
+    facts.text(name + ".stretches", "predicted", stretches);
   };
-  add_pieces("whole_tiles", Config<WholeTiles>{});
-  add_pieces("tma", Config<Large>{});
+  add_stretches("whole_tiles", Config<WholeTiles>{});
+  add_stretches("tma", Config<Large>{});
   using C = Config<Large>;
   facts.predicted("tma.band", C::BAND);
   facts.predicted("registers.launch", C::REGISTERS_AT_LAUNCH);
@@ -1177,12 +1179,14 @@ void predict(tile::Facts& facts) {
   for (const int size : {1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192}) {
     const std::string at = std::to_string(size);
     const Plan plan = plan_for<C>(size, size, size, sms);
-    const double tiles = plan.tiles(), rounds = (plan.tiles() + sms - 1) / sms;
+    const double tiles = plan.tiles(), waves = (plan.tiles() + sms - 1) / sms;
     facts.predicted("tiles." + at, tiles);
-    facts.predicted("rounds." + at, rounds);
-    facts.predicted("busy_percent." + at, 100 * tiles / (rounds * sms), 1);
-    facts.predicted("shared_steps." + at, double(plan.shared) * plan.steps / sms, 1);
-    facts.predicted("steps." + at, plan.steps);
+    facts.predicted("waves." + at, waves);
+    facts.predicted("busy_percent." + at, 100 * tiles / (waves * sms), 1);
+    facts.predicted("left_over." + at, plan.tiles() % sms);
+    facts.predicted("shared_tiles." + at, plan.shared);
+    facts.predicted("shared_rounds." + at, double(plan.shared) * plan.steps / sms, 1);
+    facts.predicted("rounds." + at, plan.steps);
     const double bytes = 2 * 4.0 * size * size, flops = 2.0 * size * size * size;
     facts.predicted("transpose.us." + at, bytes / tile::h200.dram_gbs * 1e-3, 0);
     facts.predicted("transpose.percent." + at,
@@ -1194,14 +1198,14 @@ void predict(tile::Facts& facts) {
         4e-6 * size * size + (plan.shared > 0 ? 4e-6 * plan.blocks * C::BM * C::BN : 0), 0);
   }
 
-  // What a thread waits for before a step of its block, as the loops of the kernel count it.
+  // What a thread waits for before a round of its block, as the loops of the kernel count it.
   struct Phase {
     int stage, number;
     unsigned empty_parity, full_parity;
   };
-  const auto phase_of_step = [](int step) {
+  const auto phase_of_round = [](int round) {
     Phase phase{0, 0, 1, 0};
-    for (int n = 0; n < step; ++n)
+    for (int n = 0; n < round; ++n)
       if (++phase.stage == C::STAGES) {
         phase.stage = 0, ++phase.number;
         phase.empty_parity ^= 1, phase.full_parity ^= 1;
@@ -1225,18 +1229,18 @@ void predict(tile::Facts& facts) {
   facts.predicted("deep.tiles", deep.tiles());
   facts.predicted("deep.blocks", deep.blocks);
   facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
-  for (const int step : {0, 1, 5, 6, 7, 11, 12}) {
-    const std::string at = "phase." + std::to_string(step);
-    const Phase phase = phase_of_step(step);
+  for (const int round : {0, 1, 5, 6, 7, 11, 12}) {
+    const std::string at = "phase." + std::to_string(round);
+    const Phase phase = phase_of_round(round);
     facts.predicted(at + ".stage", phase.stage);
     facts.predicted(at + ".number", phase.number);
     facts.predicted(at + ".empty_parity", phase.empty_parity);
     facts.predicted(at + ".full_parity", phase.full_parity);
   }
 
-  // The worked example: the eighth step of a block that begins within a tile.
+  // The worked example: the eighth round of a block that begins within a tile.
   const Plan plan = plan_for<C>(4096, 4096, 4096, sms);
-  constexpr int block = 5, nth = 7, thread = 77, depth = 3;
+  constexpr int block = 5, nth = 7, thread = 77, step = 3;
   Agenda agenda(plan, block);
   agenda.next(plan);
   const Position tile = place_of_tile(plan, agenda.tile);
@@ -1244,25 +1248,46 @@ void predict(tile::Facts& facts) {
   const int col = warp_tile_of<C>(thread).col + first_result_of<C>(thread).col;
   facts.predicted("worked.block", block);
   facts.predicted("worked.share", share_of(plan, block));
-  facts.predicted("worked.first_step", plan.first_step_of(share_of(plan, block)));
+  facts.predicted("worked.first_round", plan.first_step_of(share_of(plan, block)));
   facts.predicted("worked.tile", agenda.tile);
-  facts.predicted("worked.piece.first", agenda.first);
+  facts.predicted("worked.first.from", agenda.first);
+  facts.predicted("worked.first.to", agenda.behind - 1);
+  facts.predicted("worked.first.before", agenda.first - 1);
+  facts.predicted("worked.first.taken_by", share_of(plan, share_of(plan, block) - 1));
+  facts.predicted("worked.rounds", plan.first_step_of(share_of(plan, block) + 1) -
+                                       plan.first_step_of(share_of(plan, block)));
   facts.predicted("worked.tile.row", tile.row);
   facts.predicted("worked.tile.col", tile.col);
-  facts.predicted("worked.step", agenda.first + nth);
+  facts.predicted("worked.round", agenda.first + nth);
   facts.predicted("worked.A.x", tile.row * C::BM);
   facts.predicted("worked.A.y", (agenda.first + nth) * C::BK);
   facts.predicted("worked.B.x", tile.col * C::BN);
   facts.predicted("worked.B.y", (agenda.first + nth) * C::BK);
-  facts.predicted("worked.stage", phase_of_step(nth).stage);
-  facts.predicted("worked.stage_byte", phase_of_step(nth).stage * int(C::STAGE_BYTES));
+  const Phase phase = phase_of_round(nth);
+  facts.predicted("worked.stage", phase.stage);
+  facts.predicted("worked.phase", phase.number);
+  facts.predicted("worked.empty_parity", phase.empty_parity);
+  facts.predicted("worked.full_parity", phase.full_parity);
+  facts.predicted("worked.stage_byte", phase.stage * int(C::STAGE_BYTES));
   facts.predicted("worked.stage_bytes", C::STAGE_BYTES);
   facts.predicted("worked.thread.row", row);
   facts.predicted("worked.thread.col", col);
-  facts.predicted("worked.thread.word_A", place_in_As<C>(row, depth));
-  facts.predicted("worked.thread.word_B", place_in_Bs<C>(depth, col));
+  facts.predicted("worked.thread.word_A", place_in_As<C>(row, step));
+  facts.predicted("worked.thread.word_B", place_in_Bs<C>(step, col));
   facts.predicted("worked.thread.quads_A", C::ROWS / 4);
   facts.predicted("worked.thread.quads_B", C::COLS / 4);
+  const auto whole = [&] { return agenda.behind - agenda.first == plan.steps; };
+  for (const std::string at : {"second", "third", "fourth", "fifth"}) {
+    agenda.next(plan);
+    facts.predicted("worked." + at + ".tile", agenda.tile);
+    facts.predicted("worked." + at + ".whole", whole());
+    if (whole()) continue;
+    facts.predicted("worked." + at + ".to", agenda.behind - 1);
+    facts.predicted("worked." + at + ".behind", agenda.behind);
+    facts.predicted("worked." + at + ".handed_by", share_of(plan, share_of(plan, block) + 1));
+  }
+  facts.predicted("worked.last_round", plan.steps - 1);
+  facts.predicted("worked.rest", agenda.next(plan));
   facts.measured_loops();
 }
 
@@ -1413,7 +1438,7 @@ TEST_CASE("extents that int cannot count are refused when a product is prepared"
   }
 }
 
-TEST_CASE("a plan of the deepest problem gives all of its steps to blocks") {
+TEST_CASE("a plan of the deepest problem gives all of its rounds to blocks") {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
     const Plan plan = plan_for<C>(1, 4, MOST_EXTENT, 132);
@@ -1588,18 +1613,18 @@ TEST_CASE("swapped pairs are pairs, and both ways use each word of a quad once")
 }
 
 // What all blocks of a plan do.
-struct Piece {
+struct Stretch {
   int block, tile, first, behind;
 };
-std::vector<Piece> pieces_of(const Plan& plan) {
-  std::vector<Piece> pieces;
+std::vector<Stretch> stretches_of(const Plan& plan) {
+  std::vector<Stretch> stretches;
   for (int block = 0; block < plan.blocks; ++block)
     for (Agenda agenda(plan, block); agenda.next(plan);)
-      pieces.push_back({block, agenda.tile, agenda.first, agenda.behind});
-  return pieces;
+      stretches.push_back({block, agenda.tile, agenda.first, agenda.behind});
+  return stretches;
 }
 
-// Plans of few and many tiles and steps, for few and many SMs.
+// Plans of few and many tiles and rounds, for few and many SMs.
 template <class F>
 void for_each_plan(F&& f) {
   for_each_config([&]<class C>(const std::string& name, C) {
@@ -1613,38 +1638,38 @@ void for_each_plan(F&& f) {
   });
 }
 
-TEST_CASE("a plan gives each step of each tile to one block, and each block something") {
+TEST_CASE("a plan gives each round of each tile to one block, and each block something") {
   for_each_plan([](const Plan& plan, int, int) {
-    std::vector<int> steps(std::size_t(plan.tiles()) * plan.steps),
-        pieces(std::size_t(plan.blocks));
-    for (const Piece& piece : pieces_of(plan)) {
-      REQUIRE(piece.first < piece.behind);
-      ++pieces.at(std::size_t(piece.block));
-      for (int step = piece.first; step < piece.behind; ++step)
-        ++steps.at(std::size_t(piece.tile * plan.steps + step));
+    std::vector<int> rounds(std::size_t(plan.tiles()) * plan.steps),
+        stretches(std::size_t(plan.blocks));
+    for (const Stretch& stretch : stretches_of(plan)) {
+      REQUIRE(stretch.first < stretch.behind);
+      ++stretches.at(std::size_t(stretch.block));
+      for (int round = stretch.first; round < stretch.behind; ++round)
+        ++rounds.at(std::size_t(stretch.tile * plan.steps + round));
     }
-    CHECK(steps == std::vector<int>(steps.size(), 1));
-    CHECK(*std::min_element(pieces.begin(), pieces.end()) > 0);
+    CHECK(rounds == std::vector<int>(rounds.size(), 1));
+    CHECK(*std::min_element(stretches.begin(), stretches.end()) > 0);
   });
 }
 
 TEST_CASE(
-    "a block hands over one piece at most, its first, to a block behind it, which asks for it") {
+    "a block hands over one stretch at most, its first, to a block behind it, which asks for it") {
   for_each_plan([](const Plan& plan, int, int) {
     std::vector<int> handed(std::size_t(plan.blocks)), taken(std::size_t(plan.blocks));
     int latest = -1;
-    for (const Piece& piece : pieces_of(plan)) {
-      if (piece.first > 0) {
-        CHECK(piece.block != latest);  // nothing came before it
-        ++handed[std::size_t(piece.block)];
-      } else if (piece.behind < plan.steps) {
-        for (int n = share_of(plan, piece.block) + 1;
-             plan.first_step_of(n) < (piece.tile + 1) * plan.steps; ++n) {
-          CHECK(share_of(plan, n) < piece.block);
+    for (const Stretch& stretch : stretches_of(plan)) {
+      if (stretch.first > 0) {
+        CHECK(stretch.block != latest);  // nothing came before it
+        ++handed[std::size_t(stretch.block)];
+      } else if (stretch.behind < plan.steps) {
+        for (int n = share_of(plan, stretch.block) + 1;
+             plan.first_step_of(n) < (stretch.tile + 1) * plan.steps; ++n) {
+          CHECK(share_of(plan, n) < stretch.block);
           ++taken[std::size_t(share_of(plan, n))];
         }
       }
-      latest = piece.block;
+      latest = stretch.block;
     }
     CHECK(handed == taken);
     CHECK(*std::max_element(handed.begin(), handed.end()) <= 1);
@@ -1652,18 +1677,18 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "shares are as large as each other, to a step, and not shorter than a hand-over is worth") {
-  for_each_plan([](const Plan& plan, int most_blocks, int least_steps) {
+    "shares are as large as each other, to a round, and not shorter than a hand-over is worth") {
+  for_each_plan([](const Plan& plan, int most_blocks, int least_rounds) {
     CHECK(plan.blocks >= 1);
     if (plan.shared == 0) return;
     CHECK(plan.blocks <= most_blocks);
     int least = INT_MAX, most = 0;
     for (int n = 0; n < plan.blocks; ++n) {
-      const int steps = plan.first_step_of(n + 1) - plan.first_step_of(n);
-      least = std::min(least, steps), most = std::max(most, steps);
+      const int rounds = plan.first_step_of(n + 1) - plan.first_step_of(n);
+      least = std::min(least, rounds), most = std::max(most, rounds);
     }
     CHECK(most - least <= 1);
-    CHECK(least >= least_steps);
+    CHECK(least >= least_rounds);
     // the whole tiles are as many for each
     CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);
   });
@@ -1672,7 +1697,7 @@ TEST_CASE(
 TEST_CASE("few blocks share a tile") {
   for_each_plan([](const Plan& plan, int, int) {
     std::vector<int> blocks(std::size_t(plan.tiles()));
-    for (const Piece& piece : pieces_of(plan)) ++blocks.at(std::size_t(piece.tile));
+    for (const Stretch& stretch : stretches_of(plan)) ++blocks.at(std::size_t(stretch.tile));
     // where shares do not begin with tiles
     CHECK(*std::max_element(blocks.begin(), blocks.end()) <= MOST_SHARES + 1);
   });
@@ -1693,9 +1718,9 @@ TEST_CASE("blocks pass every place of a tile once, along bands") {
 }
 
 TEST_CASE("sums that are handed over make the same result as sums that are not") {
-  const auto problem = [](int tilesM, int tilesN, int steps) {
+  const auto problem = [](int tilesM, int tilesN, int rounds) {
     using C = Config<Large>;
-    return tile::Case{tilesM * C::BM,      tilesN * C::BN, steps * C::BK, 1, 2, 0,
+    return tile::Case{tilesM * C::BM,      tilesN * C::BN, rounds * C::BK, 1, 2, 0,
                       tile::Fill::integers};
   };
   // One tile in two shares, in three; three tiles in four. Then ragged ones, and the tiles of
@@ -1726,7 +1751,7 @@ TEST_CASE("flags are zero again when a run has ended, and the next run's sums ar
                            -1);
     tile::machine::copy_to_host(flags.data(), small.hand_over().ready,
                                 flags.size() * sizeof(int));
-    CHECK(flags == std::vector<int>(flags.size(), 0));
+    for (const int flag : flags) CHECK(flag == 0);
   }
 }
 

@@ -236,6 +236,11 @@ std::vector<Kernel> chosen_kernels(const Options& options) {
     if (kernel.name == options.kernel) return {kernel};
     names += (names.empty() ? "" : ", ") + kernel.name;
   }
+  const Kernel& swept = this_chapter().sweep.kernel;
+  if (swept.name == options.kernel && machine::kind() == "gpu")
+    throw UsageError(fmt::format(
+        "{0} starts other kernels: time it with --sweep; --on model --kernel {0} says which it chooses", swept.name));
+  if (swept.name == options.kernel) return {swept};
   throw UsageError(fmt::format("this chapter has no kernel '{}'; it has {}", options.kernel, names));
 }
 

@@ -36,7 +36,8 @@ struct Options {
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
 };
 
-/// Kernels chosen by --kernel, or all. Throws UsageError for an unknown name.
+/// Kernels chosen by --kernel, or all; on the model also the one that is swept, if it is none of the chapter's. Throws UsageError
+/// for an unknown name.
 std::vector<Kernel> chosen_kernels(const Options& options);
 
 /// The problems that ./tile bench times: the chapter's sizes, then its shapes.

@@ -162,6 +162,9 @@ void report(const Options& options) {
   const Chapter& chapter = this_chapter();
   const bool emitting = !options.emit.empty();
   const Case problem = options.problem.value_or(chapter.counted);
+  if (options.kernel == chapter.sweep.kernel.name && !options.kernel.empty())
+    fmt::print("{} chooses: {}\n", options.kernel,
+               chapter.sweep.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
   if (!chapter.kernels.empty()) require_countable(problem);
   const std::vector<Kernel> chosen = chosen_kernels(options);
   if (options.once) return run_untraced(chosen, problem, options.repeat);

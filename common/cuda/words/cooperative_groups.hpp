@@ -1,7 +1,10 @@
-// cooperative_groups as far as kernels of one block use it: the block, tiles of a warp, the lanes that are active, and sums over a
-// tile. A grid cannot wait for itself here, nor a cluster: these have no words.
+// cooperative_groups as far as the model goes: the block and its cluster, tiles of a warp, the lanes that are active, and sums over a
+// tile. A grid cannot wait for itself here: it has no words.
 #pragma once
 
+#include <type_traits>
+
+#include "common/cuda/asynchronous.hpp"
 #include "common/cuda/vocabulary.hpp"
 
 namespace cooperative_groups {
@@ -20,6 +23,36 @@ class thread_block {
   SIMT_INLINE static dim3 dim_threads() { return blockDim; }
 };
 SIMT_INLINE thread_block this_thread_block() { return {}; }
+
+/// The blocks of a cluster, x first; a block that was launched without one is alone in its own.
+class cluster_group {
+ public:
+  struct arrival_token {};
+  SIMT_INLINE static arrival_token barrier_arrive() {
+    simt::device::arrive_at_cluster_barrier();
+    return {};
+  }
+  SIMT_INLINE static void barrier_wait() { simt::device::wait_for_cluster_barrier(); }
+  SIMT_INLINE static void barrier_wait(arrival_token&&) { barrier_wait(); }
+  SIMT_INLINE static void sync() {
+    barrier_arrive();
+    barrier_wait();
+  }
+  SIMT_INLINE static unsigned block_rank() { return simt::device::cluster_rank(); }
+  SIMT_INLINE static unsigned num_blocks() { return simt::device::cluster_blocks(); }
+  SIMT_INLINE static unsigned num_threads() { return num_blocks() * thread_block::size(); }
+  SIMT_INLINE static unsigned size() { return num_threads(); }
+  SIMT_INLINE static unsigned thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  /// Where block `rank` has what this block has at `shared`.
+  template <class T>
+  SIMT_INLINE static T* map_shared_rank(T* shared, int rank) {
+    return static_cast<T*>(
+        simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), unsigned(rank)));
+  }
+};
+SIMT_INLINE cluster_group this_cluster() { return {}; }
 
 /// Lanes of one warp, as a mask; `width` of them are neighbours, or 0.
 class lanes {
@@ -72,7 +105,9 @@ class thread_block_tile : public lanes {
   static_assert(SIZE == 1 || SIZE == 2 || SIZE == 4 || SIZE == 8 || SIZE == 16 || SIZE == 32,
                 "a tile has 1, 2, 4, 8, 16 or 32 threads on the model");
   SIMT_INLINE thread_block_tile() : lanes(mask(), SIZE) {}
-  SIMT_INLINE unsigned meta_group_size() const { return (thread_block::size() + SIZE - 1) / SIZE; }
+  SIMT_INLINE unsigned meta_group_size() const {
+    return (thread_block::size() + SIZE - 1) / SIZE;
+  }
   SIMT_INLINE unsigned meta_group_rank() const { return thread_block::thread_rank() / SIZE; }
 
  private:
@@ -110,7 +145,8 @@ struct greater {
 template <class Group, class T, class F>
 SIMT_INLINE T reduce(const Group& group, T value, F f) {
   T result = group.shfl(value, 0);
-  for (int rank = 1; rank < int(group.size()); ++rank) result = f(result, group.shfl(value, rank));
+  for (int rank = 1; rank < int(group.size()); ++rank)
+    result = f(result, group.shfl(value, rank));
   return result;
 }
 
