@@ -131,6 +131,22 @@
 
   if (width !== 1400 || scheme !== "light") return complaints;
 
+  // --- A line with a bold word is as high as one without, and numbers of lists are lining figures.
+  const heightOf = (words) => {
+    const line = document.createElement("p");
+    line.innerHTML = words;
+    document.querySelector("article").append(line);
+    const { height } = line.getBoundingClientRect();
+    line.remove();
+    return height;
+  };
+  if (heightOf("a <strong>bold</strong> word") > heightOf("a word") + 0.1) complain("a bold word makes its line higher");
+  for (const item of all("article li"))
+    if (!getComputedStyle(item, "::marker").fontVariantNumeric.includes("lining-nums")) {
+      complain("the number of an item is not a lining figure", item);
+      break;
+    }
+
   // --- Sections have links to themselves.
   for (const heading of all("article :is(h1, h2, h3)[id]")) {
     const link = heading.querySelector("a.permalink");
