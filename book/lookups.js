@@ -163,7 +163,9 @@ const TileLines = (() => {
     }
     const form = element("form", { submit: (event) => event.preventDefault() },
       element("div", { class: "controls" }, labelled("access", choice), labelled("words from row to row", ld), labelled("lane", lane),
-        element("button", { type: "button", click: asTraced }, "As traced")));
+        element("button", { type: "button", click: asTraced }, "As traced")),
+      element("p", {}, "Orange: the words of the chosen lane. Blue: those of the others. Green: the rest of the sectors that are touched. " +
+        "Below: how many of the words are in each bank."));
     choice.addEventListener("input", asTraced);
     for (const control of [ld, lane]) control.addEventListener("input", show);
     figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));

@@ -92,6 +92,20 @@ local function resolve_div(div)
   end
 end
 
+-- A formula and the punctuation behind it stay on one line.
+local function keep_punctuation(inlines)
+  if not page.weaving() then return nil end
+  for i = #inlines - 1, 1, -1 do
+    local formula, behind = inlines[i], inlines[i + 1]
+    local marks, rest = (behind.t == "Str" and behind.text or ""):match("^([,.;:)]+)(.*)$")
+    if formula.t == "Math" and formula.mathtype == "InlineMath" and marks then
+      inlines[i] = pandoc.Span({formula, pandoc.Str(marks)}, pandoc.Attr("", {"kept"}))
+      inlines[i + 1] = pandoc.Str(rest)
+    end
+  end
+  return inlines
+end
+
 local function check_ceilings()
   if page.weaving() and page.is_chapter() then claims.check_ceilings() end
 end
@@ -105,6 +119,7 @@ return {
   {Span = resolve_span, Link = resolve_link, Cite = references.check_cite},
   {Span = resolve_aside},
   {Div = resolve_div},
+  {Inlines = keep_punctuation},
   {Pandoc = check_ceilings},
   {Pandoc = finish},
 }

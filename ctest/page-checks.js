@@ -131,6 +131,11 @@
 
   if (width !== 1400 || scheme !== "light") return complaints;
 
+  // --- Punctuation stays with the formula before it.
+  for (const formula of all("article p math"))
+    if (/^[,.;:)]/.test((formula.nextSibling && formula.nextSibling.textContent) || "") && !formula.closest(".kept"))
+      complain("punctuation may begin a line behind a formula", formula.parentElement);
+
   // --- A line with a bold word is as high as one without, and numbers of lists are lining figures.
   const heightOf = (words) => {
     const line = document.createElement("p");

@@ -18,9 +18,12 @@ function listings.marker(line) return line:match("^%s*// %[(/?)snippet ([%w%-]+)
 local function without_indent(lines)
   local indent = 999
   for _, line in ipairs(lines) do
-    if line.text ~= "" then indent = math.min(indent, #line.text:match("^ *")) end
+    local directive = line.text:match("^#")  -- stands at the first column, wherever it is
+    if line.text ~= "" and not directive then indent = math.min(indent, #line.text:match("^ *")) end
   end
-  for _, line in ipairs(lines) do line.text = line.text:sub(indent + 1) end
+  for _, line in ipairs(lines) do
+    if not line.text:match("^#") then line.text = line.text:sub(indent + 1) end
+  end
   return lines
 end
 

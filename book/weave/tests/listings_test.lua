@@ -16,6 +16,11 @@ int ]] .. ("x"):rep(92) .. [[;
 // [snippet text]
   "]] .. ("x"):rep(92) .. [[",
 // [/snippet text]
+// [snippet directive]
+    while (more)
+#pragma unroll
+      next();
+// [/snippet directive]
 // [snippet open]
 ]]
 local files = testing.with_labels({
@@ -32,6 +37,7 @@ testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   end
   testing.same("a region without markers, indentation and blank ends", shown("outer"), {"3:int a;  //@ load-A store-As", "4:", "6:  int b;"})
   testing.same("a region within", shown("inner"), {"6:int b;"})
+  testing.same("a directive keeps its column, and others theirs without it", shown("directive"), {"17:while (more)", "18:#pragma unroll", "19:  next();"})
   testing.refused("unknown region", "no region nowhere in chapter03.cu", shown, "nowhere")
   testing.refused("open region", "region open of chapter03.cu is not closed", shown, "open")
   testing.refused("unknown file", "no file nothing.cu", listings.region, "nothing.cu", "outer")
