@@ -118,7 +118,7 @@ const TileLines = (() => {
   /// What the access costs.
   function cost(access) {
     const passes = TileLines.tagPasses(access), wavefronts = TileLines.wavefronts(access);
-    const together = access.load ? `${Math.max(passes, wavefronts)} cycles of L1, the larger of the two`
+    const together = access.load ? `${plural(Math.max(passes, wavefronts), "cycle")} of L1, the larger of the two`
                                  : "of a store the data may take longer";
     return `${plural(TileLines.lines(access).length, "line")}, ${plural(TileLines.sectors(access).length, "sector")}. ` +
            `${plural(passes, "pass")} of the tags, ${plural(wavefronts, "wavefront")} of the data: ${together}.`;

@@ -32,6 +32,7 @@ struct Accepted {
 
 std::vector<Accepted> load_accepted(const fs::path& file) {
   std::vector<Accepted> list;
+  if (!fs::exists(file)) return list;  // nobody has reviewed this chapter's survivors yet
   try {
     for (const auto& entry : nlohmann::json::parse(read_text(file))) {
       list.push_back({entry.at("from"), entry.at("to"), entry.at("reason")});

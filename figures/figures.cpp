@@ -351,7 +351,7 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
     const double w = (box.right - box.left + 1) * scale, h = (box.bottom - box.top + 1) * scale;
     const bool is_c = key.first == "C";
     d.rect(x, y, w, h, colour.at(key.first), "var(--paper)",
-           is_c ? 1 : 0.35 + 0.6 * key.second / std::max(1, last_load));
+           is_c ? 1 : 0.2 + 0.3 * key.second / std::max(1, last_load));
     if (!is_c) d.text(x + w / 2, y + h / 2 + 4, std::to_string(key.second / 2), "middle", 11, "var(--ink)");
   }
   d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 11,

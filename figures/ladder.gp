@@ -8,7 +8,7 @@ set output out
 set border 3 lc rgb "#060606"
 set tics textcolor rgb "#010101" nomirror out
 set ytics scale 0
-set xrange [0:62]
+set xrange [0:70]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]
 set style fill solid 1.0 noborder

@@ -35,7 +35,7 @@ void draw_rates(const std::filesystem::path& emitted, const std::filesystem::pat
   const auto box = [&](const std::string& name, const std::string& size, const char* fill) {
     d.rect(left, y, width, high, fill, "var(--rule)", 0.35);
     d.text(left + width / 2, y + 20, name, "middle", 14);
-    d.text(left + width / 2, y + 37, size, "middle", 12, "var(--muted)");
+    d.text(left + width / 2, y + 37, size, "middle", 12);
     y += high;
   };
   box(fmt::format("{} FP32 lanes", format_number(gpu.sms * gpu.fma_lanes, 0)),
