@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   signal(SIGPIPE, SIG_IGN);
-  alarm(240);  // a browser that hangs must not hang the tests
+  alarm(900);  // a browser that hangs must not hang the tests
   try {
     std::vector<Page> pages;
     for (const auto& entry : fs::recursive_directory_iterator(book))

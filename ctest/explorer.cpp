@@ -564,7 +564,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   signal(SIGPIPE, SIG_IGN);
-  alarm(300);  // a browser that hangs must not hang the tests
+  alarm(900);  // a browser that hangs must not hang the tests
   try {
     const auto pages = pages_with_explorers(fs::absolute(argv[2]));
     Report report;
