@@ -25,6 +25,8 @@ void test_large_problems(const std::vector<Kernel>& kernels);  ///< GPU only
 #if TILE_ON_MODEL
 void test_ragged_is_clean(const std::vector<Kernel>& kernels);
 void test_choice_of_kernel(const std::vector<Kernel>& kernels);
+void test_sampled_counts(const std::vector<Kernel>& kernels);
+void test_growing_counts(const std::vector<Kernel>& kernels);
 #endif
 
 /// Those of `kernels` that TILE_GEMM_TESTS tries: all, or on the model those that TILE_TRIED_ON_MODEL names. Throws
@@ -68,6 +70,13 @@ void skip_test(const std::string& reason);
   }                                                                                                              \
   TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) { \
     tile::test_choice_of_kernel(tile::tried(kernels));                                                           \
+  }                                                                                                              \
+  TEST_CASE("a few blocks stand for all" * doctest::test_suite("model")) {                                       \
+    tile::test_sampled_counts(tile::tried(kernels));                                                             \
+  }                                                                                                              \
+  TEST_CASE("every count of a site is so much a result and so much a multiply-add" *                             \
+            doctest::test_suite("model")) {                                                                      \
+    tile::test_growing_counts(tile::tried(kernels));                                                             \
   }
 #else
 #define TILE_GEMM_MODEL_TESTS(kernels)

@@ -1,8 +1,12 @@
 // The tests of every GEMM that only the SIMT model can make.
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "common/check/gemm_tests.hpp"
+#include "common/check/sampled.hpp"
 #include "common/check/traced.hpp"
 
 namespace tile {
@@ -48,6 +52,31 @@ std::vector<Case> problems_to_choose_for(const Kernel& kernel) {
   return cases;
 }
 
+/// What is counted of a site, and whether it depends on the place in memory as well, by the hash of L1's tag banks.
+struct SiteNumber {
+  const char* name;
+  std::uint64_t simt::Site::*number;
+  bool by_place;
+};
+constexpr SiteNumber site_numbers[] = {{"requests", &simt::Site::requests, false},
+                                       {"accesses", &simt::Site::accesses, false},
+                                       {"sectors", &simt::Site::sectors, false},
+                                       {"lines", &simt::Site::lines, false},
+                                       {"tag passes", &simt::Site::tag_passes, true},
+                                       {"wavefronts", &simt::Site::wavefronts, false},
+                                       {"L1 wavefronts", &simt::Site::l1_wavefronts, false},
+                                       {"L1 cycles", &simt::Site::l1_cycles, true}};
+
+// The kernel's counts by a few blocks; nothing if it is one whose blocks cannot stand for each other.
+std::optional<Sampled> sampled_if_possible(const Kernel& kernel, const Case& c) {
+  try {
+    return count_sampled(kernel, c);
+  } catch (const CannotSample& e) {
+    MESSAGE(kernel.name << ": " << e.what());
+    return {};
+  }
+}
+
 }  // namespace
 
 void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
@@ -76,6 +105,51 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
     }
     INFO(kernel.name);
     CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
+  }
+}
+
+void test_sampled_counts(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    const Tile& tile = kernel.tile;
+    const Case whole{4 * tile.BM, 4 * tile.BN, 4 * tile.BK}, ragged{3 * tile.BM + 5, 2 * tile.BN + 9, 4 * tile.BK + 1};
+    for (const Case& c : {whole, ragged}) {
+      const auto sampled = sampled_if_possible(kernel, c);
+      if (!sampled) continue;
+      const simt::Counts all = count(kernel, c);
+      INFO(kernel.name, ", ", describe(c));
+      CHECK(sampled->blocks == (c.M == whole.M ? 1 : 4));
+      CHECK(sampled->counts.barriers == all.barriers);
+      CHECK(sampled->counts.waits_for_copies == all.waits_for_copies);
+      CHECK(sampled->counts.block_sectors == all.block_sectors);
+      CHECK(sampled->counts.block_store_sectors == all.block_store_sectors);
+      REQUIRE(sampled->counts.sites.size() == all.sites.size());
+      for (std::size_t i = 0; i < all.sites.size(); ++i)
+        for (const SiteNumber& what : site_numbers) {
+          const std::uint64_t expected = all.sites[i].*(what.number), found = sampled->counts.sites[i].*(what.number);
+          INFO("line ", all.sites[i].line, ", ", all.sites[i].array, ", ", what.name);
+          CHECK(found == expected);
+        }
+    }
+  }
+}
+
+void test_growing_counts(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    std::vector<simt::Counts> by_depth;
+    const Tile& tile = kernel.tile;
+    for (const int tiles : {4, 8, 12}) {
+      const Case c{2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(12 - tiles) * tile.BK, 0, 0}};
+      const auto sampled = sampled_if_possible(kernel, c);
+      by_depth.push_back(sampled ? sampled->counts : count(kernel, c));
+    }
+    INFO(kernel.name);
+    REQUIRE(by_depth[0].sites.size() == by_depth[2].sites.size());
+    for (std::size_t i = 0; i < by_depth[0].sites.size(); ++i)
+      for (const SiteNumber& what : site_numbers) {
+        const auto at = [&](std::size_t depth) { return by_depth[depth].sites[i].*(what.number); };
+        INFO("line ", by_depth[0].sites[i].line, ", ", by_depth[0].sites[i].array, ", ", what.name);
+        CHECK(at(2) - at(1) == at(1) - at(0));
+      }
   }
 }
 
