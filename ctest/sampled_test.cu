@@ -11,6 +11,8 @@
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of sampling", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
 
+__device__ unsigned turn;
+
 namespace {
 
 constexpr int edge = 8;  // of a tile of C
@@ -38,8 +40,6 @@ template <int BLOCKS>
 void launch_dealing(const tile::Gemm& g) {
   tile::launch(deal_rows, dim3(BLOCKS), dim3(32), 0, g);
 }
-
-__device__ unsigned turn;
 
 // Each block waits until it is its turn, and begins with the last.
 __global__ void take_turns(tile::Gemm g) {
@@ -112,6 +112,7 @@ TEST_CASE("kernels whose blocks need one another are refused" * doctest::test_su
   } catch (const simt::Error& e) {
     said = e.what();
   }
+  INFO(said);
   CHECK(contains(said, "of the grid's 4 blocks one ran alone: deadlock"));
 }
 

@@ -44,6 +44,7 @@ void add(const simt::Site& more, std::uint64_t times, simt::Site& sum) {
        {&simt::Site::requests, &simt::Site::accesses, &simt::Site::sectors, &simt::Site::lines, &simt::Site::tag_passes,
         &simt::Site::wavefronts, &simt::Site::l1_wavefronts, &simt::Site::l1_cycles})
     sum.*number += times * (more.*number);
+  sum.estimated = sum.estimated || more.estimated;
 }
 
 /// Sums of what blocks count. What is no sum, such as the samples, is the first block's.
@@ -106,6 +107,12 @@ class Sum {
 }  // namespace
 
 Sampled count_sampled(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+  Sampled sampled = sampled_run(kernel, c, options);
+  require_no_guess(sampled.counts);
+  return sampled;
+}
+
+Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& options) {
   const Ready ready(kernel, c, Contents::untouched);
   const auto run = [&] { ready.kernel->run(); };
   const std::vector<simt::Counts> launches = simt::launches(run);
@@ -121,7 +128,6 @@ Sampled count_sampled(const Runnable& kernel, const Case& c, const simt::Trace& 
     alone.only_block = kind.block;
     try {
       const simt::Counts counts = simt::trace(run, alone).front();
-      require_no_guess(counts);
       ++blocks;
       written += kind.alike * simt::elements_written(ready.operands.allocation_of_C());
       return counts;

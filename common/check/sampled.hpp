@@ -28,7 +28,10 @@ struct Sampled {
 /// those of the blocks that ran.
 ///
 /// Throws CannotSample where blocks depend on each other or share C in some other way: clusters, several launches, parts of a sum, or
-/// tiles that are dealt out unevenly. Otherwise as count() does; a block that waits for another is a deadlock.
+/// tiles that are dealt out unevenly. Otherwise as traced_run() does; a block that waits for another is a deadlock.
+Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& options = {});
+
+/// The same for counts that are shown: throws std::runtime_error as count() does where one would be a guess.
 Sampled count_sampled(const Runnable& kernel, const Case& c, const simt::Trace& options = {});
 
 }  // namespace tile
