@@ -4,18 +4,7 @@
 "use strict";
 
 (() => {
-  /// An element with attributes (functions are listeners) and children.
-  function element(name, attributes = {}, ...children) {
-    const result = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (typeof value === "function") result.addEventListener(key, value);
-      else result.setAttribute(key, value);
-    }
-    result.append(...children);
-    return result;
-  }
-
-  const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+  const { element, labelled, plural } = TileControls;
 
   // Lane maps that come from no trace: where lane l begins, if each lane takes `elements` and a row has `row`.
   const plainMaps = {
@@ -227,7 +216,6 @@
   // The figure --------------------------------------------------------------------------------------------------------
   const option = (value, title) => element("option", { value }, title);
   const number = (min, max) => element("input", { type: "number", min, max, step: 1, required: "" });
-  const labelled = (title, control) => element("label", {}, element("span", {}, title), control);
 
   function start(figure) {
     const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
