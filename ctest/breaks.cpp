@@ -11,7 +11,8 @@
 // or
 //   "message"  the compiler's error; of a static assertion, its text.
 //
-// breaks build  makes the edited copy and compiles it; ninja does so when something changed (breaks.cmake)
+// breaks build  makes the edited copy, without the program's other tests, and compiles it; ninja does so when something changed
+//               (breaks.cmake)
 // breaks run    runs what was built
 // breaks emit   writes the experiments for the book
 #include <fmt/format.h>
@@ -23,6 +24,7 @@
 
 #include "ctest/files.hpp"
 #include "ctest/findings.hpp"
+#include "ctest/one_test.hpp"
 #include "ctest/subprocess.hpp"
 
 namespace {
@@ -120,7 +122,8 @@ void build(const Experiment& e, const Build& b) {
   fs::remove(headers);
   std::string depends = fmt::format("{}: {}", in_makefile(log), in_makefile(b.source));
   try {
-    write_text(copy, edited(read_text(b.source), e));
+    const std::string text = edited(read_text(b.source), e);
+    write_text(copy, e.test.empty() ? text : one_test::only(text, e.test));
     const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, log);
     if (compiled.status != 0 && compiled.output.find(": error: ") == std::string::npos) {
       fs::remove(log);

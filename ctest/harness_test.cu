@@ -1,4 +1,5 @@
 // Tests of what chapters are checked with: comparisons that NaN cannot pass, guard bands, records, ceilings.
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,6 @@
 #include <iomanip>
 #include <set>
 #include <sstream>
-
-#include <fmt/format.h>
 
 #include "common/check/gemm_tests.hpp"
 #include "common/check/traced.hpp"
@@ -385,6 +384,8 @@ TEST_CASE("the fingerprint ignores comments, spacing, predictions and the tests"
   const std::string code = "int f() { return 1; }\n\nTEST_CASE(\"x\") {}\n";
   CHECK(print(code) == print("int f() { // why\n  return /* one */ 1;\n}\nTEST_CASE(\"y\") {}\n"));
   CHECK(print(code) != print("int f() { return 2; }\n\nTEST_CASE(\"x\") {}\n"));
+  CHECK(print(code) ==
+        print("int f() { return 1; }\n\nTILE_GEMM_TESTS(kernels())\n\nint only_tested() { return 2; }\n"));
   CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") ==
         print("int f();\nvoid predict(Facts& f) {\n  f.a(2);\n}\nint g();"));
   CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") !=

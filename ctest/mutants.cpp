@@ -51,11 +51,16 @@ struct Outcome {
   std::string by;  // the test that failed
 };
 
-/// Compiles and runs programs, all under one name in one directory, so that no path tells two of them apart.
+/// Compiles and runs programs, all under one name in one directory, so that no path tells two of them apart. They take themselves for
+/// the original, beside which a chapter finds others' records.
 class Workshop {
  public:
-  Workshop(const fs::path& directory, const fs::path& compiler, const std::string& name)
-      : compiler_(compiler), source_(directory / (name + ".cu")), program_(directory / name), log_(directory / "log") {
+  Workshop(const fs::path& directory, const fs::path& compiler, const fs::path& original)
+      : compiler_(compiler),
+        source_(directory / original.filename()),
+        program_(directory / original.stem()),
+        log_(directory / "log"),
+        first_line_(fmt::format("#line 1 \"{}\"\n", fs::absolute(original).string())) {
     fs::create_directories(directory);
   }
 
@@ -87,7 +92,7 @@ class Workshop {
   }
 
   bool compile(const std::string& text) const {
-    write_text(source_, text);
+    write_text(source_, first_line_ + text);
     return run(compiler_, {source_, program_, "chapter"}) == 0;
   }
 
@@ -112,6 +117,7 @@ class Workshop {
   }
 
   fs::path compiler_, source_, program_, log_;
+  std::string first_line_;
   std::string original_;
   int limit_ = 0;
 };
@@ -135,7 +141,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
   std::string error;
   const auto work_on = [&](unsigned worker) {
     try {
-      Workshop workshop(work / std::to_string(worker), compiler, source.stem().string());
+      Workshop workshop(work / std::to_string(worker), compiler, source);
       workshop.take_original(original);
       for (std::size_t i = next++; i < mutants.size(); i = next++) {
         outcomes[i] = workshop.try_out(mutants[i]);

@@ -10,7 +10,12 @@ complain() { echo "$*"; wrong=1; }
 "$mutants" --source "$directory/sample.cu" --list --count 0 >"$scratch/list" || complain "--list fails"
 diff "$directory/sample.txt" "$scratch/list" || complain "other mutants than in sample.txt"
 
-printf '#!/bin/sh\nexec g++ -x c++ "$1" -o "$2"\n' >"$scratch/compiler"
+# This compiler takes only what says whose copy it is.
+cat >"$scratch/compiler" <<'END'
+#!/bin/sh
+head -n 1 "$1" | grep -q '^#line 1 "/.*/mutants/sample.cu"$' || exit 1
+exec g++ -x c++ "$1" -o "$2"
+END
 chmod +x "$scratch/compiler"
 # judge CODE LIST PATTERN...: with this reviewed list the program must exit with CODE and print lines that match.
 judge() {

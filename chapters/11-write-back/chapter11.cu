@@ -815,46 +815,9 @@ TILE_CHAPTER(.number = 11, .title = "Coalesced write-back",
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-const std::vector<tile::Launcher> launchers{
-    launch_written_back<Adjacent>, launch_written_back<Exchanged>,
-    launch_written_back<Crossed>,  launch_written_back<Split>,
-    launch_written_back<Tall>,     launch_written_back<TallSplit>};
-
-// One thread a result, k ascending: the order of additions of every chapter since the first.
-__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B,
-                               int ldb, float* C, int ldc) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y,
-            col = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= M || col >= N) return;
-  float acc = 0.0f;
-  for (int k = 0; k < K; ++k)
-    acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
-  C[std::size_t(row) * ldc + col] = acc;
-}
-
-void launch_in_order(const tile::Gemm& g) {
-  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)),
-               dim3(32, 4), 0, g.M, g.N, g.K, g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
-}
-
-// The bits of what a launcher makes of random inputs.
-std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
-  tile::Operands operands(c);
-  launcher(operands.gemm());
-  tile::machine::synchronize();
-  return operands.download_C();
-}
-
 TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
-  for (const tile::Case& c : {tile::Case{128, 256, 208}, tile::Case{70, 90, 301}}) {
-    const std::vector<float> expected = result_of(launch_in_order, c);
-    for (std::size_t i = 0; i < launchers.size(); ++i) {
-      CAPTURE(tile::this_chapter().kernels[i].name);
-      const std::vector<float> result = result_of(launchers[i], c);
-      REQUIRE(result.size() == expected.size());
-      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
-    }
-  }
+  tile::test_order_of_additions(tile::this_chapter().kernels,
+                                {{128, 256, 208}, {70, 90, 301}});
 }
 
 // The threads of each element of a tile of `cols` columns.
@@ -963,12 +926,6 @@ bool differs_in_squares(Whole, Halves) {
          Halves::WNITER == 2 * Whole::WNITER;
 }
 
-TEST_CASE("launchers and kernels are in one order") {
-  const std::vector<tile::Kernel>& kernels = tile::this_chapter().kernels;
-  REQUIRE(kernels.size() == launchers.size());
-  for (std::size_t i = 0; i < kernels.size(); ++i) CHECK((kernels[i].launch == launchers[i]));
-}
-
 TEST_CASE("what is split differs from what is not in the width of its squares only") {
   CHECK(differs_in_squares(Adjacent{}, Split{}));
   CHECK(differs_in_squares(Exchanged{}, Crossed{}));
@@ -1046,10 +1003,10 @@ TEST_CASE("every way of writing writes every word, or the left halves of sectors
 }
 
 TEST_CASE("whole tiles are right for every alpha and beta") {
-  for (std::size_t i = 0; i < launchers.size(); ++i) {
-    CAPTURE(tile::this_chapter().kernels[i].name);
-    CHECK(tile::first_failure(launchers[i], tile::scaled_cases({128, 256, 32, 1, 0, 4,
-                                                                tile::Fill::integers})) == "");
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    CAPTURE(kernel.name);
+    CHECK(tile::first_failure(kernel, tile::scaled_cases({128, 256, 32, 1, 0, 4,
+                                                          tile::Fill::integers})) == "");
   }
 }
 

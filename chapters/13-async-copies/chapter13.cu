@@ -589,41 +589,8 @@ TEST_CASE("fewer tiles than stages, as many, and more, whole and ragged" *
 TILE_TRIED_ON_MODEL("stages3", "late2", "spread", "row_quads", "registers", "at_use",
                     "all_words")
 
-// One thread a result, k ascending: the order of additions of every chapter since the first.
-__global__ void sgemm_in_order(int M, int N, int K, const float* A, int lda, const float* B,
-                               int ldb, float* C, int ldc) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y,
-            col = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= M || col >= N) return;
-  float acc = 0.0f;
-  for (int k = 0; k < K; ++k)
-    acc += A[std::size_t(row) * lda + k] * B[std::size_t(k) * ldb + col];
-  C[std::size_t(row) * ldc + col] = acc;
-}
-
-void launch_in_order(const tile::Gemm& g) {
-  tile::launch(sgemm_in_order, dim3(tile::ceil_div(g.N, 32), tile::ceil_div(g.M, 4)),
-               dim3(32, 4), 0, g.M, g.N, g.K, g.A, g.lda, g.B, g.ldb, g.C, g.ldc);
-}
-
-// The bits of what a launcher makes of random inputs.
-std::vector<float> result_of(tile::Launcher launcher, const tile::Case& c) {
-  tile::Operands operands(c);
-  launcher(operands.gemm());
-  tile::machine::synchronize();
-  return operands.download_C();
-}
-
 TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
-  for (const tile::Case& c : {tile::Case{128, 512, 40}, tile::Case{70, 90, 101}}) {
-    const std::vector<float> expected = result_of(launch_in_order, c);
-    for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
-      INFO(kernel.name);
-      const std::vector<float> result = result_of(kernel.launch, c);
-      REQUIRE(result.size() == expected.size());
-      CHECK(std::memcmp(result.data(), expected.data(), result.size() * sizeof(float)) == 0);
-    }
-  }
+  tile::test_order_of_additions(tile::this_chapter().kernels, {{128, 512, 40}, {70, 90, 101}});
 }
 
 TEST_CASE("a kernel's name says its stages, or in what it differs from the one with three") {

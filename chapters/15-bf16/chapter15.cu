@@ -721,6 +721,10 @@ TILE_CHAPTER(.number = 15, .title = "Sixteen bits in, thirty-two out", .kernels 
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
+// Each way to keep and to convert elements once; the test that follows tries the others, too.
+TILE_TRIED_ON_MODEL("words_ahead", "on_the_way", "on_the_way_buffered", "at_use", "packed",
+                    "rounded")
+
 TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" *
           doctest::test_suite("thorough")) {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
@@ -864,34 +868,8 @@ TEST_CASE("a product of two numbers of 16 bits is exact in FP32, but for the sma
   CHECK(square(0x1p-68f, 0x1p-68f) != double(odd) * odd * 0x1p-136);
 }
 
-// A result as every kernel of this chapter makes it of inputs of 16 bits: products, which are
-// exact, added one by one.
-float sum_in_order(const tile::Operands& operands, int row, int col, int N, int K) {
-  float sum = 0;
-  for (int k = 0; k < K; ++k)
-    sum += operands.A[std::size_t(row) * K + k] * operands.B[std::size_t(k) * N + col];
-  return sum;
-}
-
-TEST_CASE(
-    "a result is the sum of exact products in the order of k, and C's type rounds it once") {
-  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
-    if (kernel.types.A == tile::Element::f32) continue;
-    for (const tile::Case& c : {tile::Case{128, 128, 80}, tile::Case{70, 90, 101}}) {
-      INFO(kernel.name, ", ", tile::describe(c));
-      const tile::Ready ready(kernel, c);
-      ready.kernel->run();
-      tile::machine::synchronize();
-      const std::vector<float> result = ready.operands.download_C();
-      int other = 0;
-      for (int row = 0; row < c.M; ++row)
-        for (int col = 0; col < c.N; ++col)
-          other += result[std::size_t(row) * c.N + col] !=
-                   tile::rounded_to(kernel.types.C,
-                                    sum_in_order(ready.operands, row, col, c.N, c.K));
-      CHECK(other == 0);
-    }
-  }
+TEST_CASE("a result is the sum of products in the order of k, and C's type rounds it once") {
+  tile::test_order_of_additions(tile::this_chapter().kernels, {{128, 128, 80}, {70, 90, 101}});
 }
 
 TEST_CASE("a kernel is given operands of its types only, row by row") {

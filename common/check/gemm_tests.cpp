@@ -1,6 +1,11 @@
 #include "common/check/gemm_tests.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 
@@ -36,6 +41,32 @@ void expect_right_or_skip(const Kernel& kernel, const Case& c) {
   } catch (const machine::OutOfMemory& e) {
     skip_test(kernel.name + ", " + describe(c) + ": " + e.what());
   }
+}
+
+// Multiply-adds round once on a GPU, and twice on the model, which compiles them for the CPU.
+float sum_in_order(const Operands& operands, const Case& c, int row, int col, bool fused) {
+  float sum = 0;
+  for (int k = 0; k < c.K; ++k) {
+    const float a = operands.A[std::size_t(row) * c.K + k], b = operands.B[std::size_t(k) * c.N + col];
+    sum = fused ? std::fma(a, b, sum) : sum + a * b;
+  }
+  return rounded_to(c.types.C, sum);
+}
+
+// "" or the first result that is another sum.
+std::string out_of_order(const Kernel& kernel, const Case& c) {
+  const Ready ready(kernel, c);
+  ready.kernel->run();
+  machine::synchronize();
+  const std::vector<float> result = ready.operands.download_C();
+  for (int row = 0; row < c.M; ++row)
+    for (int col = 0; col < c.N; ++col) {
+      const float got = result[std::size_t(row) * c.N + col],
+                  sum = sum_in_order(ready.operands, ready.problem, row, col, machine::kind() == "gpu");
+      if (std::bit_cast<std::uint32_t>(got) != std::bit_cast<std::uint32_t>(sum))
+        return fmt::format("C[{}][{}] is {}, in the order of k {}", row, col, got, sum);
+    }
+  return "";
 }
 
 // What TILE_TRIED_ON_MODEL names. A function's, so that it is there before the first is named.
@@ -161,6 +192,14 @@ void test_far_offsets(const std::vector<Kernel>& kernels) {
       for (const Case& c : {A, B, C}) expect_right_or_skip(kernel, c);
     }
   }
+}
+
+void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vector<Case>& cases) {
+  for (const Kernel& kernel : kernels)
+    for (const Case& c : cases) {
+      INFO(kernel.name, ", ", describe(c));
+      CHECK(out_of_order(kernel, c) == "");
+    }
 }
 
 }  // namespace tile

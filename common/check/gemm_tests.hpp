@@ -22,6 +22,9 @@ void test_running_again(const std::vector<Kernel>& kernels);
 void test_refusals(const std::vector<Kernel>& kernels);
 void test_far_offsets(const std::vector<Kernel>& kernels);
 void test_large_problems(const std::vector<Kernel>& kernels);  ///< GPU only
+/// Bit for bit, a result of random inputs is its products added one by one in the order of k, as C's type holds that sum. For a
+/// chapter to call: kernels that share a sum among threads cannot pass.
+void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vector<Case>& cases);
 #if TILE_ON_MODEL
 void test_ragged_is_clean(const std::vector<Kernel>& kernels);
 void test_choice_of_kernel(const std::vector<Kernel>& kernels);
@@ -83,6 +86,5 @@ void skip_test(const std::string& reason);
 #endif
 
 /// Names the kernels that TILE_GEMM_TESTS tries on the model, one for each part of a program whose other kernels differ from
-/// these in numbers; a test of the chapter's own tries all. A GPU always tries all. Stands behind the chapter's first
-/// TEST_CASE: what is before it belongs to the code that a record was made of.
+/// these in numbers; a test of the chapter's own tries all. A GPU always tries all.
 #define TILE_TRIED_ON_MODEL(...) [[maybe_unused]] const bool tried_on_model = tile::try_on_model({__VA_ARGS__});

@@ -47,7 +47,7 @@ bool only_for_the_model(const std::string& header) {
 
 // What of a chapter's program may run on a GPU.
 std::string without_tests_and_predictions(std::string text) {
-  text = text.substr(0, text.find("\nTEST_CASE("));
+  text = text.substr(0, std::min(text.find("\nTEST_CASE("), text.find("\nTILE_GEMM_TESTS(")));
   const auto before = text.find("\nvoid predict(");
   if (before == std::string::npos) return text;
   const auto begin = before + 1;
