@@ -98,9 +98,10 @@ TEST_CASE("at the edges of the grid each kind of block is counted by itself" * d
 TEST_CASE("blocks with the same number of rows each stand for each other, with different numbers they do not" *
           doctest::test_suite("model")) {
   CHECK(tile::count_sampled(launch_dealing<10>, {80, 64, 1}).counts.sites.front().accesses == 80 * 64);
-  CHECK(contains(refusal_of(launch_dealing<10>, {88, 64, 1}),  // nine rows for eight of the blocks, eight for the last two
-                 "its blocks do not share C as tiles of one size: 2 at the edges of the grid would have written 5696 "
-                 "elements, of 5632"));
+  CHECK(contains(
+      refusal_of(launch_dealing<10>, {88, 64, 1}),  // nine rows for eight of the blocks, eight for the last two
+      "its blocks do not share C as tiles of one size: 2 at the edges of the grid would have written 5696 "
+      "elements, of 5632"));
 }
 
 TEST_CASE("kernels whose blocks need one another are refused" * doctest::test_suite("model")) {

@@ -1,9 +1,9 @@
 // The tests of every GEMM that only the SIMT model can make.
+#include <fmt/format.h>
+
 #include <optional>
 #include <stdexcept>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "common/check/gemm_tests.hpp"
 #include "common/check/sampled.hpp"
@@ -143,7 +143,8 @@ void test_growing_counts(const std::vector<Kernel>& kernels) {
     std::vector<simt::Counts> by_depth;
     const Tile& tile = kernel.tile;
     for (const int tiles : {4, 8, 12}) {
-      const Case c{2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(12 - tiles) * tile.BK, 0, 0}};
+      const Case c{
+          2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(12 - tiles) * tile.BK, 0, 0}};
       const auto sampled = sampled_if_possible(kernel, c);
       by_depth.push_back(sampled ? sampled->counts : traced_run(kernel, c));
     }

@@ -147,10 +147,10 @@ Operands::Operands(const Case& c, Contents contents) : first_of_C_(guard + std::
   const Problem& p = product_.problem;
   require_valid(product_);
   const Types& types = p.types;
-  const Stored a = laid_out(
-      {"A", types.A, poison_of(types.A).A, c.M, c.K, p.lda, guard + std::size_t(c.offset + c.offsets.A)}, p.A);
-  const Stored b = laid_out(
-      {"B", types.B, poison_of(types.B).B, c.K, c.N, p.ldb, guard + std::size_t(c.offset + c.offsets.B)}, p.B);
+  const Stored a =
+      laid_out({"A", types.A, poison_of(types.A).A, c.M, c.K, p.lda, guard + std::size_t(c.offset + c.offsets.A)}, p.A);
+  const Stored b =
+      laid_out({"B", types.B, poison_of(types.B).B, c.K, c.N, p.ldb, guard + std::size_t(c.offset + c.offsets.B)}, p.B);
   const Stored out{"C", types.C, poison_of(types.C).C, c.M, c.N, p.ldc, first_of_C_};
   try {
     if (contents == Contents::untouched) {
@@ -254,6 +254,8 @@ Case of_types(Case c, const Types& types) {
 }  // namespace
 
 Ready::Ready(const Runnable& runnable, const Case& c, Contents contents)
-    : problem(of_types(c, runnable.types())), operands(problem, contents), kernel(runnable.prepare(operands.product())) {}
+    : problem(of_types(c, runnable.types())),
+      operands(problem, contents),
+      kernel(runnable.prepare(operands.product())) {}
 
 }  // namespace tile

@@ -146,9 +146,10 @@ Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& op
   sum.add_block(first, kinds.front().alike);
   for (auto kind = kinds.begin() + 1; kind != kinds.end(); ++kind) sum.add_block(run_one_of(*kind), kind->alike);
   if (grid.z > 1 || written != elements)
-    throw CannotSample(fmt::format("its blocks do not share C as tiles of one size: {} at the edges of the grid would "
-                                   "have written {} elements, of {}",
-                                   blocks, written, elements));
+    throw CannotSample(
+        fmt::format("its blocks do not share C as tiles of one size: {} at the edges of the grid would "
+                    "have written {} elements, of {}",
+                    blocks, written, elements));
   return {sum.total(), blocks, of_blocks};
 }
 

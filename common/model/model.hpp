@@ -94,7 +94,7 @@ struct Counts {
   std::vector<std::uint64_t> waits_for_copies;
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
-  std::uint64_t grid_sectors = 0;         ///< distinct global sectors loaded or stored by the whole grid; 0 if one block ran alone
+  std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid; 0 if one block ran alone
   double seconds = 0;                     ///< wall-clock time of the run on the CPU
   std::vector<Site> sites;                ///< ordered by file, line, op, array
   std::vector<Sample> samples;

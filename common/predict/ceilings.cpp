@@ -14,8 +14,7 @@ Work asked_for(const Case& c) {
   const double c_passes = c.beta == 0 ? 1 : 2;
   Work work;
   work.flops = 2 * results_of(c) * c.K;
-  work.dram_bytes =
-      bytes(c.types.A, c.M, c.K) + bytes(c.types.B, c.K, c.N) + c_passes * bytes(c.types.C, c.M, c.N);
+  work.dram_bytes = bytes(c.types.A, c.M, c.K) + bytes(c.types.B, c.K, c.N) + c_passes * bytes(c.types.C, c.M, c.N);
   return work;
 }
 

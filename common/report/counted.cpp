@@ -18,9 +18,10 @@ namespace {
 constexpr double largest_whole_problem = 3e9;  // multiply-adds; about a minute on two cores
 
 UsageError too_large(const Case& c, const std::string& why) {
-  return UsageError(fmt::format("{} is too large for the SIMT model to run all of it{}; at most {:.0g} multiply-adds, such as "
-                                "--size 1024 (counts per request do not change with the size)",
-                                extents(c), why, largest_whole_problem));
+  return UsageError(
+      fmt::format("{} is too large for the SIMT model to run all of it{}; at most {:.0g} multiply-adds, such as "
+                  "--size 1024 (counts per request do not change with the size)",
+                  extents(c), why, largest_whole_problem));
 }
 
 std::string described(const Sampled& s) {

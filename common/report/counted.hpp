@@ -18,8 +18,8 @@ struct CountedKernel {
   Kernel kernel;
   Case problem;
   simt::Counts counts;
-  double untraced_seconds = 0;         ///< what the same run takes without counting; 0: not asked
-  std::string sampled{};               ///< "1 of 1,024 blocks" if the counts are those of a few
+  double untraced_seconds = 0;           ///< what the same run takes without counting; 0: not asked
+  std::string sampled{};                 ///< "1 of 1,024 blocks" if the counts are those of a few
   std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
 };
 
@@ -34,7 +34,7 @@ CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt
 /// Whether M, N and K are multiples of the tile's.
 bool whole_tiles_fit(const Tile& tile, const Case& c);
 /// The work of a kernel at depth K of a problem that otherwise, strides included, is the same: of a few of its blocks where that can
-/// be done. Untyped cases are of the kernel's types.
+/// be done.
 CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
 /// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths. Nothing where
 /// tiles do not divide either problem, or only one depth was counted.

@@ -152,8 +152,7 @@ void describe(const std::string& what) {
   const Chapter& chapter = this_chapter();
   std::vector<CountedKernel> counted;
   if (what == "counts")
-    for (const Kernel& kernel : chapter.kernels)
-      counted.push_back(count_kernel(kernel, chapter.counted, {}));
+    for (const Kernel& kernel : chapter.kernels) counted.push_back(count_kernel(kernel, chapter.counted, {}));
   fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
 }
 

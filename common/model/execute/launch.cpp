@@ -134,7 +134,8 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
 
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.cluster_count - launch.next_cluster)));
+  std::vector<Worker> workers(
+      std::size_t(std::min<std::uint64_t>(host_threads(), launch.cluster_count - launch.next_cluster)));
   std::vector<std::thread> threads;
   for (Worker& worker : workers) {
     worker.launch = &launch;

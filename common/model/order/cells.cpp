@@ -1,8 +1,8 @@
 #include "common/model/order/cells.hpp"
 
 #include <algorithm>
-#include <new>
 #include <bit>
+#include <new>
 
 namespace simt::order {
 namespace {
