@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -132,7 +133,10 @@ Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& op
       written += kind.alike * simt::elements_written(ready.operands.allocation_of_C());
       return counts;
     } catch (const simt::Error& e) {
-      throw simt::Error(fmt::format("of the grid's {} blocks one ran alone: {}", blocks_of(grid), e.what()));
+      const std::string said = e.what();
+      if (said.starts_with("deadlock"))
+        throw CannotSample("its blocks wait for one another: alone, one is in a " + said);
+      throw;
     }
   };
   const std::uint64_t of_blocks = blocks_of(grid), elements = std::uint64_t(c.M) * std::uint64_t(c.N);

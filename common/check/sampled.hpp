@@ -27,8 +27,8 @@ struct Sampled {
 /// results are not compared: A, B and C are zeros. A request's tag passes depend on where in memory a block's part lies, too: they are
 /// those of the blocks that ran.
 ///
-/// Throws CannotSample where blocks depend on each other or share C in some other way: clusters, several launches, parts of a sum, or
-/// tiles that are dealt out unevenly. Otherwise as traced_run() does; a block that waits for another is a deadlock.
+/// Throws CannotSample where blocks depend on each other or share C in some other way: clusters, several launches, waits
+/// for other blocks, parts of a sum, or tiles that are dealt out unevenly. Otherwise as traced_run() does.
 Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& options = {});
 
 /// The same for counts that are shown: throws std::runtime_error as count() does where one would be a guess.

@@ -57,7 +57,7 @@ struct CountedWork {
   Work work;
 };
 /// The work of a kernel at `to`, if each number is a * M * N + b * M * N * K: two counted problems of different K say what a and b are.
-/// Exact when tiles divide all three, and the blocks of all three do the same; ctest/sampled_test.cu asks that of each chapter's
+/// Exact when tiles divide all three, and the blocks of all three do the same; the tests of each chapter ask that of its
 /// kernels. Throws std::invalid_argument for problems of one depth.
 Work work_at(const Case& to, const CountedWork& one, const CountedWork& other);
 
