@@ -85,8 +85,8 @@ struct Config {
 };
 
 // 16 bytes of shared memory are four columns of floats, or eight of 16 bits.
-template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
-using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4>;
+template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER, int UNROLL = 16>
+using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4, 16, UNROLL>;
 template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER, int BK = 16,
           int UNROLL = BK>
 using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8, BK, UNROLL>;
@@ -103,6 +103,10 @@ using AtUse = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_fo
 using Packed = Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth>;
 using Rounded = Wide<Convert::on_the_way, bf16, Schedule::ahead, Order::back_and_forth>;
 // Half as many instructions in the loop: of each tile 8 steps and again 8, or tiles of 8.
+using PlainAheadHalves =
+    Wide<Convert::nowhere, float, Schedule::ahead, Order::back_and_forth, 8>;
+using OnTheWayHalves =
+    Wide<Convert::on_the_way, float, Schedule::ahead, Order::back_and_forth, 8>;
 using AtUseHalves =
     Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 16, 8>;
 using AtUseShort = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 8>;
@@ -496,6 +500,8 @@ void for_each_config(F&& f) {
   f("at_use_halves", AtUseHalves{});
   f("at_use_short", AtUseShort{});
   f("packed_halves", PackedHalves{});
+  f("words_ahead_halves", PlainAheadHalves{});
+  f("on_the_way_halves", OnTheWayHalves{});
 }
 
 const tile::Case counted{256, 256, 256};
@@ -1017,6 +1023,8 @@ TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 
   CHECK(facts.value("packed.step.slots") == 156.5);
   CHECK(facts.value("packed_halves.step.slots") == facts.value("packed.step.slots"));
   CHECK(facts.value("at_use_halves.step.slots") == facts.value("at_use.step.slots"));
+  for (const std::string name : {"words_ahead", "on_the_way"})
+    CHECK(facts.value(name + "_halves.step.slots") == facts.value(name + ".step.slots"));
   // 128 + 3 + 24 + (4 moves, 2 loads, 9 stores, 2 barriers) / 8.
   CHECK(facts.value("at_use_short.step.slots") == 157.125);
   CHECK(facts.value("exact.bf16.rounded") == 0);
