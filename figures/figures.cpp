@@ -210,7 +210,10 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
          fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
-  if (waits) d.text(left, y + 38, "orange: banks that must give more than one word", "start", 12, "var(--muted)");
+  if (waits) {
+    d.rect(left, y + 29, 10, 10, "var(--second)");
+    d.text(left + 15, y + 38, "in a bank that must give more than one word", "start", 12, "var(--muted)");
+  }
   d.save(out);
 }
 
@@ -849,7 +852,7 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
   for (const Measured& m : measured_kernels(chapters, last))
     for (const char* level : {"sm", "dram"})
       if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
-        points.push_back({level == std::string("sm") ? m.kernel : "", level, *x, m.run["tflops"].get<double>()});
+        points.push_back({m.kernel, level, *x, m.run["tflops"].get<double>()});
   tile::Record rates = tile::Record::object();
   for (const auto& entry : fs::directory_iterator(chapters))
     if (entry.path().filename().string().starts_with("00-"))
