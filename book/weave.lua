@@ -20,6 +20,7 @@
 
 package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.lua"}) .. ";" .. package.path
 
+local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local numbering = require("weave.numbering")
@@ -107,9 +108,12 @@ local function keep_punctuation(inlines)
   return inlines
 end
 
--- "32 x 4" is written with a keyboard's letters, and set with a cross, on one line.
-local function with_crosses(inlines)
+-- Prose is written with a keyboard's letters: ranges, minus signs, and "32 x 4", which is set with a cross, on one line.
+local function typeset(inlines)
   if not page.weaving() then return nil end
+  for _, inline in ipairs(inlines) do
+    if inline.t == "Str" and not inline.text:find("://", 1, true) then inline.text = text.typeset(inline.text) end
+  end
   local function is_factor(inline, pattern)
     return inline and (inline.t == "Link" or inline.t == "Span" or inline.t == "Str" and inline.text:match(pattern) ~= nil)
   end
@@ -148,7 +152,7 @@ return {
   {Span = resolve_aside},
   {Div = resolve_div},
   {Inlines = keep_punctuation},
-  {Inlines = with_crosses},
+  {Inlines = typeset},
   {Pandoc = check_ceilings},
   {Pandoc = finish},
   {Code = keep_short, Math = without_growing},

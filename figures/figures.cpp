@@ -790,7 +790,7 @@ void draw_occupancy(const fs::path& emitted, const std::string& kernel, const fs
       {"registers", 32.0 * tile::registers_per_warp(registers), double(gpu.registers), o.by_registers, ""},
       {"shared memory", double(shared + gpu.reserved_shared) / 1024, gpu.shared_bytes / 1024.0, o.by_shared, " KB"}};
   const double left = 110, width = 440, height = 30;
-  Drawing d(left + width + 10, 190);
+  Drawing d(left + width + 10, 196);
   double y = 24;
   for (const Bar& bar : bars) {
     const double w = width * bar.block / bar.total;
