@@ -101,7 +101,8 @@ struct Page {
 
 bool is_source(const Page& page) { return page.file.find("source/") != std::string::npos; }
 
-/// Bold text is drawn with the face made for it, and no text with a font of the system's.
+/// Bold text is drawn with the face made for it, and no text with a font of the system's. Asks the browser's inspector, which may
+/// then load the page once more for itself, and be refused: what it complains of is not the page's.
 void check_fonts(Browser& browser, Page& page) {
   browser.call("DOM.enable");
   browser.call("CSS.enable");
@@ -144,7 +145,6 @@ void visit_text(Browser& browser, const fs::path& book, const fs::path& screensh
                         screenshots / fmt::format("{}-{}-{}.png", fs::path(page.file).stem().string(), width, scheme));
     }
   }
-  check_fonts(browser, page);
   for (const double length : browser.evaluate(line_lengths_script)) page.line_lengths.push_back(length);
   for (const std::string complaint : browser.evaluate(search_box_script)) complain(complaint);
 }
@@ -156,6 +156,8 @@ void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, 
   else
     visit_text(browser, book, screenshots, checks, page);
   for (const std::string& complaint : browser.take_complaints()) complain(complaint);
+  if (!is_source(page)) check_fonts(browser, page);
+  browser.take_complaints();
   page.url = browser.evaluate("location.href.replace(/#.*/, '')");
   for (const auto& id : browser.evaluate(ids_script))
     if (!page.ids.insert(id).second) complain("id used twice: " + id.dump());

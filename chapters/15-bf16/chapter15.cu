@@ -721,6 +721,10 @@ TILE_CHAPTER(.number = 15, .title = "Sixteen bits in, thirty-two out", .kernels 
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
+// Each way to keep and to convert elements once; the test that follows tries the others, too.
+TILE_TRIED_ON_MODEL("words_ahead", "on_the_way", "on_the_way_buffered", "at_use", "packed",
+                    "rounded")
+
 TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" *
           doctest::test_suite("thorough")) {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
