@@ -107,7 +107,7 @@ struct Trace {
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
   /// Of each grid only this block runs, which then is the sampled one; the other blocks never do. It must not wait for them.
-  std::optional<uint3> only_block;
+  std::optional<uint3> only_block{};
 };
 
 /// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.

@@ -57,7 +57,9 @@ CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt
   }
 }
 
-bool whole_tiles_fit(const Tile& tile, const Case& c) {
+bool whole_tiles_fit(const Kernel& kernel, const Case& c) {
+  const Tile tile = resolved(kernel).tile;
+  if (tile.BM == 0) return false;  // it starts other kernels, each with tiles of its own
   return c.M % tile.BM == 0 && c.N % tile.BN == 0 && c.K % tile.BK == 0;
 }
 
@@ -76,7 +78,7 @@ std::optional<Work> work_at(const Case& to, const CountedKernel& k) {
   counted.types = k.kernel.types;
   const CountedWork own{counted, work_of(k.counts, counted)};
   if (same_extents(to, counted)) return own.work;
-  if (!k.shallow || !whole_tiles_fit(k.kernel.tile, counted) || !whole_tiles_fit(k.kernel.tile, to)) return {};
+  if (!k.shallow || !whole_tiles_fit(k.kernel, counted) || !whole_tiles_fit(k.kernel, to)) return {};
   return work_at(to, *k.shallow, own);
 }
 

@@ -31,8 +31,8 @@ void require_runnable(const Case& c);
 /// Counts a problem, if it is large by a few of its blocks; the latter throws UsageError for a kernel of which that cannot be done.
 CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt::Trace& trace);
 
-/// Whether M, N and K are multiples of the tile's.
-bool whole_tiles_fit(const Tile& tile, const Case& c);
+/// Whether M, N and K are multiples of those of the kernel's tile.
+bool whole_tiles_fit(const Kernel& kernel, const Case& c);
 /// The work of a kernel at depth K of a problem that otherwise, strides included, is the same: of a few of its blocks where that can
 /// be done.
 CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
