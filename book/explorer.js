@@ -4,18 +4,7 @@
 "use strict";
 
 (() => {
-  /// An element with attributes (functions are listeners) and children.
-  function element(name, attributes = {}, ...children) {
-    const result = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (typeof value === "function") result.addEventListener(key, value);
-      else result.setAttribute(key, value);
-    }
-    result.append(...children);
-    return result;
-  }
-
-  const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+  const { element, labelled, plural } = TileControls;
 
   // Lane maps that come from no trace: where lane l begins, if each lane takes `elements` and a row has `row`.
   const plainMaps = {
@@ -50,7 +39,7 @@
     const from = (bit) => (B === 1 ? `bit ${bit}` : `bits ${bit} ${B === 2 ? "and" : "to"} ${bit + B - 1}`);
     const flips = shifted(`(${shifted("o", ">>", M + S)} % ${1 << B})`, "<<", M);
     return { formulas: [`o = ${begin} + col`, `o ^ ${flips}`],
-             remark: `CUTLASS's Swizzle<${B}, ${M}, ${S}>: ` +
+             remark: `CUTLASS’s Swizzle<${B}, ${M}, ${S}>: ` +
                      (B === 0 ? "nothing flips." : `${from(M + S)} of o flip${B === 1 ? "s" : ""} ${from(M)}.`) };
   }
 
@@ -151,7 +140,7 @@
       const needed = names.length * font * 0.5;
       if (needed < width + 2) out += text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
       else if (needed < room)  // over free banks, whose frames must not go through it
-        out += rect(end + 1, y + 1, Math.min(1.15 * needed + 4, room - 1), height - 2, "var(--paper)", "none") + text(end + 3, baseline, names, "start", font);
+        out += rect(end + 1, y + 1, Math.min(1.15 * needed + 4, room - 1), height - 2, "var(--paper)", "none") + text(end + 3, baseline, names, "start", font, "var(--muted)");
       else out += text(x + width / 2, baseline, `${box.lanes[0]}…`, "middle", font, "var(--paper)");
     }
     return out;
@@ -205,7 +194,7 @@
     const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
     const rest = worst.length === 1 ? ""
       : worst.length === 2 ? ` Bank ${worst[1]} is as crowded.` : ` Banks ${ranges(worst.slice(1))} are as crowded.`;
-    return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
+    return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest} Orange: the banks that make it wait.`;
   }
 
   /// Which lanes take no part, and how far the rule was measured with lanes left out.
@@ -227,7 +216,6 @@
   // The figure --------------------------------------------------------------------------------------------------------
   const option = (value, title) => element("option", { value }, title);
   const number = (min, max) => element("input", { type: "number", min, max, step: 1, required: "" });
-  const labelled = (title, control) => element("label", {}, element("span", {}, title), control);
 
   function start(figure) {
     const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
@@ -255,7 +243,7 @@
       M: "M: the lowest flipped", S: "S: how far above it",
     };
     const measured = element("p", { id: `${figure.id}-measured` },
-      "A lane takes 4, 8 or 16 bytes here. Of narrower accesses, see chapter 15.");
+      "A lane takes 4, 8 or 16 bytes here." + (document.body.classList.contains("page-15") ? "" : " Of narrower accesses, see chapter 15."));
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const axis of ["row", "col"])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
@@ -375,7 +363,7 @@
     const axisRow = (axis, title) =>
       element("tr", {}, element("th", { scope: "row" }, title), ...steps[axis].map((input) => element("td", {}, input)));
     const byBits = element("details", {}, element("summary", {}, "Lane map, bit by bit"),
-      element("p", {}, "Where lane 0 begins, and by how much each bit that is set in a lane's number moves it on."),
+      element("p", {}, "Where lane 0 begins, and by how much each bit that is set in a lane’s number moves it on."),
       element("div", { class: "scroll" }, element("table", {},
         element("thead", {}, element("tr", {}, heading(""), heading("lane 0"), ...bits.map((bit) => heading(`bit ${bit}`)))),
         element("tbody", {}, axisRow("row", "row"), axisRow("col", "column")))));
@@ -387,6 +375,7 @@
     const form = element("form", { submit: (event) => event.preventDefault() },
       element("div", { class: "controls" }, ...Object.entries(labels).map(([name, title]) => labelled(title, controls[name])), again),
       formula, measured, byBits);
+    controls.swizzle.closest("label").classList.add("wide");
     controls.map.addEventListener("input", () => chosenTrace() && asTraced());
     controls.bytes.addEventListener("input", keepLaneBytes);
     for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));

@@ -49,22 +49,11 @@ const TileLines = (() => {
 })();
 
 (() => {
+  const { element, labelled, plural } = TileControls;
   const svgText = (x, y, words, anchor, fill = "var(--ink)") =>
     `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="12" style="fill:${fill}">${words}</text>`;
   const svgRect = (x, y, width, height, fill, stroke, opacity = 1) =>
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}" fill-opacity="${opacity}"/>`;
-  const plural = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
-
-  function element(name, attributes = {}, ...children) {
-    const result = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (typeof value === "function") result.addEventListener(key, value);
-      else result.setAttribute(key, value);
-    }
-    result.append(...children);
-    return result;
-  }
-  const labelled = (title, control) => element("label", {}, element("span", {}, title), control);
 
   /// The access of a trace whose matrix has rows `ld` words apart instead.
   function moved(trace, ld) {

@@ -58,7 +58,7 @@ tile_refused(unknown-table "emits no table-nothing.tsv" "::: {.table name=nothin
 tile_refused(table-of-unknown-kernel "table measured has nothing of nobody" "::: {.table name=measured of=\"naive nobody\"}\n:::")
 tile_refused(unknown-figure "no figure nothing.svg" "::: {.figure src=nothing.svg alt=x}\nx\n:::")
 set(explorer "::: {.explorer src=sm.svg alt=x")
-tile_refused(explorer-without-traces "an explorer without traces" "${explorer}}\nx\n:::")
+tile_refused(explorer-without-traces "a figure of class explorer without traces" "${explorer}}\nx\n:::")
 tile_refused(explorer-of-unknown-access "chapter 06 has no trace of vectorised store-Cs"
   "${explorer} traces=\"06/vectorised/store-Cs:128\"}\nx\n:::")
 tile_refused(explorer-of-global-memory "load-A of naive is not in shared memory" "${explorer} traces=\"naive/load-A:256\"}\nx\n:::")
@@ -68,7 +68,7 @@ tile_refused(explorer-of-half-a-swizzle "an explorer's trace is KERNEL/SITE:ROW.
   "${explorer} traces=\"06/vectorised/store-As:128^2\"}\nx\n:::")
 tile_refused(explorer-of-another-row "lane 16 is in the padding, so the row is another"
   "${explorer} traces=\"06/vectorised/store-As:4+124\"}\nx\n:::")
-tile_refused(lookups-without-traces "a figure of lookups without traces" "::: {.lookups src=sm.svg alt=x}\nx\n:::")
+tile_refused(lookups-without-traces "a figure of class lookups without traces" "::: {.lookups src=sm.svg alt=x}\nx\n:::")
 tile_refused(lookups-of-shared-memory "load-As of shared is not in global memory"
   "::: {.lookups src=sm.svg alt=x traces=\"03/shared/load-As\"}\nx\n:::")
 tile_refused(lookups-with-row "a trace of global memory is KERNEL/SITE, not naive/load-A:256"

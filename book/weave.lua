@@ -31,6 +31,7 @@ local tables = require("weave.tables")
 local figures = require("weave.figures")
 local explorer = require("weave.explorer")
 local lookups = require("weave.lookups")
+local code = require("weave.code")
 local experiments = require("weave.experiments")
 local verdicts = require("weave.verdicts")
 local terms = require("weave.terms")
@@ -106,6 +107,17 @@ local function keep_punctuation(inlines)
   return inlines
 end
 
+local function keep_short(inline)
+  if page.weaving() and code.kept(inline.text) then inline.classes:insert("kept") end
+  return inline
+end
+
+-- The writer lets every bracket grow, which in a line of text only sets it apart.
+local function without_growing(formula)
+  if not page.weaving() or page.only_tests or page.combined == "epub" or formula.mathtype ~= "InlineMath" then return nil end
+  return elements.html_inline(code.formula(formula):gsub('stretchy="true"', 'stretchy="false"'))
+end
+
 local function check_ceilings()
   if page.weaving() and page.is_chapter() then claims.check_ceilings() end
 end
@@ -122,4 +134,5 @@ return {
   {Inlines = keep_punctuation},
   {Pandoc = check_ceilings},
   {Pandoc = finish},
+  {Code = keep_short, Math = without_growing},
 }

@@ -13,7 +13,7 @@ trace() {
   done >>"$scratch/samples.tsv"
 }
 
-# expect FIGURES-PROGRAM TAG SUMMARY ROWS
+# expect FIGURES-PROGRAM TAG SUMMARY ROWS CROWDED: so many of its boxes have the colour of a bank that must give more than one word
 expect() {
   "$1" banks "$scratch" "$scratch/$2.svg" k "$2"
   grep -q ">$3</text>" "$scratch/$2.svg" || {
@@ -26,6 +26,11 @@ expect() {
     echo "$2: expected $4 rows, drew $rows"
     exit 1
   }
+  crowded=$(grep -c 'fill:var(--second)' "$scratch/$2.svg") || :
+  [ "$crowded" = "$5" ] || {
+    echo "$2: expected $5 boxes at crowded banks, drew $crowded"
+    exit 1
+  }
 }
 
 trace broadcast 4 load 0
@@ -33,11 +38,11 @@ trace four-banks 4 load 8
 trace two-banks 4 load 16
 trace neighbours 16 load 4
 trace stored 16 store 4
-expect "$1" broadcast 'load of As, 4 bytes a lane: 1 different word, 1 wavefront' 1
-expect "$1" four-banks 'load of As, 4 bytes a lane: 16 different words, 4 wavefronts' 4
-expect "$1" two-banks 'load of As, 4 bytes a lane: 16 different words, 8 wavefronts' 8
-expect "$1" neighbours 'load of As, 16 bytes a lane: 64 different words, 2 wavefronts' 2
-expect "$1" stored 'store of As, 16 bytes a lane: 64 different words, 4 wavefronts' 4
+expect "$1" broadcast 'load of As, 4 bytes a lane: 1 different word, 1 wavefront' 1 0
+expect "$1" four-banks 'load of As, 4 bytes a lane: 16 different words, 4 wavefronts' 4 16
+expect "$1" two-banks 'load of As, 4 bytes a lane: 16 different words, 8 wavefronts' 8 16
+expect "$1" neighbours 'load of As, 16 bytes a lane: 64 different words, 2 wavefronts' 2 0
+expect "$1" stored 'store of As, 16 bytes a lane: 64 different words, 4 wavefronts' 4 0
 
 if "$1" banks "$scratch" "$scratch/nothing.svg" k nothing 2>"$scratch/error"; then
   echo "a site that is not in the trace was drawn"

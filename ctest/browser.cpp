@@ -4,8 +4,6 @@
 // finds first) say, both of CHECKS-DIRECTORY.
 // Usage: browser CHROMIUM BOOK-DIRECTORY CHECKS-DIRECTORY [--screenshots DIRECTORY]
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -240,16 +238,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string program = argv[1];
-  const fs::path book = fs::absolute(argv[2]);
-  const fs::path screenshots = argc == 6 ? argv[5] : "";
-  const fs::path checks = argv[3];
-  if (program.empty() || !fs::exists(program)) {
-    fmt::print("skipped: chromium is not installed (sudo apt-get install chromium)\n");
-    return 77;
-  }
-  signal(SIGPIPE, SIG_IGN);
-  alarm(900);  // a browser that hangs must not hang the tests
-  try {
+  return run_in_browser("browser", program, [&] {
+    const fs::path book = fs::absolute(argv[2]);
+    const fs::path screenshots = argc == 6 ? argv[5] : "";
+    const fs::path checks = argv[3];
     std::vector<Page> pages;
     for (const auto& entry : fs::recursive_directory_iterator(book))
       if (entry.path().extension() == ".html" && entry.path().filename() != "print.html")
@@ -270,8 +262,5 @@ int main(int argc, char** argv) {
     }
     fmt::print("{} pages, {} links, {} complaints\n", pages.size(), links, wrong);
     return wrong == 0 && !pages.empty() ? 0 : 1;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "browser: {}\n", e.what());
-    return 1;
-  }
+  });
 }

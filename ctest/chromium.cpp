@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/process/args.hpp>
 #include <boost/process/exe.hpp>
 #include <boost/process/io.hpp>
 #include <stdexcept>
+
+#include "ctest/files.hpp"
 
 namespace bp = boost::process;
 namespace fs = std::filesystem;
@@ -116,4 +120,30 @@ std::string file_url(const fs::path& file) {
   for (const char c : file.string())
     url += c == '#' || c == '?' || c == '%' ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
   return url;
+}
+
+std::vector<fs::path> pages_with_script(const fs::path& book, const std::string& script) {
+  const std::string loaded = "src=\"" + script + "\"";
+  std::vector<fs::path> pages;
+  for (const auto& entry : fs::directory_iterator(book))
+    if (entry.path().extension() == ".html" && files::read_text(entry.path()).find(loaded) != std::string::npos)
+      pages.push_back(entry.path());
+  std::sort(pages.begin(), pages.end());
+  if (pages.empty()) throw std::runtime_error("no page of " + book.string() + " loads " + script);
+  return pages;
+}
+
+int run_in_browser(const char* name, const std::string& program, const std::function<int()>& test) {
+  if (program.empty() || !fs::exists(program)) {
+    fmt::print("skipped: chromium is not installed (sudo apt-get install chromium)\n");
+    return 77;
+  }
+  signal(SIGPIPE, SIG_IGN);
+  alarm(900);  // a browser that hangs must not hang the tests
+  try {
+    return test();
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}: {}\n", name, e.what());
+    return 1;
+  }
 }

@@ -7,6 +7,7 @@
 #include <boost/process/child.hpp>
 #include <boost/process/pipe.hpp>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -45,3 +46,10 @@ class Browser {
 
 /// The URL of a file, for a browser that takes '#', '?' and '%' in one as its own.
 std::string file_url(const std::filesystem::path& file);
+
+/// The pages of a woven book that load a script. Throws std::runtime_error if none does.
+std::vector<std::filesystem::path> pages_with_script(const std::filesystem::path& book, const std::string& script);
+
+/// The exit status of a test that needs the browser `program`: what `test` returns, 77 for skipped if there is no such
+/// file, 1 if it throws, after a line that begins with `name`.
+int run_in_browser(const char* name, const std::string& program, const std::function<int()>& test);

@@ -3,13 +3,10 @@
 // drew from the same trace, and by random settings of its controls.
 // Usage: explorer CHROMIUM BOOK-DIRECTORY MEASURED-PATTERNS
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -20,6 +17,8 @@
 
 #include "common/model/rules.hpp"
 #include "ctest/chromium.hpp"
+#include "ctest/files.hpp"
+#include "ctest/interactive.hpp"
 
 namespace {
 
@@ -27,22 +26,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int warp = 32;
-
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error("cannot read " + file.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// A set of complaints, and what it took to have none.
-struct Report {
-  int compared = 0;
-  std::vector<std::string> complaints;
-  void expect(bool holds, const std::string& otherwise) {
-    ++compared;
-    if (!holds) complaints.push_back(otherwise);
-  }
-};
 
 // The rule ------------------------------------------------------------------------------------------------------------
 struct Pattern {
@@ -63,7 +46,7 @@ json as_json(const Pattern& pattern) {
 /// width_bytes,op,wavefronts,bank_conflicts,family,word index of lane 0..31
 std::vector<Pattern> measured_patterns(const fs::path& file) {
   std::vector<Pattern> patterns;
-  std::istringstream lines(read_text(file));
+  std::istringstream lines(files::read_text(file));
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream row(line);
@@ -520,37 +503,6 @@ void check_manners(Browser& browser, Report& report) {
   report.expect(browser.evaluate("location.href") == before, "an arrow key on a control turns the page");
 }
 
-/// One picture at a time: the drawing on the screen, the picture on paper and where scripts do not run.
-void check_picture(Browser& browser, const std::string& url, Report& report) {
-  const std::string shown = R"js(["figure.explorer > .scroll", "figure.explorer .live"].map((selector) => {
-    const e = document.querySelector(selector);
-    return e !== null && e.offsetHeight > 0;
-  }))js";
-  const auto expect = [&](const char* where, bool picture, bool live) {
-    const json found = browser.evaluate(shown);
-    report.expect(found == json::array({picture, live}),
-                  fmt::format("{}: picture and explorer are shown: {}", where, found.dump()));
-  };
-  expect("on the screen", false, true);
-  browser.set_media("light", "print");
-  expect("on paper", true, false);
-  browser.set_media("light");
-  browser.call("Emulation.setScriptExecutionDisabled", {{"value", true}});
-  browser.open(url);
-  expect("without script", true, false);
-  browser.call("Emulation.setScriptExecutionDisabled", {{"value", false}});
-}
-
-std::vector<fs::path> pages_with_explorers(const fs::path& book) {
-  std::vector<fs::path> pages;
-  for (const auto& entry : fs::directory_iterator(book))
-    if (entry.path().extension() == ".html" && read_text(entry.path()).find("src=\"explorer.js\"") != std::string::npos)
-      pages.push_back(entry.path());
-  std::sort(pages.begin(), pages.end());
-  if (pages.empty()) throw std::runtime_error("no page of " + book.string() + " has a bank explorer");
-  return pages;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -558,17 +510,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: explorer CHROMIUM BOOK-DIRECTORY MEASURED-PATTERNS\n");
     return 2;
   }
-  const std::string program = argv[1];
-  if (program.empty() || !fs::exists(program)) {
-    fmt::print("skipped: chromium is not installed (sudo apt-get install chromium)\n");
-    return 77;
-  }
-  signal(SIGPIPE, SIG_IGN);
-  alarm(900);  // a browser that hangs must not hang the tests
-  try {
-    const auto pages = pages_with_explorers(fs::absolute(argv[2]));
+  return run_in_browser("explorer", argv[1], [&] {
+    const auto pages = pages_with_script(fs::absolute(argv[2]), "explorer.js");
     Report report;
-    Browser browser(program);
+    Browser browser(argv[1]);
     browser.attach();
     browser.set_width(1400);
     browser.set_media("light");
@@ -586,16 +531,9 @@ int main(int argc, char** argv) {
       check_widths(browser, report);
       check_manners(browser, report);
       check_absent(browser, report);
-      check_picture(browser, file_url(page), report);
+      check_one_picture(browser, file_url(page), "explorer", report);
       for (const std::string& complaint : browser.take_complaints()) report.complaints.push_back(complaint);
     }
-    constexpr std::size_t shown = 20;
-    for (std::size_t i = 0; i < std::min(shown, report.complaints.size()); ++i)
-      fmt::print("{}\n", report.complaints[i]);
-    fmt::print("{} pages, {} comparisons, {} complaints\n", pages.size(), report.compared, report.complaints.size());
-    return report.complaints.empty() ? 0 : 1;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "explorer: {}\n", e.what());
-    return 1;
-  }
+    return report.close(pages.size());
+  });
 }

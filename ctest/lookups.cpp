@@ -3,12 +3,8 @@
 // rows of the matrix elsewhere.
 // Usage: lookups CHROMIUM BOOK-DIRECTORY
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -16,6 +12,7 @@
 
 #include "common/model/rules.hpp"
 #include "ctest/chromium.hpp"
+#include "ctest/interactive.hpp"
 
 namespace {
 
@@ -23,16 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr unsigned warp = 32;
-
-/// A set of complaints, and what it took to have none.
-struct Report {
-  int compared = 0;
-  std::vector<std::string> complaints;
-  void expect(bool holds, const std::string& otherwise) {
-    ++compared;
-    if (!holds) complaints.push_back(otherwise);
-  }
-};
 
 std::string plural(int count, const std::string& word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : word.ends_with("s") ? "es" : "s");
@@ -158,39 +145,6 @@ void check_figure(Browser& browser, int figure, Report& report) {
   }
 }
 
-/// One picture at a time: the drawing on the screen, the picture on paper and where scripts do not run.
-void check_picture(Browser& browser, const std::string& url, Report& report) {
-  const auto expect = [&](const char* where, bool picture, bool live) {
-    const json found = browser.evaluate(R"js(["figure.lookups > .scroll", "figure.lookups .live"].map((selector) => {
-      const e = document.querySelector(selector);
-      return e !== null && e.offsetHeight > 0;
-    }))js");
-    report.expect(found == json::array({picture, live}),
-                  fmt::format("{}: picture and explorer are shown: {}", where, found.dump()));
-  };
-  expect("on the screen", false, true);
-  browser.set_media("light", "print");
-  expect("on paper", true, false);
-  browser.set_media("light");
-  browser.call("Emulation.setScriptExecutionDisabled", {{"value", true}});
-  browser.open(url);
-  expect("without script", true, false);
-  browser.call("Emulation.setScriptExecutionDisabled", {{"value", false}});
-}
-
-std::vector<fs::path> pages_with_lookups(const fs::path& book) {
-  std::vector<fs::path> pages;
-  for (const auto& entry : fs::directory_iterator(book)) {
-    if (entry.path().extension() != ".html") continue;
-    std::ifstream in(entry.path());
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (text.find("src=\"lookups.js\"") != std::string::npos) pages.push_back(entry.path());
-  }
-  std::sort(pages.begin(), pages.end());
-  if (pages.empty()) throw std::runtime_error("no page of " + book.string() + " has a lookup explorer");
-  return pages;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -198,17 +152,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: lookups CHROMIUM BOOK-DIRECTORY\n");
     return 2;
   }
-  const std::string program = argv[1];
-  if (program.empty() || !fs::exists(program)) {
-    fmt::print("skipped: chromium is not installed (sudo apt-get install chromium)\n");
-    return 77;
-  }
-  signal(SIGPIPE, SIG_IGN);
-  alarm(900);  // a browser that hangs must not hang the tests
-  try {
-    const auto pages = pages_with_lookups(fs::absolute(argv[2]));
+  return run_in_browser("lookups", argv[1], [&] {
+    const auto pages = pages_with_script(fs::absolute(argv[2]), "lookups.js");
     Report report;
-    Browser browser(program);
+    Browser browser(argv[1]);
     browser.attach();
     browser.set_width(1400);
     browser.set_media("light");
@@ -219,16 +166,9 @@ int main(int argc, char** argv) {
       browser.evaluate(use_script);
       const int figures = browser.evaluate("document.querySelectorAll('figure.lookups').length");
       for (int figure = 0; figure < figures; ++figure) check_figure(browser, figure, report);
-      check_picture(browser, file_url(page), report);
+      check_one_picture(browser, file_url(page), "lookups", report);
       for (const std::string& complaint : browser.take_complaints()) report.complaints.push_back(complaint);
     }
-    constexpr std::size_t shown = 20;
-    for (std::size_t i = 0; i < std::min(shown, report.complaints.size()); ++i)
-      fmt::print("{}\n", report.complaints[i]);
-    fmt::print("{} pages, {} comparisons, {} complaints\n", pages.size(), report.compared, report.complaints.size());
-    return report.complaints.empty() ? 0 : 1;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "lookups: {}\n", e.what());
-    return 1;
-  }
+    return report.close(pages.size());
+  });
 }

@@ -5,7 +5,7 @@ out = ARG2
 load data.".edge"
 set terminal svg size 680,440 dynamic font "inherit,13" noenhanced
 set output out
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set xrange [30:260]
 set lmargin at screen 0.1

@@ -9,7 +9,7 @@ set lmargin at screen left
 set rmargin at screen right
 set tmargin at screen top
 set bmargin at screen bottom
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set xrange [x_low:x_high]
 set yrange [y_low:y_high]

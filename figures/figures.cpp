@@ -144,21 +144,25 @@ std::vector<Wavefront> wavefronts_of(const simt::WarpAccess& access, int first, 
   return result;
 }
 
-/// One wavefront as a row of 32 banks; neighbouring words that the same lanes want share a box.
-void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double y, double cell, double height,
-                    double font) {
+/// One wavefront of a group as a row of 32 banks; neighbouring words that the same lanes want share a box. The banks that the group's
+/// second wavefront needs as well have a colour of their own. As book/explorer.js draws it.
+void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& second, double left, double y, double cell,
+                    double height, double font) {
   constexpr int banks = tile::GpuSpec::banks;
   for (int bank = 0; bank < banks; ++bank) d.rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
   const auto belongs = [&](int bank, const Wanted& box) {
     return wavefront.count(bank) != 0 && wavefront.at(bank) == box;
   };
+  const auto crowded = [&](int bank) { return second.count(bank) != 0; };
   for (auto at = wavefront.begin(); at != wavefront.end();) {
     const auto& [bank, wanted] = *at;
     int words = 1;
-    while (belongs(bank + words, {wanted.word + std::uint64_t(words), wanted.lanes})) ++words;
+    while (belongs(bank + words, {wanted.word + std::uint64_t(words), wanted.lanes}) &&
+           crowded(bank + words) == crowded(bank))
+      ++words;
     std::advance(at, words);
     const double x = left + bank * cell, width = words * cell, baseline = y + height / 2 + font * 0.34;
-    d.rect(x + 0.5, y + 0.5, width - 1, height - 1, "var(--accent)");
+    d.rect(x + 0.5, y + 0.5, width - 1, height - 1, crowded(bank) ? "var(--second)" : "var(--accent)");
     const std::string names = lane_names(wanted.lanes);
     const double needed = double(names.size()) * font * 0.5;
     if (needed < width + 2) {
@@ -166,7 +170,7 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, double left, double 
     } else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell) {
       d.rect(x + width + 1, y + 1, std::min(1.15 * needed + 4, next * cell + left - x - width - 1), height - 2,
              "var(--paper)");
-      d.text(x + width + 3, baseline, names, "start", font);
+      d.text(x + width + 3, baseline, names, "start", font, "var(--muted)");
     } else {
       throw std::runtime_error(fmt::format("no room to name lanes {} at bank {}", names, bank));
     }
@@ -180,7 +184,8 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
   constexpr int banks = tile::GpuSpec::banks;
   const bool dense = count > 8;
   const double left = 96, cell = 17, height = dense ? 12 : 18, font = dense ? 10 : 11, gap = 24, top = 34;
-  Drawing d(left + banks * cell + 8, top + count * height + (32 / group - 1) * gap + 30);
+  const bool waits = count > 32 / group;
+  Drawing d(left + banks * cell + 8, top + count * height + (32 / group - 1) * gap + (waits ? 48 : 30));
   d.text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
   for (int bank = 0; bank < banks; ++bank)
     d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
@@ -191,9 +196,10 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
     if (first != 0) y += gap;
     if (group < 32)
       d.text(left, first == 0 ? 12 : y - 6, fmt::format("lanes {} to {}", first, first + group - 1), "start", 12);
-    for (const Wavefront& wavefront : wavefronts_of(access, first, group)) {
+    const auto wavefronts = wavefronts_of(access, first, group);
+    for (const Wavefront& wavefront : wavefronts) {
       d.text(left - 8, y + height / 2 + font * 0.34, fmt::format("wavefront {}", ++drawn), "end", font);
-      draw_wavefront(d, wavefront, left, y, cell, height, font);
+      draw_wavefront(d, wavefront, wavefronts.size() > 1 ? wavefronts[1] : Wavefront{}, left, y, cell, height, font);
       for (const auto& [bank, wanted] : wavefront) different.insert(wanted.word);
       y += height;
     }
@@ -204,6 +210,7 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
          fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
+  if (waits) d.text(left, y + 38, "orange: banks that must give more than one word", "start", 12, "var(--muted)");
   d.save(out);
 }
 

@@ -4,10 +4,10 @@ out = ARG2
 set terminal svg size 720,300 dynamic font "inherit,13" noenhanced
 set output out
 set datafile separator "\t"  # names contain a space
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 stats data using 8 nooutput
-set yrange [5*floor(STATS_min/5):STATS_max > 0 ? STATS_max*1.04 : 1]  # without any measurement all are 0
+set yrange [5*floor((STATS_min-1)/5):STATS_max > 0 ? STATS_max*1.04 : 1]  # without any measurement all are 0
 set logscale x 2
 unset key
 set multiplot layout 1,5 margins 0.08,0.99,0.2,0.97 spacing 0.02

@@ -4,7 +4,7 @@ data = ARG1
 out = ARG2
 set terminal svg size 720,300 dynamic font "inherit,13" noenhanced
 set output out
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set xrange [4095:4129]
 set xtics (4096, 4100, 4104, 4108, 4112, 4116, 4120, 4124, 4128)
@@ -12,7 +12,7 @@ set yrange [0:300]
 set xlabel "lda, words" textcolor rgb "#010101"
 set ylabel "ms at 4096" textcolor rgb "#010101" offset 1,0
 set key off
-set label 1 "predicted" at 4096.6,200 textcolor rgb "#030303"
+set label 1 "predicted" at 4097.4,200 textcolor rgb "#030303"
 set label 2 "measured" at 4104.4,125 textcolor rgb "#040404"
 plot data using 1:2 with lines lw 2 lc rgb "#030303", \
      data using 1:3 with lines lw 1.5 dt (6,4) lc rgb "#030303", \

@@ -6,16 +6,16 @@ load data.".cublas"
 set datafile separator "\t"
 stats data using 2 nooutput
 rows = STATS_records
-set terminal svg size 720,92+27*rows dynamic font "inherit,13" noenhanced
+set terminal svg size 560,92+27*rows dynamic font "inherit,13" noenhanced
 set output out
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set xrange [0:70]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]
 set style fill solid 1.0 noborder
-set lmargin 16
-set key outside top center horizontal textcolor rgb "#010101"
+set lmargin 13
+set key at screen 0.01,0.985 left top horizontal Left reverse textcolor rgb "#010101"
 set grid xtics lc rgb "#060606"
 if (cublas > 0) { set arrow 1 from cublas,graph 0 to cublas,graph 1 nohead lw 1.5 lc rgb "#020202" }
 if (cublas > 0) { set label 1 "cuBLAS" at cublas,graph 0.97 left offset 0.7,0 textcolor rgb "#020202" font "inherit,12" }

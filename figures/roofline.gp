@@ -5,7 +5,7 @@ out = ARG2
 load data.".rates"
 set terminal svg size 620,400 dynamic font "inherit,13" noenhanced
 set output out
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set logscale xy
 set xrange [0.05:2000]

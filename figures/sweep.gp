@@ -26,7 +26,7 @@ below = others > 0 ? 84.0 + 24 * others : 0.0
 height = above + below
 set terminal svg size 720,height dynamic font "inherit,13" noenhanced
 set output out
-set border 3 lc rgb "#060606"
+set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set key off
 won(ratio) = ratio >= 1 ? ratio : 1/0
@@ -46,7 +46,7 @@ if (cubes > 0) {
   set xlabel "M = N = K" textcolor rgb "#010101"
   set ylabel "times the stronger cuBLAS" textcolor rgb "#010101"
   if (!measured) { set label 1 "not yet measured" at graph 0.5,0.7 center textcolor rgb "#020202" }
-  plot 1 with lines lw 1.5 lc rgb "#060606", \
+  plot 1 with lines lw 1.5 lc rgb "#090909", \
        data every ::0::cubes-1 using 2:(known($5)) with lines lw 1.5 lc rgb "#020202", \
        data every ::0::cubes-1 using 2:(known($5)):6:7 with yerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
        data every ::0::cubes-1 using 2:(won($5)) with points pt 7 ps 0.7 lc rgb "#030303", \
@@ -64,7 +64,7 @@ if (others > 0) {
   set yrange [others-0.4:-0.6]
   set xlabel "times the stronger cuBLAS" textcolor rgb "#010101"
   unset ylabel
-  set arrow 1 from 1,graph 0 to 1,graph 1 nohead lw 1.5 lc rgb "#060606"
+  set arrow 1 from 1,graph 0 to 1,graph 1 nohead lw 1.5 lc rgb "#090909"
   plot data every ::cubes using (known($5)):0:6:7:ytic(1) with xerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
        data every ::cubes using (won($5)):0 with points pt 7 ps 0.7 lc rgb "#030303", \
        data every ::cubes using (lost($5)):0 with points pt 9 ps 0.9 lc rgb "#040404"

@@ -142,7 +142,7 @@ function around.finish(doc)
   local number = page.info[page.id].number
   doc.meta.explorer = explorer.used
   doc.meta.lookups = lookups.used
-  doc.meta.banks = explorer.used or lookups.used
+  doc.meta.interactive = explorer.used or lookups.used
   doc.meta.previous = neighbour(-1)
   doc.meta.next = neighbour(1)
   doc.meta.contents = all_pages()

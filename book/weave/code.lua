@@ -48,4 +48,19 @@ function code.rows(coloured, numbers, counts, classes)
   return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
 end
 
+-- A formula as HTML.
+function code.formula(math)
+  return (pandoc.write(pandoc.Pandoc({pandoc.Plain({math})}, title), "html5", options):gsub("%s+$", ""))
+end
+
+local longest_kept = 20  -- columns
+
+-- Whether a piece of program text in a sentence stays on one line.
+function code.kept(words) return #words <= longest_kept end
+
+-- Program text in a sentence.
+function code.inline(words)
+  return "<code" .. (code.kept(words) and ' class="kept"' or "") .. ">" .. text.escape(words) .. "</code>"
+end
+
 return code

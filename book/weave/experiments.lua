@@ -113,14 +113,14 @@ local function captured(name, program)
 end
 
 local function outcome(row, message)
-  local opening = row.outcome == "test" and "Then this test fails: <code>" .. text.escape(row.result) .. "</code>" or
+  local opening = row.outcome == "test" and "Then this test fails: " .. code.inline(row.result) or
     "Then it does not compile"
   if message then
     return '<p class="outcome">' .. opening .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
       '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
   end
-  local says = row.outcome == "test" and (row.says ~= "" and ", and says <code>" .. text.escape(row.says) .. "</code>" or "") or
-    ": <code>" .. text.escape(row.result) .. "</code>"
+  local says = row.outcome == "test" and (row.says ~= "" and ", and says " .. code.inline(row.says) or "") or
+    ": " .. code.inline(row.result)
   return '<p class="outcome">' .. opening .. says .. ". The whole of it: <code>./tile test chapter" .. page.id .. ".breaks</code>.</p>"
 end
 

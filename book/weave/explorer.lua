@@ -29,6 +29,13 @@ function explorer.lanes_of(chapter, kernel, site, space)
   return words, bytes, op, array
 end
 
+-- The words of 32 lanes as the page's scripts read them.
+function explorer.listed(words)
+  local listed = {}
+  for lane = 0, 31 do listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null" end
+  return "[" .. table.concat(listed, ", ") .. "]"
+end
+
 -- The parts of KERNEL/SITE:ROW[+PAD][^DOWN,UP].
 local function parse(description)
   local name, row, behind = description:match("^([^:]+):([1-9]%d*)(.*)$")
@@ -46,28 +53,30 @@ end
 local function traced_access(description)
   local a = parse(description)
   local words, bytes, op = explorer.lanes_of(a.chapter, a.kernel, a.site, "shared")
-  local listed = {}
   for lane = 0, 31 do
-    listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null"
     if (words[lane] or 0) % (a.row + a.pad) >= tonumber(a.row) then
       page.fail(description .. ": lane " .. lane .. " is in the padding, so the row is another")
     end
   end
-  return string.format('{"title": "chapter %s, %s: %s", "bytes": %s, "op": "%s", "row": %s, "pad": %s, "swizzle": %s, "words": [%s]}',
-    a.chapter, a.kernel, a.site, bytes, op, a.row, a.pad, a.swizzle, table.concat(listed, ", "))
+  return string.format('{"title": "chapter %s, %s: %s", "bytes": %s, "op": "%s", "row": %s, "pad": %s, "swizzle": %s, "words": %s}',
+    a.chapter, a.kernel, a.site, bytes, op, a.row, a.pad, a.swizzle, explorer.listed(words))
 end
 
-function explorer.resolve(div)
+-- A drawing of class `kind`, with the traces that the reader may choose from, written by `access_of` from their descriptions. Its
+-- script is needed on pages only: `figure.used` says so.
+function explorer.figure_with_traces(div, figure, kind, access_of)
   local traces = {}
-  for description in (div.attributes.traces or page.fail("an explorer without traces")):gmatch("%S+") do
-    traces[#traces + 1] = traced_access(description)
+  for description in (div.attributes.traces or page.fail("a figure of class " .. kind .. " without traces")):gmatch("%S+") do
+    traces[#traces + 1] = access_of(description)
   end
-  local blocks = pandoc.List(figures.resolve(div, "drawing explorer"))
+  local blocks = pandoc.List(figures.resolve(div, "drawing " .. kind))
   if not page.combined then
-    explorer.used = true
+    figure.used = true
     blocks:insert(2, elements.html('<script type="application/json">[' .. table.concat(traces, ",\n") .. "]</script>"))
   end
   return blocks
 end
+
+function explorer.resolve(div) return explorer.figure_with_traces(div, explorer, "explorer", traced_access) end
 
 return explorer

@@ -11,13 +11,13 @@ local figures = {}
 local theme_colours = {
   ["#010101"] = "var(--ink)", ["#020202"] = "var(--muted)", ["#030303"] = "var(--accent)",
   ["#040404"] = "var(--second)", ["#050505"] = "var(--third)", ["#060606"] = "var(--rule)",
-  ["#070707"] = "var(--fourth)", ["#080808"] = "var(--paper)",
+  ["#070707"] = "var(--fourth)", ["#080808"] = "var(--paper)", ["#090909"] = "var(--axis)",
 }
 
 -- On paper white, and for readers of one file, which may know no variables.
 local plain_colours = {
   ["var(--ink)"] = "#222222", ["var(--muted)"] = "#666666", ["var(--accent)"] = "#1f5f8b", ["var(--second)"] = "#9a4718",
-  ["var(--third)"] = "#3f6f2c", ["var(--rule)"] = "#cccccc", ["var(--fourth)"] = "#7a4a8c", ["var(--paper)"] = "#ffffff",
+  ["var(--third)"] = "#3f6f2c", ["var(--rule)"] = "#cccccc", ["var(--fourth)"] = "#7a4a8c", ["var(--paper)"] = "#ffffff", ["var(--axis)"] = "#999999",
 }
 
 local function themed(svg)

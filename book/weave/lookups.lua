@@ -5,10 +5,8 @@
 -- the weave.
 
 local page = require("weave.page")
-local elements = require("weave.elements")
 local emitted = require("weave.emitted")
 local explorer = require("weave.explorer")
-local figures = require("weave.figures")
 
 local lookups = {
   used = false,  -- whether this page has one, and so needs its script
@@ -27,23 +25,10 @@ local function traced_access(description)
   if not site then page.fail("a trace of global memory is KERNEL/SITE, not " .. description) end
   if chapter == "" then chapter = page.id end
   local words, bytes, op, array = explorer.lanes_of(chapter, kernel, site, "global")
-  local listed = {}
-  for lane = 0, 31 do listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null" end
-  return string.format('{"title": "chapter %s, %s: %s", "array": "%s", "bytes": %s, "op": "%s", "ld": %s, "words": [%s]}',
-    chapter, kernel, site, array, bytes, op, apart(chapter, kernel, array), table.concat(listed, ", "))
+  return string.format('{"title": "chapter %s, %s: %s", "array": "%s", "bytes": %s, "op": "%s", "ld": %s, "words": %s}',
+    chapter, kernel, site, array, bytes, op, apart(chapter, kernel, array), explorer.listed(words))
 end
 
-function lookups.resolve(div)
-  local traces = {}
-  for description in (div.attributes.traces or page.fail("a figure of lookups without traces")):gmatch("%S+") do
-    traces[#traces + 1] = traced_access(description)
-  end
-  local blocks = pandoc.List(figures.resolve(div, "drawing lookups"))
-  if not page.combined then
-    lookups.used = true
-    blocks:insert(2, elements.html('<script type="application/json">[' .. table.concat(traces, ",\n") .. "]</script>"))
-  end
-  return blocks
-end
+function lookups.resolve(div) return explorer.figure_with_traces(div, lookups, "lookups", traced_access) end
 
 return lookups

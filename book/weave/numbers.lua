@@ -3,6 +3,7 @@
 -- hover, and to the script, what the number is, in full and with its unit. A key that does not exist, or that is of another kind,
 -- ends the weave.
 
+local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local emitted = require("weave.emitted")
@@ -22,7 +23,7 @@ return function(span)
       local fact, full = emitted.fact(key)
       if fact.kind ~= kind then page.fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
       local title = meaning .. " (" .. emitted.in_full(fact, full) .. ")"
-      local words = {pandoc.Str(fact.text)}
+      local words = {pandoc.Str(text.typeset(fact.text))}
       if fact.text == emitted.unmeasured then return pandoc.Span(words, {class = kind .. " pending", title = title}) end
       local chapter, rest = full:match("^([^/]+)/(.+)$")
       local origin = not page.combined and origins.of(chapter, rest, kind)

@@ -12,7 +12,9 @@ function references.link(link)
   if link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
   local function link_to(words, target)
-    return pandoc.Link(#link.content > 0 and link.content or {pandoc.Str(words)}, target)
+    if #link.content > 0 then return pandoc.Link(link.content, target) end
+    local numbered = words:match("^%a+ %w[%w.]*$")  -- "Table 3.1" is not broken
+    return pandoc.Link({pandoc.Str(words)}, target, "", numbered and {class = "kept"} or nil)
   end
   local chapter = id:match("^ch:(.+)$")
   if chapter then

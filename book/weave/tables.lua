@@ -10,6 +10,8 @@ local emitted = require("weave.emitted")
 
 local tables = {}
 
+local few = 30  -- bytes of a cell that is not broken
+
 local function numeric(cell)
   return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil
 end
@@ -23,6 +25,13 @@ local function written(div)
   local blocks = pandoc.List(div.content)
   div.content = {}
   local columns = blocks[1] and blocks[1].colspecs and #blocks[1].colspecs or 0
+  for _, body in ipairs(blocks[1] and blocks[1].bodies or {}) do
+    for _, row in ipairs(body.body) do
+      for _, cell in ipairs(row.cells) do
+        if #pandoc.utils.stringify(cell.contents) <= few then cell.attr.classes:insert("brief") end
+      end
+    end
+  end
   local before = pandoc.List({elements.figure_open(div, class_for(columns)), elements.html("<figcaption>"),
     elements.caption_of(div, div.attributes.caption),
     elements.html("</figcaption>" .. elements.scrolling("scroll", div.attributes.label))})
@@ -59,26 +68,28 @@ local function of_kernels(heads, rows, name, kernels)
   return heads, kept
 end
 
--- Which columns hold numbers only, and whether the names of rows are so short that they need not wrap.
+-- Which columns hold numbers only, and which ones words so few that they need not wrap.
 local function alignment(heads, rows)
-  local right, short_names = {}, true
-  for _, row in ipairs(rows) do short_names = short_names and #row[1] <= 30 end
+  local right, brief = {}, {}
   for i = 1, #heads do
-    right[i] = true
-    for _, row in ipairs(rows) do right[i] = right[i] and numeric(row[i]) end
+    right[i], brief[i] = true, true
+    for _, row in ipairs(rows) do
+      right[i] = right[i] and numeric(row[i])
+      brief[i] = brief[i] and #row[i] <= few
+    end
   end
-  return right, short_names
+  return right, brief
 end
 
 local function markup(heads, rows)
-  local right, short_names = alignment(heads, rows)
+  local right, brief = alignment(heads, rows)
   local out = {"<table><thead><tr>"}
   local function cell(tag, words, i)
     local class = right[i] and ' class="number"' or ""
     if words == emitted.unmeasured then class = ' class="number pending"' end
-    if i == 1 and class == "" and short_names then class = ' class="row-name"' end
+    if class == "" and brief[i] then class = i == 1 and ' class="row-name"' or tag == "td" and ' class="brief"' or "" end
     if i == #heads and heads[i] == "" then class = ' class="reason"' end
-    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. text.escape(words) .. "</" .. tag .. ">"
+    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. text.escape(text.typeset(words)) .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end
   out[#out + 1] = "</tr></thead><tbody>"
@@ -115,11 +126,10 @@ function tables.resolve(div)
   if div.attributes.caption then return written(div) end
   local name = div.attributes.name or page.fail("a table without name or caption")
   local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
-  caption = caption:gsub("(%a)'", "%1’")
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   local equal, others = equal_and_others(heads, rows)
   return {elements.figure_open(div, class_for(#heads, heads[#heads] == "")), elements.html("<figcaption>"),
-          elements.caption_of(div, caption), elements.html("</figcaption>"),
+          elements.caption_of(div, text.typeset(caption)), elements.html("</figcaption>"),
           elements.html(elements.scrolling("scroll", div.attributes.label) ..
             (equal and collapsed(heads, equal, others) or markup(heads, rows)) .. "</div></figure>")}
 end

@@ -47,6 +47,24 @@ function text.escape(plain)
   return (plain:gsub("&", "&amp;"):gsub("<", "&lt;"):gsub(">", "&gt;"):gsub('"', "&quot;"))
 end
 
+local superscripts = {["0"] = "⁰", ["1"] = "¹", ["2"] = "²", ["3"] = "³", ["4"] = "⁴", ["5"] = "⁵", ["6"] = "⁶", ["7"] = "⁷", ["8"] = "⁸", ["9"] = "⁹",
+  ["-"] = "⁻"}
+
+-- What programs print, which have a keyboard's letters only, as it is set in a book.
+function text.typeset(plain)
+  if plain == "-" then return "–" end
+  plain = plain:gsub("(%w)'(%l)", "%1’%2"):gsub("s'(%s)", "s’%1"):gsub("(%d) us%f[%A]", "%1 µs"):gsub("^us$", "µs")
+  plain = plain:gsub("^x %f[%w]", "× "):gsub("(%d) x %f[%d]", "%1 × ")
+  plain = plain:gsub("(%d)e([+-])0*(%d+)%f[%W]", function(digit, sign, power)
+    return digit .. " × 10" .. ((sign == "-" and sign or "") .. power):gsub(".", superscripts)
+  end)
+  return (plain:gsub("[%w.,-]+", function(word)
+    local from, to = word:match("^(%d[%d.,]*)%-(%d[%d.,]*)$")
+    if from then return from == to and from or from .. "–" .. to end
+    return word:match("^%-%d") and "−" .. word:sub(2) or nil
+  end))
+end
+
 -- Text as a string of JSON that may stand in a <script>.
 function text.json_string(plain)
   return '"' .. plain:gsub('[%c"\\<]', function(c) return string.format("\\u%04x", c:byte()) end) .. '"'

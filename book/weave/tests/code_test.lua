@@ -11,6 +11,9 @@ testing.on_page(testing.labels, {}, function()
   testing.equal("rows", code.rows({"a", "b"}, {"7", "9"}, {nil, "1 <wavefront>"}),
     '<pre class="program"><code class="sourceCode"><span class="line-number">7</span><span class="line">a\n</span>' ..
     '<span class="line-number">9</span><span class="line">b\n</span><span class="line-count">1 &lt;wavefront&gt;</span></code></pre>')
+  testing.equal("few words in a sentence stay together", code.inline("a < b"), '<code class="kept">a &lt; b</code>')
+  testing.equal("many do not", code.inline(string.rep("a ", 11)), "<code>" .. string.rep("a ", 11) .. "</code>")
+  testing.contains("a formula", code.formula(pandoc.Math("InlineMath", "x")), "<em>x</em>")
 end)
 testing.on_page(testing.labels, {combined = "epub"}, function()
   testing.equal("e-readers: counts below", require("weave.code").rows({"a", "b"}, {"7", "9"}, {"1 wavefront"}),

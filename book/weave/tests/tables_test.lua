@@ -16,7 +16,7 @@ testing.on_page(files, {}, function()
   testing.contains("a column of numbers", html, '<th class="number" scope="col">ms</th>')
   testing.contains("a column of text", html, '<th scope="col">note</th>')
   testing.contains("as wide as the text", html, '<figure class="data-table">')
-  testing.contains("a number", html, '<td class="number">1,365.2</td><td>x &lt; y</td>')
+  testing.contains("a number", html, '<td class="number">1,365.2</td><td class="brief">x &lt; y</td>')
   testing.contains("a short name", html, '<td class="row-name">shared</td>')
   testing.contains("pending", html, '<td class="number pending">not yet measured</td>')
   html = shown('name=sizes of="shared"')
@@ -28,10 +28,13 @@ testing.on_page(files, {}, function()
   testing.contains("of another chapter", shown("name=sizes chapter=01"), "Others.")
   testing.contains("written in the prose", testing.html(tables.resolve(
     testing.div('::: {.table label="Table 3.2" caption="By hand"}\n| a |\n|---|\n| 1 |\n:::'))), "By hand.")
+  testing.contains("its cells of few words", testing.html(tables.resolve(
+    testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|\n|-|-|\n|few|'.. string.rep("many ", 9) .. '|\n:::'))),
+    '<td class="brief">few</td> <td>many')
   testing.contains("wide, because of its columns", testing.html(tables.resolve(
     testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|c|d|e|f|\n|-|-|-|-|-|-|\n|1|2|3|4|5|6|\n:::'))), "data-table full-width")
   html = shown("name=counters")
-  testing.contains("rows that differ", html, '<tr><td class="row-name">shared</td><td class="number">3</td><td class="number">2</td><td class="reason">x 0.67</td></tr></tbody></table><details')
+  testing.contains("rows that differ", html, '<tr><td class="row-name">shared</td><td class="number">3</td><td class="number">2</td><td class="reason">× 0.67</td></tr></tbody></table><details')
   testing.contains("wide, because of its reasons", html, '<figure class="data-table full-width">')
   testing.contains("equal rows behind a sentence", html, '<summary>2 of 3 counts equal what the hardware counted</summary><table>')
   testing.equal("nothing says equal row by row", html:find(">equal<"), nil)
