@@ -36,7 +36,7 @@ void print_model_speed(const std::vector<CountedKernel>& kernels) {
     double accesses = 0;
     for (const auto& s : k.counts.sites) accesses += double(s.accesses);
     fmt::print(
-        "{}model: {:10} {:>14} accesses  traced {:6.2f} s ({:.0f} million/s)  untraced {:6.2f} s  {} host threads\n",
+        "{}model: {:10} {:>14} accesses  traced {:6.2f} s ({:.1f} million/s)  untraced {:6.2f} s  {} host threads\n",
         &k == &kernels.front() ? "\n" : "", k.kernel.name, format_number(accesses), k.counts.seconds,
         accesses / k.counts.seconds * 1e-6, k.untraced_seconds, simt::host_threads());
   }
