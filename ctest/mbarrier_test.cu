@@ -1,5 +1,5 @@
-// Tests of mbarriers, copies in bulk and the fences between proxies on the SIMT model: which mistakes it finds, and which right
-// kernels it leaves alone. A whole GEMM is in ctest/tma_test.cu.
+// Tests of mbarriers, copies in bulk, the fences between proxies and registers that change hands on the SIMT model: which mistakes
+// it finds, and which right kernels it leaves alone. A whole GEMM is in ctest/tma_test.cu.
 #include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
@@ -341,6 +341,41 @@ __global__ void two_groups(float* out) {
   ptx::cp_async_bulk_wait_group_read<0>();
 }
 
+// --- Registers that change hands ------------------------------------------------------------------------------------------
+
+// Four warps have FEWER registers a thread, eight have MORE. At launch 384 threads have 168 each at most.
+template <int MORE, int FEWER>
+__global__ void share_registers(float* out) {
+  if (threadIdx.x < 256)
+    ptx::setmaxnreg_inc<MORE>();
+  else
+    ptx::setmaxnreg_dec<FEWER>();
+  out[threadIdx.x] = 1;
+}
+
+// All give, take what was given, and give again.
+__global__ void give_and_take_registers(float* out) {
+  ptx::setmaxnreg_dec<80>();
+  __syncthreads();  // all have given
+  if (threadIdx.x < 128) ptx::setmaxnreg_inc<128>();
+  __syncthreads();
+  if (threadIdx.x < 128) ptx::setmaxnreg_dec<40>();
+  out[threadIdx.x] = 1;
+}
+
+// How not all change alike.
+enum class Unlike { other_number, one_warp_none, one_lane_none, fewer_by_inc };
+template <Unlike HOW>
+__global__ void change_unlike(float* out) {
+  const unsigned warp = threadIdx.x / 32;
+  if (HOW == Unlike::other_number && warp == 2)
+    ptx::setmaxnreg_dec<32>();
+  else if (!(HOW == Unlike::one_warp_none && warp == 2) && !(HOW == Unlike::one_lane_none && threadIdx.x == 70))
+    ptx::setmaxnreg_dec<40>();
+  if (HOW == Unlike::fewer_by_inc) ptx::setmaxnreg_inc<32>();
+  out[threadIdx.x] = 1;
+}
+
 }  // namespace
 
 TEST_CASE("who waits for a phase has learnt what was done before it" * doctest::test_suite("model")) {
@@ -485,4 +520,44 @@ TEST_CASE("a group is waited for in its turn" * doctest::test_suite("model")) {
   // Where nothing is checked, what is read too late shows in the result.
   tile::launch(two_groups<1, 4>, dim3(1), dim3(32), 0, out.device());
   CHECK(out.host()[4] == 2);
+}
+
+TEST_CASE("registers move within a block, and who wants more than it has waits for ever" *
+          doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 1024);
+  const auto said = [&](void (*kernel)(float*), unsigned threads) {
+    return said_of(kernel, dim3(threads), out.device());
+  };
+  CHECK(said(share_registers<240, 24>, 384) == "");
+  CHECK(said(share_registers<224, 56>, 384) == "");
+  CHECK(said(give_and_take_registers, 256) == "");
+  // Of 168 each for 384 threads, 240 for 256 leave 24 for 128. With 248 seven of eight warps get theirs.
+  const std::string too_many = said(share_registers<248, 24>, 384);
+  INFO(too_many);
+  CHECK(contains(too_many, "deadlock: share_registers"));
+  CHECK(contains(
+      too_many,
+      "waits at setmaxnreg.inc 248: its warp wants 2560 registers more, and 512 of the 64512 that its block has "
+      "at most are free"));
+  CHECK(contains(said(share_registers<240, 32>, 384), "waits at setmaxnreg.inc 240: "));
+  // Where nothing is traced it is found as well.
+  CHECK_THROWS_WITH_AS(tile::launch(share_registers<248, 24>, dim3(1), dim3(384), 0, out.device()),
+                       doctest::Contains("setmaxnreg.inc 248"), simt::Error);
+}
+
+TEST_CASE("four warps change their registers alike" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 1024);
+  const auto said = [&](void (*kernel)(float*), unsigned threads) {
+    return said_of(kernel, dim3(threads), out.device());
+  };
+  const std::string group = said(share_registers<200, 24>, 320);
+  INFO(group);
+  CHECK(contains(group, "registers: share_registers"));
+  CHECK(contains(group, "four warps must, from a multiple of four on: the block has 10"));
+  CHECK(contains(said(change_unlike<Unlike::other_number>, 128), "setmaxnreg.dec 32 in warp 2, and warp "));
+  CHECK(contains(said(change_unlike<Unlike::one_warp_none>, 128),
+                 "setmaxnreg.dec 40 in warp 0, and warp 2 of the same four has ended without"));
+  CHECK(contains(said(change_unlike<Unlike::one_lane_none>, 128),
+                 "waits at setmaxnreg.dec 40 for the other lanes of its warp"));
+  CHECK(contains(said(change_unlike<Unlike::fewer_by_inc>, 128), "executes setmaxnreg.inc 32 with 40 registers"));
 }

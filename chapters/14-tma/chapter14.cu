@@ -37,7 +37,8 @@ namespace ptx = tile::ptx;
 // What copies in bulk find of A.
 enum class FromA {
   transposed,  // a copy of A, transposed by a kernel of its own: a row of it is a column of A
-  rows         // A itself: steps of a row of A lie side by side in shared memory as well
+  rows,        // A itself: steps of a row of A lie side by side in shared memory as well
+  registers    // nothing: the warps that copy load A, and store it transposed
 };
 // Which tiles a block computes.
 enum class Schedule {
@@ -62,6 +63,12 @@ enum class Pairs {
   straight
 };
 
+// How a block takes over what others have of its tile.
+enum class TakeOver {
+  in_turn,  // it waits for one, adds, and waits for the next
+  together  // it waits for all at once, and then adds
+};
+
 // The chapter's kernel.
 struct Large {
   // rows and columns of C per block, depth of a round along K
@@ -70,15 +77,19 @@ struct Large {
   static constexpr int STAGES = 6;        // rounds that shared memory has room for
   static constexpr int COPY_WARPS = 4;  // one of them copies; registers move in fours of warps
   static constexpr int BLOCKS = 1;      // that an SM has room for
-  // of a thread that multiplies, where they are reallocated
+  // where they are reallocated, of a thread that multiplies, and of one that does not
   static constexpr int MORE_REGISTERS = 240;
+  static constexpr int FEWER_REGISTERS = 24;
   static constexpr int BAND = 8;  // rows of tiles in a band: blocks go down its columns
+  // of a tile, on average: the block that stores it takes the others over one by one
+  static constexpr int MOST_SHARES = 8;
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr Schedule SCHEDULE = Schedule::shared;
   static constexpr Registers REGISTERS = Registers::reallocated;
   static constexpr Pairs PAIRS = Pairs::swapped;
   static constexpr Loads LOADS = Loads::halves;
   static constexpr Warps WARPS = Warps::together;
+  static constexpr TakeOver TAKE_OVER = TakeOver::in_turn;
   using Ragged = Large;  // who computes what is not in whole tiles
 };
 
@@ -105,6 +116,11 @@ struct Bk12 : Large {
 struct RowsOfA : Large {
   static constexpr FromA FROM_A = FromA::rows;
 };
+struct ThroughRegisters : Large {
+  static constexpr FromA FROM_A = FromA::registers;
+  static constexpr int MORE_REGISTERS = 224, FEWER_REGISTERS = 56;
+  using Ragged = ThroughRegisters;
+};
 struct WholeTiles : Large {
   static constexpr Schedule SCHEDULE = Schedule::whole;
 };
@@ -127,24 +143,41 @@ struct Small : Large {
                        BLOCKS = 3;
   static constexpr FromA FROM_A = FromA::rows;
   static constexpr Registers REGISTERS = Registers::equal;
+  static constexpr TakeOver TAKE_OVER = TakeOver::together;
+  static constexpr int MOST_SHARES = 16;
   using Ragged = Small;
 };
 // For few rows: B is read once by them all.
 struct Thin : Small {
-  static constexpr int BM = 16, BN = 256, WM = 16, WN = 64, STAGES = 4;
+  static constexpr int BM = 16, BN = 256, WM = 16, WN = 64, STAGES = 4, MOST_SHARES = 8;
   using Ragged = Thin;
+};
+// For few columns: A is read once by them all.
+struct Narrow : Small {
+  static constexpr int BM = 128, BN = 32, MOST_SHARES = 8;
+  using Ragged = Narrow;
 };
 // Chapter 13's, for what copies in bulk do not take.
 struct Fallback : Large {
   static constexpr int BM = 128, BN = 256, BK = 8, STAGES = 3, COPY_WARPS = 0;
+  static constexpr Schedule SCHEDULE = Schedule::single;
   static constexpr Registers REGISTERS = Registers::equal;
+  using Ragged = Fallback;
+};
+// The same in small, for rows that do not begin at multiples of 16 bytes.
+struct Words : Fallback {
+  static constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4, BLOCKS = 3;
+  static constexpr Schedule SCHEDULE = Schedule::shared;
+  using Ragged = Words;
 };
 
 template <class Choices>
 struct Config : Choices {
   using Choices::BM, Choices::BN, Choices::BK, Choices::WM, Choices::WN, Choices::STAGES,
-      Choices::COPY_WARPS, Choices::BLOCKS, Choices::MORE_REGISTERS;
-  static constexpr bool TRANSPOSED = Choices::FROM_A == FromA::transposed;
+      Choices::COPY_WARPS, Choices::BLOCKS, Choices::MORE_REGISTERS, Choices::FEWER_REGISTERS;
+  static constexpr bool THROUGH_REGISTERS = Choices::FROM_A == FromA::registers;
+  // in shared memory
+  static constexpr bool TRANSPOSED = Choices::FROM_A != FromA::rows;
   static constexpr bool REALLOCATED = Choices::REGISTERS == Registers::reallocated;
   // results per thread: the lanes of a warp form 4 rows of 8
   static constexpr int ROWS = WM / 4, COLS = WN / 8;
@@ -161,7 +194,6 @@ struct Config : Choices {
   static constexpr int ALL_STAGES = STAGES * int(STAGE_BYTES), UNASKED = 48 * 1024;
   static constexpr bool TIGHT = ALL_STAGES <= UNASKED && ALL_STAGES + 16 * BARRIERS > UNASKED;
   static constexpr int SMEM_BYTES = TIGHT ? UNASKED + 16 : ALL_STAGES;
-  static constexpr int FEWER_REGISTERS = 24;  // of a thread that does not multiply
   // of each thread, at most
   static constexpr int REGISTERS_AT_LAUNCH = 64 * 1024 / BLOCKS / NUM_THREADS / 8 * 8;
   static_assert(BM % WM == 0 && BN % WN == 0,
@@ -172,6 +204,9 @@ struct Config : Choices {
                 "two sets of operands take turns: a step must begin with the first again");
   static_assert(TRANSPOSED || BK * sizeof(float) == 64,
                 "the swizzle of a row of A is made for rows of 64 bytes");
+  static_assert(!THROUGH_REGISTERS ||
+                    (BK == 16 && BM % 64 == 0 && COPY_WARPS == 4 && STRIDE_A == BM),
+                "four warps fetch 64 rows of a tile of A at once, and half of their 16 words");
   static_assert(BM <= 256 && BN <= 256,
                 "a box has at most 256 elements along each side: no tensor map could be made");
   static_assert(STAGES >= 2 && STAGES <= BARRIERS,
@@ -220,15 +255,33 @@ template <class C>
 constexpr __host__ __device__ int col_of_result(int j) {
   return j / 4 * 32 + j % 4;
 }
+// Where a row of the tile of A lies in a row of the transposed tile. Through registers, 32
+// lanes store words of 16 rows and of two quads: those of every other quad lie 16 words off,
+// in the other banks.
+template <class C>
+constexpr __host__ __device__ int row_in_As(int row, int k) {
+  return C::THROUGH_REGISTERS ? row ^ k / 4 % 2 * 16 : row;
+}
 // Where an element of the tile of A lies in a stage, and an element of the tile of B.
 template <class C>
 constexpr __host__ __device__ int place_in_As(int row, int k) {
-  if (C::TRANSPOSED) return k * C::STRIDE_A + row;
+  if (C::TRANSPOSED) return k * C::STRIDE_A + row_in_As<C>(row, k);
   return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * C::BK + k) * 4) / 4);
 }
 template <class C>
 constexpr __host__ __device__ int place_in_Bs(int k, int col) {
   return C::WORDS_A + k * C::BN + col;
+}
+// Through registers: float4s of a tile of A for each thread that copies.
+template <class C>
+constexpr int QUADS_A = C::BM* C::BK / 4 / (32 * C::COPY_WARPS);
+// What of the tile of A the n-th float4 is that a thread of those that copy fetches: 16 rows of
+// two neighbouring quads a warp, whole sectors.
+struct Quad {
+  int row, k;
+};
+constexpr __host__ __device__ Quad quad_to_fetch(int thread, int n) {
+  return {n / 2 * 64 + thread / 32 * 16 + thread % 16, n % 2 * 8 + thread % 32 / 16 * 4};
 }
 // Where a thread finds steps 4q to 4q + 3 of its i-th row, if A lies in rows: in the quad with
 // this number as its first row counts them. The swizzle numbers the quads of a row by
@@ -271,8 +324,6 @@ constexpr __host__ __device__ int share_of(const Plan& plan, int block) {
 
 // of a share along K: for less, another block is not worth its hand-over
 constexpr int MIN_DEPTH = 128;
-// of a tile, on average: the block that stores it takes the others over one by one
-constexpr int MOST_SHARES = 8;
 
 template <class C>
 constexpr Plan plan_for(int M, int N, int K, int sms) {
@@ -288,7 +339,7 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
   plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
   if (C::SCHEDULE != Schedule::shared || plan.steps < least || steps > INT_MAX) return plan;
   plan.blocks =
-      int(std::min({std::int64_t(most), steps / least, std::int64_t(MOST_SHARES) * tiles}));
+      int(std::min({std::int64_t(most), steps / least, std::int64_t(C::MOST_SHARES) * tiles}));
   if (tiles % plan.blocks != 0)
     plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
   return plan;
@@ -379,16 +430,23 @@ __global__ void __launch_bounds__(MOVERS)
   }
 }
 
-// Word by word, to where each row begins at a multiple of 16 bytes.
+// Word by word, to where each row begins at a multiple of 16 bytes. A thread asks for all of
+// its words before it stores the first.
 __global__ void __launch_bounds__(MOVERS)
     copy_rows(int rows, int cols, const float* from, int ldFrom, float* to, int ldTo) {
+  constexpr int ROWS = MOVERS / SQUARE, WORDS = SQUARE / ROWS;  // at once, and for each thread
   const auto [firstRow, firstCol] = square_of(int(blockIdx.x), rows);
-  const int col = firstCol + int(threadIdx.x) % SQUARE;
-  for (int row = firstRow + int(threadIdx.x) / SQUARE; row < firstRow + SQUARE;
-       row += MOVERS / SQUARE)
-    if (row < rows && col < cols)
-      to[std::size_t(row) * ldTo + col] =         //@ store-word
-          from[std::size_t(row) * ldFrom + col];  //@ load-word
+  const int first = firstRow + int(threadIdx.x) / SQUARE,
+            col = firstCol + int(threadIdx.x) % SQUARE;
+  float words[WORDS] = {};
+#pragma unroll
+  for (int n = 0; n < WORDS; ++n)
+    if (const int row = first + n * ROWS; row < rows && col < cols)
+      words[n] = from[std::size_t(row) * ldFrom + col];  //@ load-word
+#pragma unroll
+  for (int n = 0; n < WORDS; ++n)
+    if (const int row = first + n * ROWS; row < rows && col < cols)
+      to[std::size_t(row) * ldTo + col] = words[n];  //@ store-word
 }
 // [/snippet transpose]
 
@@ -477,13 +535,8 @@ __device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS],
 }
 
 template <class C>
-__device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS],
-                                          const HandOver& handOver, int from) {
-  if (threadIdx.x == 0) {
-    while (atomicCAS(&handOver.ready[from], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
-    __threadfence();
-  }
-  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // the sums are there
+__device__ __forceinline__ void add_sums(float (&acc)[C::ROWS][C::COLS],
+                                         const HandOver& handOver, int from) {
   const float4* sums = sums_of<C>(handOver, from);
 #pragma unroll
   for (int i = 0; i < C::ROWS; ++i) {
@@ -497,13 +550,108 @@ __device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS],
     }
   }
 }
+
+template <class C>
+__device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS],
+                                          const HandOver& handOver, int from) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(&handOver.ready[from], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
+    __threadfence();
+  }
+  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // the sums are there
+  add_sums<C>(acc, handOver, from);
+}
+
+// All shares from the `first` on that begin before round `behind`: a thread waits for each.
+template <class C>
+__device__ __forceinline__ void take_over_together(float (&acc)[C::ROWS][C::COLS],
+                                                   const HandOver& handOver, const Plan& plan,
+                                                   int first, int behind) {
+  for (int n = first + int(threadIdx.x); plan.first_step_of(n) < behind; n += C::CONSUMERS)
+    while (atomicCAS(&handOver.ready[share_of(plan, n)], 1, 0) != 1)  //@ wait-all-ready
+      __nanosleep(32);
+  __threadfence();
+  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all sums are there
+#pragma unroll 2
+  for (int n = first; plan.first_step_of(n) < behind; ++n)
+    add_sums<C>(acc, handOver, share_of(plan, n));
+}
 // [/snippet hand-over]
+
+// [snippet through-registers]
+// A where it lies, for threads that load it.
+struct Matrix {
+  const float* first;
+  int rows, cols, ld;
+};
+// What the warps that copy are told of A.
+template <class C>
+using SourceOfA = std::conditional_t<C::THROUGH_REGISTERS, Matrix, CUtensorMap>;
+
+// What the warps that copy do, where they bring A through registers. `full` and `empty` are the
+// mbarriers of the stages.
+template <class C>
+__device__ __forceinline__ void copy_through_registers(const Matrix& A,
+                                                       const CUtensorMap& mapB,
+                                                       const Plan& plan, float* stages,
+                                                       std::uint64_t* full,
+                                                       std::uint64_t* empty) {
+  const int thread = int(threadIdx.x) - C::CONSUMERS;
+  float4 fetched[QUADS_A<C>];
+  const Quad first = quad_to_fetch(thread, 0);
+  const int firstPlace = place_in_As<C>(first.row, first.k);
+  const auto fetch = [&](Position tile, int step) {
+    const int firstRow = tile.row * C::BM + first.row, firstK = step * C::BK + first.k;
+    const float* from = &A.first[std::size_t(firstRow) * A.ld + firstK];
+#pragma unroll
+    for (int n = 0; n < QUADS_A<C>; ++n) {
+      const auto [rowBelow, kBehind] = quad_to_fetch(0, n);
+      fetched[n] = float4{};
+      if (firstRow + rowBelow < A.rows && firstK + kBehind < A.cols)
+        fetched[n] = *reinterpret_cast<const float4*>(from + kBehind);  //@ load-A
+      if (n % 2 == 1) from += 64 * std::size_t(A.ld);
+    }
+  };
+  int stage = 0;
+  unsigned parity = 1;
+  const auto copy = [&](Position tile, int step) {
+    ptx::mbarrier_wait_parity(&empty[stage], parity);
+    float *As = stages + stage * C::STAGE_WORDS, *Bs = As + C::WORDS_A;
+    if (thread == 0) {
+      ptx::mbarrier_arrive_expect_tx(&full[stage], C::WORDS_B * sizeof(float));
+      ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * C::BN, step * C::BK,  //@ load-B store-Bs
+                                &full[stage]);
+    }
+#pragma unroll
+    for (int n = 0; n < QUADS_A<C>; ++n) {
+      const auto [rowBelow, kBehind] = quad_to_fetch(0, n);
+      float* to = As + firstPlace + kBehind * C::STRIDE_A + rowBelow;
+      const float a[4] = {fetched[n].x, fetched[n].y, fetched[n].z, fetched[n].w};
+      for (int i = 0; i < 4; ++i) to[i * C::STRIDE_A] = a[i];  //@ store-As
+    }
+    __syncwarp();  // all lanes have stored theirs
+    if (thread % 32 == 0) ptx::mbarrier_arrive(&full[stage]);
+    if (++stage == C::STAGES) stage = 0, parity ^= 1;
+  };
+  Agenda agenda(plan, int(blockIdx.x));
+  Position tile{};
+  while (agenda.next(plan)) {
+    tile = place_of_tile(plan, agenda.tile);
+#pragma unroll 1
+    for (int step = agenda.first; step < agenda.behind; ++step) {
+      fetch(tile, step);  // it is on its way while the thread waits for the stage
+      copy(tile, step);
+    }
+  }
+  copy(tile, 0);  // what nobody multiplies
+}
+// [/snippet through-registers]
 
 // [snippet signature]
 // WHOLE: tiles of C are whole and its float4s begin at multiples of 16 bytes.
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
-    sgemm_tma(const __grid_constant__ CUtensorMap mapA,
+    sgemm_tma(const __grid_constant__ SourceOfA<Config> mapA,
               const __grid_constant__ CUtensorMap mapB, const __grid_constant__ Plan plan,
               const __grid_constant__ HandOver handOver,                   //
               int M, int N, float alpha, float beta, float* C, int ldc) {  // M x N
@@ -521,8 +669,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // [snippet barriers]
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
-      // the thread that copies, and the bytes that it announces
-      ptx::mbarrier_init(&full[stage], 1);
+      // the thread that copies, and the bytes that it announces; each warp that copies otherwise
+      ptx::mbarrier_init(&full[stage],
+                         1 + (Config::THROUGH_REGISTERS ? Config::COPY_WARPS : 0));
       // each warp that has read the stage
       ptx::mbarrier_init(&empty[stage], Config::CONSUMERS / 32);
     }
@@ -534,34 +683,40 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // [snippet producer]
   if (threadIdx.x >= Config::CONSUMERS) {
     if constexpr (Config::REALLOCATED) ptx::setmaxnreg_dec<Config::FEWER_REGISTERS>();
-    if (threadIdx.x > Config::CONSUMERS) return;
-    int stage = 0;
-    // of the phase before the first, which counts as over: the stages are empty
-    unsigned parity = 1;
-    const auto copy = [&](Position tile, int step) {
-      ptx::mbarrier_wait_parity(&empty[stage], parity);
-      ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
-      float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
-      std::uint64_t* come = &full[stage];
-      if constexpr (TRANSPOSED)
-        ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK,  //@ load-A store-As
-                                  come);
-      else
-        ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM,  //@ load-A store-As
-                                  come);
-      ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, step * BK, come);  //@ load-B store-Bs
-      if (++stage == STAGES) stage = 0, parity ^= 1;
-    };
-    Agenda agenda(plan, int(blockIdx.x));
-    Position tile{};
-    while (agenda.next(plan)) {
-      tile = place_of_tile(plan, agenda.tile);
+    if constexpr (Config::THROUGH_REGISTERS) {
+      copy_through_registers<Config>(mapA, mapB, plan, stages, full, empty);
+      return;
+    } else {
+      if (threadIdx.x > Config::CONSUMERS) return;
+      int stage = 0;
+      // of the phase before the first, which counts as over: the stages are empty
+      unsigned parity = 1;
+      const auto copy = [&](Position tile, int step) {
+        ptx::mbarrier_wait_parity(&empty[stage], parity);
+        ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
+        float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
+        std::uint64_t* come = &full[stage];
+        if constexpr (TRANSPOSED)
+          ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK,  //@ load-A store-As
+                                    come);
+        else
+          ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM,  //@ load-A store-As
+                                    come);
+        ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, step * BK,
+                                  come);  //@ load-B store-Bs
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+      };
+      Agenda agenda(plan, int(blockIdx.x));
+      Position tile{};
+      while (agenda.next(plan)) {
+        tile = place_of_tile(plan, agenda.tile);
 #pragma unroll 1
-      for (int step = agenda.first; step < agenda.behind; ++step) copy(tile, step);
+        for (int step = agenda.first; step < agenda.behind; ++step) copy(tile, step);
+      }
+      // operands are loaded ahead, behind the last round those of one that nobody multiplies
+      copy(tile, 0);
+      return;
     }
-    // operands are loaded ahead, behind the last round those of one that nobody multiplies
-    copy(tile, 0);
-    return;
   }
   // [/snippet producer]
 
@@ -579,7 +734,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const char* const firstB =
       reinterpret_cast<const char*>(stages + place_in_Bs<Config>(0, warpCol + threadCol));
   const auto load_quad_of_A = [&](int at, int k, int i) {
-    const int place = 4 * (k * BM + row_of_result<Config>(i));
+    const int place = 4 * (k * BM + row_in_As<Config>(row_of_result<Config>(i), k));
     const float4 four = *reinterpret_cast<const float4*>(firstA + at + place);  //@ load-As
     float(&to)[ROWS] = regM[k % 2];
     to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
@@ -677,9 +832,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       continue;
     }
     const int behind = (agenda.tile + 1) * plan.steps;
-    if (agenda.behind < plan.steps)
-      for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_step_of(n) < behind; ++n)
-        take_over<Config>(acc, handOver, share_of(plan, n));
+    if (agenda.behind < plan.steps) {
+      if constexpr (Config::TAKE_OVER == TakeOver::together)
+        take_over_together<Config>(acc, handOver, plan, share_of(plan, int(blockIdx.x)) + 1,
+                                   behind);
+      else
+        for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_step_of(n) < behind; ++n)
+          take_over<Config>(acc, handOver, share_of(plan, n));
+    }
     const Position tile = place_of_tile(plan, agenda.tile);
     store_results<Config, WHOLE>(acc, tile.row * BM + warpRow + threadRow,
                                  tile.col * BN + warpCol + threadCol, M, N, alpha, beta, C,
@@ -688,21 +848,21 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
 }
 
-// Chapter 13's kernel in short: for what copies in bulk cannot take. WHOLE: tiles are whole
-// and addresses divisible by 16.
-template <bool WHOLE>
-__global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
-    sgemm_async(int M, int N, int K, float alpha, const float* A, int lda,  // M x K
+// [snippet async]
+// Chapter 13's kernel in short, for what copies in bulk cannot take; tiles may be shared.
+// WHOLE: tiles are whole and addresses divisible by 16.
+template <class Config, bool WHOLE>
+__global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
+    sgemm_async(const __grid_constant__ Plan plan,
+                const __grid_constant__ HandOver handOver,                  //
+                int M, int N, int K, float alpha, const float* A, int lda,  // M x K
                 const float* B, int ldb, float beta, float* C, int ldc) {   // K x N, M x N
-  using Config = ::Config<Fallback>;
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS,
                 COLS = Config::COLS;
   // STAGES times: BK x BM of A, transposed and padded, then BK x BN of B
   extern __shared__ __align__(1024) float stages[];
-  const int firstRow = int(blockIdx.y) * BM, firstCol = int(blockIdx.x) * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
-  const int tiles = (K + BK - 1) / BK;
 
   const auto copy_word = [](float* to, const float* from, bool inside) {
     if (inside)
@@ -710,37 +870,13 @@ __global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
     else
       *to = 0.0f;  //@ store-zero
   };
+  constexpr int WIDTH_B = WHOLE ? 4 : 1;  // words of B that a thread copies at once
   // that all copy at once
-  constexpr int ROWS_A = Config::NUM_THREADS / BK, ROWS_B = 4 * Config::NUM_THREADS / BN;
+  constexpr int ROWS_A = Config::NUM_THREADS / BK, ROWS_B = WIDTH_B * Config::NUM_THREADS / BN;
   const int rowA = int(threadIdx.x) / BK, colA = int(threadIdx.x) % BK;
-  const int rowB = int(threadIdx.x) / (BN / 4), colB = int(threadIdx.x) % (BN / 4) * 4;
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
-  const auto copy = [&](int tile, float* stage) {
-    if (tile < tiles) {
-#pragma unroll
-      for (int row = 0; row < BM; row += ROWS_A)
-        copy_word(stage + place_in_As<Config>(rowA + row, colA),
-                  nextA + std::size_t(row) * lda,
-                  WHOLE || (firstRow + rowA + row < M && tile * BK + colA < K));
-#pragma unroll
-      for (int k = 0; k < BK; k += ROWS_B) {
-        float* to = stage + place_in_Bs<Config>(rowB + k, colB);
-        const float* from = nextB + std::size_t(k) * ldb;
-        if constexpr (WHOLE) {
-          ptx::cp_async_cg(to, from);  //@ load-quad store-quad
-        } else {
-          for (int i = 0; i < 4; ++i)
-            copy_word(to + i, from + i, tile * BK + rowB + k < K && firstCol + colB + i < N);
-        }
-      }
-    }
-    ptx::cp_async_commit_group();
-    nextA += BK;
-    nextB += std::size_t(BK) * ldb;
-  };
-
-  float acc[ROWS][COLS] = {}, regM[2][ROWS], regN[2][COLS];
+  const int rowB = int(threadIdx.x) / (BN / WIDTH_B),
+            colB = int(threadIdx.x) % (BN / WIDTH_B) * WIDTH_B;
+  float acc[ROWS][COLS], regM[2][ROWS], regN[2][COLS];
   const auto load_operands = [&](const float* from, int k, int set) {
     for (int i = 0; i < ROWS; i += 4) {
       const int row = warpRow + threadRow + row_of_result<Config>(i);
@@ -757,8 +893,8 @@ __global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
       regN[set][j + 3] = four.w;
     }
   };
-  const auto wait_for_tile = [] {
-    // what this thread copied of the tile has arrived
+  const auto wait_for_round = [] {
+    // what this thread copied of the round has arrived
     ptx::cp_async_wait_group<Config::STAGES - 2>();
     // so has what the others copied, and all have read the stage that the next copies go to
     __syncthreads();
@@ -769,35 +905,272 @@ __global__ void __launch_bounds__(Config<Fallback>::NUM_THREADS, 1)
                ? stages
                : stage + Config::STAGE_WORDS;
   };
-  float *read = stages, *filled = stages;
-  for (int tile = 0; tile < Config::STAGES - 1; ++tile) {
-    copy(tile, filled);
-    filled = next_stage(filled);
-  }
-  wait_for_tile();
-  load_operands(read, 0, 0);
+
+  Agenda agenda(plan, int(blockIdx.x));
 #pragma unroll 1
-  for (int tile = 0; tile < tiles; ++tile) {
+  while (agenda.next(plan)) {
+    const Position tile = place_of_tile(plan, agenda.tile);
+    const int firstRow = tile.row * BM, firstCol = tile.col * BN;
+    const int behind = agenda.behind;
+    int asked = agenda.first;  // the round that is copied next
+    const float* nextA = A + std::size_t(firstRow + rowA) * lda + asked * BK + colA;
+    const float* nextB = B + std::size_t(asked * BK + rowB) * ldb + firstCol + colB;
+    float *read = stages, *filled = stages;
+    const auto copy_round = [&](auto guarded) {
+      constexpr bool GUARDED = decltype(guarded)::value;
 #pragma unroll
-    for (int k = 0; k < BK; ++k) {
-      if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
-      if (k == 0) {
-        copy(tile + Config::STAGES - 1, filled);
-        filled = next_stage(filled);
-      }
-      // the operands of the next step lie in the next tile
-      if (k == BK - 1 && tile + 1 < tiles) {
-        wait_for_tile();
-        read = next_stage(read);
-        load_operands(read, 0, 0);
-      }
+      for (int row = 0; row < BM; row += ROWS_A)
+        copy_word(filled + place_in_As<Config>(rowA + row, colA),
+                  nextA + std::size_t(row) * lda,
+                  !GUARDED || (firstRow + rowA + row < M && asked * BK + colA < K));
 #pragma unroll
-      for (int i = 0; i < ROWS; ++i) multiply<Config>(acc, i, regM[k % 2][i], regN[k % 2]);
+      for (int k = 0; k < BK; k += ROWS_B) {
+        float* to = filled + place_in_Bs<Config>(rowB + k, colB);
+        const float* from = nextB + std::size_t(k) * ldb;
+        if constexpr (WHOLE)
+          ptx::cp_async_cg(to, from);  //@ load-quad store-quad
+        else
+          copy_word(to, from, !GUARDED || (asked * BK + rowB + k < K && firstCol + colB < N));
+      }
+    };
+    const auto copy = [&] {
+      if (asked < behind) {
+        if (WHOLE || (firstRow + BM <= M && firstCol + BN <= N && (asked + 1) * BK <= K))
+          copy_round(std::false_type{});
+        else
+          copy_round(std::true_type{});
+      }
+      ptx::cp_async_commit_group();
+      ++asked;
+      nextA += BK;
+      nextB += std::size_t(BK) * ldb;
+      filled = next_stage(filled);
+    };
+    for (int stage = 0; stage < Config::STAGES - 1; ++stage) copy();
+    wait_for_round();
+    load_operands(read, 0, 0);
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+      for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
+#pragma unroll 1
+    for (int step = agenda.first; step < behind; ++step) {
+#pragma unroll
+      for (int k = 0; k < BK; ++k) {
+        if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
+        if (k == 0) copy();
+        // the operands of the next step lie in the next round
+        if (k == BK - 1 && step + 1 < behind) {
+          wait_for_round();
+          read = next_stage(read);
+          load_operands(read, 0, 0);
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS; ++i) multiply<Config>(acc, i, regM[k % 2][i], regN[k % 2]);
+      }
+    }
+    if (agenda.first > 0) {
+      hand_over<Config>(acc, handOver);
+    } else {
+      if (behind < plan.steps)
+        take_over_together<Config>(acc, handOver, plan, share_of(plan, int(blockIdx.x)) + 1,
+                                   (agenda.tile + 1) * plan.steps);
+      store_results<Config, WHOLE>(acc, firstRow + warpRow + threadRow,
+                                   firstCol + warpCol + threadCol, M, N, alpha, beta, C, ldc);
+    }
+    // all have read the stages that the copies of the next stretch go to
+    if constexpr (Config::SCHEDULE != Schedule::single) __syncthreads();
+  }
+}
+// [/snippet async]
+
+// [snippet vectors]
+// Products of few rows or columns: each element of B, or of A, is used that often, and its
+// bytes decide. So threads take them from where they lie, as they need them.
+enum class Lanes {
+  along_columns,  // neighbouring lanes have neighbouring columns of B: few rows of A
+  along_K         // neighbouring lanes have neighbouring steps, and add up in the end
+};
+template <Lanes LANES_, int BM_, int BN_>
+struct Vectors {
+  static constexpr Lanes LANES = LANES_;
+  static constexpr int BM = BM_, BN = BN_;  // rows and columns of C per block
+  static constexpr int WARPS = 8, NUM_THREADS = 32 * WARPS;
+  static constexpr int PLACES =
+      std::max(BM * BN, 32);         // for sums of a warp: 1 KB or more in all
+  static constexpr int PIECE = 128;  // elements of a row that a warp loads at once
+  static constexpr int STEPS = 4;    // rows of B that a warp loads at once
+  static constexpr int BLOCKS = 4;   // of an SM, where tiles are shared
+  // whether float4s are worth it: of several columns of B, words of neighbouring rows are nearer
+  static constexpr bool QUADS = LANES == Lanes::along_columns || BN == 1;
+  static constexpr int BK =  // steps that a block takes at once
+      LANES == Lanes::along_columns ? WARPS * STEPS : WARPS * PIECE;
+  static_assert(LANES == Lanes::along_K || BN == PIECE, "a warp has all columns of its block");
+};
+using FewRows = Vectors<Lanes::along_columns, 4, 128>;
+template <int COLS>
+using FewColumns = Vectors<Lanes::along_K, COLS == 1 ? 8 : 4, COLS>;
+
+// Each tile of C has so many shares, of `depth` steps each along K, one for each block.
+struct Shares {
+  int tilesN, shares, depth;
+};
+template <class C>
+constexpr Shares shares_for(int M, int N, int K, int sms) {
+  const int tilesN = tile::ceil_div(N, C::BN);
+  const std::int64_t tiles = std::int64_t(tile::ceil_div(M, C::BM)) * tilesN;
+  const int rounds = tile::ceil_div(K, C::BK);
+  const int most = int(std::max<std::int64_t>(1, sms * C::BLOCKS / tiles));
+  const int depth = tile::ceil_div(rounds, std::min(most, rounds)) * C::BK;
+  return {tilesN, tile::ceil_div(K, depth), depth};
+}
+
+// Where the j-th of four elements of a piece lies that a lane loads. QUADS: as a float4.
+template <bool QUADS>
+constexpr __host__ __device__ int place_in_piece(int lane, int j) {
+  return QUADS ? 4 * lane + j : lane + 32 * j;
+}
+// Loads them; zeros from element `left` of the piece on. With QUADS it is a multiple of 4.
+template <bool QUADS>
+__device__ __forceinline__ void load_four(const float* piece, int left, float (&four)[4]) {
+  const int lane = int(threadIdx.x) % 32;
+  if constexpr (QUADS) {
+    float4 quad{};
+    if (4 * lane < left)
+      quad = *reinterpret_cast<const float4*>(&piece[4 * lane]);  //@ load-quad
+    four[0] = quad.x, four[1] = quad.y, four[2] = quad.z, four[3] = quad.w;
+  } else {
+    for (int j = 0; j < 4; ++j) {
+      const int place = place_in_piece<false>(lane, j);
+      four[j] = place < left ? piece[place] : 0.0f;  //@ load-word
     }
   }
-  store_results<Config, WHOLE>(acc, firstRow + warpRow + threadRow,
-                               firstCol + warpCol + threadCol, M, N, alpha, beta, C, ldc);
 }
+
+// Where blocks leave what they have summed, and how many have, of each tile.
+struct Tickets {
+  float* sums;  // shares x M x N
+  unsigned* taken;
+};
+
+// QUADS: rows of B (few rows), or of A, are float4s throughout.
+template <class Config, bool QUADS>
+__global__ void __launch_bounds__(Config::NUM_THREADS, 2)
+    sgemm_vectors(Shares shares, Tickets tickets, int M, int N, int K, float alpha,
+                  const float* A, int lda,          // M x K
+                  const float* B, int ldb,          // K x N
+                  float beta, float* C, int ldc) {  // M x N
+  constexpr int BM = Config::BM, BN = Config::BN, PIECE = Config::PIECE;
+  __shared__ float sums[Config::WARPS][Config::PLACES];
+  const int warpId = int(threadIdx.x) / 32, laneId = int(threadIdx.x) % 32;
+  const int tile = int(blockIdx.x) / shares.shares, share = int(blockIdx.x) % shares.shares;
+  const int firstRow = tile / shares.tilesN * BM, firstCol = tile % shares.tilesN * BN;
+  const int first = share * shares.depth, behind = first + min(K - first, shares.depth);
+
+  if constexpr (Config::LANES == Lanes::along_columns) {
+    constexpr int STEPS = Config::STEPS;
+    float acc[BM][4] = {};
+#pragma unroll 1
+    for (int k = first + warpId * STEPS; k < behind; k += Config::BK) {
+      float regN[STEPS][4] = {}, regM[BM][STEPS] = {};
+#pragma unroll
+      for (int s = 0; s < STEPS; ++s)
+        if (k + s < behind)
+          load_four<QUADS>(&B[std::size_t(k + s) * ldb + firstCol], N - firstCol, regN[s]);
+#pragma unroll
+      for (int i = 0; i < BM; ++i)
+#pragma unroll
+        for (int s = 0; s < STEPS; ++s)
+          if (firstRow + i < M && k + s < behind)
+            regM[i][s] = A[std::size_t(firstRow + i) * lda + k + s];  //@ load-A-word
+#pragma unroll
+      for (int s = 0; s < STEPS; ++s)
+#pragma unroll
+        for (int i = 0; i < BM; ++i)
+#pragma unroll
+          for (int j = 0; j < 4; ++j) acc[i][j] += regM[i][s] * regN[s][j];
+    }
+#pragma unroll
+    for (int i = 0; i < BM; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        sums[warpId][i * BN + place_in_piece<QUADS>(laneId, j)] = acc[i][j];  //@ store-sums
+  } else {
+    float acc[BM][BN] = {};
+#pragma unroll 1
+    for (int k = first + warpId * PIECE; k < behind; k += Config::BK) {
+      float regM[BM][4] = {};
+#pragma unroll
+      for (int i = 0; i < BM; ++i)
+        if (firstRow + i < M)
+          load_four<QUADS>(&A[std::size_t(firstRow + i) * lda + k], behind - k, regM[i]);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int at = k + place_in_piece<QUADS>(laneId, j);
+        float regN[BN] = {};
+#pragma unroll
+        for (int n = 0; n < BN; ++n)
+          if (at < behind && firstCol + n < N)
+            regN[n] = B[std::size_t(at) * ldb + firstCol + n];  //@ load-B-word
+#pragma unroll
+        for (int i = 0; i < BM; ++i)
+#pragma unroll
+          for (int n = 0; n < BN; ++n) acc[i][n] += regM[i][j] * regN[n];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < BM; ++i)
+#pragma unroll
+      for (int n = 0; n < BN; ++n) {
+        float sum = acc[i][n];
+        for (int far = 16; far > 0; far /= 2) sum += __shfl_xor_sync(0xffffffff, sum, far);
+        if (laneId == 0) sums[warpId][i * BN + n] = sum;  //@ store-sums
+      }
+  }
+  __syncthreads();  // the sums of all warps are there
+
+  // Of each element of the tile that C has: f(its number in the tile, row, column).
+  const auto for_each_element = [&](auto&& f) {
+    for (int n = int(threadIdx.x); n < BM * BN; n += Config::NUM_THREADS)
+      if (const int row = firstRow + n / BN, col = firstCol + n % BN; row < M && col < N)
+        f(n, row, col);
+  };
+  const auto store = [&](int row, int col, float sum) {
+    float& c = C[std::size_t(row) * ldc + col];
+    float result = alpha * sum;
+    if (beta != 0.0f) result += beta * c;  //@ load-C-words
+    c = result;                            //@ store-C-words
+  };
+  const auto place = [&](int n, int row, int col) {
+    return (std::size_t(n) * M + row) * N + col;
+  };
+  for_each_element([&](int n, int row, int col) {
+    float sum = 0.0f;
+    for (int warp = 0; warp < Config::WARPS; ++warp) sum += sums[warp][n];  //@ load-sums
+    if (shares.shares == 1)
+      store(row, col, sum);
+    else
+      tickets.sums[place(share, row, col)] = sum;  //@ store-share
+  });
+  if (shares.shares == 1) return;
+  __syncthreads();  // the share is stored
+  bool last = false;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    // counts round: it is zero again for the next run
+    const unsigned before = unsigned(shares.shares) - 1;
+    last = atomicInc(&tickets.taken[tile], before) == before;  //@ take-ticket
+    __threadfence();
+  }
+  if (!__syncthreads_or(last)) return;  // the last block of the tile adds up
+  for_each_element([&](int, int row, int col) {
+    float sum = 0.0f;
+    for (int n = 0; n < shares.shares; ++n)
+      sum += tickets.sums[place(n, row, col)];  //@ load-share
+    store(row, col, sum);
+  });
+}
+// [/snippet vectors]
 
 bool divisible_by_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
@@ -888,6 +1261,26 @@ class Transposed {
   Memory<float> copy_;
 };
 
+// Room for sums that are handed over.
+template <class Config>
+class Shared {
+ public:
+  explicit Shared(const Plan& plan)
+      : blocks_(plan.shared > 0 ? std::size_t(plan.blocks) : 0),
+        sums_(blocks_, Config::BM * Config::BN / 4, "sums"),
+        ready_(1, blocks_, "ready") {
+    if (blocks_ == 0) return;
+    const std::vector<int> none(blocks_);
+    tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
+  }
+  HandOver hand_over() const { return {sums_.get(), ready_.get()}; }
+
+ private:
+  std::size_t blocks_;
+  Memory<float4> sums_;
+  Memory<int> ready_;
+};
+
 // [snippet prepare]
 // What a launch needs besides the operands: the plan, tensor maps, room for copies and for
 // sums that are handed over.
@@ -899,18 +1292,9 @@ class Tma : public tile::Prepared {
         plan_(plan_for<Config>(g.M, g.N, g.K, sms)),
         A_(g.M, g.K, g.A, g.lda, "A copied"),
         B_(g.K, g.N, g.B, g.ldb, "B copied"),
-        sums_(hands_over() ? std::size_t(plan_.blocks) : 0, Config::BM * Config::BN / 4,
-              "sums"),
-        ready_(1, hands_over() ? std::size_t(plan_.blocks) : 0, "ready"),
-        mapA_(Config::TRANSPOSED
-                  ? tile::tensor_map(A_.get(), {g.K, g.M, A_.ld(), Config::BK, Config::BM})
-                  : tile::tensor_map(A_.get(), {g.M, g.K, A_.ld(), Config::BM, Config::BK,
-                                                tile::Swizzle::bytes64})),
-        mapB_(tile::tensor_map(B_.get(), {g.K, g.N, B_.ld(), Config::BK, Config::BN})) {
-    if (!hands_over()) return;
-    const std::vector<int> none(std::size_t(plan_.blocks));
-    tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
-  }
+        shared_(plan_),
+        sourceA_(source_of_A()),
+        mapB_(tile::tensor_map(B_.get(), {g.K, g.N, B_.ld(), Config::BK, Config::BN})) {}
 
   void run() override {
     copy();
@@ -923,29 +1307,35 @@ class Tma : public tile::Prepared {
   }
   void multiply() {
     tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)),
-                 dim3(Config::NUM_THREADS), Config::SMEM_BYTES, mapA_, mapB_, plan_,
-                 hand_over(), g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
+                 dim3(Config::NUM_THREADS), Config::SMEM_BYTES, sourceA_, mapB_, plan_,
+                 shared_.hand_over(), g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
   }
-  HandOver hand_over() const { return {sums_.get(), ready_.get()}; }
+  HandOver hand_over() const { return shared_.hand_over(); }
 
  private:
-  bool hands_over() const { return plan_.shared > 0; }
+  SourceOfA<Config> source_of_A() const {
+    if constexpr (Config::THROUGH_REGISTERS)
+      return {g_.A, g_.M, g_.K, g_.lda};
+    else if constexpr (Config::TRANSPOSED)
+      return tile::tensor_map(A_.get(), {g_.K, g_.M, A_.ld(), Config::BK, Config::BM});
+    else
+      return tile::tensor_map(
+          A_.get(), {g_.M, g_.K, A_.ld(), Config::BM, Config::BK, tile::Swizzle::bytes64});
+  }
 
   tile::Gemm g_;
   Plan plan_;
-  std::conditional_t<Config::TRANSPOSED, Transposed, Rows> A_;
+  std::conditional_t<Config::FROM_A == FromA::transposed, Transposed, Rows> A_;
   Rows B_;
-  Memory<float4> sums_;
-  Memory<int> ready_;
-  CUtensorMap mapA_, mapB_;
+  Shared<Config> shared_;
+  SourceOfA<Config> sourceA_;
+  CUtensorMap mapB_;
 };
 // [/snippet prepare]
 
 // [snippet launch]
 // Rows and columns are counted by int, also those of the last tile that lie outside.
-constexpr int MOST_EXTENT = INT_MAX - 256;
-// A grid has 65535 rows of blocks.
-constexpr int MOST_ROWS_OF_ASYNC = 65535 * Fallback::BM;
+constexpr int MOST_EXTENT = INT_MAX - 1024;
 
 void require_countable(const tile::Gemm& g) {
   tile::require_valid(g);
@@ -955,35 +1345,76 @@ void require_countable(const tile::Gemm& g) {
                                 ": split the problem");
 }
 
-void require_possible(const tile::Gemm& g, const tile::machine::Device& device) {
-  require_countable(g);
-  if (!device.copies_in_bulk && g.M > MOST_ROWS_OF_ASYNC)
-    throw std::invalid_argument("on a GPU without copies in bulk M may be " +
-                                std::to_string(MOST_ROWS_OF_ASYNC) + " at most, and is " +
-                                std::to_string(g.M) + ": split the problem");
-}
-
-void launch_async(const tile::Gemm& g) {
-  require_countable(g);
-  using C = Config<Fallback>;
-  const bool whole = tiles_of_C_are_whole<C>(g) && g.K % C::BK == 0 &&
-                     float4s_fit(g.A, g.lda) && float4s_fit(g.B, g.ldb) &&
-                     float4s_fit(g.C, g.ldc);
-  tile::launch(
-      whole ? sgemm_async<true> : sgemm_async<false>,
-      dim3(unsigned(tile::ceil_div(g.N, C::BN)), unsigned(tile::ceil_div(g.M, C::BM))),
-      dim3(C::NUM_THREADS), C::SMEM_BYTES, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
-      g.beta, g.C, g.ldc);
-}
-
+template <class Config>
 class Async : public tile::Prepared {
  public:
-  explicit Async(const tile::Gemm& g) : g_(g) {}
-  void run() override { launch_async(g_); }
+  Async(const tile::Gemm& g, int sms)
+      : g_(g),
+        plan_(plan_for<Config>(g.M, g.N, g.K, sms)),
+        shared_(plan_),
+        whole_(tiles_of_C_are_whole<Config>(g) && g.K % Config::BK == 0 &&
+               float4s_fit(g.A, g.lda) && float4s_fit(g.B, g.ldb) && float4s_fit(g.C, g.ldc)) {
+  }
+  void run() override {
+    tile::launch(whole_ ? sgemm_async<Config, true> : sgemm_async<Config, false>,
+                 dim3(unsigned(plan_.blocks)), dim3(Config::NUM_THREADS), Config::SMEM_BYTES,
+                 plan_, shared_.hand_over(), g_.M, g_.N, g_.K, g_.alpha, g_.A, g_.lda, g_.B,
+                 g_.ldb, g_.beta, g_.C, g_.ldc);
+  }
 
  private:
   tile::Gemm g_;
+  Plan plan_;
+  Shared<Config> shared_;
+  bool whole_;
 };
+
+template <class Config>
+std::unique_ptr<tile::Prepared> prepare_async(const tile::Product& product) {
+  const tile::Gemm g = tile::gemm_of(product);
+  require_countable(g);
+  return std::make_unique<Async<Config>>(g, tile::machine::device().sms);
+}
+
+template <class C>
+class Vector : public tile::Prepared {
+ public:
+  Vector(const tile::Gemm& g, int sms)
+      : g_(g),
+        shares_(shares_for<C>(g.M, g.N, g.K, sms)),
+        tiles_(std::size_t(tile::ceil_div(g.M, C::BM)) * std::size_t(shares_.tilesN)),
+        sums_(shares_.shares > 1 ? std::size_t(shares_.shares) * g.M : 0, std::size_t(g.N),
+              "shares"),
+        taken_(1, shares_.shares > 1 ? tiles_ : 0, "tickets"),
+        quads_(C::QUADS &&
+               (C::LANES == Lanes::along_K ? g.K % 4 == 0 && float4s_fit(g.A, g.lda)
+                                           : g.N % 4 == 0 && float4s_fit(g.B, g.ldb))) {
+    if (shares_.shares == 1) return;
+    const std::vector<unsigned> none(tiles_);
+    tile::machine::copy_to_device(taken_.get(), none.data(), none.size() * sizeof(unsigned));
+  }
+  void run() override {
+    tile::launch(quads_ ? sgemm_vectors<C, C::QUADS> : sgemm_vectors<C, false>,
+                 dim3(unsigned(tiles_ * std::size_t(shares_.shares))), dim3(C::NUM_THREADS), 0,
+                 shares_, Tickets{sums_.get(), taken_.get()}, g_.M, g_.N, g_.K, g_.alpha, g_.A,
+                 g_.lda, g_.B, g_.ldb, g_.beta, g_.C, g_.ldc);
+  }
+
+ private:
+  tile::Gemm g_;
+  Shares shares_;
+  std::size_t tiles_;
+  Memory<float> sums_;
+  Memory<unsigned> taken_;
+  bool quads_;
+};
+
+template <class C>
+std::unique_ptr<tile::Prepared> prepare_vectors(const tile::Product& product) {
+  const tile::Gemm g = tile::gemm_of(product);
+  require_countable(g);
+  return std::make_unique<Vector<C>>(g, tile::machine::device().sms);
+}
 
 // Once.
 void say_that_chapter_13_multiplies() {
@@ -1000,11 +1431,13 @@ template <class Config>
 std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   const tile::machine::Device& device = tile::machine::device();
-  require_possible(g, device);
+  require_countable(g);
   if (!device.copies_in_bulk) {
     say_that_chapter_13_multiplies();
-    return std::make_unique<Async>(g);
+    return prepare_async<::Config<Fallback>>(product);
   }
+  if constexpr (Config::THROUGH_REGISTERS)  // rows of A come as float4s
+    if (!float4s_fit(g.A, g.lda) || g.K % 4 != 0) return prepare_tma<::Config<Large>>(product);
   if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
     return std::make_unique<Tma<Config, true>>(g, device.sms);
   return std::make_unique<Tma<::Config<typename Config::Ragged>, false>>(g, device.sms);
@@ -1014,10 +1447,16 @@ std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
 // [snippet dispatch]
 // What the book's sgemm chooses among.
 enum class Choice {
-  large,  // tiles of 256 x 128
-  small,  // of 64 x 64
-  thin,   // of 16 x 256
-  async   // chapter 13's kernel
+  large,    // tiles of 256 x 128
+  tall,     // the same, where A comes through registers
+  small,    // of 64 x 64
+  thin,     // of 16 x 256
+  narrow,   // of 128 x 32
+  words,    // of 64 x 64, copied word by word from wherever the matrices lie
+  rows,     // few of them
+  column,   // one
+  columns,  // few of them
+  async     // chapter 13's kernel
 };
 
 // Elements in all tiles, whether C has them or not.
@@ -1028,6 +1467,10 @@ double covered(const tile::Gemm& g) {
 }
 
 Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
+  // Bytes decide. Of more rows, those of B would be read more than twice.
+  if (g.N == 1) return Choice::column;
+  if (g.N <= 4) return Choice::columns;
+  if (g.M <= 8) return Choice::rows;
   if (!device.copies_in_bulk) return Choice::async;
   // Of less, too many blocks would share a large tile.
   const double elements = double(g.M) * g.N;
@@ -1035,18 +1478,40 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
       covered<Config<Large>>(g) >= double(device.sms) * Large::BM * Large::BN ||
       (elements >= 1e6 && elements * g.K >= 2e9);
   // Times, in tenths of a product of large tiles: what a product takes, and an element of A
-  // that is transposed, or copied because it lies where copies in bulk may not begin.
-  constexpr double large = 10, small = 12, thin = 15.6, moved = 600;
-  const double as_it_lies = float4s_fit(g.A, g.lda) ? 0 : moved * g.M;
-  const double in_large = large * covered<Config<Large>>(g) + moved * g.M,
-               in_small = small * covered<Config<Small>>(g) + as_it_lies,
-               in_thin = thin * covered<Config<Thin>>(g) + as_it_lies;
-  if (enough && in_large <= std::min(in_small, in_thin)) return Choice::large;
-  return in_thin < in_small ? Choice::thin : Choice::small;
+  // that is transposed, or of A or B that is copied because it lies where copies in bulk may
+  // not begin.
+  constexpr double large = 10, tall = 10.7, small = 12, thin = 15.6, narrow = 16, words = 13.5,
+                   moved = 600;
+  const bool float4s_of_A = float4s_fit(g.A, g.lda);
+  const double move_A = float4s_of_A ? 0 : moved * g.M,
+               move_B = float4s_fit(g.B, g.ldb) ? 0 : moved * g.N;
+  struct Way {
+    Choice choice;
+    double time;
+    bool possible;
+  };
+  const Way ways[] = {
+      {Choice::large, large * covered<Config<Large>>(g) + moved * g.M + move_B, enough},
+      {Choice::tall, tall * covered<Config<Large>>(g) + move_B,
+       enough && float4s_of_A && g.K % 4 == 0},
+      {Choice::small, small * covered<Config<Small>>(g) + move_A + move_B, true},
+      {Choice::thin, thin * covered<Config<Thin>>(g) + move_A + move_B, true},
+      {Choice::narrow, narrow * covered<Config<Narrow>>(g) + move_A + move_B, true},
+      {Choice::words, words * covered<Config<Words>>(g), true}};
+  Way best = ways[2];
+  for (const Way& way : ways)
+    if (way.possible && way.time < best.time) best = way;
+  return best.choice;
 }
 
 std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
   const Choice choice = choice_for(tile::gemm_of(product), tile::machine::device());
+  if (choice == Choice::rows) return prepare_vectors<FewRows>(product);
+  if (choice == Choice::column) return prepare_vectors<FewColumns<1>>(product);
+  if (choice == Choice::columns) return prepare_vectors<FewColumns<4>>(product);
+  if (choice == Choice::tall) return prepare_tma<Config<ThroughRegisters>>(product);
+  if (choice == Choice::narrow) return prepare_tma<Config<Narrow>>(product);
+  if (choice == Choice::words) return prepare_async<Config<Words>>(product);
   if (choice == Choice::thin) return prepare_tma<Config<Thin>>(product);
   if (choice == Choice::small) return prepare_tma<Config<Small>>(product);
   // or chapter 13's kernel, on a GPU that has no other
@@ -1061,6 +1526,18 @@ std::string chosen_name(const tile::Product& product) {
       return "small";
     case Choice::thin:
       return "thin";
+    case Choice::words:
+      return "words";
+    case Choice::tall:
+      return "tall";
+    case Choice::narrow:
+      return "narrow";
+    case Choice::rows:
+      return "rows";
+    case Choice::column:
+      return "column";
+    case Choice::columns:
+      return "columns";
     case Choice::async:
       break;
   }
@@ -1084,8 +1561,10 @@ void for_each_config(F&& f) {
   f("bk8", Config<Bk8>{});
   f("bk12", Config<Bk12>{});
   f("rows_of_A", Config<RowsOfA>{});
+  f("through_registers", Config<ThroughRegisters>{});
   f("small", Config<Small>{});
   f("thin", Config<Thin>{});
+  f("narrow", Config<Narrow>{});
 }
 
 // What the two kernels of a multiplication take, each alone.
@@ -1171,6 +1650,16 @@ void predict(tile::Facts& facts) {
   facts.predicted("registers.fewer", C::FEWER_REGISTERS);
   facts.predicted("registers.all",
                   C::CONSUMERS * C::MORE_REGISTERS + 128 * C::FEWER_REGISTERS);
+  using R = Config<ThroughRegisters>;
+  facts.predicted("through.more", R::MORE_REGISTERS);
+  facts.predicted("through.fewer", R::FEWER_REGISTERS);
+  facts.predicted("through.fetched", 4 * QUADS_A<R>);
+  // of a warp that copies, beside two that multiply
+  constexpr double copies = QUADS_A<R> * (1 + 4);
+  facts.predicted("through.copies", copies);
+  facts.predicted("through.percent",
+                  100 * copies / (2 * R::BK * (R::ROWS * R::COLS + (R::ROWS + R::COLS) / 4.0)),
+                  1);
   facts.predicted("registers.sm", 64 * 1024);
   facts.predicted("registers.operands", 2 * (C::ROWS + C::COLS));
   // a quarter of an SM with three warps
@@ -1225,7 +1714,11 @@ void predict(tile::Facts& facts) {
   facts.predicted("ragged.small.37x4099.covered_percent", covered_percent(small, 37, 4099), 0);
   const Plan deep = plan_for<Config<Small>>(256, 256, 16384, sms);
   facts.predicted("limits.extent", MOST_EXTENT);
-  facts.predicted("limits.rows_of_async", MOST_ROWS_OF_ASYNC);
+  // a matrix of 4096 x 4096 and a vector
+  const double elements = 4096.0 * 4096;
+  facts.predicted("vector.mb", 4e-6 * elements, 0);
+  facts.predicted("vector.us", 4 * elements / tile::h200.dram_gbs * 1e-3, 0);
+  facts.predicted("vector.fma_us", 2 * elements / tile::h200.peak_tflops() * 1e-6, 1);
   facts.predicted("deep.tiles", deep.tiles());
   facts.predicted("deep.blocks", deep.blocks);
   facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
@@ -1305,26 +1798,32 @@ tile::Kernel kernel(const char* name) {
           true};
 }
 
-tile::Kernel fallback() {
-  using C = Config<Fallback>;
-  return {"async",
-          launch_async,
-          reinterpret_cast<const void*>(sgemm_async<true>),
+template <class C>
+tile::Kernel async_kernel(const char* name) {
+  return {name,
+          nullptr,
+          reinterpret_cast<const void*>(sgemm_async<C, true>),
           C::NUM_THREADS,
           {C::BM, C::BN, C::BK, tile::Takes::float4s},
           0,
-          C::SMEM_BYTES};
+          C::SMEM_BYTES,
+          prepare_async<C>,
+          {},
+          true};
 }
 
 std::vector<tile::Kernel> kernels() {
   std::vector<tile::Kernel> all;
   for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
-  all.push_back(fallback());
+  all.push_back(async_kernel<Config<Fallback>>("async"));
+  all.push_back(async_kernel<Config<Words>>("words"));
   return all;
 }
 
-// Where the choice between small and thin tiles decides.
-const std::vector<tile::Case> few_rows{{24, 4096, 4096}, {40, 4096, 4096}, {37, 4099, 1021}};
+// Where one choice or another decides.
+const std::vector<tile::Case> choices{{24, 4096, 4096},  {40, 4096, 4096},  {37, 4099, 1021},
+                                      {4096, 32, 4096},  {8192, 256, 4096}, {513, 513, 513},
+                                      {1023, 129, 4095}, {1001, 1001, 1001}};
 
 std::vector<tile::Case> sweep_problems() {
   std::vector<tile::Case> problems;
@@ -1335,11 +1834,15 @@ std::vector<tile::Case> sweep_problems() {
       problems.end(),
       {{4096, 11008, 4096}, {4096, 4096, 11008}, {8192, 1024, 8192}, {2048, 12288, 4096},
        {512, 4096, 14336},  {16384, 64, 4096},   {64, 16384, 4096},  {16384, 256, 4096},
-       {8192, 256, 4096},   {1, 4096, 4096},     {8, 4096, 4096},    {16, 4096, 4096},
+       {8192, 256, 4096},   {8192, 512, 4096},   {1, 4096, 4096},    {2, 4096, 4096},
+       {4, 4096, 4096},     {8, 4096, 4096},     {9, 4096, 4096},    {16, 4096, 4096},
        {24, 4096, 4096},    {32, 4096, 4096},    {40, 4096, 4096},   {48, 4096, 4096},
-       {64, 4096, 4096},    {80, 4096, 4096},    {4096, 1, 4096},    {256, 256, 16384},
-       {8192, 8192, 64},    {4095, 4097, 4093},  {1000, 1000, 1000}, {37, 4099, 1021},
-       {1023, 129, 4095}});
+       {64, 4096, 4096},    {80, 4096, 4096},    {4096, 1, 4096},    {4096, 2, 4096},
+       {4096, 4, 4096},     {4096, 5, 4096},     {4096, 8, 4096},    {4096, 16, 4096},
+       {4096, 32, 4096},    {4096, 48, 4096},    {1, 4097, 4097},    {4097, 1, 4097},
+       {16, 16, 65536},     {256, 256, 16384},   {8192, 8192, 64},   {4095, 4097, 4093},
+       {1000, 1000, 1000},  {513, 513, 513},     {1001, 1001, 1001}, {2047, 2047, 2047},
+       {37, 4099, 1021},    {1023, 129, 4095},   {333, 1000, 2001}});
   return problems;
 }
 
@@ -1363,14 +1866,42 @@ tile::Chapter::Sweep sweep() {
 TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(),
              .counted = counted, .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192},
              .predict = predict, .measure_rates = measure_parts,
-             .profiled = {{"transpose", "transpose_A"}}, .shapes = few_rows,
+             .profiled = {{"transpose", "transpose_A"}}, .shapes = choices,
              .rates = part_rates(), .baseline = tile::Baseline::stronger, .sweep = sweep())
 
 // The kernels that compute any shape themselves, and those that leave what is not in whole
 // tiles to another one.
 std::vector<tile::Kernel> kernels_of_any_shape() {
-  return {kernel<Config<Large>>("tma"), kernel<Config<Small>>("small"),
-          kernel<Config<Thin>>("thin"), fallback()};
+  return {kernel<Config<Large>>("tma"),
+          kernel<Config<Small>>("small"),
+          kernel<Config<Thin>>("thin"),
+          kernel<Config<Narrow>>("narrow"),
+          async_kernel<Config<Fallback>>("async"),
+          async_kernel<Config<Words>>("words")};
+}
+// What sgemm starts for few rows and columns.
+template <class C>
+tile::Kernel vector_kernel(const char* name) {
+  return {name,
+          nullptr,
+          reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>),
+          C::NUM_THREADS,
+          {C::BM, C::BN, C::BK, tile::Takes::float4s},
+          C::WARPS * C::PLACES * sizeof(float),
+          0,
+          prepare_vectors<C>,
+          {},
+          true};
+}
+
+std::vector<tile::Kernel> vector_kernels() {
+  return {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns<1>>("column"),
+          vector_kernel<FewColumns<4>>("columns")};
+}
+
+// Of these the general tests ask nothing, as A may decide as well.
+tile::Kernel through_registers() {
+  return kernel<Config<ThroughRegisters>>("through_registers");
 }
 std::vector<tile::Kernel> experiments() {
   std::vector<tile::Kernel> all;
@@ -1389,10 +1920,23 @@ TEST_CASE(
   CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
 }
 
-TILE_TRIED_ON_MODEL("small", "thin", "async")
+TILE_TRIED_ON_MODEL("small", "thin", "narrow", "async", "words")
+
+TEST_CASE("A through registers: whole tiles and others, few and many, shared or not") {
+  const tile::Kernel kernel = through_registers();
+  CHECK(tile::first_failure(kernel, tile::whole_tiles(kernel.tile)) == "");
+  CHECK(tile::first_failure(kernel, tile::misaligned_cases(kernel.tile)) == "");
+  CHECK(tile::first_failure(kernel, {{300, 100, 52, 1, 2, 4, tile::Fill::integers},
+                                     {255, 129, 400, 1, 2, 0, tile::Fill::integers},
+                                     {256, 384, 176, 1, -1, 0, tile::Fill::integers},
+                                     {1, 1, 4, 1, 0, 0, tile::Fill::integers}}) == "");
+  tile::test_unread_C({kernel});
+  tile::test_running_again({kernel});
+  tile::test_refusals({kernel});
+}
 
 TEST_CASE("experiments compute what the chapter's kernel does") {
-  CHECK(experiments().size() + kernels_of_any_shape().size() ==
+  CHECK(experiments().size() + kernels_of_any_shape().size() + 1 ==
         tile::this_chapter().kernels.size());
   for (const tile::Kernel& kernel : experiments()) {
     INFO(kernel.name);
@@ -1401,6 +1945,46 @@ TEST_CASE("experiments compute what the chapter's kernel does") {
   }
   tile::test_unread_C({experiments().front()});
   tile::test_refusals(experiments());
+}
+
+// Whether their elements come as float4s is not a matter of whole tiles, so what TILE_GEMM_TESTS
+// asks is asked here one by one.
+TEST_CASE("few rows and few columns: every shape, wherever the matrices begin") {
+  for (const tile::Kernel& kernel :
+       {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns<4>>("columns")}) {
+    tile::test_shapes({kernel});
+    tile::test_rounding({kernel});
+    tile::test_leading_dimensions({kernel});
+    tile::test_misalignment({kernel});
+    tile::test_alpha_and_beta({kernel});
+    tile::test_unread_C({kernel});
+    tile::test_running_again({kernel});
+  }
+  tile::test_refusals(vector_kernels());
+}
+
+TEST_CASE(
+    "few rows and few columns: one, as many as a block has, one more; one block or many") {
+  for (const tile::Kernel& kernel : vector_kernels()) {
+    std::vector<tile::Case> cases;
+    for (const int M : {1, kernel.tile.BM, kernel.tile.BM + 1})
+      for (const int N : {1, 3, kernel.tile.BN + 1})
+        for (const int K : {1, 131, 2 * kernel.tile.BK + 4})
+          cases.push_back({M, N, K, 2, -1, M % 2, tile::Fill::integers});
+    INFO(kernel.name);
+    CHECK(tile::first_failure(kernel, cases) == "");
+  }
+}
+
+TEST_CASE("the book's sgemm computes what it has kernels of few rows and columns for") {
+  std::vector<tile::Case> cases;
+  for (const int few : {1, 2, 4, 5, 8, 9})
+    for (const int K : {3, 300}) {
+      cases.push_back({few, 133, K, 2, few % 3 - 1.0f, 0, tile::Fill::integers});
+      cases.push_back({260, few, K, 2, few % 3 - 1.0f, few % 2, tile::Fill::integers});
+      cases.push_back({few, few, 4 * K, 1, 0, 0, tile::Fill::integers});
+    }
+  CHECK(tile::first_failure(final_sgemm(), cases) == "");
 }
 
 TEST_CASE("the book's sgemm computes whatever it chooses for") {
@@ -1419,20 +2003,19 @@ tile::Gemm product(int M, int N, int K) {
 }
 
 TEST_CASE("extents that int cannot count are refused when a product is prepared") {
-  const tile::machine::Device hopper{132, true};
   std::vector<tile::Kernel> kernels = tile::this_chapter().kernels;
   kernels.push_back(final_sgemm());
   for (int tile::Gemm::*const extent : {&tile::Gemm::M, &tile::Gemm::N, &tile::Gemm::K}) {
     tile::Gemm g = product(4, 4, 4);
     g.lda = g.ldb = g.ldc = INT_MAX;
     g.*extent = MOST_EXTENT;
-    CHECK_NOTHROW(require_possible(g, hopper));
+    CHECK_NOTHROW(require_countable(g));
     g.*extent = MOST_EXTENT + 1;
     for (const tile::Kernel& kernel : kernels) {
       INFO(kernel.name);
       CHECK_THROWS_WITH_AS(
           tile::Runnable(kernel).run(tile::product_of(g)),
-          "M, N and K may be 2147483391 at most, and one is 2147483392: split the problem",
+          "M, N and K may be 2147482623 at most, and one is 2147482624: split the problem",
           std::invalid_argument);
     }
   }
@@ -1447,53 +2030,61 @@ TEST_CASE("a plan of the deepest problem gives all of its rounds to blocks") {
   });
 }
 
-TEST_CASE("without copies in bulk, more rows than a grid has are refused") {
-  const tile::machine::Device hopper{132, true}, older{108, false};
-  CHECK_NOTHROW(require_possible(product(65535 * 128, 4, 4), older));
-  const tile::Gemm tall = product(65535 * 128 + 1, 4, 4);
-  CHECK_NOTHROW(require_possible(tall, hopper));
-  CHECK_THROWS_WITH_AS(
-      require_possible(tall, older),
-      "on a GPU without copies in bulk M may be 8388480 at most, and is 8388481: split the problem",
-      std::invalid_argument);
-}
-
 TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   const tile::machine::Device hopper{132, true}, older{108, false};
   const auto choice = [&](int M, int N, int K) {
     return choice_for(product(M, N, K), hopper);
   };
   for (const int n : {1280, 1536, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
-  for (const int n : {33, 256, 512, 1024, 1259}) CHECK(choice(n, n, n) == Choice::small);
+  for (const int n : {128, 256, 512, 1024, 1256}) CHECK(choice(n, n, n) == Choice::small);
   // A thin element is reckoned for 1.3 small ones. Of up to 48 rows thin tiles cover three
   // quarters of what small ones do, from 65 rows on three quarters again.
-  for (const int n : {1, 16, 33, 48, 65, 96}) CHECK(choice(n, 4096, 4096) == Choice::thin);
+  for (const int n : {9, 16, 33, 48, 65, 96}) CHECK(choice(n, 4096, 4096) == Choice::thin);
   for (const int n : {49, 64, 97, 128}) CHECK(choice(n, 4096, 4096) == Choice::small);
-  CHECK(choice(37, 4099, 1021) == Choice::small);
+  // few rows and columns, wherever they lie
+  for (const int n : {1, 2, 8}) CHECK(choice(n, 4096, 4096) == Choice::rows);
+  for (const int n : {2, 3, 4}) CHECK(choice(4096, n, 4096) == Choice::columns);
+  CHECK(choice(4096, 1, 4096) == Choice::column);
+  CHECK(choice(1, 1, 4096) == Choice::column);
+  CHECK(choice(8, 4, 65536) == Choice::columns);
+  CHECK(choice(8, 5, 65536) == Choice::rows);
+  // a narrow tile has half as many columns as a small one
+  for (const int n : {5, 8, 32}) CHECK(choice(4096, n, 4096) == Choice::narrow);
+  for (const int n : {33, 64, 96, 128}) CHECK(choice(4096, n, 4096) == Choice::small);
   CHECK(choice(1000, 1000, 1000) == Choice::small);
+  // where A and B would have to be copied: words of small products
+  for (const int n : {33, 257, 513}) CHECK(choice(n, n, n) == Choice::words);
+  CHECK(choice(37, 4099, 1021) == Choice::words);
+  CHECK(choice(1023, 129, 4095) == Choice::words);
+  CHECK(choice(1001, 1001, 1001) == Choice::small);
+  CHECK(choice(333, 1000, 2001) == Choice::small);
   CHECK(choice(512, 2048, 4096) == Choice::large);
   // fewer than a million elements, whatever K is
   CHECK(choice(512, 1920, 4096) == Choice::small);
   CHECK(choice(256, 256, 65536) == Choice::small);
   CHECK(choice(256 * 12, 128 * 11, 1) == Choice::large);  // each SM has a tile
-  CHECK(choice(256 * 12, 128 * 11 - 128, 1) == Choice::small);
+  CHECK(choice(256 * 12, 128 * 11 - 128, 4) == Choice::small);
   // half or more of each large tile would lie beside C
   CHECK(choice(16384, 64, 4096) == Choice::small);
   CHECK(choice(64, 16384, 4096) == Choice::small);
   CHECK(choice(192, 16384, 4096) == Choice::small);  // a quarter
   CHECK(choice(256, 16384, 4096) == Choice::large);
-  CHECK(choice(16384, 256, 4096) == Choice::small);  // much of A for few columns of B
-  CHECK(choice(16384, 384, 4096) == Choice::large);
-  CHECK(choice(4096, 1, 4096) == Choice::small);
-  for (const int n : {1, 512, 4096})
-    CHECK(choice_for(product(n, n, n), older) == Choice::async);
+  // much of A for few columns of B: it comes through registers, rather than be transposed
+  CHECK(choice(16384, 256, 4096) == Choice::tall);
+  CHECK(choice(16384, 768, 4096) == Choice::tall);
+  CHECK(choice(16384, 896, 4096) == Choice::large);
+  CHECK(choice(16384, 256, 4095) != Choice::tall);
+  for (const int n : {5, 512, 4096})
+    CHECK(choice_for(product(n + 4, n, n), older) == Choice::async);
+  CHECK(choice_for(product(8, 64, 64), older) == Choice::rows);
 }
 
-TEST_CASE("of where the matrices lie, sgemm asks only whether A must be moved in any case") {
+TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
   const tile::machine::Device hopper{132, true};
   const auto choice = [&](const tile::Gemm& g) { return choice_for(g, hopper); };
-  for (const tile::Gemm& packed :
-       {product(4096, 4096, 4096), product(1024, 1024, 1024), product(16, 4096, 4096)}) {
+  // far from where anything else would do, it does not matter
+  for (const tile::Gemm& packed : {product(4096, 4096, 4096), product(1, 4096, 4096),
+                                   product(4096, 1, 4096), product(4096, 3, 4096)}) {
     std::vector<tile::Gemm> moved(10, packed);
     moved[0].beta = 1, moved[1].alpha = -2;
     ++moved[2].A, ++moved[3].B, ++moved[4].C;
@@ -1502,17 +2093,24 @@ TEST_CASE("of where the matrices lie, sgemm asks only whether A must be moved in
     ++moved[9].A, ++moved[9].B, ++moved[9].C, ++moved[9].lda, ++moved[9].ldb, ++moved[9].ldc;
     for (const tile::Gemm& g : moved) CHECK(choice(g) == choice(packed));
   }
-  // much of A for few columns of B: that large tiles want it transposed decides here
+  // what is read as it lies does not come through registers where its rows are no float4s
   tile::Gemm tall = product(16384, 256, 4096);
-  CHECK(choice(tall) == Choice::small);
-  ++tall.B, ++tall.ldb, ++tall.C, ++tall.ldc;
-  CHECK(choice(tall) == Choice::small);
-  tall.lda += 4;
-  CHECK(choice(tall) == Choice::small);
+  CHECK(choice(tall) == Choice::tall);
+  ++tall.C, ++tall.ldc, tall.lda += 4;
+  CHECK(choice(tall) == Choice::tall);
   ++tall.A;
   CHECK(choice(tall) == Choice::large);
   --tall.A, ++tall.lda;
   CHECK(choice(tall) == Choice::large);
+  // of small products words are copied instead of matrices, and C does not matter
+  tile::Gemm small = product(256, 256, 256);
+  CHECK(choice(small) == Choice::small);
+  ++small.C, ++small.ldc;
+  CHECK(choice(small) == Choice::small);
+  ++small.A;
+  CHECK(choice(small) == Choice::words);
+  --small.A, ++small.ldb;
+  CHECK(choice(small) == Choice::words);
 }
 
 TEST_CASE("squares cover a matrix once") {
@@ -1532,7 +2130,8 @@ TEST_CASE("squares cover a matrix once") {
 TEST_CASE("a kernel's name says in what it differs from the chapter's") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
-    const bool small = name == "small", thin = name == "thin";
+    const bool thin = name == "thin", narrow = name == "narrow",
+               small = name == "small" || thin || narrow;
     CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
     CHECK((C::WARPS == Warps::apart) == (name == "apart"));
     CHECK(C::LOADS == (name == "loads_b"                        ? Loads::B_second
@@ -1540,7 +2139,9 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
                                                                 : Loads::halves));
     CHECK((C::SCHEDULE == Schedule::whole) == (name == "whole_tiles"));
     CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
-    CHECK(C::TRANSPOSED == (name != "rows_of_A" && !small && !thin));
+    CHECK(C::TRANSPOSED == (name != "rows_of_A" && !small));
+    CHECK(C::THROUGH_REGISTERS == (name == "through_registers"));
+    CHECK((C::TAKE_OVER == TakeOver::together) == small);
     CHECK(C::BK == (name == "bk8" ? 8 : name == "bk12" ? 12 : 16));
     CHECK(C::STAGES == (name == "stages3"         ? 3
                         : name == "stages2"       ? 2
@@ -1548,12 +2149,22 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
                         : name == "bk8"           ? 12
                         : small || name == "bk12" ? 8
                                                   : 6));
-    CHECK(C::REALLOCATED == (name != "equal_registers" && !small && !thin));
-    CHECK(C::BM == (thin ? 16 : small ? 64 : 256));
-    CHECK(C::BN == (thin ? 256 : small ? 64 : 128));
-    CHECK(C::COPY_WARPS == (small || thin ? 1 : 4));
-    CHECK(C::BLOCKS == (small || thin ? 3 : 1));
+    CHECK(C::REALLOCATED == (name != "equal_registers" && !small));
+    CHECK(C::BM == (thin ? 16 : narrow ? 128 : small ? 64 : 256));
+    CHECK(C::BN == (thin ? 256 : narrow ? 32 : small ? 64 : 128));
+    CHECK(C::COPY_WARPS == (small ? 1 : 4));
+    CHECK(C::BLOCKS == (small ? 3 : 1));
   });
+}
+
+TEST_CASE("what copies in bulk do not take has chapter 13's tile and stages") {
+  using C = Config<Fallback>;
+  CHECK(C::BM == 128);
+  CHECK(C::BN == 256);
+  CHECK(C::BK == 8);
+  CHECK(C::STAGES == 3);
+  CHECK(C::COPY_WARPS == 0);
+  CHECK(C::BLOCKS == 1);
 }
 
 TEST_CASE("every result of a tile has one thread") {
@@ -1602,6 +2213,58 @@ TEST_CASE("a thread finds the quads of its rows of A where the swizzle has put t
         REQUIRE(place == place_in_As<C>(row, 4 * q));
       }
   }
+}
+
+TEST_CASE("through registers each float4 of a tile of A has one thread, and its place") {
+  using C = Config<ThroughRegisters>;
+  std::vector<int> fetched(C::BM * C::BK / 4);
+  for (int thread = 0; thread < 32 * C::COPY_WARPS; ++thread) {
+    const Quad first = quad_to_fetch(thread, 0);
+    for (int n = 0; n < QUADS_A<C>; ++n) {
+      const Quad quad = quad_to_fetch(thread, n), from_first = quad_to_fetch(0, n);
+      ++fetched.at(std::size_t(quad.row * C::BK + quad.k) / 4);
+      CHECK(quad.row == first.row + from_first.row);
+      CHECK(quad.k == first.k + from_first.k);
+      for (int i = 0; i < 4; ++i)
+        REQUIRE(place_in_As<C>(quad.row, quad.k + i) == place_in_As<C>(first.row, first.k) +
+                                                            (from_first.k + i) * C::STRIDE_A +
+                                                            from_first.row);
+    }
+  }
+  CHECK(fetched == std::vector<int>(fetched.size(), 1));
+}
+
+TEST_CASE("what a thread finds of A in a transposed tile is a float4 of four rows") {
+  for_each_config([]<class C>(const char* name, C) {
+    if (!C::TRANSPOSED) return;
+    INFO(name);
+    for (int thread = 0; thread < C::CONSUMERS; ++thread) {
+      const int first = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
+      for (int k = 0; k < C::BK; ++k)
+        for (int i = 0; i < C::ROWS; i += 4) {
+          const int place = place_in_As<C>(first, 0) + k * C::STRIDE_A +
+                            row_in_As<C>(row_of_result<C>(i), k);
+          for (int n = 0; n < 4; ++n)
+            REQUIRE(place + n == place_in_As<C>(first + row_of_result<C>(i + n), k));
+        }
+    }
+  });
+}
+
+TEST_CASE("shares of few rows or columns cover K once") {
+  const auto check = []<class C>(C) {
+    for (const int sms : {1, 132})
+      for (const int M : {1, 8, 100})
+        for (const int N : {1, 8, 4096})
+          for (const int K : {1, 31, 1025, 4096, MOST_EXTENT}) {
+            const Shares shares = shares_for<C>(M, N, K, sms);
+            CHECK(shares.depth % C::BK == 0);
+            CHECK(std::int64_t(shares.shares) * shares.depth >= K);
+            CHECK(std::int64_t(shares.shares - 1) * shares.depth < K);
+          }
+  };
+  check(FewRows{});
+  check(FewColumns<1>{});
 }
 
 TEST_CASE("swapped pairs are pairs, and both ways use each word of a quad once") {
@@ -1699,7 +2362,7 @@ TEST_CASE("few blocks share a tile") {
     std::vector<int> blocks(std::size_t(plan.tiles()));
     for (const Stretch& stretch : stretches_of(plan)) ++blocks.at(std::size_t(stretch.tile));
     // where shares do not begin with tiles
-    CHECK(*std::max_element(blocks.begin(), blocks.end()) <= MOST_SHARES + 1);
+    CHECK(*std::max_element(blocks.begin(), blocks.end()) <= Small::MOST_SHARES + 1);
   });
 }
 
@@ -1763,7 +2426,13 @@ TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("mod
   CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
   CHECK(started(3072, 1408) == Config<Large>::NUM_THREADS);
   CHECK(chosen_name(tile::product_of(product(256, 128, 16))) == "small");
-  CHECK(chosen_name(tile::product_of(product(1, 128, 16))) == "thin");
+  CHECK(chosen_name(tile::product_of(product(9, 128, 16))) == "thin");
+  CHECK(chosen_name(tile::product_of(product(128, 8, 16))) == "narrow");
+  CHECK(chosen_name(tile::product_of(product(65, 65, 65))) == "words");
+  CHECK(chosen_name(tile::product_of(product(8, 9, 4))) == "rows");
+  CHECK(chosen_name(tile::product_of(product(9, 1, 4))) == "column");
+  CHECK(chosen_name(tile::product_of(product(9, 2, 4))) == "columns");
+  CHECK(chosen_name(tile::product_of(product(16384, 384, 4))) == "tall");
   CHECK(chosen_name(tile::product_of(product(1280, 1280, 1280))) == "large");
 }
 
@@ -1795,6 +2464,62 @@ TEST_CASE("the model stands for the GPU that the arithmetic is about" *
 TEST_CASE("kernels that read rows of A are started where they may be and nowhere else" *
           doctest::test_suite("model")) {
   tile::test_choice_of_kernel({kernel<Config<RowsOfA>>("rows_of_A")});
+}
+
+TEST_CASE(
+    "few rows and few columns: blocks of a tile add up in order, and the last one stores" *
+    doctest::test_suite("model")) {
+  for (const tile::Kernel& kernel : vector_kernels()) {
+    INFO(kernel.name);
+    const tile::Case c{3, 5, 3 * kernel.tile.BK + 1, 1, 2, 1, tile::Fill::integers};
+    CHECK_NOTHROW(tile::require_clean(kernel, c));
+    const simt::Counts run = tile::traced_run(kernel, c);
+    const unsigned tiles = unsigned(tile::ceil_div(3, kernel.tile.BM)) *
+                           unsigned(tile::ceil_div(5, kernel.tile.BN));
+    CHECK(run.grid.x == 4 * tiles);
+    CHECK(tile::site(run, "take-ticket").accesses == run.grid.x);
+  }
+}
+
+TEST_CASE("A comes through registers without a race, and its words meet in no bank" *
+          doctest::test_suite("model")) {
+  const tile::Kernel kernel = through_registers();
+  const simt::Counts run = tile::traced_run(kernel, {512, 256, 16 * 9, 1, 2, 0});
+  CHECK(tile::site(run, "store-As").wavefronts == tile::site(run, "store-As").requests);
+  CHECK(tile::bank_conflict(run, "load-As") == "");
+  const simt::Site& loads = tile::site(run, "load-A");
+  CHECK(loads.sectors == 16 * loads.requests);
+}
+
+TEST_CASE("rows of A that are no float4s do not come through registers" *
+          doctest::test_suite("model")) {
+  const tile::Kernel kernel = through_registers();
+  const auto takes = [&](int K, int pad) {
+    tile::Case c{256, 128, K, 1, 0, 0, tile::Fill::integers};
+    c.pads.A = pad;
+    return tile::launched(kernel, c).function == kernel.address;
+  };
+  CHECK(takes(32, 0));
+  CHECK(takes(36, 4));
+  CHECK(!takes(32, 1));
+  CHECK(!takes(34, 2));
+}
+
+TEST_CASE(
+    "whole squares of A that begin at float4s are transposed by float4s, others word by word" *
+    doctest::test_suite("model")) {
+  const auto by_float4s = [](int M, int K, int pad) {
+    tile::Case c{M, 64, K, 1, 0, 0, tile::Fill::integers};
+    c.pads.A = pad;
+    const tile::Ready ready(kernel<Config<Large>>("tma"), c);
+    return simt::launches([&] { ready.kernel->run(); }).front().function ==
+           reinterpret_cast<const void*>(transpose_A<true>);
+  };
+  CHECK(by_float4s(64, 64, 0));
+  CHECK(by_float4s(128, 192, 4));
+  CHECK(!by_float4s(68, 64, 0));
+  CHECK(!by_float4s(64, 68, 0));
+  CHECK(!by_float4s(64, 64, 1));
 }
 
 TEST_CASE("hand-overs are ordered, and so are stages that are used again" *

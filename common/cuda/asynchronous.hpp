@@ -1,6 +1,7 @@
 // What kernels call on the model for mbarriers, copies in bulk, the fences between the two
-// proxies, and clusters: what the functions of common/cuda/ptx_mbarrier.hpp, ptx_bulk.hpp and
-// cluster.hpp do there. Implemented in execute/mbarriers.cpp, bulk.cpp and clusters.cpp.
+// proxies, registers that change hands, and clusters: what the functions of
+// common/cuda/ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp do there. Implemented in
+// execute/mbarriers.cpp, bulk.cpp, registers.cpp and clusters.cpp.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +49,10 @@ void commit_bulk_group();
 /// Waits until at most so many bulk groups of this thread are under way, or have yet to read
 /// their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
+
+/// A warp's threads have so many registers from here on, each: more than before, or fewer. Waits
+/// for more until its block has them.
+void set_registers(int registers, bool more);
 
 // Clusters of blocks. A block that was launched without one is alone in its own.
 [[gnu::const]] std::uint32_t cluster_rank();

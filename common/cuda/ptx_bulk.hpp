@@ -118,14 +118,16 @@ __device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtens
 
 // [snippet registers]
 /// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has
-/// REGISTERS registers from here on; it waits until the block has as many to give. Nothing on
-/// the model, which knows no registers, nor where a program is compiled for another
-/// architecture than 90a, which alone has it. PTX ISA, "setmaxnreg".
+/// REGISTERS registers from here on; it waits until the block has as many to give. Nothing where
+/// a program is compiled for another architecture than 90a, which alone has it. PTX ISA,
+/// "setmaxnreg".
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
   static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,
                 "setmaxnreg takes 24 to 256 registers, in steps of 8");
-#if TILE_ON_GPU && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if TILE_ON_MODEL
+  simt::device::set_registers(REGISTERS, true);
+#elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 #endif
 }
@@ -135,7 +137,9 @@ template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_dec() {
   static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,
                 "setmaxnreg takes 24 to 256 registers, in steps of 8");
-#if TILE_ON_GPU && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if TILE_ON_MODEL
+  simt::device::set_registers(REGISTERS, false);
+#elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 #endif
 }

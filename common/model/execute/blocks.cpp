@@ -50,6 +50,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
   block.barriers = {};
   block.votes = {};
   block.mbarriers.clear();
+  block.register_changes.clear();
   block.bulk_loads.clear();
   block.happenings = 1;
   block.gave_up_at = 0;
@@ -121,6 +122,7 @@ bool advance(Worker& worker, const Wake& who_polls) {
   if (!done) return false;
   require_no_bulk_copies(worker);
   require_no_late_visits(worker);
+  require_changed_alike(worker);
   return true;
 }
 

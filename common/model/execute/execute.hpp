@@ -6,7 +6,7 @@
 //
 // How: each thread is a fiber (fibers.cpp), a *lane* with a stack of its own. One host thread, a *worker*, runs the lanes of a
 // block in turn, warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides
-// when it is over: a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, or a value in
+// when it is over: a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, registers, or a value in
 // memory that some other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no
 // lane can go on. Blocks start in the order of their numbers (blocks.cpp), or one runs alone, if the trace asks for that
 // (choose_block in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would hold
@@ -139,6 +139,14 @@ void note_visit(Worker& worker, Block& owner, Op op, Address pc);
 void require_no_late_visits(Worker& worker);
 /// " of block (1,0,0)"
 std::string of_block(const Block& block);
+
+// --- Registers (registers.cpp) ---------------------------------------------------------------------------------------------
+/// Lets warps of the running block change their registers, where there are enough. Returns whether any did.
+bool end_register_waits(Worker& worker);
+/// What a lane lacks whose warp wants registers.
+std::string described_register_wait(const Worker& worker, const Lane& lane);
+/// Reports warps of the running block that did not change theirs as others of the same four did, when all its lanes have returned.
+void require_changed_alike(Worker& worker);
 
 // --- Counts (collect.cpp) --------------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.

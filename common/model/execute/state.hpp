@@ -38,9 +38,23 @@ constexpr int max_threads = 1024;  ///< of a block
 
 enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
+/// How a warp changes the registers of its threads: to how many, and whether to more. Where in the program.
+struct RegisterChange {
+  bool more = false;
+  int registers = 0;
+  Address pc = 0;
+};
+
 /// What a lane waits for.
 struct Wait {
-  enum class For : std::uint8_t { block_barrier, named_barrier, collective, mbarrier, cluster_barrier } what{};
+  enum class For : std::uint8_t {
+    block_barrier,
+    named_barrier,
+    collective,
+    mbarrier,
+    cluster_barrier,
+    registers
+  } what{};
   Address pc = 0;  ///< return address of the call that waits
   // a named barrier: its number, and how many threads it takes
   int barrier = 0, expected = 0;
@@ -54,6 +68,8 @@ struct Wait {
   bool over = false;
   // a cluster's barrier: whether the thread did nothing since it arrived
   bool at_once = false;
+  // registers: what its warp asks for
+  RegisterChange registers{};
 };
 
 /// An asynchronous copy on its way: it arrives when its thread waits for it, at the latest moment that the rules allow.
@@ -191,12 +207,13 @@ struct Block {
   };
   std::array<Votes, 2> votes;
   std::array<NamedBarrier, 16> barriers;
-  std::map<Address, Mbarrier> mbarriers;  ///< by address
-  std::vector<BulkLoad> bulk_loads;       ///< on their way, in the order in which they were started
-  std::uint64_t happenings = 1;           ///< arrivals, bytes, ends of barriers: what a lane may wait for
-  std::uint64_t gave_up_at = 0;           ///< of these, when its lanes last gave up waiting for mbarriers,
-  int gave_up = 0;                        ///< and how often they have since
-  bool has_news = false;  ///< it has just begun, or another of its cluster has done what it may wait for
+  std::map<Address, Mbarrier> mbarriers;                      ///< by address
+  std::vector<std::vector<RegisterChange>> register_changes;  ///< that were made, by warp; empty before the first
+  std::vector<BulkLoad> bulk_loads;                           ///< on their way, in the order in which they were started
+  std::uint64_t happenings = 1;  ///< arrivals, bytes, ends of barriers: what a lane may wait for
+  std::uint64_t gave_up_at = 0;  ///< of these, when its lanes last gave up waiting for mbarriers,
+  int gave_up = 0;               ///< and how often they have since
+  bool has_news = false;         ///< it has just begun, or another of its cluster has done what it may wait for
   /// Contents of its __shared__ variables while another block runs: these reach them here.
   std::vector<std::byte> saved_shared;
 
@@ -218,6 +235,7 @@ enum class Mistake : std::uint8_t {
   bulk_copy,
   proxy_fence,
   cluster,
+  registers,
   deadlock
 };
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.

@@ -181,6 +181,7 @@ bool end_waits(Worker& worker) {
   const bool block_barrier = end_block_barrier(worker);
   bool ended = end_named_barriers(worker) || block_barrier;
   ended = end_cluster_waits(worker) || ended;
+  ended = end_register_waits(worker) || ended;
   const int threads = int(worker.block->lanes.size());
   for (int first = 0; first < threads; first += 32)
     ended = end_mbarrier_waits(worker, first, std::min(32, threads - first)) || ended;
@@ -212,6 +213,8 @@ std::string described(const Worker& worker, const Lane& lane) {
     case Wait::For::cluster_barrier:
       return fmt::format("waits at the cluster's barrier: {} of {} threads that have not returned are there",
                          block.cluster->arrived, block.cluster->threads);
+    case Wait::For::registers:
+      return described_register_wait(worker, lane);
   }
   return "";
 }
