@@ -29,6 +29,11 @@
     heading.append(link);
   }
 
+  // Addresses are broken behind a slash.
+  for (const link of document.querySelectorAll(".csl-entry a"))
+    if (/^https?:/.test(link.textContent))
+      link.replaceChildren(...link.textContent.split(/(?<=\/)/).flatMap((part) => [part, make("wbr", {})]));
+
   // Programs to copy, without the numbers of their lines and what was counted of them.
   const programOf = (box) => {
     const lines = [...box.querySelectorAll(".line")];

@@ -168,6 +168,10 @@
         y += height;
       }
     }
+    if (groups.some((group) => crowdedBanks(group).includes(true))) {
+      out += rect(left, y + 8, 10, 10, "var(--second)", "none") + text(left + 15, y + 17, "in a bank that must give more than one word", "start", 12, "var(--muted)");
+      y += 20;
+    }
     const width = left + TileBanks.banks * cell + 8, legible = Math.ceil((width * 12) / 10);  // its smallest labels then have 12 pixels
     return `<svg viewBox="0 0 ${width} ${y + 8}" style="--natural: ${legible}px; --legible: ${legible}px" role="img" ` +
            `aria-label="Which lanes' words come out of which bank in each wavefront; the text above says where they conflict.">${out}</svg>`;
@@ -194,7 +198,7 @@
     const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
     const rest = worst.length === 1 ? ""
       : worst.length === 2 ? ` Bank ${worst[1]} is as crowded.` : ` Banks ${ranges(worst.slice(1))} are as crowded.`;
-    return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest} Orange: the banks that make it wait.`;
+    return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 
   /// Which lanes take no part, and how far the rule was measured with lanes left out.

@@ -3,7 +3,6 @@
 # Usage: source-page.sh PANDOC FILE OUT.html
 set -e
 book=$(dirname "$0")
-name=$(basename "$3" .html)
 case $2 in
   */chapters/*) chapter=$(echo "$2" | sed 's|.*/chapters/\([0-9]*\)-[^/]*/.*|\1|') ;;
   *) chapter= ;;
@@ -22,4 +21,4 @@ esac
   esac
   printf '~~~~~~\n'
 } | "$1" --from markdown --to html5 --template "$book/source.html" --syntax-definition "$book/cuda.xml" \
-  -M "title=$name" ${chapter:+-M "page=$chapter"} --output "$3"
+  -M "title=${2#"$(dirname "$book")/"}" ${chapter:+-M "page=$chapter"} --output "$3"

@@ -20,6 +20,7 @@
 
 package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.lua"}) .. ";" .. package.path
 
+local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local numbering = require("weave.numbering")
@@ -107,6 +108,25 @@ local function keep_punctuation(inlines)
   return inlines
 end
 
+-- Prose is written with a keyboard's letters: ranges, minus signs, and "32 x 4", which is set with a cross, on one line.
+local function typeset(inlines)
+  if not page.weaving() then return nil end
+  for _, inline in ipairs(inlines) do
+    if inline.t == "Str" and not inline.text:find("://", 1, true) then inline.text = text.typeset(inline.text) end
+  end
+  local function is_factor(inline, pattern)
+    return inline and (inline.t == "Link" or inline.t == "Span" or inline.t == "Str" and inline.text:match(pattern) ~= nil)
+  end
+  local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
+  for i = 3, #inlines - 2 do
+    if inlines[i].t == "Str" and inlines[i].text == "x" and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and
+       is_factor(inlines[i - 2], "%d$") and is_factor(inlines[i + 2], "^%d") then
+      inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str("×"), pandoc.Str("\u{a0}")
+    end
+  end
+  return inlines
+end
+
 local function keep_short(inline)
   if page.weaving() and code.kept(inline.text) then inline.classes:insert("kept") end
   return inline
@@ -132,6 +152,7 @@ return {
   {Span = resolve_aside},
   {Div = resolve_div},
   {Inlines = keep_punctuation},
+  {Inlines = typeset},
   {Pandoc = check_ceilings},
   {Pandoc = finish},
   {Code = keep_short, Math = without_growing},

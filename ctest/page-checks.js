@@ -36,6 +36,59 @@
     }
   }
 
+  // --- No label of a drawing ends outside of it.
+  for (const svg of all("article .drawing svg")) {
+    const frame = svg.getBoundingClientRect();
+    const out = all("text", svg).find((label) => {
+      const box = label.getBoundingClientRect();
+      return box.width > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+    });
+    if (out) complain("a label ends outside of its drawing", out);
+  }
+
+  // --- What may be chosen is legible, and so is what differs in an edit.
+  for (const choice of all(".live .controls select")) {
+    const whole = choice.cloneNode(true);
+    whole.style.cssText = "position: absolute; width: max-content";
+    choice.after(whole);
+    if (visible(choice) && whole.offsetWidth > choice.offsetWidth + 1) complain("a choice is wider than its control", choice.closest("label"));
+    whole.remove();
+  }
+  for (const frame of all(".diff .code"))
+    if (frame.scrollWidth > frame.clientWidth + 1) complain("an edit is wider than its frame", frame);
+
+  // --- Few words stay together: program text of two or three, "Table 3.1".
+  const lineCount = (element) => new Set([...element.getClientRects()].map((box) => Math.round(box.top / 6))).size;
+  for (const words of all("article :not(pre) > code"))
+    if (words.textContent.length <= 20 && !words.closest("pre, .live") && lineCount(words) > 1) complain("short program text is broken", words);
+  for (const words of all("article a"))
+    if (/^[A-Za-z]+ [\dA-C][\d.]*$/.test(words.textContent) && words.getAttribute("href").includes(".html") && lineCount(words) > 1)
+      complain("a reference is broken", words);
+
+  // --- No column of a table is empty at its side while another one wraps.
+  const room = (cell) => {
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    const boxes = [...words.getClientRects()].filter((box) => box.width > 0), style = getComputedStyle(cell);
+    if (boxes.length === 0) return { empty: cell.clientWidth, wraps: false };
+    const wide = Math.max(...boxes.map((box) => box.right)) - Math.min(...boxes.map((box) => box.left));
+    return { empty: cell.clientWidth - wide - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight),
+             wraps: cell.clientHeight > 1.9 * parseFloat(style.lineHeight) };
+  };
+  if (width >= 1100)
+    for (const table of all("article table")) {
+      if (!visible(table) || table.closest(".live")) continue;
+      const empty = [];
+      let wraps = false;
+      for (const row of table.rows)
+        [...row.cells].forEach((cell, column) => {
+          const found = room(cell);
+          empty[column] = Math.min(found.empty, column in empty ? empty[column] : Infinity);
+          wraps = wraps || found.wraps;
+        });
+      if (wraps && Math.max(...empty) > 100) complain("a column is wider than all of its words, and another one wraps", table);
+    }
+
   // --- No line of a drawing goes through a label, unless something opaque lies between them. Frames of boxes are lines as well.
   const straight = (x1, y1, x2, y2) => [[x1, y1], [x2, y2]];
   function strokesOf(shape) {  // as lists of points, in the shape's own coordinates
@@ -130,6 +183,34 @@
   if (chapter && chapter[1] !== "00" && !document.querySelector("figure.interactive")) complain("a chapter without an interactive figure");
 
   if (width !== 1400 || scheme !== "light") return complaints;
+
+  // --- What tests said is shown without what only the test program adds.
+  for (const said of all(".captured"))
+    if (/==\s*\)\s*$/.test(said.textContent) || said.textContent.split('"').length % 2 === 0 || /0x[0-9a-f]{6}/.test(said.textContent))
+      complain("a report ends in rubbish, has half a quotation or an address of one run", said);
+
+  // --- Captions and cells are set in type: no x for a cross, no hyphen for a minus or in a range, no straight apostrophe.
+  for (const words of all("article :is(p, li, figcaption, td, th)")) {
+    const plain = words.cloneNode(true);
+    for (const part of all("code, math, pre, .live, p, li", plain)) part.remove();
+    const typed = /\w'[a-z]|\d x \d|^-$|(^|[\s(\[])-\d|\d us\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
+    if (typed) complain(`typed, not set: "${typed[0]}"`, words);
+  }
+
+  // --- A sentence does not begin with a reference in small letters.
+  for (const paragraph of all("article p"))
+    if (paragraph.firstChild && paragraph.firstChild.tagName === "A" && /^[a-z]/.test(paragraph.textContent))
+      complain("a sentence begins with a small letter", paragraph);
+
+  // --- Every column of a table has a head, but for reasons, which need none.
+  for (const head of all("article thead th + th"))
+    if (!head.textContent.trim() && !head.classList.contains("reason")) complain("a column without a head", head.closest("figure"));
+
+  // --- Brackets in a line of text do not grow.
+  for (const bracket of all('math:not([display="block"]) mo[stretchy="true"]')) {
+    complain("a bracket that grows in a line of text", bracket.closest("math"));
+    break;
+  }
 
   // --- Punctuation stays with the formula before it.
   for (const formula of all("article p math"))

@@ -210,7 +210,10 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
          fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
-  if (waits) d.text(left, y + 38, "orange: banks that must give more than one word", "start", 12, "var(--muted)");
+  if (waits) {
+    d.rect(left, y + 29, 10, 10, "var(--second)");
+    d.text(left + 15, y + 38, "in a bank that must give more than one word", "start", 12, "var(--muted)");
+  }
   d.save(out);
 }
 
@@ -343,10 +346,6 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
   Drawing d(left + 2 * side + gap + 20, top + 2 * side + gap + 26);
   const std::map<std::string, std::pair<double, double>> origin{
       {"A", {left, top + side + gap}}, {"B", {left + side + gap, top}}, {"C", {left + side + gap, top + side + gap}}};
-  for (const auto& [name, at] : origin) {
-    d.rect(at.first, at.second, side, side, "none", "var(--ink)");
-    d.text(at.first - 8, at.second + 12, name, "end", 14);
-  }
   int last_load = 0;
   for (const auto& [key, box] : boxes)
     if (key.first != "C") last_load = std::max(last_load, key.second);
@@ -361,8 +360,11 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
            is_c ? 1 : 0.2 + 0.3 * key.second / std::max(1, last_load));
     if (!is_c) d.text(x + w / 2, y + h / 2 + 4, std::to_string(key.second / 2), "middle", 11, "var(--ink)");
   }
-  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 11,
-         "var(--muted)");
+  for (const auto& [name, at] : origin) {  // frames come last: what they hold has rims of its own
+    d.rect(at.first, at.second, side, side, "none", "var(--ink)");
+    d.text(at.first - 8, at.second + 12, name, "end", 14);
+  }
+  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 12);
   d.save(out);
 }
 
@@ -372,20 +374,24 @@ void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) 
   const double cell = std::min(6.5, 560.0 / (BN + BK)), left = 30, top = 30, gap = 26;
   const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
   Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
-  d.rect(left, yC, BK * cell, BM * cell, "none", "var(--ink)");
-  d.rect(xC, top, BN * cell, BK * cell, "none", "var(--ink)");
-  d.rect(xC, yC, BN * cell, BM * cell, "none", "var(--ink)");
   d.text(left, yC - 7, "As", "start", 14);
   d.text(xC - 7, top + 12, "Bs", "end", 14);
   d.text(xC + BN * cell, yC - 7, "C", "end", 14);
   const auto mark = [&](double x, double y, long row, long col, const char* fill) {
     d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, "var(--paper)");
   };
+  const auto dot = [&](double x, double y, long row, long col) {  // of one element, which may be small
+    const double side = std::max(cell, 6.0), rim = (side - cell) / 2;
+    d.rect(x + double(col) * cell - rim, y + double(row) * cell - rim, side, side, "var(--second)");
+  };
   for (const long e : t.read.at("As")) mark(left, yC, e / BK, e % BK, "var(--accent)");
   for (const long e : t.read.at("Bs")) mark(xC, top, e / BN, e % BN, "var(--accent)");
-  for (const long e : t.stored.at("As")) mark(left, yC, e / BK, e % BK, "var(--second)");
-  for (const long e : t.stored.at("Bs")) mark(xC, top, e / BN, e % BN, "var(--second)");
+  for (const long e : t.stored.at("As")) dot(left, yC, e / BK, e % BK);
+  for (const long e : t.stored.at("Bs")) dot(xC, top, e / BN, e % BN);
   for (const long e : t.results) mark(xC, yC, e / ldc % BM, e % ldc % BN, "var(--third)");
+  d.rect(left, yC, BK * cell, BM * cell, "none", "var(--ink)");
+  d.rect(xC, top, BN * cell, BK * cell, "none", "var(--ink)");
+  d.rect(xC, yC, BN * cell, BM * cell, "none", "var(--ink)");
   double x = left;
   for (const auto& [fill, words] :
        {std::pair{"var(--second)", "copied"}, {"var(--accent)", "read"}, {"var(--third)", "computed"}}) {
@@ -510,7 +516,7 @@ void draw_rounds(const fs::path& emitted, const std::vector<std::string>& kernel
       const double x = left + double(i) * wide;
       const auto box = [&](int row, int tile, const char* fill) {
         if (tile < 0) return;
-        d.rect(x + 3, top + row * high + 1.5, wide - 6, high - 3, fill, "none", 0.55);
+        d.rect(x + 3, top + row * high + 1.5, wide - 6, high - 3, fill, row == 0 ? "var(--muted)" : "none", 0.55);
         d.text(x + wide / 2, top + (row + 0.7) * high, fmt::format("tile {}", tile), "middle", 12);
       };
       const auto colour = [](long of) { return of == 0 ? "var(--second)" : "var(--third)"; };
@@ -787,7 +793,7 @@ void draw_occupancy(const fs::path& emitted, const std::string& kernel, const fs
       {"registers", 32.0 * tile::registers_per_warp(registers), double(gpu.registers), o.by_registers, ""},
       {"shared memory", double(shared + gpu.reserved_shared) / 1024, gpu.shared_bytes / 1024.0, o.by_shared, " KB"}};
   const double left = 110, width = 440, height = 30;
-  Drawing d(left + width + 10, 190);
+  Drawing d(left + width + 10, 196);
   double y = 24;
   for (const Bar& bar : bars) {
     const double w = width * bar.block / bar.total;
@@ -849,7 +855,7 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
   for (const Measured& m : measured_kernels(chapters, last))
     for (const char* level : {"sm", "dram"})
       if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
-        points.push_back({level == std::string("sm") ? m.kernel : "", level, *x, m.run["tflops"].get<double>()});
+        points.push_back({m.kernel, level, *x, m.run["tflops"].get<double>()});
   tile::Record rates = tile::Record::object();
   for (const auto& entry : fs::directory_iterator(chapters))
     if (entry.path().filename().string().starts_with("00-"))

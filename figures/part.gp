@@ -6,19 +6,20 @@ load data.".cublas"
 set datafile separator "\t"
 stats data using 2 nooutput
 rows = STATS_records
-set terminal svg size 560,92+27*rows dynamic font "inherit,13" noenhanced
+set terminal svg size 480,120+27*rows dynamic font "inherit,13" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
-set xrange [0:70]
+set xrange [0:68]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]
 set style fill solid 1.0 noborder
-set lmargin 13
-set key at screen 0.01,0.985 left top horizontal Left reverse textcolor rgb "#010101"
+set lmargin 12.5
+set key at screen 0.01,0.995 left top vertical Left reverse samplen 1.5 textcolor rgb "#010101"  # above, where a narrow window begins
+set tmargin 4.4
 set grid xtics lc rgb "#060606"
 if (cublas > 0) { set arrow 1 from cublas,graph 0 to cublas,graph 1 nohead lw 1.5 lc rgb "#020202" }
-if (cublas > 0) { set label 1 "cuBLAS" at cublas,graph 0.97 left offset 0.7,0 textcolor rgb "#020202" font "inherit,12" }
+if (cublas > 0) { set label 1 "cuBLAS" at cublas,graph 0.97 left offset 0.4,0 textcolor rgb "#020202" font "inherit,12" }
 # Marks stand on a rim of paper, or a bar would swallow them.
 known(x) = x > 0 ? x : 1/0
 plot data using (0):0:(0):2:($0-0.28):($0+0.28):ytic(1) with boxxyerror lc rgb "#030303" title "measured", \

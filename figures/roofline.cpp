@@ -38,9 +38,11 @@ struct Place {
 // Beside its point, to the right or else to the left, or as far to the left as it must so that no roof goes through it.
 Place place_of(const RooflinePoint& p, const Roofs& roofs) {
   const double letter = std::pow(10, 5.8 / 115),
-               high = 1.15;  // a letter's width and half its height, as factors: the axes are logarithmic
+               high = 1.15;        // a letter's width and half its height, as factors: the axes are logarithmic
+  const double right_edge = 2000;  // of the plot, as in roofline.gp
   const double wide = std::pow(letter, double(p.name.size()));
   const auto free = [&](double from, double to) {
+    if (to > right_edge) return false;
     for (const double roof : {roofs.sm, roofs.l2, roofs.dram})
       if (const double at = p.y / roof; at * high > from && at / high < to) return false;
     return true;
@@ -59,9 +61,7 @@ void write_roofline(const std::vector<RooflinePoint>& points, const Roofs& roofs
   for (const RooflinePoint& p : points) {
     const Place place = place_of(p, roofs);
     text += fmt::format("\"{}\"\t{}\t{}\t{:.4f}\t{:.4f}\t{}\n", p.name, p.level, p.x, p.y, place.x,
-                        p.name.empty() ? "nowhere"
-                        : place.left   ? "left"
-                                       : "right");
+                        place.left ? "left" : "right");
   }
   write_text(out, text);
   write_text(out.string() + ".rates",

@@ -29,7 +29,7 @@ std::optional<double> fact(const std::filesystem::path& emitted, const std::stri
 struct Kernel {
   std::string chapter, name;
   std::filesystem::path emitted;  ///< what its chapter's program wrote
-  std::string title() const { return chapter + " " + name; }
+  std::string title() const { return name == "cublas" ? "cuBLAS" : chapter + " " + name; }
 };
 Kernel kernel_of(const std::filesystem::path& emit, const std::string& written);
 

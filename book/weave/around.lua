@@ -15,9 +15,10 @@ function around.contents()
   for _, id in ipairs(page.all) do
     if id ~= "index" then
       local info = page.info[id]
-      local words = (info.number ~= "" and info.number .. " " or "") .. info.title
+      local number = info.number .. page.letter(id)
+      local words = (number ~= "" and number .. " " or "") .. info.title
       links[#links + 1] = {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})}
-      items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. info.number ..
+      items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. number ..
         "</span> " .. text.escape(info.title) .. "</a></li>"
     end
   end
@@ -93,7 +94,7 @@ local function all_pages()
   local items = pandoc.List({})
   for _, id in ipairs(page.all) do
     local info = page.info[id]
-    items:insert(pandoc.MetaMap({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number),
+    items:insert(pandoc.MetaMap({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
       title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id}))
   end
   return pandoc.MetaList(items)

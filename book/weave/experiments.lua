@@ -75,9 +75,13 @@ local function difference(source, place)
   local rows = {}
   local function add(number, line, kind) rows[#rows + 1] = {number = number, text = line or "", kind = kind} end
   local from, to = first + same, first + #old - tail - 1
-  -- The nearest line in a direction that shows a reader where this is.
+  -- The nearest line in a direction that shows a reader where this is: before the edit, none that is deeper in than it.
+  local function indent(line) return #line:match("^ *") end
+  local depth = math.max(indent(old[same + 1] or ""), indent(new[same + 1] or ""))
   local function neighbour(number, step)
-    while lines[number] and (lines[number] == "" or listings.marker(lines[number])) do number = number + step end
+    while lines[number] and (lines[number] == "" or listings.marker(lines[number]) or step < 0 and indent(lines[number]) > depth) do
+      number = number + step
+    end
     if lines[number] then add(number, lines[number]) end
   end
   neighbour(from - 1, -1)

@@ -59,6 +59,7 @@ function figures.resolve(div, class)
   local svg = text.read(page.work .. "/figures/" .. src) or page.fail("no figure " .. src)
   count = count + 1
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
+  svg = svg:gsub(">([^<>]*%S[^<>]*)<", function(words) return ">" .. text.typeset(words) .. "<" end)
   svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
   local natural, legible = widths(svg)
   local style = natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""

@@ -10,13 +10,8 @@ local numbering = {}
 -- What stands before a number on this page: "3." in chapter 03, "A." in the first appendix, nothing elsewhere.
 local function prefix()
   if page.is_chapter() then return tostring(tonumber(page.id)) .. "." end
-  if not page.id:match("^appendix") then return "" end
-  local letter = string.byte("A") - 1
-  for _, id in ipairs(page.all) do
-    if id:match("^appendix") then letter = letter + 1 end
-    if id == page.id then break end
-  end
-  return string.char(letter) .. "."
+  local letter = page.letter(page.id)
+  return letter ~= "" and letter .. "." or ""
 end
 
 local function number_blocks(blocks, counters, labels)

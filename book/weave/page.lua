@@ -77,6 +77,17 @@ function page.weaving() return page.pass == "weave" end
 
 function page.is_chapter() return page.id:match("^%d+$") ~= nil end
 
+-- "A" of the first appendix, "" of a page that is none.
+function page.letter(id)
+  if not id:match("^appendix") then return "" end
+  local letter = string.byte("A") - 1
+  for _, other in ipairs(page.all) do
+    if other:match("^appendix") then letter = letter + 1 end
+    if other == id then break end
+  end
+  return string.char(letter)
+end
+
 function page.has_reference(id) return bibliography[id] == true end
 
 -- The label called `id`, {page, text}.

@@ -7,14 +7,17 @@ local elements = require("weave.elements")
 
 local references = {}
 
+-- A link that is named as a label is: "Table 3.1" is not broken.
+function references.named(words, target)
+  return pandoc.Link({pandoc.Str(words)}, target, "", words:match("^%a+ %w[%w.]*$") and {class = "kept"} or nil)
+end
+
 -- A link to a label or a page of the book: its own words, or without any the label's. nil for a link that leads out of the book.
 function references.link(link)
   if link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
   local function link_to(words, target)
-    if #link.content > 0 then return pandoc.Link(link.content, target) end
-    local numbered = words:match("^%a+ %w[%w.]*$")  -- "Table 3.1" is not broken
-    return pandoc.Link({pandoc.Str(words)}, target, "", numbered and {class = "kept"} or nil)
+    return #link.content > 0 and pandoc.Link(link.content, target) or references.named(words, target)
   end
   local chapter = id:match("^ch:(.+)$")
   if chapter then

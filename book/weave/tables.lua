@@ -13,7 +13,7 @@ local tables = {}
 local few = 30  -- bytes of a cell that is not broken
 
 local function numeric(cell)
-  return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil
+  return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil and not cell:match("%dx%d")
 end
 
 -- A table of many columns, or with reasons in its last one, may be as wide as a listing.

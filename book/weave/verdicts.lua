@@ -8,6 +8,7 @@ local page = require("weave.page")
 local elements = require("weave.elements")
 local claims = require("weave.claims")
 local experiments = require("weave.experiments")
+local references = require("weave.references")
 
 local verdicts = {}
 
@@ -73,7 +74,7 @@ local function places(div, words)
   for id in (div.attributes.at or page.fail('where is "' .. words .. '" settled?')):gmatch("#(%S+)") do
     local label = page.label(id)
     if #found > 1 then found:insert(pandoc.Str(", ")) end
-    found:insert(pandoc.Link(pandoc.Str(label.text), page.address(id, label.page)))
+    found:insert(references.named(label.text, page.address(id, label.page)))
   end
   return found
 end

@@ -85,8 +85,8 @@ struct Config {
 };
 
 // 16 bytes of shared memory are four columns of floats, or eight of 16 bits.
-template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER>
-using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4>;
+template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER, int UNROLL = 16>
+using Wide = Config<CONVERT, Out, SCHEDULE, ORDER, 2, 4, 16, UNROLL>;
 template <Convert CONVERT, class Out, Schedule SCHEDULE, Order ORDER, int BK = 16,
           int UNROLL = BK>
 using Narrow = Config<CONVERT, Out, SCHEDULE, ORDER, 1, 8, BK, UNROLL>;
@@ -103,6 +103,10 @@ using AtUse = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_fo
 using Packed = Narrow<Convert::two_by_two, float, Schedule::ahead, Order::back_and_forth>;
 using Rounded = Wide<Convert::on_the_way, bf16, Schedule::ahead, Order::back_and_forth>;
 // Half as many instructions in the loop: of each tile 8 steps and again 8, or tiles of 8.
+using PlainAheadHalves =
+    Wide<Convert::nowhere, float, Schedule::ahead, Order::back_and_forth, 8>;
+using OnTheWayHalves =
+    Wide<Convert::on_the_way, float, Schedule::ahead, Order::back_and_forth, 8>;
 using AtUseHalves =
     Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 16, 8>;
 using AtUseShort = Narrow<Convert::at_use, float, Schedule::ahead, Order::back_and_forth, 8>;
@@ -496,6 +500,8 @@ void for_each_config(F&& f) {
   f("at_use_halves", AtUseHalves{});
   f("at_use_short", AtUseShort{});
   f("packed_halves", PackedHalves{});
+  f("words_ahead_halves", PlainAheadHalves{});
+  f("on_the_way_halves", OnTheWayHalves{});
 }
 
 const tile::Case counted{256, 256, 256};
@@ -522,10 +528,10 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".bias", format.bias());
     for (const auto& [key, value] : {std::pair("unit_roundoff", format.unit_roundoff()),
                                      {"step_at_one", format.step_at_one()},
-                                     {"largest", format.largest()},
                                      {"smallest_normal", format.smallest_normal()},
                                      {"smallest_subnormal", format.smallest_subnormal()}})
       facts.text(name + "." + key, "predicted", short_text("%.3g", value));
+    facts.text(name + ".largest", "predicted", short_text("%.5g", format.largest()));
     const std::uint32_t stored = tile::encoded(format, pi);
     std::string bits;
     for (int bit = format.bits() - 1; bit >= 0; --bit) {
@@ -567,7 +573,8 @@ void predict(tile::Facts& facts) {
       return all;
     };
     const std::vector<float> A = values(1), B = values(3);
-    double inputs = 0, sums = 0, output = 0, squares = 0, squared_errors = 0;
+    double inputs = 0, sums = 0, output = 0;
+    double squares = 0, squares_of_sums = 0, squared_errors = 0, squared_errors_of_output = 0;
     for (int result = 0; result < results; ++result) {
       double exact = 0, of_rounded = 0, magnitude = 0, magnitude_of_rounded = 0;
       float sum = 0;
@@ -583,11 +590,12 @@ void predict(tile::Facts& facts) {
       }
       inputs = std::max(inputs, std::abs(of_rounded - exact) / magnitude);
       sums = std::max(sums, std::abs(sum - of_rounded) / magnitude_of_rounded);
-      output =
-          std::max(output, std::abs(double(tile::rounded_to(tile::Element::bf16, sum)) - sum) /
-                               std::abs(double(sum)));
+      const double output_error = double(tile::rounded_to(tile::Element::bf16, sum)) - sum;
+      output = std::max(output, std::abs(output_error / sum));
       squares += exact * exact;
+      squares_of_sums += double(sum) * sum;
       squared_errors += (of_rounded - exact) * (of_rounded - exact);
+      squared_errors_of_output += output_error * output_error;
     }
     const double u = tile::bf16_format.unit_roundoff(), v = tile::fp32_format.unit_roundoff();
     facts.predicted(name + ".inputs_ppm", 1e6 * inputs, 0);
@@ -597,6 +605,8 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".sums_ppm", 1e6 * sums, 3);
     facts.predicted(name + ".sums_bound_ppm", 1e6 * (K - 1) * v / (1 - (K - 1) * v), 1);
     facts.predicted(name + ".output_ppm", 1e6 * output, 0);
+    facts.predicted(name + ".output_of_result_ppm",
+                    1e6 * std::sqrt(squared_errors_of_output / squares_of_sums), 0);
     facts.predicted(name + ".output_bound_ppm", 1e6 * u, 0);
   };
   for (const int K : {16, 64, 256, 1024, 4096, 16384})
@@ -629,6 +639,11 @@ void predict(tile::Facts& facts) {
     const double slots = C::RESULTS + lds + converted + beside / C::BK;
     facts.predicted(name + ".threads", C::NUM_THREADS);
     facts.predicted(name + ".results", C::RESULTS);
+    facts.predicted(name + ".loaded", C::LOADED);
+    facts.predicted(name + ".buffers", C::BUFFERS);
+    facts.predicted(name + ".pieces", C::WMITER * C::WNITER);
+    facts.predicted(name + ".piece.rows", C::TM);
+    facts.predicted(name + ".piece.cols", C::TN);
     facts.predicted(name + ".in_flight", 4 * loads);
     facts.predicted(name + ".shared_kb", C::SMEM_BYTES / 1024.0);
     facts.predicted(name + ".step.ffma", C::RESULTS);
@@ -640,6 +655,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".tile.ldg", loads);
     facts.predicted(name + ".tile.sts", stores_A + stores_B);
     facts.predicted(name + ".tile.barriers", barriers);
+    facts.predicted(name + ".tile.slots_per_step", beside / C::BK, 1);
     facts.predicted(name + ".step.slots", slots, 1);
     facts.predicted(name + ".step.ffma_percent", 100 * C::RESULTS / slots, 1);
     facts.predicted(name + ".step.conversions_per_ffma",
@@ -666,7 +682,8 @@ void predict(tile::Facts& facts) {
   // Registers of a thread, were there three blocks on an SM: they come eight at a time.
   facts.predicted("three_blocks.registers", tile::h200.registers / (3 * 128) / 8 * 8);
 
-  // Where thread 37 puts the first element that it loads from the tile of A.
+  // Where thread 37 puts the first element that it loads from the tile of A, and where the
+  // floats that it loads first from the tile of B.
   for_each_config([&]<class C>(const std::string& kernel, C) {
     constexpr int thread = 37;
     const std::string name = "worked." + kernel;
@@ -687,6 +704,16 @@ void predict(tile::Facts& facts) {
     for (int lane = 0; lane < 32; ++lane)
       if (lane != thread % 32 && byte_of(thread / 32 * 32 + lane) / 4 == byte_of(thread) / 4)
         facts.predicted(name + ".partner", lane);
+    const auto [row_B, col_B] = load_B_of<C>(thread);
+    const auto bank_B = [](int depth, int col) {
+      return (depth * C::BN + col) * int(sizeof(typename C::Shared)) / 4 % 32;
+    };
+    facts.predicted(name + ".B.row", row_B);
+    facts.predicted(name + ".B.col", col_B);
+    facts.predicted(name + ".B.first", swizzle_B<C>(col_B));
+    facts.predicted(name + ".B.second", swizzle_B<C>(col_B + 4));
+    facts.predicted(name + ".B.bank", bank_B(row_B, swizzle_B<C>(col_B)));
+    facts.predicted(name + ".B.unswizzled_bank", bank_B(row_B, col_B));
     facts.predicted(name + ".result_row",
                     warp_tile_of<C>(thread).row + results_of<C>(thread).row);
     facts.predicted(name + ".result_col",
@@ -1017,13 +1044,21 @@ TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 
   CHECK(facts.value("packed.step.slots") == 156.5);
   CHECK(facts.value("packed_halves.step.slots") == facts.value("packed.step.slots"));
   CHECK(facts.value("at_use_halves.step.slots") == facts.value("at_use.step.slots"));
+  for (const std::string name : {"words_ahead", "on_the_way"})
+    CHECK(facts.value(name + "_halves.step.slots") == facts.value(name + ".step.slots"));
   // 128 + 3 + 24 + (4 moves, 2 loads, 9 stores, 2 barriers) / 8.
   CHECK(facts.value("at_use_short.step.slots") == 157.125);
   CHECK(facts.value("exact.bf16.rounded") == 0);
   CHECK(facts.value("exact.bf16.products") == 128 * 128);
+  // 32 conversions, 4 loads, 20 stores and 2 barriers in 16 steps.
+  CHECK(facts.value("on_the_way.tile.slots_per_step") == 3.625);
   // Rounding both inputs, measured and by the closed form.
   CHECK(facts.value("error.K1024.inputs_of_result_ppm") ==
         doctest::Approx(facts.value("error.uniform.inputs_of_result_ppm")).epsilon(0.1));
+  // Rounding C once is nearly as rounding one of the inputs.
+  CHECK(facts.value("error.K1024.output_of_result_ppm") ==
+        doctest::Approx(facts.value("error.uniform.inputs_of_result_ppm") / std::sqrt(2.0))
+            .epsilon(0.1));
   for (const std::string K : {"K16", "K1024", "K16384", "positive.K1024", "positive.K16384"}) {
     const std::string name = "error." + K;
     for (const std::string of : {"inputs", "sums", "output"}) {

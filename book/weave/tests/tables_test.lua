@@ -2,6 +2,7 @@
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local files = testing.with_labels({
   ["emit/03/table-sizes.tsv"] = "Sizes\nkernel\tms\tnote\nshared\t1,365.2\tx < y\nshared, as compiled\tnot yet measured\t-\nnaive\t2\tz\n",
+  ["emit/03/table-tuning.tsv"] = "Ranking\nconfiguration\twarps\n128x64x8\t4\n",
   ["emit/03/table-stalls.tsv"] = "Stalls\nwaiting for\tshared\tnaive\nbarrier\t1\t2\n",
   ["emit/03/table-counters.tsv"] = "Counts\nkernel\tcounted\tmeasured\t\nshared\t1\t1\tequal\nshared\t3\t2\tx 0.67\nnaive\t4\t4\tequal\n",
   ["emit/01/table-sizes.tsv"] = "Others\nkernel\tms\nx\t1\n",
@@ -33,6 +34,7 @@ testing.on_page(files, {}, function()
     '<td class="brief">few</td> <td>many')
   testing.contains("wide, because of its columns", testing.html(tables.resolve(
     testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|c|d|e|f|\n|-|-|-|-|-|-|\n|1|2|3|4|5|6|\n:::'))), "data-table full-width")
+  testing.contains("configurations are names", shown("name=tuning"), '<td class="row-name">128x64x8</td><td class="number">4</td>')
   html = shown("name=counters")
   testing.contains("rows that differ", html, '<tr><td class="row-name">shared</td><td class="number">3</td><td class="number">2</td><td class="reason">× 0.67</td></tr></tbody></table><details')
   testing.contains("wide, because of its reasons", html, '<figure class="data-table full-width">')

@@ -28,7 +28,7 @@ We tried.
     '<tr><td>03</td><td class="number">1</td><td class="number">0</td><td class="number">1</td></tr>')
   local html = testing.html(verdicts.settled(blocks[1]))
   testing.contains("verdict", html, '<section class="settled confirmed"><p class="verdict">confirmed</p>')
-  testing.contains("place", html, '<a href="03.html#fig:tiles">Figure 3.1</a>')
+  testing.contains("place", html, '<a href="03.html#fig:tiles" class="kept">Figure 3.1</a>')
   testing.contains("expression", html, "counted: <code>a &lt; b</code> with <code>03/a = 1, 03/b = 2</code>")
   testing.contains("experiment", html, '<a href="03.html#break-03-barrier">barrier</a>')
   testing.contains("open", testing.html(verdicts.settled(blocks[2])), "<p>We tried.</p>")

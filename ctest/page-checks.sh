@@ -1,0 +1,48 @@
+#!/bin/sh
+# What page-checks.js is to find on a page is found on one that has it all, and not on the page as it was.
+# Usage: page-checks.sh BROWSER CHROMIUM BOOK-DIRECTORY CHECKS-DIRECTORY
+set -e
+browser=$1 chromium=$2 book=$3 checks=$4
+[ -x "$chromium" ] || { echo "skipped: chromium is not installed (sudo apt-get install chromium)"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/book"
+cp -r "$book"/*.js "$book/style.css" "$book/fonts" "$scratch/book"
+cp "$book/00.html" "$scratch/book/index.html"  # where searches are tried
+cp "$book/03.html" "$scratch/book/03.html"
+
+# A fault a line: what is to be said of it, a tab, and what is put at the end of the page.
+cat >"$scratch/faults" <<'END_OF_FAULTS'
+a label ends outside of its drawing	<figure class="drawing"><svg viewBox="0 0 100 20" width="100"><text x="90" y="15" font-size="14">outside</text></svg></figure>
+a choice is wider than its control	<div class="live"><div class="controls"><label><span>x</span><select style="width: 3rem"><option>a choice of many words</option></select></label></div></div>
+an edit is wider than its frame	<div class="diff"><div class="code"><pre style="width: 3000px">x</pre></div></div>
+short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
+a reference is broken	<p style="width: 3rem">See <a href="03.html">chapter 03</a></p>
+a column is wider than all of its words, and another one wraps	<table><tr><td style="min-width: 15rem">a</td><td><div style="width: 3rem">words that wrap</div></td></tr></table>
+typed, not set: "3 x 4"	<p>A tile of 3 x 4 elements.</p>
+typed, not set: "1-2"	<p>It takes 1-2 ms.</p>
+typed, not set: "(-3"	<p>It gains (-3 percent).</p>
+a sentence begins with a small letter	<p><a href="03.html">chapter 03</a> has it.</p>
+a column without a head	<figure><table><thead><tr><th>a</th><th></th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table></figure>
+a report ends in rubbish, has half a quotation or an address of one run	<pre class="captured">C[0][0] is 3, the reference -6 (bound 0) ==  )</pre>
+a bracket that grows in a line of text	<p><math><mo stretchy="true">(</mo></math></p>
+a chapter without an interactive figure	
+END_OF_FAULTS
+
+said_of_page() { "$browser" "$chromium" "$scratch/book" "$checks" | grep '^03.html: ' || :; }
+said_of_page >"$scratch/before"
+tab=$(printf '\t')
+cut -f2 "$scratch/faults" >"$scratch/end"
+sed -i -e "/<\/article>/{
+r $scratch/end
+N
+}" -e '/src="explorer.js"/d; /src="lookups.js"/d' "$scratch/book/03.html"
+said_of_page >"$scratch/after"
+
+wrong=0
+while IFS=$tab read -r complaint fault; do
+  grep -qF "$complaint" "$scratch/before" && { echo "said of a page without it: $complaint"; wrong=1; }
+  grep -qF "$complaint" "$scratch/after" || { echo "not said: $complaint"; wrong=1; }
+done <"$scratch/faults"
+[ "$wrong" = 0 ] && echo "$(wc -l <"$scratch/faults") faults are found"
+exit "$wrong"
