@@ -124,7 +124,9 @@ void drop_terms(const std::string& code, Edits& edits) {
     if (code[begin - 1] == '&' || code[begin - 1] == '|') return;  // in the middle: dropped as a right side already
     if (code.compare(begin - 1, 7, "return ") == 0) begin += 6;
     const std::size_t rest = code.find_first_not_of(' ', op + 2);
-    edits.push_back({begin, rest - begin, code[begin - 1] == '(' ? "" : " "});
+    const bool begins_line = code[begin] == '\n';
+    if (begins_line) begin = code.find_first_not_of(" \n", begin);
+    edits.push_back({begin, rest - begin, begins_line || code[begin - 1] == '(' ? "" : " "});
   });
 }
 

@@ -2157,6 +2157,16 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
   });
 }
 
+TEST_CASE("what copies in bulk do not take has chapter 13's tile and stages") {
+  using C = Config<Fallback>;
+  CHECK(C::BM == 128);
+  CHECK(C::BN == 256);
+  CHECK(C::BK == 8);
+  CHECK(C::STAGES == 3);
+  CHECK(C::COPY_WARPS == 0);
+  CHECK(C::BLOCKS == 1);
+}
+
 TEST_CASE("every result of a tile has one thread") {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
@@ -2493,6 +2503,23 @@ TEST_CASE("rows of A that are no float4s do not come through registers" *
   CHECK(takes(36, 4));
   CHECK(!takes(32, 1));
   CHECK(!takes(34, 2));
+}
+
+TEST_CASE(
+    "whole squares of A that begin at float4s are transposed by float4s, others word by word" *
+    doctest::test_suite("model")) {
+  const auto by_float4s = [](int M, int K, int pad) {
+    tile::Case c{M, 64, K, 1, 0, 0, tile::Fill::integers};
+    c.pads.A = pad;
+    const tile::Ready ready(kernel<Config<Large>>("tma"), c);
+    return simt::launches([&] { ready.kernel->run(); }).front().function ==
+           reinterpret_cast<const void*>(transpose_A<true>);
+  };
+  CHECK(by_float4s(64, 64, 0));
+  CHECK(by_float4s(128, 192, 4));
+  CHECK(!by_float4s(68, 64, 0));
+  CHECK(!by_float4s(64, 68, 0));
+  CHECK(!by_float4s(64, 64, 1));
 }
 
 TEST_CASE("hand-overs are ordered, and so are stages that are used again" *

@@ -92,14 +92,14 @@ double untraced_seconds(const Kernel& kernel, const Case& problem) {
 void print_model_speed(const std::vector<CountedKernel>& kernels) {
   for (const CountedKernel& k : kernels) {
     if (!k.sampled.empty()) {
-      fmt::print("{}model: {:10} {} in {:.2f} s\n", &k == &kernels.front() ? "\n" : "", k.kernel.name, k.sampled,
+      fmt::print("{}model: {:12} {} in {:.2f} s\n", &k == &kernels.front() ? "\n" : "", k.kernel.name, k.sampled,
                  k.counts.seconds);
       continue;
     }
     double accesses = 0;
     for (const auto& s : k.counts.sites) accesses += double(s.accesses);
     fmt::print(
-        "{}model: {:10} {:>14} accesses  traced {:6.2f} s ({:.1f} million/s)  untraced {:6.2f} s  {} host threads\n",
+        "{}model: {:12} {:>14} accesses  traced {:6.2f} s ({:.1f} million/s)  untraced {:6.2f} s  {} host threads\n",
         &k == &kernels.front() ? "\n" : "", k.kernel.name, format_number(accesses), k.counts.seconds,
         accesses / k.counts.seconds * 1e-6, k.untraced_seconds, simt::host_threads());
   }
