@@ -275,8 +275,8 @@ constexpr __host__ __device__ int place_in_Bs(int k, int col) {
 // Through registers: float4s of a tile of A for each thread that copies.
 template <class C>
 constexpr int QUADS_A = C::BM* C::BK / 4 / (32 * C::COPY_WARPS);
-// What of the tile of A the n-th float4 is that a thread of those that copy fetches: 16 rows of
-// two neighbouring quads a warp, whole sectors.
+// What of the tile of A a thread of those that copy fetches as its n-th float4. A warp: 16
+// rows of two neighbouring quads, whole sectors.
 struct Quad {
   int row, k;
 };
@@ -588,8 +588,8 @@ struct Matrix {
 template <class C>
 using SourceOfA = std::conditional_t<C::THROUGH_REGISTERS, Matrix, CUtensorMap>;
 
-// What the warps that copy do, where they bring A through registers. `full` and `empty` are the
-// mbarriers of the stages.
+// What the warps that copy do, where they bring A through registers. `full` and `empty` are
+// the mbarriers of the stages.
 template <class C>
 __device__ __forceinline__ void copy_through_registers(const Matrix& A,
                                                        const CUtensorMap& mapB,
@@ -669,7 +669,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // [snippet barriers]
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
-      // the thread that copies, and the bytes that it announces; each warp that copies otherwise
+      // the thread that copies, and its bytes; each warp that brings A through registers
       ptx::mbarrier_init(&full[stage],
                          1 + (Config::THROUGH_REGISTERS ? Config::COPY_WARPS : 0));
       // each warp that has read the stage
@@ -1001,7 +1001,7 @@ struct Vectors {
   static constexpr int PIECE = 128;  // elements of a row that a warp loads at once
   static constexpr int STEPS = 4;    // rows of B that a warp loads at once
   static constexpr int BLOCKS = 4;   // of an SM, where tiles are shared
-  // whether float4s are worth it: of several columns of B, words of neighbouring rows are nearer
+  // whether float4s are worth it: of several columns of B, words of neighbours are nearer
   static constexpr bool QUADS = LANES == Lanes::along_columns || BN == 1;
   static constexpr int BK =  // steps that a block takes at once
       LANES == Lanes::along_columns ? WARPS * STEPS : WARPS * PIECE;
@@ -1947,8 +1947,8 @@ TEST_CASE("experiments compute what the chapter's kernel does") {
   tile::test_refusals(experiments());
 }
 
-// Whether their elements come as float4s is not a matter of whole tiles, so what TILE_GEMM_TESTS
-// asks is asked here one by one.
+// Whether their elements come as float4s is not a matter of whole tiles, so what
+// TILE_GEMM_TESTS asks is asked here one by one.
 TEST_CASE("few rows and few columns: every shape, wherever the matrices begin") {
   for (const tile::Kernel& kernel :
        {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns<4>>("columns")}) {

@@ -50,8 +50,8 @@ void commit_bulk_group();
 /// their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
 
-/// A warp's threads have so many registers from here on, each: more than before, or fewer. Waits
-/// for more until its block has them.
+/// A warp's threads have so many registers from here on, each: more than before, or fewer.
+/// Waits for more until its block has them.
 void set_registers(int registers, bool more);
 
 // Clusters of blocks. A block that was launched without one is alone in its own.

@@ -118,8 +118,8 @@ __device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtens
 
 // [snippet registers]
 /// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has
-/// REGISTERS registers from here on; it waits until the block has as many to give. Nothing where
-/// a program is compiled for another architecture than 90a, which alone has it. PTX ISA,
+/// REGISTERS registers from here on; it waits until the block has as many to give. Nothing
+/// where a program is compiled for another architecture than 90a, which alone has it. PTX ISA,
 /// "setmaxnreg".
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
