@@ -75,13 +75,24 @@ std::string expression(const std::string& line) {
              : line.substr(begin + 2, end - begin - 2);
 }
 
-/// The lines "  values: ..." of what doctest says of an assertion.
+/// The lines "  values: ..." of what doctest says of an assertion, unless it has no words for them; of a text that should be
+/// empty, the text alone.
 std::string values_of(const std::string& rest) {
+  static const std::regex not_empty(R"(^  values: \w+\( (.*) ==  \)$)");
   std::string values;
   std::istringstream lines(rest);
   for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("  values: ")) values += line + "\n";
+    if (line.starts_with("  values: ") && line.find("{?}") == std::string::npos)
+      values += std::regex_replace(line, not_empty, "  values: $1") + "\n";
   return values;
+}
+
+/// Lines without the quotation marks that doctest puts round what was thrown, behind which may stand what was logged.
+std::string unquoted(std::string lines) {
+  if (!lines.starts_with('"')) return lines;
+  lines.erase(0, 1);
+  if (const auto end = lines.rfind("\"\n"); end != std::string::npos) lines.erase(end, 1);
+  return lines;
 }
 
 void append_thrown(const std::string& text, std::vector<Finding>& found) {
@@ -127,9 +138,7 @@ std::vector<Finding> found_in(const std::string& output) {
     static const std::string thrown = " THREW exception: ", crashed = "test case CRASHED: ";
     Finding finding;
     if (const auto at = block.first.find(thrown); at != std::string::npos) {
-      std::string text = block.first.substr(at + thrown.size());
-      if (text.starts_with('"')) text.erase(0, 1);
-      append_thrown(text + "\n" + block.rest, found);
+      append_thrown(unquoted(block.first.substr(at + thrown.size()) + "\n" + block.rest), found);
     } else if (block.first.starts_with(crashed)) {
       found.push_back({"crash", block.first.substr(crashed.size()), block.first});
     } else if (wrong_result(block.rest, finding)) {
@@ -151,9 +160,10 @@ std::string complaint_about(const std::string& says) {
 
 std::string text_of(const std::string& says, const std::vector<Finding>& found) {
   const Finding announced = split(says);
-  static const std::regex address(R"( \(address 0x[0-9a-f]+\))");
+  static const std::regex aside(R"( \(address 0x[0-9a-f]+\))"), address(R"(at address 0x[0-9a-f]+, which)");
   for (const Finding& finding : found)
-    if (matches(finding, announced)) return std::regex_replace(finding.text, address, "");
+    if (matches(finding, announced))
+      return std::regex_replace(std::regex_replace(finding.text, aside, ""), address, "at an address that");
   return "";
 }
 

@@ -184,6 +184,11 @@
 
   if (width !== 1400 || scheme !== "light") return complaints;
 
+  // --- What tests said is shown without what only the test program adds.
+  for (const said of all(".captured"))
+    if (/==\s*\)\s*$/.test(said.textContent) || said.textContent.split('"').length % 2 === 0 || /0x[0-9a-f]{6}/.test(said.textContent))
+      complain("a report ends in rubbish, has half a quotation or an address of one run", said);
+
   // --- Captions and cells are set in type: no x for a cross, no hyphen for a minus or in a range, no straight apostrophe.
   for (const words of all("article :is(p, li, figcaption, td, th)")) {
     const plain = words.cloneNode(true);

@@ -28,6 +28,8 @@ void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vect
 #if TILE_ON_MODEL
 void test_ragged_is_clean(const std::vector<Kernel>& kernels);
 void test_choice_of_kernel(const std::vector<Kernel>& kernels);
+void test_sampled_counts(const std::vector<Kernel>& kernels);
+void test_growing_counts(const std::vector<Kernel>& kernels);
 #endif
 
 /// Those of `kernels` that TILE_GEMM_TESTS tries: all, or on the model those that TILE_TRIED_ON_MODEL names. Throws
@@ -52,7 +54,7 @@ void skip_test(const std::string& reason);
   }                                                                                                              \
   TEST_CASE("alpha and beta have BLAS semantics") { tile::test_alpha_and_beta(tile::tried(kernels)); }           \
   TEST_CASE("with beta 0 C is not read") { tile::test_unread_C(tile::tried(kernels)); }                          \
-  TEST_CASE("a prepared kernel runs again, on what its operands hold then") {                                      \
+  TEST_CASE("a prepared kernel runs again, on what its operands hold then") {                                    \
     tile::test_running_again(tile::tried(kernels));                                                              \
   }                                                                                                              \
   TEST_CASE("impossible problems are refused") { tile::test_refusals(tile::tried(kernels)); }                    \
@@ -65,12 +67,18 @@ void skip_test(const std::string& reason);
   TILE_GEMM_MODEL_TESTS(kernels)
 
 #if TILE_ON_MODEL
-#define TILE_GEMM_MODEL_TESTS(kernels)                                                                           \
-  TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {               \
-    tile::test_ragged_is_clean(tile::tried(kernels));                                                            \
-  }                                                                                                              \
-  TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) { \
-    tile::test_choice_of_kernel(tile::tried(kernels));                                                           \
+#define TILE_GEMM_MODEL_TESTS(kernels)                                                                               \
+  TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {                   \
+    tile::test_ragged_is_clean(tile::tried(kernels));                                                                \
+  }                                                                                                                  \
+  TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) {     \
+    tile::test_choice_of_kernel(tile::tried(kernels));                                                               \
+  }                                                                                                                  \
+  TEST_CASE("a few blocks stand for all" * doctest::test_suite("model")) {                                           \
+    tile::test_sampled_counts(tile::tried(kernels));                                                                 \
+  }                                                                                                                  \
+  TEST_CASE("every count of a site is so much a result and so much a multiply-add" * doctest::test_suite("model")) { \
+    tile::test_growing_counts(tile::tried(kernels));                                                                 \
   }
 #else
 #define TILE_GEMM_MODEL_TESTS(kernels)

@@ -1,8 +1,12 @@
 // The tests of every GEMM that only the SIMT model can make.
+#include <fmt/format.h>
+
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "common/check/gemm_tests.hpp"
+#include "common/check/sampled.hpp"
 #include "common/check/traced.hpp"
 
 namespace tile {
@@ -48,6 +52,33 @@ std::vector<Case> problems_to_choose_for(const Kernel& kernel) {
   return cases;
 }
 
+/// What is counted of a site, and whether it depends on the place in memory as well, by the hash of L1's tag banks.
+struct SiteNumber {
+  const char* name;
+  std::uint64_t simt::Site::*number;
+  bool by_place;
+};
+constexpr SiteNumber site_numbers[] = {{"requests", &simt::Site::requests, false},
+                                       {"accesses", &simt::Site::accesses, false},
+                                       {"sectors", &simt::Site::sectors, false},
+                                       {"lines", &simt::Site::lines, false},
+                                       {"tag passes", &simt::Site::tag_passes, true},
+                                       {"wavefronts", &simt::Site::wavefronts, false},
+                                       {"L1 wavefronts", &simt::Site::l1_wavefronts, false},
+                                       {"L1 cycles", &simt::Site::l1_cycles, true}};
+
+constexpr double by_place_tolerance = 0.25;
+
+// The kernel's counts by a few blocks; nothing if it is one whose blocks cannot stand for each other.
+std::optional<Sampled> sampled_if_possible(const Kernel& kernel, const Case& c) {
+  try {
+    return sampled_run(kernel, c);
+  } catch (const CannotSample& e) {
+    MESSAGE(kernel.name, ": ", std::string(e.what()));
+    return {};
+  }
+}
+
 }  // namespace
 
 void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
@@ -76,6 +107,61 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
     }
     INFO(kernel.name);
     CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
+  }
+}
+
+void test_sampled_counts(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    const Tile& tile = kernel.tile;
+    const Case whole{2 * tile.BM, 2 * tile.BN, 2 * tile.BK};
+    Case ragged{2 * tile.BM + 5, tile.BN + 9, 2 * tile.BK + 1};
+    ragged.pads = {512 - ragged.K, 512 - ragged.N, 512 - ragged.N};  // rows of whole lines: tiles lie alike
+    for (const Case& c : {whole, ragged}) {
+      const auto sampled = sampled_if_possible(kernel, c);
+      if (!sampled) continue;
+      const simt::Counts all = traced_run(kernel, c);
+      INFO(kernel.name, ", ", describe(c));
+      CHECK(sampled->blocks == (c.M == whole.M ? 1 : 4));
+      CHECK(sampled->counts.barriers == all.barriers);
+      CHECK(sampled->counts.waits_for_copies == all.waits_for_copies);
+      CHECK(sampled->counts.block_sectors == all.block_sectors);
+      CHECK(sampled->counts.block_store_sectors == all.block_store_sectors);
+      REQUIRE(sampled->counts.sites.size() == all.sites.size());
+      for (std::size_t i = 0; i < all.sites.size(); ++i)
+        for (const SiteNumber& what : site_numbers) {
+          const std::uint64_t expected = all.sites[i].*(what.number), found = sampled->counts.sites[i].*(what.number);
+          INFO("line ", all.sites[i].line, ", ", all.sites[i].array, ", ", std::string(what.name));
+          if (what.by_place)
+            CHECK(double(found) == doctest::Approx(double(expected)).epsilon(by_place_tolerance));
+          else
+            CHECK(found == expected);
+        }
+    }
+  }
+}
+
+void test_growing_counts(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    if (kernel.takes_any_extent) continue;  // how it deals out tiles, and parts of their sums, depends on the depth
+    std::vector<simt::Counts> by_depth;
+    const Tile& tile = kernel.tile;
+    for (const int tiles : {4, 8, 12}) {
+      const Case c{
+          2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(12 - tiles) * tile.BK, 0, 0}};
+      const auto sampled = sampled_if_possible(kernel, c);
+      by_depth.push_back(sampled ? sampled->counts : traced_run(kernel, c));
+    }
+    INFO(kernel.name);
+    REQUIRE(by_depth[0].sites.size() == by_depth[2].sites.size());
+    for (std::size_t i = 0; i < by_depth[0].sites.size(); ++i)
+      for (const SiteNumber& what : site_numbers) {
+        const auto at = [&](std::size_t depth) { return by_depth[depth].sites[i].*(what.number); };
+        INFO("line ", by_depth[0].sites[i].line, ", ", by_depth[0].sites[i].array, ", ", std::string(what.name));
+        if (what.by_place)
+          CHECK(double(at(2)) == doctest::Approx(2 * double(at(1)) - double(at(0))).epsilon(by_place_tolerance));
+        else
+          CHECK(at(2) - at(1) == at(1) - at(0));
+      }
   }
 }
 

@@ -71,11 +71,19 @@ struct Stored {
   std::byte* begin(void* memory) const { return static_cast<std::byte*>(memory) + first * size_of(element); }
 };
 
-// Device memory for such a matrix; bits_of_element(row, col) are its elements'.
+// Device memory for such a matrix, which nobody has touched.
+void* reserve(const Stored& m) {
+  const std::size_t elements = m.first + std::size_t(m.rows) * std::size_t(m.ld) + guard;
+  void* memory = machine::allocate(elements * size_of(m.element), size_of(m.element), m.name);
+  machine::declare_matrix(memory, m.first, std::size_t(m.rows), std::size_t(m.cols), std::size_t(m.ld));
+  return memory;
+}
+
+// The same with elements, of which bits_of_element(row, col) are the bits, and bands around them.
 template <class BitsOfElement>
 void* place(const Stored& m, BitsOfElement bits_of_element) {
   const std::size_t extent = std::size_t(m.rows) * std::size_t(m.ld), size = size_of(m.element);
-  void* memory = machine::allocate((m.first + extent + guard) * size, size, m.name);
+  void* memory = reserve(m);
   upload(memory, repeated(m.element, m.band, m.first));
   upload(m.begin(memory) + extent * size, repeated(m.element, m.band, guard));
   Bytes row_image = repeated(m.element, m.band, std::size_t(m.cols) + guarded_padding(m.ld, m.cols));
@@ -83,15 +91,19 @@ void* place(const Stored& m, BitsOfElement bits_of_element) {
     for (int col = 0; col < m.cols; ++col) put(m.element, row_image, std::size_t(col), bits_of_element(row, col));
     upload(m.begin(memory) + std::size_t(row) * std::size_t(m.ld) * size, row_image);
   }
-  machine::declare_matrix(memory, m.first, std::size_t(m.rows), std::size_t(m.cols), std::size_t(m.ld));
   return memory;
 }
 
-// An input of rows x cols values, row by row or column by column.
-void* place_input(Stored m, const std::vector<float>& values, Layout layout) {
+// As it lies in memory: row by row, or as the transpose that columns are.
+Stored laid_out(Stored m, Layout layout) {
+  if (layout == Layout::columns) std::swap(m.rows, m.cols);
+  return m;
+}
+
+// An input of which `values` are the elements, row by row; `m` is it as it lies in memory.
+void* place_input(const Stored& m, const std::vector<float>& values, Layout layout) {
   if (layout == Layout::rows)
     return place(m, [&](int row, int col) { return bits_of(m.element, values[std::size_t(row) * m.cols + col]); });
-  std::swap(m.rows, m.cols);
   return place(m, [&](int row, int col) { return bits_of(m.element, values[std::size_t(col) * m.rows + row]); });
 }
 
@@ -130,25 +142,33 @@ void require_valid(const Product& product) { require_valid_problem(product.probl
 
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
 
-Operands::Operands(const Case& c) : first_of_C_(guard + std::size_t(c.offset + c.offsets.C)) {
+Operands::Operands(const Case& c, Contents contents) : first_of_C_(guard + std::size_t(c.offset + c.offsets.C)) {
   product_ = {c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr};
   const Problem& p = product_.problem;
   require_valid(product_);
   const Types& types = p.types;
-  A = values_of(types.A, std::size_t(c.M) * c.K, c.fill, c.seed);
-  B = values_of(types.B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
-  const Bits unread = poison_of(types.C).unread;
-  C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(types.C, unread))
-                     : values_of(types.C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
-  const Stored a{"A", types.A, poison_of(types.A).A, c.M, c.K, p.lda, guard + std::size_t(c.offset + c.offsets.A)};
-  const Stored b{"B", types.B, poison_of(types.B).B, c.K, c.N, p.ldb, guard + std::size_t(c.offset + c.offsets.B)};
+  const Stored a =
+      laid_out({"A", types.A, poison_of(types.A).A, c.M, c.K, p.lda, guard + std::size_t(c.offset + c.offsets.A)}, p.A);
+  const Stored b =
+      laid_out({"B", types.B, poison_of(types.B).B, c.K, c.N, p.ldb, guard + std::size_t(c.offset + c.offsets.B)}, p.B);
   const Stored out{"C", types.C, poison_of(types.C).C, c.M, c.N, p.ldc, first_of_C_};
   try {
-    device_[0] = place_input(a, A, p.A);
-    device_[1] = place_input(b, B, p.B);
-    device_[2] = place(out, [&](int row, int col) {
-      return c.beta == 0.0f ? unread : bits_of(types.C, C[std::size_t(row) * c.N + col]);
-    });
+    if (contents == Contents::untouched) {
+      device_[0] = reserve(a);
+      device_[1] = reserve(b);
+      device_[2] = reserve(out);
+    } else {
+      A = values_of(types.A, std::size_t(c.M) * c.K, c.fill, c.seed);
+      B = values_of(types.B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
+      const Bits unread = poison_of(types.C).unread;
+      C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(types.C, unread))
+                         : values_of(types.C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
+      device_[0] = place_input(a, A, p.A);
+      device_[1] = place_input(b, B, p.B);
+      device_[2] = place(out, [&](int row, int col) {
+        return c.beta == 0.0f ? unread : bits_of(types.C, C[std::size_t(row) * c.N + col]);
+      });
+    }
   } catch (...) {
     release();
     throw;
@@ -233,7 +253,9 @@ Case of_types(Case c, const Types& types) {
 
 }  // namespace
 
-Ready::Ready(const Runnable& runnable, const Case& c)
-    : problem(of_types(c, runnable.types())), operands(problem), kernel(runnable.prepare(operands.product())) {}
+Ready::Ready(const Runnable& runnable, const Case& c, Contents contents)
+    : problem(of_types(c, runnable.types())),
+      operands(problem, contents),
+      kernel(runnable.prepare(operands.product())) {}
 
 }  // namespace tile

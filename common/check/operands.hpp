@@ -20,12 +20,19 @@ void require_valid(const Gemm& g);
 /// The same for a kernel that is prepared.
 void require_valid(const Product& product);
 
+/// What is in the matrices before a run.
+enum class Contents {
+  values,    ///< the case's
+  untouched  ///< zeros that take neither time nor memory: for a run of which only the accesses count
+};
+
 /// The operands of a case in device memory: padding and guard bands hold NaN, and C too where beta is 0. Each of these
 /// NaNs has bits of its own, so that a copy of one in the place of another is seen. Of wide padding only the part next
-/// to the elements is written and looked at, so that leading dimensions may be huge.
+/// to the elements is written and looked at, so that leading dimensions may be huge. Untouched ones lie where others do, and are
+/// nothing but zeros; there are no host copies of them, and no bands.
 class Operands {
  public:
-  explicit Operands(const Case& c);
+  explicit Operands(const Case& c, Contents contents = Contents::values);
   ~Operands();
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
@@ -39,7 +46,7 @@ class Operands {
   std::vector<float> download_C() const;
   /// "" or what was overwritten: an element of C's padding, or of the guard band before or after C.
   std::string overwritten() const;
-  /// Model only: throws simt::Error unless the last traced launch wrote every element of C.
+  /// Model only: for what is asked about the elements that the last traced launch wrote.
   const void* allocation_of_C() const { return device_[2]; }
 
   std::vector<float> A, B, C;  ///< host copies, row by row without padding, as their elements hold them
@@ -55,7 +62,7 @@ class Operands {
 
 /// A kernel made ready for a case, with operands of the kernel's types.
 struct Ready {
-  Ready(const Runnable& kernel, const Case& c);
+  Ready(const Runnable& kernel, const Case& c, Contents contents = Contents::values);
 
   Case problem;  ///< the case, of those types
   Operands operands;

@@ -32,12 +32,16 @@ simt::Counts traced_run(const Runnable& kernel, const Case& c, const simt::Trace
 
 void require_clean(const Runnable& kernel, const Case& c) { traced_run(kernel, c); }
 
-simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options) {
-  const simt::Counts counts = traced_run(kernel, c, options);
+void require_no_guess(const simt::Counts& counts) {
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error("line " + std::to_string(s.line) +
                                ": lanes of a warp diverge within a loop; its counts would be a guess");
+}
+
+simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+  const simt::Counts counts = traced_run(kernel, c, options);
+  require_no_guess(counts);
   return counts;
 }
 

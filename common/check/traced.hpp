@@ -25,6 +25,9 @@ void require_clean(const Runnable& kernel, const Case& c);
 /// a warp come to an access after different numbers of loop turns.
 simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options = {});
 
+/// Throws std::runtime_error as count() does, where a count is a guess.
+void require_no_guess(const simt::Counts& counts);
+
 /// The bank of shared memory with the most different words to serve at once: "bank 0 has 2 words to serve at once: word 0 for
 /// lane 0, word 512 for lane 17"; "" where no bank has two. Words count from where the addresses do.
 std::string bank_conflict(const simt::WarpAccess& access, bool is_load);

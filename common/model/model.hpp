@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -93,7 +94,7 @@ struct Counts {
   std::vector<std::uint64_t> waits_for_copies;
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
-  std::uint64_t grid_sectors = 0;         ///< distinct global sectors loaded or stored by the whole grid
+  std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid; 0 if one block ran alone
   double seconds = 0;                     ///< wall-clock time of the run on the CPU
   std::vector<Site> sites;                ///< ordered by file, line, op, array
   std::vector<Sample> samples;
@@ -105,6 +106,8 @@ struct Trace {
   int sample_warp = 0;
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
+  /// Of each grid only this block runs, which then is the sampled one; the other blocks never do. It must not wait for them.
+  std::optional<uint3> only_block{};
 };
 
 /// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.
@@ -128,5 +131,7 @@ void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size
 
 /// Throws Error naming the first elements of the declared matrix that the last traced launch did not write.
 void require_all_written(const void* memory);
+/// How many elements of the allocation the last traced launch wrote.
+std::size_t elements_written(const void* memory);
 
 }  // namespace simt

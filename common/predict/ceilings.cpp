@@ -1,33 +1,51 @@
 #include "common/predict/ceilings.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace tile {
+namespace {
 
-Work work_of(const simt::Counts& counts, const Case& counted, const Case& to) {
-  const auto volume = [](const Case& c) { return double(c.M) * c.N * c.K; };
-  const double by_area = double(to.M) * to.N / (double(counted.M) * counted.N);
-  const double by_volume = volume(to) / volume(counted);
-  Work work;
-  work.flops = 2 * volume(to);
-  double c_load_sectors = 0;
-  for (const simt::Site& site : counts.sites) {
-    const double scale = site.array == "C" ? by_area : by_volume;
-    const bool counted_with_its_load = site.by_copy && site.op == simt::Op::store;
-    if (!counted_with_its_load) work.requests += scale * double(site.requests);
-    work.lines += scale * double(site.lines);
-    work.l1_cycles += scale * double(site.l1_cycles);
-    work.wavefronts += scale * double(site.wavefronts);
-    work.l1_wavefronts += scale * double(site.l1_wavefronts);
-    work.requested_bytes += scale * double(site.bytes());
-    if (site.array == "C" && site.op == simt::Op::load) c_load_sectors += double(site.sectors);
-  }
-  work.l2_bytes = 32 * (by_volume * (double(counts.block_sectors) - c_load_sectors) +
-                        by_area * (double(counts.block_store_sectors) + c_load_sectors));
-  const double c_passes = c_load_sectors > 0 ? 2 : 1;
+double results_of(const Case& c) { return double(c.M) * c.N; }
+
+// What a problem asks for, whoever computes it. C is read unless beta is 0.
+Work asked_for(const Case& c) {
   const auto bytes = [](Element type, double rows, double cols) { return double(size_of(type)) * rows * cols; };
-  work.dram_bytes =
-      bytes(to.types.A, to.M, to.K) + bytes(to.types.B, to.K, to.N) + c_passes * bytes(to.types.C, to.M, to.N);
+  const double c_passes = c.beta == 0 ? 1 : 2;
+  Work work;
+  work.flops = 2 * results_of(c) * c.K;
+  work.dram_bytes = bytes(c.types.A, c.M, c.K) + bytes(c.types.B, c.K, c.N) + c_passes * bytes(c.types.C, c.M, c.N);
+  return work;
+}
+
+}  // namespace
+
+Work work_of(const simt::Counts& counts, const Case& counted) {
+  Work work = asked_for(counted);
+  for (const simt::Site& site : counts.sites) {
+    const bool counted_with_its_load = site.by_copy && site.op == simt::Op::store;
+    if (!counted_with_its_load) work.requests += double(site.requests);
+    work.lines += double(site.lines);
+    work.l1_cycles += double(site.l1_cycles);
+    work.wavefronts += double(site.wavefronts);
+    work.l1_wavefronts += double(site.l1_wavefronts);
+    work.requested_bytes += double(site.bytes());
+  }
+  work.l2_bytes = 32 * double(counts.block_sectors + counts.block_store_sectors);
+  return work;
+}
+
+Work work_at(const Case& to, const CountedWork& one, const CountedWork& other) {
+  const double deeper = double(other.problem.K) - one.problem.K;
+  if (deeper == 0) throw std::invalid_argument("how work grows with K is not seen at one K");
+  Work work = asked_for(to);
+  for (double Work::*const number : {&Work::requests, &Work::lines, &Work::l1_cycles, &Work::wavefronts,
+                                     &Work::l1_wavefronts, &Work::requested_bytes, &Work::l2_bytes}) {
+    const double of_result = one.work.*number / results_of(one.problem),
+                 of_other = other.work.*number / results_of(other.problem);
+    const double of_step = (of_other - of_result) / deeper;
+    work.*number = results_of(to) * (of_result + of_step * (double(to.K) - one.problem.K));
+  }
   return work;
 }
 

@@ -4,9 +4,9 @@
 // chapter 00 measured (here). What goes out: how many blocks an SM holds, or ceilings: for each resource a kernel uses, the throughput
 // at which that alone would be busy all the time.
 //
-// How: counts are of a small problem. work_of scales them to the size that is asked for: accesses to C by its area, all others by the
-// volume of the product. ceilings divides by rates. Both are sums and quotients, checked against examples by hand in
-// ctest/harness_test.cu.
+// How: work_of sums up counts. work_at says what that comes to for a large problem, from two small ones of different depth: what a
+// kernel does for each result, whatever K is, and what it does for each multiply-add, tell apart by how they grow. ceilings divides by
+// rates. All are sums and quotients, checked against examples by hand in ctest/harness_test.cu.
 //
 // Nothing here runs a kernel or reads a record. Dependencies go from here to check/ (the problem) and model/ (its counts).
 #pragma once
@@ -49,9 +49,17 @@ struct Work {
   double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
 };
 
-/// The work of `counts` for a problem of the given extents. Sites on array "C" are scaled by M*N, all others by
-/// M*N*K, from the counted problem to `to`; exact when tiles divide both.
-Work work_of(const simt::Counts& counts, const Case& counted, const Case& to);
+/// The work that was counted of a problem.
+Work work_of(const simt::Counts& counts, const Case& counted);
+
+struct CountedWork {
+  Case problem;
+  Work work;
+};
+/// The work of a kernel at `to`, if each number is a * M * N + b * M * N * K: two counted problems of different K say what a and b are.
+/// Exact when tiles divide all three, and the blocks of all three do the same; the tests of each chapter ask that of its
+/// kernels. Throws std::invalid_argument for problems of one depth.
+Work work_at(const Case& to, const CountedWork& one, const CountedWork& other);
 
 /// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
 /// same with every memory instruction taking a slot, too, or all instructions where their number is known. Register banks:

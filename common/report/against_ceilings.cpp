@@ -21,7 +21,8 @@ std::optional<Work> as_compiled(const CountedKernel& k, const Work& written, con
                                 const std::vector<Record>& records) {
   const Record* entry = records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
   if (entry == nullptr || !same_problem(k.problem, this_chapter().counted)) return {};
-  return work_as_compiled(written, *entry, records.front(), double(tally(k.counts, counters()[0])), k.problem, at);
+  return work_as_compiled(written, *entry, records.front(), double(tally(k.counts, counters()[0])),
+                          work_of(k.counts, k.problem), at);
 }
 
 // The size at which the record knows most; without a profile the largest one.
@@ -63,7 +64,9 @@ void add_compiled_ceiling_facts(Facts& facts, const std::string& prefix, const s
 }  // namespace
 
 Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  const Case counted = kernels.front().problem;
   const int size = size_of_profile(records);
+  const bool asked_for = !same_problem(counted, this_chapter().counted);  // then at that problem
   const Rates rates = reference_rates();
   Table table{"ceilings", "", {"kernel"}, {}};
   const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
@@ -81,29 +84,33 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
     }
     row.push_back(fmt::format("{} ({})", format_number(found.front().tflops), found.front().resource));
     for (const Record& record : records) {
-      const Record* run = find_run(record, k.kernel.name, size);
+      const bool timed = !asked_for || same_problem(counted, Case{size, size, size});
+      const Record* run = timed ? find_run(record, k.kernel.name, size) : nullptr;
       row.push_back(run == nullptr ? "not yet measured" : format_number((*run)["tflops"].get<double>()));
     }
     table.rows.push_back(row);
   };
   for (const CountedKernel& k : kernels) {
-    const Case at = cube(k.kernel, size);
-    const Work written = work_of(k.counts, k.problem, at);
-    add(k, k.kernel.name, written);
-    if (const auto compiled = as_compiled(k, written, at, records)) add(k, k.kernel.name + ", as compiled", *compiled);
+    const Case at = asked_for ? counted : cube(k.kernel, size);
+    const auto written = work_at(at, k);
+    if (!written) continue;
+    add(k, k.kernel.name, *written);
+    if (const auto compiled = as_compiled(k, *written, at, records)) add(k, k.kernel.name + ", as compiled", *compiled);
   }
   table.caption = fmt::format(
       "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
       "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
       "counters and its machine code, the rest as in the source",
-      extents(Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+      extents(asked_for ? counted : Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
   return table;
 }
 
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
                        const Rates& rates) {
   const Case at = cube(k.kernel, size);
-  const Work work = work_of(k.counts, k.problem, at);
+  const auto at_size = work_at(at, k);
+  if (!at_size) return;
+  const Work& work = *at_size;
   const auto found = ceilings(work, rates);
   const std::string prefix = fmt::format("{}.{}.", k.kernel.name, size), name = prefix + "ceiling.";
   add_compiled_ceiling_facts(facts, prefix, as_compiled(k, work, at, records), rates);
@@ -131,9 +138,10 @@ void emit_above(const std::vector<CountedKernel>& kernels, const std::vector<Rec
         out << fmt::format("{0}\t{0}{1} was measured at {2} TFLOP/s, above its ceiling of {3} ({4})\n", k.kernel.name,
                            what, format_number(measured), format_number(tightest.tflops), tightest.resource);
     };
-    const Work written = work_of(k.counts, k.problem, at);
-    compare(written, "");
-    if (const auto compiled = as_compiled(k, written, at, records)) compare(*compiled, ", as compiled,");
+    const auto written = work_at(at, k);
+    if (!written) continue;
+    compare(*written, "");
+    if (const auto compiled = as_compiled(k, *written, at, records)) compare(*compiled, ", as compiled,");
   }
 }
 

@@ -12,11 +12,11 @@
 
 namespace tile {
 
-/// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured, at the size of which the first
-/// record knows most.
+/// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted problem at
+/// the size of which the first record knows most, of any other at that problem.
 Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records);
 
-/// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`.
+/// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`; none of a size that the kernel's tiles do not divide.
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
                        const Rates& rates);
 

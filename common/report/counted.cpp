@@ -6,22 +6,80 @@
 #include <tuple>
 
 #include "common/check/operands.hpp"
+#include "common/check/sampled.hpp"
+#include "common/check/traced.hpp"
+#include "common/records/numbers.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {
 namespace {
 
-constexpr double largest_model_problem = 3e9;  // multiply-adds; about a minute on two cores
+constexpr double largest_whole_problem = 3e9;  // multiply-adds; about a minute on two cores
+
+UsageError too_large(const Case& c, const std::string& why) {
+  return UsageError(
+      fmt::format("{} is too large for the SIMT model to run all of it{}; at most {:.0g} multiply-adds, such as "
+                  "--size 1024 (counts per request do not change with the size)",
+                  extents(c), why, largest_whole_problem));
+}
+
+std::string described(const Sampled& s) {
+  return fmt::format("{} of {} blocks", s.blocks, format_number(double(s.of_blocks)));
+}
+
+// The same with less depth, but the strides of the given one.
+Case at_depth(Case c, int K) {
+  const int fewer = c.K - K;
+  c.K = K;
+  if (c.layout_A == Layout::rows) c.pads.A += fewer;
+  if (c.layout_B == Layout::columns) c.pads.B += fewer;
+  return c;
+}
+
+bool same_extents(const Case& a, const Case& b) { return a.M == b.M && a.N == b.N && a.K == b.K; }
 
 }  // namespace
 
-void require_countable(const Case& c) {
-  if (double(c.M) * c.N * c.K > largest_model_problem)
-    throw UsageError(
-        fmt::format("{} x {} x {} is too large for the SIMT model; at most {:.0g} multiply-adds, such as "
-                    "--size 1024 (counts per request do not change with the size)",
-                    c.M, c.N, c.K, largest_model_problem));
+bool too_large_to_run(const Case& c) { return double(c.M) * c.N * c.K > largest_whole_problem; }
+
+void require_runnable(const Case& c) {
+  if (too_large_to_run(c)) throw too_large(c, "");
+}
+
+CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt::Trace& trace) {
+  if (!too_large_to_run(problem)) return {kernel, problem, count(kernel, problem, trace)};
+  try {
+    const Sampled sampled = count_sampled(kernel, problem, trace);
+    return {kernel, problem, sampled.counts, 0, described(sampled)};
+  } catch (const CannotSample& e) {
+    throw too_large(problem, fmt::format(", and a few blocks of {} cannot stand for all: {}", kernel.name, e.what()));
+  }
+}
+
+bool whole_tiles_fit(const Kernel& kernel, const Case& c) {
+  const Tile tile = resolved(kernel).tile;
+  if (tile.BM == 0) return false;  // it starts other kernels, each with tiles of its own
+  return c.M % tile.BM == 0 && c.N % tile.BN == 0 && c.K % tile.BK == 0;
+}
+
+CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K) {
+  Case c = at_depth(problem, K);
+  c.types = kernel.types;
+  try {
+    return {c, work_of(count_sampled(kernel, c).counts, c)};
+  } catch (const CannotSample&) {
+    return {c, work_of(count(kernel, c), c)};
+  }
+}
+
+std::optional<Work> work_at(const Case& to, const CountedKernel& k) {
+  Case counted = k.problem;
+  counted.types = k.kernel.types;
+  const CountedWork own{counted, work_of(k.counts, counted)};
+  if (same_extents(to, counted)) return own.work;
+  if (!k.shallow || !whole_tiles_fit(k.kernel, counted) || !whole_tiles_fit(k.kernel, to)) return {};
+  return work_at(to, *k.shallow, own);
 }
 
 double untraced_seconds(const Kernel& kernel, const Case& problem) {
@@ -33,6 +91,11 @@ double untraced_seconds(const Kernel& kernel, const Case& problem) {
 
 void print_model_speed(const std::vector<CountedKernel>& kernels) {
   for (const CountedKernel& k : kernels) {
+    if (!k.sampled.empty()) {
+      fmt::print("{}model: {:10} {} in {:.2f} s\n", &k == &kernels.front() ? "\n" : "", k.kernel.name, k.sampled,
+                 k.counts.seconds);
+      continue;
+    }
     double accesses = 0;
     for (const auto& s : k.counts.sites) accesses += double(s.accesses);
     fmt::print(

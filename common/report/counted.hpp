@@ -2,11 +2,13 @@
 // counted of each.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/check/gemm.hpp"
 #include "common/model/model.hpp"
+#include "common/predict/ceilings.hpp"
 #include "common/records/record.hpp"
 
 namespace tile {
@@ -16,11 +18,27 @@ struct CountedKernel {
   Kernel kernel;
   Case problem;
   simt::Counts counts;
-  double untraced_seconds = 0;  ///< what the same run takes without counting; 0: not asked
+  double untraced_seconds = 0;           ///< what the same run takes without counting; 0: not asked
+  std::string sampled{};                 ///< "1 of 1,024 blocks" if the counts are those of a few
+  std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
 };
 
-/// Throws UsageError for a problem that would take the model minutes.
-void require_countable(const Case& c);
+/// Whether running all of a problem would take the model minutes.
+bool too_large_to_run(const Case& c);
+/// Throws UsageError for such a problem.
+void require_runnable(const Case& c);
+
+/// Counts a problem, if it is large by a few of its blocks; the latter throws UsageError for a kernel of which that cannot be done.
+CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt::Trace& trace);
+
+/// Whether M, N and K are multiples of those of the kernel's tile.
+bool whole_tiles_fit(const Kernel& kernel, const Case& c);
+/// The work of a kernel at depth K of a problem that otherwise, strides included, is the same: of a few of its blocks where that can
+/// be done.
+CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
+/// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths. Nothing where
+/// tiles do not divide either problem, or only one depth was counted.
+std::optional<Work> work_at(const Case& to, const CountedKernel& k);
 
 /// How long the model takes to run a kernel without counting.
 double untraced_seconds(const Kernel& kernel, const Case& problem);

@@ -47,7 +47,8 @@ double loads_per_result(const CountedKernel& k, simt::Space space, double fmas) 
 Table table_of_sites(const CountedKernel& k) {
   Table table{
       fmt::format("sites-{}", k.kernel.name),
-      fmt::format("Counted: {} at {}, per access site", k.kernel.name, extents(k.problem)),
+      fmt::format("Counted: {} at {}, per access site{}", k.kernel.name, extents(k.problem),
+                  k.sampled.empty() ? "" : fmt::format(" ({})", k.sampled)),
       {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
       {}};
   for (const simt::Site& s : k.counts.sites) {
@@ -69,7 +70,7 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   for (const simt::Site& s : k.counts.sites)
     if (const std::string tag = tag_of(s); !tag.empty()) add_site_facts(facts, name + tag + ".", s, fmas);
   for (const Counter& counter : counters()) facts.counted(name + counter.key, double(tally(k.counts, counter)));
-  const Work own = work_of(k.counts, k.problem, k.problem);
+  const Work own = work_of(k.counts, k.problem);
   facts.counted(name + "lines_per_fma", own.lines / fmas);
   facts.counted(name + "l1_cycles_per_fma", own.l1_cycles / fmas);
   facts.counted(name + "wavefronts_per_fma", own.wavefronts / fmas);

@@ -2,12 +2,13 @@
 // chapter, its records and tunings. Out: tables on stdout, or what the book needs in a directory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <vector>
 
-#include "common/check/traced.hpp"
+#include "common/check/operands.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/report/against_ceilings.hpp"
 #include "common/report/against_counters.hpp"
@@ -62,15 +63,22 @@ struct Findings {
   std::vector<Record> sweeps;
 };
 
+// With so many tiles along K a kernel's loop has begun, whatever it loads ahead.
+constexpr int tiles_of_pipelines = 4;
+
 std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, const Case& problem, bool emitting) {
   simt::Trace trace;
   trace.keep_touches = emitting;
   trace.sample_block = {1, 1, 0};
+  const bool ceilings_elsewhere = emitting || same_problem(problem, this_chapter().counted);
   std::vector<CountedKernel> counted;
   for (const Kernel& kernel : kernels) {
     if (!emitting) std::fflush(stdout);
-    counted.push_back({kernel, problem, count(kernel, problem, trace)});
-    if (!emitting) counted.back().untraced_seconds = untraced_seconds(kernel, problem);
+    counted.push_back(count_kernel(kernel, problem, trace));
+    CountedKernel& k = counted.back();
+    const int shallow = std::max(problem.K / 4, tiles_of_pipelines * resolved(kernel).tile.BK);
+    if (ceilings_elsewhere && shallow < problem.K) k.shallow = count_at_depth(kernel, problem, shallow);
+    if (!emitting && k.sampled.empty()) k.untraced_seconds = untraced_seconds(kernel, problem);
   }
   return counted;
 }
@@ -144,8 +152,7 @@ void describe(const std::string& what) {
   const Chapter& chapter = this_chapter();
   std::vector<CountedKernel> counted;
   if (what == "counts")
-    for (const Kernel& kernel : chapter.kernels)
-      counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
+    for (const Kernel& kernel : chapter.kernels) counted.push_back(count_kernel(kernel, chapter.counted, {}));
   fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
 }
 
@@ -165,9 +172,11 @@ void report(const Options& options) {
   if (options.kernel == chapter.sweep.kernel.name && !options.kernel.empty())
     fmt::print("{} chooses: {}\n", options.kernel,
                chapter.sweep.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
-  if (!chapter.kernels.empty()) require_countable(problem);
   const std::vector<Kernel> chosen = chosen_kernels(options);
-  if (options.once) return run_untraced(chosen, problem, options.repeat);
+  if (options.once) {
+    require_runnable(problem);
+    return run_untraced(chosen, problem, options.repeat);
+  }
 
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
   Findings found{problem, count_kernels(chosen, problem, emitting), load_records(chapter_directory()), 0, {}, {}};

@@ -35,9 +35,11 @@ std::map<std::string, int> element_bytes(const CountedKernel& k) {
 
 void emit_kernels(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "kernels.tsv");
-  for (const auto& [kernel, problem, counts, seconds] : kernels)
+  for (const CountedKernel& k : kernels) {
+    const auto& [kernel, problem] = std::tie(k.kernel, k.problem);
     out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", kernel.name, kernel.block_threads, kernel.tile.BM,
                        kernel.tile.BN, kernel.tile.BK, problem.lda(), problem.ldb(), problem.ldc());
+  }
 }
 
 void emit_samples(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {

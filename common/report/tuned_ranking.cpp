@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "common/check/traced.hpp"
+#include "common/report/counted.hpp"
 #include "common/report/output_file.hpp"
 #include "common/report/ranks.hpp"
 #include "common/report/rates.hpp"
@@ -117,11 +117,13 @@ void add_pruned_facts(Facts& facts, const Record& tuning) {
 
 std::vector<Ranked> rank_by_ceilings(const Record* tuning) {
   const Rates rates = reference_rates();
-  const Case small{256, 256, 32}, large{4096, 4096, 4096};
+  const Case small{256, 256, 64}, large{4096, 4096, 4096};
   std::vector<Ranked> ranking;
   for (const Candidate& candidate : this_chapter().candidates) {
     if (!candidate.pruned.empty()) continue;
-    Ranked r{&candidate, ceilings(work_of(count(candidate.kernel, small), small, large), rates).front(), nullptr};
+    const CountedWork shallow = count_at_depth(candidate.kernel, small, 32),
+                      deep = count_at_depth(candidate.kernel, small, small.K);
+    Ranked r{&candidate, ceilings(work_at(large, shallow, deep), rates).front(), nullptr};
     if (tuning != nullptr) r.timed = find_timed(*tuning, candidate.kernel.name);
     ranking.push_back(r);
   }

@@ -4,9 +4,7 @@ namespace simt::account {
 namespace {
 
 // How many sectors of the access this block had not touched before.
-std::uint64_t first_touches(std::vector<std::uint32_t>& last_block, const Array& array, const WarpAccess& access,
-                            std::uint32_t block) {
-  if (last_block.empty()) last_block.resize((array.end - array.begin + 31) / 32 + 1);
+std::uint64_t first_touches(LastBlocks& last_block, const Array& array, const WarpAccess& access, std::uint32_t block) {
   std::uint64_t fresh = 0;
   for (std::size_t lane = 0; lane < 32; ++lane) {
     if (!(access.active >> lane & 1u)) continue;
@@ -14,6 +12,10 @@ std::uint64_t first_touches(std::vector<std::uint32_t>& last_block, const Array&
     if (last_block[sector] != block) last_block[sector] = block, ++fresh;
   }
   return fresh;
+}
+
+LastBlocks& of_array(std::map<std::uint16_t, LastBlocks>& by_array, const Array& array) {
+  return by_array.try_emplace(array.index, array).first->second;
 }
 
 }  // namespace
@@ -41,9 +43,9 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     tally.l1_wavefronts += wavefronts;
     tally.l1_cycles += std::max(passes, wavefronts);
     if (entry.op == Op::load)
-      block_sectors += first_touches(loaded_by[array.index], array, access, block);
+      block_sectors += first_touches(of_array(loaded_by, array), array, access, block);
     else
-      block_store_sectors += first_touches(stored_by[array.index], array, access, block);
+      block_store_sectors += first_touches(of_array(stored_by, array), array, access, block);
   }
   if (sampled && !tally.sampled) {
     tally.sampled = true;
@@ -62,10 +64,9 @@ void Tally::add_bulk(const BulkCopy& copy, const Array& array,
   for (const auto& [begin, end] : rows) {
     tally.accesses += (end - begin) / copy.element;
     if (array.space == Space::shared) continue;
-    std::vector<std::uint32_t>& last_block = (load ? loaded_by : stored_by)[array.index];
-    last_block.resize((array.end - array.begin + 31) / 32 + 1);
+    LastBlocks& last_block = of_array(load ? loaded_by : stored_by, array);
     const std::uint64_t first = (begin - array.begin) / 32, last = (end - 1 - array.begin) / 32;
-    std::fill(last_block.begin() + std::ptrdiff_t(first), last_block.begin() + std::ptrdiff_t(last) + 1, block);
+    for (std::uint64_t sector = first; sector <= last; ++sector) last_block[sector] = block;
     tally.sectors += last - first + 1;
     (load ? block_sectors : block_store_sectors) += last - first + 1;
   }

@@ -1,7 +1,10 @@
 // What the warp-wide accesses of a launch cost, summed up by site: one instruction and one array.
 #pragma once
 
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -45,13 +48,34 @@ struct BulkCopy {
   std::uint8_t element;
 };
 
+/// For each sector of an array the serial of the last block that touched it; 0: none. Of a large array only those that are touched
+/// take memory.
+class LastBlocks {
+ public:
+  explicit LastBlocks(const Array& array)
+      : count_((array.end - array.begin + 31) / 32 + 1),
+        serials_(static_cast<std::uint32_t*>(std::calloc(count_, sizeof(std::uint32_t)))) {
+    if (serials_ == nullptr) throw std::bad_alloc();
+  }
+  std::size_t size() const { return count_; }
+  std::uint32_t& operator[](std::size_t sector) { return serials_.get()[sector]; }
+  std::uint32_t operator[](std::size_t sector) const { return serials_.get()[sector]; }
+
+ private:
+  struct Free {
+    void operator()(std::uint32_t* serials) const { std::free(serials); }
+  };
+  std::size_t count_;
+  std::unique_ptr<std::uint32_t, Free> serials_;
+};
+
 /// The account of what one host thread ran.
 struct Tally {
   std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
   /// The first access of a site by the sampled warp: bytes from where its array counts from, -1 for a lane that took no part.
   std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
-  /// By global array and sector: the serial of the last block that loaded or stored it.
-  std::map<std::uint16_t, std::vector<std::uint32_t>> loaded_by, stored_by;
+  /// By global array: who loaded and stored its sectors.
+  std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
   /// Distinct sectors per block, summed over blocks.
   std::uint64_t block_sectors = 0, block_store_sectors = 0;
 

@@ -23,7 +23,7 @@ struct Region {
   std::size_t element = 4;
   bool is_constant = false;                            ///< __constant__: kernels may read it
   std::size_t first = 0, rows = 0, cols = 0, ld = 0;  ///< declared matrix; rows == 0: all of it
-  std::shared_ptr<order::GlobalCells> cells;          ///< one per element, made by the first traced launch
+  std::shared_ptr<order::GlobalCells> cells;          ///< one per element, of the last traced launch
   std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage;
 
   std::size_t elements() const { return (end - begin) / element; }

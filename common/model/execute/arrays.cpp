@@ -85,11 +85,6 @@ void prepare_shared(Worker& w, Block& block) {
     block.shared.start(words, threads);
 }
 
-void prepare_cells(Region& region) {
-  if (region.cells == nullptr) region.cells = std::make_shared<order::GlobalCells>(region.elements());
-  region.cells->clear([&](std::size_t i) { return region.inside(i); });
-}
-
 account::Array array_of(const Worker& w, Address address) {
   if (is_shared(w, address)) {
     const auto index = std::uint16_t(w.variable_at[(address - w.tls_begin) / announce::shared_alignment] - 1);
@@ -117,9 +112,9 @@ void require_announced_stores(const Launch& launch) {
     const Region& region = *launch.arrays[i];
     const auto* now = reinterpret_cast<const std::byte*>(region.begin);
     for (std::size_t at = 0; at < launch.before[i].size(); at += region.element) {
+      if (std::memcmp(&launch.before[i][at], now + at, region.element) == 0) continue;
       const std::size_t element = at / region.element;
-      const bool announced = region.cells->written(element) || region.cells->outside(element);
-      if (announced || std::memcmp(&launch.before[i][at], now + at, region.element) == 0) continue;
+      if (region.cells->written(element) || !region.inside(element)) continue;
       throw Error(fmt::format(
           "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
           "be wrong",
@@ -144,6 +139,12 @@ void require_all_written(const void* memory) {
   if (missing > 0)
     throw Error(fmt::format("missing: {} of {} elements of {} were never written, the first is {}", missing,
                             region.rows * region.cols, region.name, first));
+}
+
+std::size_t elements_written(const void* memory) {
+  const announce::Region& region = announce::region_at(memory);
+  if (region.cells == nullptr) throw std::logic_error("elements_written: nothing was traced");
+  return region.cells->written();
 }
 
 }  // namespace simt

@@ -17,8 +17,6 @@ void place_shared_memory(Launch& launch);
 void place(Launch& launch, PlacedVariable& variable);
 void prepare_memory(Worker& worker);
 void prepare_shared(Worker& worker, Block& block);
-/// Clears an allocation's cells for a traced launch and marks what lies outside its declared matrix.
-void prepare_cells(Region& region);
 /// Throws Error when a traced launch changed an element that nobody announced to write: a way past the hooks.
 void require_announced_stores(const Launch& launch);
 /// The array that holds an address of a running launch.

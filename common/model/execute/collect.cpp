@@ -131,6 +131,8 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       site.estimated = site.estimated || tally.estimated;
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
     }
+    counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
+    if (launch.options.only_block) continue;
     for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})
       for (const auto& [array, serials] : *by_array) {
         auto& bits = touched[array];
@@ -138,7 +140,6 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
         for (std::size_t i = 0; i < serials.size(); ++i)
           if (serials[i] != 0) bits[i] = true;
       }
-    counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
   }
   for (const auto& [array, bits] : touched)
     counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));

@@ -98,7 +98,7 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size / region->element; ++i) {
     const Address element = t.address + i * region->element;
-    if (region->cells->outside(first + i)) {
+    if (region->cells->untouched(first + i) && !region->inside(first + i)) {
       report(w, Mistake::outside_matrix, t.pc(), 0, [&] {
         return fmt::format("out of bounds: {} {} {} (address {}), outside the {} x {} matrix with leading dimension {}",
                            where(w, t.pc()), verb_of(t.op), element_name(target, region, element),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace simt::order {
 namespace {
@@ -166,12 +167,10 @@ SharedCells SharedCells::refined(std::size_t parts) const {
 
 // --- Global memory -----------------------------------------------------------------------------------------------
 
-GlobalCells::GlobalCells(std::size_t elements) : size_(elements), cells_(std::make_unique<Cell[]>(elements)) {}
-
-void GlobalCells::clear_one(Cell& cell, bool inside) {
-  cell.writer.store(inside ? 0 : nowhere, relaxed);
-  cell.reader.store(0, relaxed);
-  cell.other_reader.store(0, relaxed);
+// Cells that nobody has touched are all zeros, which is what pages are that nobody has touched.
+GlobalCells::GlobalCells(std::size_t elements)
+    : cells_(static_cast<Cell*>(std::calloc(std::max<std::size_t>(elements, 1), sizeof(Cell)))) {
+  if (cells_ == nullptr) throw std::bad_alloc();
 }
 
 namespace {
@@ -240,6 +239,7 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
       found = true;
     }
   }
+  if (writer == 0) written_.fetch_add(1, relaxed);
   cell.writer.store(mine | (access.atomic ? atomic_write : 0), relaxed);
   cell.writer_pc.store(access.pc, relaxed);
   return found;

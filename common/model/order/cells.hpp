@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -110,23 +111,19 @@ class SharedCells {
   std::vector<BulkRead> bulk_reads_;  // one for each word, or empty: of none
 };
 
-/// An allocation of global memory, shared by the blocks of a grid. Of several readers it knows one, another, and whether they
+/// An allocation of global memory, shared by the blocks of a grid, as a launch finds it: nobody has touched anything. Of several readers it knows one, another, and whether they
 /// are of one warp, of one block, or of several: a write by a thread that is ordered after each of them by other means than a
 /// barrier of that warp or block is taken for a race.
 class GlobalCells {
  public:
+  /// Those of an allocation that is large take memory only where they are touched.
   explicit GlobalCells(std::size_t elements);
-  std::size_t size() const { return size_; }
-  /// Forgets everything: the begin of a launch. `inside(i)` says whether element i may be touched.
-  template <class Inside>
-  void clear(Inside inside) {
-    for (std::size_t i = 0; i < size_; ++i) clear_one(cells_[i], inside(i));
+  bool untouched(std::size_t element) const {
+    return !written(element) && cells_[element].reader.load(std::memory_order_relaxed) == 0;
   }
-  bool outside(std::size_t element) const { return cells_[element].writer.load(std::memory_order_relaxed) == nowhere; }
-  bool written(std::size_t element) const {
-    const Stamp writer = cells_[element].writer.load(std::memory_order_relaxed);
-    return writer != 0 && writer != nowhere;
-  }
+  bool written(std::size_t element) const { return cells_[element].writer.load(std::memory_order_relaxed) != 0; }
+  /// How many elements are written.
+  std::size_t written() const { return written_.load(std::memory_order_relaxed); }
   /// Notes the access; returns whether it conflicts, and with what.
   bool put(std::size_t element, const Access& access, Conflict& conflict);
 
@@ -135,10 +132,11 @@ class GlobalCells {
     std::atomic<Stamp> writer{0}, reader{0}, other_reader{0};
     std::atomic<std::uint32_t> writer_pc{0}, reader_pc{0};
   };
-  static constexpr Stamp nowhere = ~Stamp(0);
-  static void clear_one(Cell& cell, bool inside);
-  std::size_t size_;
-  std::unique_ptr<Cell[]> cells_;
+  struct Free {
+    void operator()(Cell* cells) const { std::free(cells); }
+  };
+  std::unique_ptr<Cell[], Free> cells_;
+  std::atomic<std::size_t> written_{0};
 };
 
 }  // namespace simt::order

@@ -1,0 +1,159 @@
+// Tests of counting a grid by a few of its blocks: when these stand for all, and when that is refused. Kernels of one line: what a GEMM
+// does with C, and no more.
+#include <string>
+
+#include "common/check/sampled.hpp"
+#include "common/cuda/cluster.hpp"
+#include "common/model/model.hpp"
+#include "common/predict/ceilings.hpp"
+#include "common/report/chapter.hpp"
+
+// Gives this program the command line of the chapters.
+TILE_CHAPTER(.number = 0, .title = "tests of sampling", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
+
+namespace {
+
+constexpr int edge = 8;  // of a tile of C
+
+// Tiles of 8 x 8 results, each of which adds up a row of A; blocks at the right edge look at B as well.
+__global__ void add_rows(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  if (row >= g.M || col >= g.N) return;
+  float sum = 0;
+  for (int k = 0; k < g.K; ++k) sum += g.A[row * g.lda + k];  //@ load-A
+  if (blockIdx.x == gridDim.x - 1) sum += g.B[col];           //@ load-B
+  g.C[row * g.ldc + col] = sum;                               //@ store-C
+}
+
+dim3 tiles_of(const tile::Gemm& g) { return dim3(tile::ceil_div(g.N, edge), tile::ceil_div(g.M, edge)); }
+
+void launch_rows(const tile::Gemm& g) { tile::launch(add_rows, tiles_of(g), dim3(edge, edge), 0, g); }
+
+// Blocks that deal out the rows among themselves.
+__global__ void deal_rows(tile::Gemm g) {
+  for (int row = blockIdx.x; row < g.M; row += gridDim.x)
+    for (int col = threadIdx.x; col < g.N; col += blockDim.x) g.C[row * g.ldc + col] = 0;
+}
+template <int BLOCKS>
+void launch_dealing(const tile::Gemm& g) {
+  tile::launch(deal_rows, dim3(BLOCKS), dim3(32), 0, g);
+}
+
+// Each block but the last waits for what the next one writes.
+__global__ void wait_for_next(tile::Gemm g) {
+  if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
+    while (static_cast<volatile float*>(g.C)[(blockIdx.x + 1) * g.ldc] == 0) {
+    }
+  __syncthreads();
+  g.C[blockIdx.x * g.ldc + threadIdx.x] = 1;
+}
+void launch_waiting(const tile::Gemm& g) { tile::launch(wait_for_next, dim3(g.M), dim3(g.N), 0, g); }
+
+void launch_cluster(const tile::Gemm& g) {
+  tile::launch_in_clusters(add_rows, tiles_of(g), dim3(2), dim3(edge, edge), 0, g);
+}
+void launch_twice(const tile::Gemm& g) {
+  launch_rows(g);
+  launch_rows(g);
+}
+
+std::string refusal_of(tile::Launcher launch, const tile::Case& c) {
+  try {
+    tile::count_sampled(launch, c);
+  } catch (const tile::CannotSample& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("blocks whose part of C is that of all stand for all" * doctest::test_suite("model")) {
+  const tile::Sampled inside = tile::count_sampled(launch_rows, {800, 80, 16});
+  CHECK(inside.blocks == 1);
+  CHECK(inside.of_blocks == 1000);
+  CHECK(tile::site(inside.counts, "store-C").accesses == 800 * 80);
+  CHECK(tile::site(inside.counts, "load-A").accesses == 800 * 80 * 16);
+  CHECK(inside.counts.grid_sectors == 0);
+}
+
+TEST_CASE("at the edges of the grid each kind of block is counted by itself" * doctest::test_suite("model")) {
+  const tile::Case ragged{8 * 9 + 3, 8 * 6 + 5, 7};
+  const tile::Sampled sampled = tile::count_sampled(launch_rows, ragged);
+  CHECK(sampled.blocks == 4);
+  CHECK(sampled.of_blocks == 70);
+  CHECK(tile::site(sampled.counts, "store-C").accesses == 75 * 53);
+  CHECK(tile::site(sampled.counts, "load-A").accesses == 75 * 53 * 7);
+  CHECK(tile::site(sampled.counts, "load-B").accesses == 75 * 5);  // of the last column of blocks only
+  CHECK(tile::count_sampled(launch_rows, {8 * 9 + 3, 5, 7}).blocks == 2);
+  CHECK(tile::count_sampled(launch_rows, {3, 5, 7}).blocks == 1);
+}
+
+TEST_CASE("blocks with the same number of rows each stand for each other, with different numbers they do not" *
+          doctest::test_suite("model")) {
+  CHECK(tile::count_sampled(launch_dealing<10>, {80, 64, 1}).counts.sites.front().accesses == 80 * 64);
+  CHECK(contains(
+      refusal_of(launch_dealing<10>, {88, 64, 1}),  // nine rows for eight of the blocks, eight for the last two
+      "its blocks do not share C as tiles of one size: 2 at the edges of the grid would have written 5696 "
+      "elements, of 5632"));
+}
+
+TEST_CASE("kernels whose blocks need one another are refused" * doctest::test_suite("model")) {
+  CHECK(refusal_of(launch_cluster, {16, 16, 1}) == "its blocks run in clusters, and need one another");
+  CHECK(refusal_of(launch_twice, {16, 16, 1}) == "it launches 2 kernels, of which one needs what another makes");
+  CHECK(contains(refusal_of(launch_waiting, {4, 32, 1}),
+                 "its blocks wait for one another: alone, one is in a deadlock: wait_for_next, sampled_test.cu:"));
+}
+
+TEST_CASE("a block that runs alone is one of the grid, and of no cluster" * doctest::test_suite("model")) {
+  const auto run_alone = [](tile::Launcher launch, uint3 block) -> std::string {
+    const tile::Ready ready(launch, {16, 16, 1}, tile::Contents::untouched);
+    simt::Trace trace;
+    trace.only_block = block;
+    try {
+      const auto counts = simt::trace([&] { ready.kernel->run(); }, trace).front();
+      CHECK(simt::elements_written(ready.operands.allocation_of_C()) == edge * edge);
+      CHECK(counts.samples.front().byte_offset[0] >= 0);  // the sampled block is the one that ran
+    } catch (const simt::Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  CHECK(run_alone(launch_rows, {1, 1, 0}) == "");
+  CHECK(contains(run_alone(launch_rows, {2, 0, 0}), "a grid of 2 x 2 x 1 has no block (2,0,0)"));
+  CHECK(contains(run_alone(launch_cluster, {1, 0, 0}), "block (1,0,0) is one of a cluster, and does not run alone"));
+}
+
+TEST_CASE("a few blocks of a large problem take little time and memory, and are checked like others" *
+          doctest::test_suite("model")) {
+  const tile::Case large{16384, 16384, 4};
+  CHECK(tile::site(tile::count_sampled(launch_rows, large).counts, "store-C").accesses == 16384ull * 16384);
+  const auto beyond = [](const tile::Gemm& g) {
+    tile::Gemm wider = g;
+    wider.N += 1;  // into the padding
+    launch_rows(wider);
+  };
+  CHECK_THROWS_WITH_AS(tile::count_sampled(static_cast<tile::Launcher>(beyond), {16, 15, 1, 1, 0, 1}),
+                       doctest::Contains("outside the 16 x 15 matrix"), simt::Error);
+}
+
+TEST_CASE("what is done for each result and for each multiply-add is told apart by depth" *
+          doctest::test_suite("model")) {
+  tile::Work shallow, deep;
+  shallow.wavefronts = 64 * (5 + 2 * 16);  // 5 a result, 2 a multiply-add
+  deep.wavefronts = 64 * (5 + 2 * 48);
+  shallow.l2_bytes = 64 * (3 * 16 - 7);  // a loop that is left early
+  deep.l2_bytes = 64 * (3 * 48 - 7);
+  const tile::Case to{16, 32, 4096};
+  const tile::Work work = tile::work_at(to, {{8, 8, 16}, shallow}, {{8, 8, 48}, deep});
+  CHECK(work.wavefronts == doctest::Approx(512 * (5 + 2 * 4096.0)));
+  CHECK(work.l2_bytes == doctest::Approx(512 * (3 * 4096.0 - 7)));
+  CHECK(work.flops == 2.0 * 16 * 32 * 4096);
+  CHECK(work.dram_bytes == 4.0 * (16 * 4096 + 4096 * 32 + 16 * 32));
+  tile::Case with_C = to;
+  with_C.beta = 1;
+  CHECK(tile::work_at(with_C, {{8, 8, 16}, shallow}, {{8, 8, 48}, deep}).dram_bytes == work.dram_bytes + 4.0 * 16 * 32);
+  CHECK_THROWS_AS(tile::work_at(to, {{8, 8, 16}, shallow}, {{16, 8, 16}, deep}), std::invalid_argument);
+}
