@@ -112,12 +112,20 @@ end
 local function typeset(inlines)
   if not page.weaving() then return nil end
   for _, inline in ipairs(inlines) do
-    if inline.t == "Str" and not inline.text:find("://", 1, true) then inline.text = text.typeset(inline.text) end
+    if inline.t == "Str" and inline.text ~= "us" and not inline.text:find("://", 1, true) then
+      inline.text = text.typeset(inline.text)
+    end
   end
   local function is_factor(inline, pattern)
     return inline and (inline.t == "Link" or inline.t == "Span" or inline.t == "Str" and inline.text:match(pattern) ~= nil)
   end
   local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
+  for i = 3, #inlines do  -- the unit, not the people
+    local behind = inlines[i].t == "Str" and inlines[i].text:match("^us(%p*)$")
+    if behind and is_blank(inlines[i - 1]) and pandoc.utils.stringify(inlines[i - 2]):match("%d$") then
+      inlines[i].text = "µs" .. behind
+    end
+  end
   for i = 3, #inlines - 2 do
     if inlines[i].t == "Str" and inlines[i].text == "x" and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and
        is_factor(inlines[i - 2], "%d$") and is_factor(inlines[i + 2], "^%d") then

@@ -38,6 +38,8 @@ refuse 2 "choose one" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep times a kernel and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
 grep -q "^sgemm chooses: large$" "$scratch/out" || { echo "chapter 14's sgemm does not say what it chooses"; wrong=$((wrong + 1)); }
+"$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^model: sgemm" "$scratch/out" ||
+  { echo "chapter 14's sgemm is not counted as it should be"; tail -n 3 "$scratch/out"; wrong=$((wrong + 1)); }
 refuse 2 "a record is of a cold L2" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "the model has no L2" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"

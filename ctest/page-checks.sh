@@ -20,6 +20,7 @@ short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</cod
 a reference is broken	<p style="width: 3rem">See <a href="03.html">chapter 03</a></p>
 a column is wider than all of its words, and another one wraps	<table><tr><td style="min-width: 15rem">a</td><td><div style="width: 3rem">words that wrap</div></td></tr></table>
 typed, not set: "3 x 4"	<p>A tile of 3 x 4 elements.</p>
+typed, not set: "d µs"	<p>It surprised µs.</p>
 typed, not set: "1-2"	<p>It takes 1-2 ms.</p>
 typed, not set: "(-3"	<p>It gains (-3 percent).</p>
 a sentence begins with a small letter	<p><a href="03.html">chapter 03</a> has it.</p>

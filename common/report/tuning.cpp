@@ -92,7 +92,7 @@ void launch_tuned_kernel(const Gemm& g) {
 Kernel tuned_kernel() { return {"tuned", launch_tuned_kernel, nullptr, 0, {}}; }
 
 Kernel resolved(const Kernel& kernel) {
-  if (kernel.address != nullptr) return kernel;
+  if (kernel.address != nullptr || this_chapter().candidates.empty()) return kernel;
   Kernel chosen = tuned_choice(this_chapter().candidates).kernel;
   chosen.name = kernel.name;
   return chosen;
