@@ -1,6 +1,8 @@
 # Break-it experiments as build products: a program for each, which ninja keeps while program, edit, flags, compiler and
 # libraries are unchanged. They are not part of "all": only tests need them, and see to them.
 
+option(TILE_WHOLE_BREAKS "Build break-it experiments with all tests of their programs: slower; does an edit keep another test from compiling?" OFF)
+
 # Writes `text` to `file` unless it says so already: its time is that of its last change.
 function(tile_write_if_different file text)
   set(old "")
@@ -41,10 +43,10 @@ function(tile_add_break_programs name source experiments)
     tile_write_if_different("${program}.edit" "${find_${i}}\n${replace_${i}}\n")
     add_custom_command(OUTPUT "${program}.log"  # the program is one only if it compiles
       COMMAND breaks build --experiments "${experiments}" --name ${experiment} --source "${source}"
-        --compiler "${PROJECT_BINARY_DIR}/model-cc" --program "${program}"
+        --compiler "${PROJECT_BINARY_DIR}/model-cc" --program "${program}" $<$<BOOL:${TILE_WHOLE_BREAKS}>:--whole>
       DEPENDS breaks "${program}.edit" "${source}" "${PROJECT_BINARY_DIR}/model-cc" ${precompiled}
         model-source
-      DEPFILE "${program}.d" COMMENT "Breaking ${name}: ${experiment}" VERBATIM)
+      DEPFILE "${program}.d" COMMENT "Breaking ${name}: ${experiment}" VERBATIM COMMAND_EXPAND_LISTS)
     list(APPEND logs "${program}.log")
   endforeach()
   add_custom_target(${name}.breaks DEPENDS ${logs})

@@ -12,7 +12,7 @@
 //   "message"  the compiler's error; of a static assertion, its text.
 //
 // breaks build  makes the edited copy, without the program's other tests, and compiles it; ninja does so when something changed
-//               (breaks.cmake)
+//               (breaks.cmake); with --whole, the other tests stay
 // breaks run    runs what was built
 // breaks emit   writes the experiments for the book
 #include <fmt/format.h>
@@ -103,6 +103,7 @@ const std::string outcome_built = "built", outcome_compiler = "does not compile"
 
 struct Build {
   fs::path source, compiler, program;
+  bool whole = false;  ///< with all tests of the program, as a reader's edit leaves it
 };
 
 std::string in_makefile(const fs::path& path) {
@@ -123,7 +124,7 @@ void build(const Experiment& e, const Build& b) {
   std::string depends = fmt::format("{}: {}", in_makefile(log), in_makefile(b.source));
   try {
     const std::string text = edited(read_text(b.source), e);
-    write_text(copy, e.test.empty() ? text : one_test::only(text, e.test));
+    write_text(copy, e.test.empty() || b.whole ? text : one_test::only(text, e.test));
     const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, log);
     if (compiled.status != 0 && compiled.output.find(": error: ") == std::string::npos) {
       fs::remove(log);
@@ -241,6 +242,7 @@ int main(int argc, char** argv) {
   building->add_option("--source", b.source, "chapterNN.cu")->required();
   building->add_option("--compiler", b.compiler, "model-cc")->required();
   building->add_option("--program", b.program, "the program to write, beside its log")->required();
+  building->add_flag("--whole", b.whole, "leave the program's other tests in: must they compile as well?");
   auto* running = app.add_subcommand("run", "run the experiments that were built");
   running->add_option("--experiments", experiments, "breaks.json")->required();
   running->add_option("--built", built, "directory with their programs")->required();

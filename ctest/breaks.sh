@@ -39,6 +39,15 @@ refuse "'find' not found" '[{"name": "race", "replace": "b", "message": "no"}]'
 refuse "experiments.json" '[{'
 refuse "0 experiments" '[]'
 
+# Of the copy's tests there is the one that must fail, or all of them.
+printf '#!/bin/sh\n' >"$scratch/compiler" && chmod +x "$scratch/compiler"
+for whole in "" --whole; do
+  "$breaks" build --experiments "$directory/sample.json" --name race --source "$directory/sample.cu" --compiler "$scratch/compiler" \
+    --program "$scratch/copy/race" $whole || complain "breaks build $whole fails"
+  [ "$(grep -c TEST_CASE "$scratch/copy/race.cu")" = "$([ -z "$whole" ] && echo 1 || grep -c TEST_CASE "$directory/sample.cu")" ] ||
+    complain "breaks build $whole leaves other tests than it should"
+done
+
 # How many experiments are built when the build command runs now.
 rebuilt() { "$@" | grep -c Breaking; }
 [ "$(rebuilt "$@")" = 0 ] || complain "experiments are built again though nothing changed"

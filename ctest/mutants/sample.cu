@@ -11,7 +11,9 @@ static_assert(SIZE > 0, "SIZE + 1 is positive, too");
 int sum(const int* A, int rows, bool twice) {
   int total = 0;
   for (int row = 0; row < rows && row < SIZE; ++row) total += A[row];
-  if (twice) total *= 2;
+  const bool doubled =
+      twice && rows > 1;  // a term begins the line
+  if (doubled) total *= 2;
   return twice ? total : total % 8;
 }
 // [/snippet launch]
@@ -21,5 +23,5 @@ TILE_CHAPTER(0)
 int main() {
   const int A[SIZE + 5] = {1, 2, 3, 4, 0, 7};
   puts("TEST CASE:  sums");
-  return sum(A, 2, false) == 3 && sum(A, 2, true) == 6 && sum(A, 9, false) == 2 ? 0 : 1;
+  return sum(A, 2, false) == 3 && sum(A, 2, true) == 6 && sum(A, 1, true) == 1 && sum(A, 9, false) == 2 ? 0 : 1;
 }
