@@ -364,7 +364,7 @@ __global__ void give_and_take_registers(float* out) {
 }
 
 // How not all change alike.
-enum class Unlike { other_number, one_warp_none, one_lane_none, fewer_by_inc };
+enum class Unlike { other_number, one_warp_none, one_lane_none, fewer_by_inc, more_by_dec };
 template <Unlike HOW>
 __global__ void change_unlike(float* out) {
   const unsigned warp = threadIdx.x / 32;
@@ -373,6 +373,45 @@ __global__ void change_unlike(float* out) {
   else if (!(HOW == Unlike::one_warp_none && warp == 2) && !(HOW == Unlike::one_lane_none && threadIdx.x == 70))
     ptx::setmaxnreg_dec<40>();
   if (HOW == Unlike::fewer_by_inc) ptx::setmaxnreg_inc<32>();
+  if (HOW == Unlike::more_by_dec) ptx::setmaxnreg_dec<48>();
+  out[threadIdx.x] = 1;
+}
+
+// How what all change alike are two instructions: by one warp of the four and the others, by lanes of a warp, or where they wait.
+enum class Twice { by_warp, by_lane, waiting };
+template <Twice HOW>
+__global__ void change_by_two_instructions(float* out) {
+  const unsigned warp = threadIdx.x / 32;
+  if (HOW == Twice::waiting ? warp < 8 : HOW == Twice::by_warp ? warp == 2 : threadIdx.x % 32 == 7) {
+    if (HOW == Twice::waiting && warp == 2)
+      ptx::setmaxnreg_inc<240>();
+    else if (HOW == Twice::waiting)
+      ptx::setmaxnreg_inc<240>();
+    else
+      ptx::setmaxnreg_dec<40>();
+  } else {
+    ptx::setmaxnreg_dec<40>();
+  }
+  out[threadIdx.x] = 1;
+}
+
+// Each group of four warps has an instruction of its own, and in one that lies in a loop all come to it in every turn.
+__global__ void change_by_group(float* out) {
+  if (threadIdx.x < 128)
+    ptx::setmaxnreg_dec<40>();
+  else
+    ptx::setmaxnreg_dec<40>();
+  for (int i = 0; i < 3; ++i) {
+    __syncthreads();
+    ptx::setmaxnreg_dec<32>();
+  }
+  out[threadIdx.x] = 1;
+}
+
+// All give what they cannot have.
+template <int FEWER>
+__global__ void give_registers(float* out) {
+  ptx::setmaxnreg_dec<FEWER>();
   out[threadIdx.x] = 1;
 }
 
@@ -554,10 +593,46 @@ TEST_CASE("four warps change their registers alike" * doctest::test_suite("model
   INFO(group);
   CHECK(contains(group, "registers: share_registers"));
   CHECK(contains(group, "four warps must, from a multiple of four on: the block has 10"));
-  CHECK(contains(said(change_unlike<Unlike::other_number>, 128), "setmaxnreg.dec 32 in warp 2, and warp "));
+  CHECK(contains(said(change_unlike<Unlike::other_number>, 128),
+                 " executes setmaxnreg.dec 40, and warp 2 setmaxnreg.dec 32 at mbarrier_test.cu:"));
   CHECK(contains(said(change_unlike<Unlike::one_warp_none>, 128),
                  "setmaxnreg.dec 40 in warp 0, and warp 2 of the same four has ended without"));
   CHECK(contains(said(change_unlike<Unlike::one_lane_none>, 128),
                  "waits at setmaxnreg.dec 40 for the other lanes of its warp"));
-  CHECK(contains(said(change_unlike<Unlike::fewer_by_inc>, 128), "executes setmaxnreg.inc 32 with 40 registers"));
+}
+
+TEST_CASE("four warps change their registers by one instruction" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 1024);
+  const auto said = [&](void (*kernel)(float*), unsigned threads) {
+    return said_of(kernel, dim3(threads), out.device());
+  };
+  const std::string by_warp = said(change_by_two_instructions<Twice::by_warp>, 128);
+  INFO(by_warp);
+  CHECK(contains(by_warp, "registers: change_by_two_instructions"));
+  CHECK(contains(by_warp, " executes setmaxnreg.dec 40, and warp 2 setmaxnreg.dec 40 at mbarrier_test.cu:"));
+  CHECK(contains(by_warp, ": four warps execute one instruction"));
+  const std::string by_lane = said(change_by_two_instructions<Twice::by_lane>, 128);
+  INFO(by_lane);
+  CHECK(contains(by_lane, " executes setmaxnreg.dec 40, and thread (7,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
+  // Where there are not enough for all of them, too.
+  const std::string waiting = said(change_by_two_instructions<Twice::waiting>, 384);
+  INFO(waiting);
+  CHECK(contains(waiting, " executes setmaxnreg.inc 240, and warp 2 setmaxnreg.inc 240 at mbarrier_test.cu:"));
+  CHECK(said(change_by_group, 256) == "");
+}
+
+TEST_CASE("registers are given by who has them, and taken by who has fewer" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 1024);
+  const auto said = [&](void (*kernel)(float*), unsigned threads) {
+    return said_of(kernel, dim3(threads), out.device());
+  };
+  CHECK(contains(said(change_unlike<Unlike::fewer_by_inc>, 128),
+                 "executes setmaxnreg.inc 32 with 40 registers: 32 would be fewer of them"));
+  CHECK(contains(said(change_unlike<Unlike::more_by_dec>, 128),
+                 "executes setmaxnreg.dec 48 with 40 registers: 48 would be more of them"));
+  CHECK(said(give_registers<168>, 384) == "");
+  CHECK(contains(said(give_registers<176>, 384),
+                 "executes setmaxnreg.dec 176 with 168 registers at most, as each of 384 threads has at launch: "
+                 "176 would be more of them"));
+  CHECK(contains(said(share_registers<256, 240>, 384), "executes setmaxnreg.dec 240 with 168 registers at most"));
 }

@@ -1,12 +1,20 @@
 // Tests of counting a grid by a few of its blocks: when these stand for all, and when that is refused. Kernels of one line: what a GEMM
 // does with C, and no more.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "common/check/sampled.hpp"
+#include "common/check/sites.hpp"
 #include "common/cuda/cluster.hpp"
 #include "common/model/model.hpp"
 #include "common/predict/ceilings.hpp"
+#include "common/report/against_counters.hpp"
 #include "common/report/chapter.hpp"
+#include "common/report/counted.hpp"
+#include "common/report/per_site.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of sampling", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -74,6 +82,76 @@ __global__ void wait_for_next(tile::Gemm g) {
 }
 void launch_waiting(const tile::Gemm& g) { tile::launch(wait_for_next, dim3(g.M), dim3(g.N), 0, g); }
 
+// Tiles of 8 x 8 results, of which only those of the first row of blocks are sums.
+__global__ void first_row_adds(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  float sum = 0;
+  if (blockIdx.y == 0)
+    for (int k = 0; k < g.K; ++k) sum += g.A[row * g.lda + k];
+  g.C[row * g.ldc + col] = sum;
+}
+void launch_first_row(const tile::Gemm& g) { tile::launch(first_row_adds, tiles_of(g), dim3(edge, edge), 0, g); }
+
+// The same of each second row of blocks, or of a board's black squares, or of the triangle below the diagonal.
+enum class Adds { second_rows, black_squares, lower_triangle };
+template <Adds WHICH>
+__global__ void some_add(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  const bool adds = WHICH == Adds::second_rows     ? blockIdx.y % 2 == 0
+                    : WHICH == Adds::black_squares ? (blockIdx.x + blockIdx.y) % 2 == 0
+                                                   : blockIdx.x <= blockIdx.y;
+  float sum = 0;
+  if (adds)
+    for (int k = 0; k < g.K; ++k) sum += g.A[row * g.lda + k];
+  g.C[row * g.ldc + col] = sum;
+}
+template <Adds WHICH>
+void launch_some(const tile::Gemm& g) {
+  tile::launch(some_add<WHICH>, tiles_of(g), dim3(edge, edge), 0, g);
+}
+
+// Two blocks a tile, each for four of its rows; only those of the first half of the grid are sums.
+__global__ void first_half_adds(tile::Gemm g) {
+  const int row = blockIdx.y * edge + blockIdx.z * edge / 2 + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  float sum = 0;
+  if (blockIdx.z == 0)
+    for (int k = 0; k < g.K; ++k) sum += g.A[row * g.lda + k];
+  g.C[row * g.ldc + col] = sum;
+}
+void launch_halves(const tile::Gemm& g) {
+  const dim3 tiles = tiles_of(g);
+  tile::launch(first_half_adds, dim3(tiles.x, tiles.y, 2), dim3(edge, edge / 2), 0, g);
+}
+
+// Two blocks a tile, of which the second half of the grid does nothing.
+__global__ void first_half_writes(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  if (blockIdx.z == 0) g.C[row * g.ldc + col] = 0;
+}
+void launch_idle_half(const tile::Gemm& g) {
+  const dim3 tiles = tiles_of(g);
+  tile::launch(first_half_writes, dim3(tiles.x, tiles.y, 2), dim3(edge, edge), 0, g);
+}
+
+// Blocks that all make the same tile, the same row or column of tiles, or half as many tiles as there are blocks.
+enum class Forgets { all, rows, columns, half_of_the_columns };
+template <Forgets WHAT, bool ADDS>
+__global__ void same_tile(tile::Gemm g) {
+  const unsigned x = WHAT == Forgets::half_of_the_columns               ? blockIdx.x / 2
+                     : WHAT == Forgets::all || WHAT == Forgets::columns ? 0
+                                                                        : blockIdx.x,
+                 y = WHAT == Forgets::all || WHAT == Forgets::rows ? 0 : blockIdx.y;
+  float* const c = g.C + (y * edge + threadIdx.y) * g.ldc + x * edge + threadIdx.x;
+  if (ADDS)
+    atomicAdd(c, 1.0f);
+  else
+    *c = 0;
+}
+template <Forgets WHAT, bool ADDS = false>
+void launch_same(const tile::Gemm& g) {
+  tile::launch(same_tile<WHAT, ADDS>, tiles_of(g), dim3(edge, edge), 0, g);
+}
+
 void launch_cluster(const tile::Gemm& g) {
   tile::launch_in_clusters(add_rows, tiles_of(g), dim3(2), dim3(edge, edge), 0, g);
 }
@@ -89,6 +167,22 @@ std::string refusal_of(tile::Launcher launch, const tile::Case& c) {
     return e.what();
   }
   return "";
+}
+
+std::string error_of(tile::Launcher launch, const tile::Case& c) {
+  try {
+    tile::count_sampled(launch, c);
+  } catch (const simt::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// What this program's memory takes up, in MiB.
+long resident_MiB() {
+  long all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE) >> 20;
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -130,6 +224,83 @@ TEST_CASE("blocks that write as much and do not do the same are refused" * docte
   CHECK(contains(refusal_of(launch_first, {32, 32, 8}), "B: 2 requests and 0"));
 }
 
+TEST_CASE("blocks of which some do nothing are refused, wherever they lie" * doctest::test_suite("model")) {
+  CHECK(contains(refusal_of(launch_first_row, {64, 64, 8}), "blocks (0,0) and (6,6) of its grid do not do the same"));
+  CHECK(contains(refusal_of(launch_some<Adds::second_rows>, {64, 64, 8}),
+                 "blocks (0,0) and (0,1) of its grid do not do the same: line"));
+  CHECK(contains(refusal_of(launch_some<Adds::black_squares>, {64, 64, 8}),
+                 "blocks (0,0) and (1,0) of its grid do not do the same: line"));
+  CHECK(contains(refusal_of(launch_some<Adds::lower_triangle>, {64, 64, 8}),
+                 "blocks (0,0) and (1,0) of its grid do not do the same: line"));
+  CHECK(contains(refusal_of(launch_halves, {64, 64, 8}), "blocks (0,0,0) and (7,7,1) of its grid do not do the same"));
+  CHECK(refusal_of(launch_idle_half, {64, 64, 8}) == "its grid is 2 deep, and blocks share C in some other way");
+  // With less depth it is seen as well.
+  CHECK(contains(refusal_of(launch_some<Adds::black_squares>, {64, 64, 200}),
+                 "blocks (0,0) and (1,0) of its grid do not do the same: line"));
+}
+
+TEST_CASE("blocks that write the same elements of C are a race, or refused if that is none" *
+          doctest::test_suite("model")) {
+  for (const tile::Launcher launch : {launch_same<Forgets::all>, launch_same<Forgets::rows>,
+                                      launch_same<Forgets::columns>, launch_same<Forgets::half_of_the_columns>}) {
+    const std::string said = error_of(launch, {64, 64, 1});
+    INFO(said);
+    CHECK(said.starts_with("race: same_tile"));
+    CHECK(contains(said, " writes C["));
+    CHECK(said.find('\n') == std::string::npos);
+  }
+  CHECK(contains(refusal_of(launch_same<Forgets::all, true>, {64, 64, 1}), " elements of C together, and "));
+}
+
+TEST_CASE("numbers that depend on where a block's part lies are marked" * doctest::test_suite("model")) {
+  const auto marked = [](const tile::Case& c, std::string_view tag, tile::SiteNumber number) {
+    const tile::Sampled sampled = tile::count_sampled(launch_rows, c);
+    const auto& marks =
+        sampled.by_place.at(std::size_t(&tile::site(sampled.counts, tag) - sampled.counts.sites.data()));
+    return std::find(marks.begin(), marks.end(), number) != marks.end();
+  };
+  tile::Case whole_lines{64, 64, 32};
+  CHECK(!marked(whole_lines, "load-A", &simt::Site::sectors));
+  CHECK(!marked(whole_lines, "load-A", &simt::Site::lines));
+  CHECK(!marked(whole_lines, "store-C", &simt::Site::sectors));
+  tile::Case unaligned = whole_lines;
+  unaligned.pads.C = 3;
+  CHECK(marked(unaligned, "store-C", &simt::Site::lines));
+  CHECK(!marked(unaligned, "store-C",
+                &simt::Site::sectors));  // the eight rows of each tile begin at all words of a sector
+  CHECK(!marked(unaligned, "store-C", &simt::Site::requests));
+  CHECK(!marked(unaligned, "load-A", &simt::Site::sectors));
+}
+
+TEST_CASE("tables mark what is a sample" * doctest::test_suite("model")) {
+  tile::Case c{64, 64, 32};
+  c.pads.C = 3;
+  const tile::Sampled sampled = tile::count_sampled(launch_rows, c);
+  const tile::CountedKernel k{{"rows", launch_rows, nullptr, edge * edge, {edge, edge, 1, tile::Takes::all}},
+                              c,
+                              sampled.counts,
+                              0,
+                              "2 of 64 blocks",
+                              sampled.by_place};
+  const auto cell = [](const tile::Table& table, const std::string& row, std::size_t named, std::size_t column) {
+    const auto found = std::find_if(table.rows.begin(), table.rows.end(), [&](auto& r) { return r[named] == row; });
+    REQUIRE(found != table.rows.end());
+    return (*found)[column];
+  };
+  const tile::Table sites = tile::table_of_sites(k), counters = tile::table_of_counters({k}, {});
+  CHECK(contains(sites.caption, "(2 of 64 blocks)"));
+  CHECK(cell(sites, "store-C", 0, 5)[0] != '~');  // sectors
+  CHECK(cell(sites, "store-C", 0, 6)[0] == '~');  // lines
+  CHECK(cell(counters, "global store sectors", 1, 2)[0] != '~');
+  CHECK(cell(counters, "cache lines looked up", 1, 2)[0] == '~');
+  CHECK(contains(tile::note_on_samples({k}), "hold zeros, whatever --data says"));
+  tile::CountedKernel whole = k;
+  whole.sampled.clear();
+  whole.by_place.clear();
+  CHECK(tile::note_on_samples({whole}) == "");
+  CHECK(cell(tile::table_of_sites(whole), "store-C", 0, 6)[0] != '~');
+}
+
 TEST_CASE("kernels whose blocks need one another are refused" * doctest::test_suite("model")) {
   CHECK(refusal_of(launch_cluster, {16, 16, 1}) == "its blocks run in clusters, and need one another");
   CHECK(refusal_of(launch_twice, {16, 16, 1}) == "it launches 2 kernels, of which one needs what another makes");
@@ -141,7 +312,7 @@ TEST_CASE("a block that runs alone is one of the grid, and of no cluster" * doct
   const auto run_alone = [](tile::Launcher launch, uint3 block) -> std::string {
     const tile::Ready ready(launch, {16, 16, 1}, tile::Contents::untouched);
     simt::Trace trace;
-    trace.only_block = block;
+    trace.only_blocks = {block};
     try {
       const auto counts = simt::trace([&] { ready.kernel->run(); }, trace).front();
       CHECK(simt::elements_written(ready.operands.allocation_of_C()) == edge * edge);
@@ -158,8 +329,9 @@ TEST_CASE("a block that runs alone is one of the grid, and of no cluster" * doct
 
 TEST_CASE("a few blocks of a large problem take little time and memory, and are checked like others" *
           doctest::test_suite("model")) {
-  const tile::Case large{16384, 16384, 4};
-  CHECK(tile::site(tile::count_sampled(launch_rows, large).counts, "store-C").accesses == 16384ull * 16384);
+  const tile::Case large{32768, 24576, 4};  // what is kept of the elements of C would take 24 GiB
+  CHECK(tile::site(tile::count_sampled(launch_rows, large).counts, "store-C").accesses == 32768ull * 24576);
+  CHECK(resident_MiB() < 256);
   const auto beyond = [](const tile::Gemm& g) {
     tile::Gemm wider = g;
     wider.N += 1;  // into the padding

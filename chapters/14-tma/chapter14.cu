@@ -1922,6 +1922,16 @@ TEST_CASE(
 
 TILE_TRIED_ON_MODEL("small", "thin", "narrow", "async", "words")
 
+#if TILE_ON_MODEL
+TEST_CASE("a few blocks of the other kernels stand for all, or it is said why not" *
+          doctest::test_suite("model")) {
+  std::vector<tile::Kernel> others = experiments();
+  others.push_back(kernel<Config<Large>>("tma"));
+  others.push_back(through_registers());
+  tile::test_sampled_counts(others);
+}
+#endif
+
 TEST_CASE("A through registers: whole tiles and others, few and many, shared or not") {
   const tile::Kernel kernel = through_registers();
   CHECK(tile::first_failure(kernel, tile::whole_tiles(kernel.tile)) == "");

@@ -138,6 +138,14 @@ Verdict check(const Runnable& kernel, const Case& c) {
   return verdict;
 }
 
+Case at_depth(Case c, int K) {
+  const int fewer = c.K - K;
+  c.K = K;
+  if (c.layout_A == Layout::rows) c.pads.A += fewer;
+  if (c.layout_B == Layout::columns) c.pads.B += fewer;
+  return c;
+}
+
 std::string describe(const Case& c) {
   return fmt::format("{} x {} x {}, alpha {}, beta {}, lda {}, ldb {}, ldc {}, offsets {}, {}, {}", c.M, c.N, c.K,
                      c.alpha, c.beta, c.lda(), c.ldb(), c.ldc(), c.offset + c.offsets.A, c.offset + c.offsets.B,

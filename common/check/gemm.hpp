@@ -146,6 +146,9 @@ struct Case {
   Problem problem() const { return {M, N, K, lda(), ldb(), ldc(), layout_A, layout_B, types}; }
 };
 
+/// The same with another depth, but the strides of the given one.
+Case at_depth(Case c, int K);
+
 /// How far a result may lie from the float64 reference.
 struct Verdict {
   bool ok = false;

@@ -14,12 +14,13 @@
 //   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
 //   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change
 //   that an asynchronous copy (cp.async) has arrived        execute/touch.cpp: deliver_copies
+//   that a copy in bulk (cp.async.bulk) has arrived         execute/bulk.cpp: let_bulk_loads_arrive
+//   that a warp gets the registers that it wants            execute/registers.cpp: end_register_waits
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -54,7 +55,8 @@ struct Site {
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
   std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
   std::uint64_t tag_passes = 0;  ///< global: passes through L1's tag stage, summed over requests
-  std::uint64_t wavefronts = 0;  ///< shared: passes through the 32 banks, summed over requests; constant: different addresses
+  std::uint64_t wavefronts =
+      0;  ///< shared: passes through the 32 banks, summed over requests; constant: different addresses
   std::uint64_t l1_wavefronts =
       0;                        ///< global: passes through the same 32 banks if L1 has the data, summed over requests
   std::uint64_t l1_cycles = 0;  ///< global: the larger of tag passes and wavefronts, summed over requests
@@ -94,9 +96,9 @@ struct Counts {
   std::vector<std::uint64_t> waits_for_copies;
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
-  std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid; 0 if one block ran alone
-  double seconds = 0;                     ///< wall-clock time of the run on the CPU
-  std::vector<Site> sites;                ///< ordered by file, line, op, array
+  std::uint64_t grid_sectors = 0;  ///< distinct global sectors of the whole grid; 0 if only some of its blocks ran
+  double seconds = 0;              ///< wall-clock time of the run on the CPU
+  std::vector<Site> sites;         ///< ordered by file, line, op, array
   std::vector<Sample> samples;
   std::vector<Touch> touches;
 };
@@ -106,8 +108,8 @@ struct Trace {
   int sample_warp = 0;
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
-  /// Of each grid only this block runs, which then is the sampled one; the other blocks never do. It must not wait for them.
-  std::optional<uint3> only_block{};
+  /// Of each grid only these blocks run, and the first is the sampled one; empty: all. They must not wait for others.
+  std::vector<uint3> only_blocks{};
 };
 
 /// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.

@@ -29,13 +29,6 @@ std::string contradiction_of(const Difference* difference, double counted, const
                            difference->from, difference->to);
 }
 
-// The hardware counts what an asynchronous copy loads with all other loads, and what it stores apart.
-bool covers(const Counter& counter, const simt::Site& site) {
-  if (site.space != counter.space) return false;
-  const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
-  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.of_copies);
-}
-
 }  // namespace
 
 const std::vector<Counter>& counters() {
@@ -65,6 +58,12 @@ const std::vector<Counter>& counters() {
 bool applies_to(const simt::Counts& counts, const Counter& counter) {
   return !counter.of_copies ||
          std::any_of(counts.sites.begin(), counts.sites.end(), [](const simt::Site& s) { return s.by_copy; });
+}
+
+bool covers(const Counter& counter, const simt::Site& site) {
+  if (site.space != counter.space) return false;
+  const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
+  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.of_copies);
 }
 
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {

@@ -31,6 +31,9 @@ const std::vector<Counter>& counters();
 /// Whether the counter says something of the kernel.
 bool applies_to(const simt::Counts& counts, const Counter& counter);
 
+/// Whether what is counted of a site is part of the counter.
+bool covers(const Counter& counter, const simt::Site& site);
+
 /// What the model counted.
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter);
 

@@ -38,7 +38,9 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
       const auto found = entry != nullptr && entry->contains("counters") ? measured(*entry, counter) : std::nullopt;
       if (counted == 0 && found.value_or(Measured{0, 0}) == 0) continue;
       table.rows.push_back(
-          {k.kernel.name, counter.label, format_number(counted),
+          {k.kernel.name, counter.label,
+           mark_of_sum(k, counter.tally, [&](const simt::Site& site) { return covers(counter, site); }) +
+               format_number(counted),
            found        ? text_of(*found)
            : comparable ? "not yet measured"
                         : "-",

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <tuple>
 
 #include "common/check/operands.hpp"
-#include "common/check/sampled.hpp"
 #include "common/check/traced.hpp"
 #include "common/records/numbers.hpp"
 #include "common/report/facts.hpp"
@@ -28,15 +28,6 @@ std::string described(const Sampled& s) {
   return fmt::format("{} of {} blocks", s.blocks, format_number(double(s.of_blocks)));
 }
 
-// The same with less depth, but the strides of the given one.
-Case at_depth(Case c, int K) {
-  const int fewer = c.K - K;
-  c.K = K;
-  if (c.layout_A == Layout::rows) c.pads.A += fewer;
-  if (c.layout_B == Layout::columns) c.pads.B += fewer;
-  return c;
-}
-
 bool same_extents(const Case& a, const Case& b) { return a.M == b.M && a.N == b.N && a.K == b.K; }
 
 }  // namespace
@@ -51,10 +42,29 @@ CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt
   if (!too_large_to_run(problem)) return {kernel, problem, count(kernel, problem, trace)};
   try {
     const Sampled sampled = count_sampled(kernel, problem, trace);
-    return {kernel, problem, sampled.counts, 0, described(sampled)};
+    return {kernel, problem, sampled.counts, 0, described(sampled), sampled.by_place};
   } catch (const CannotSample& e) {
     throw too_large(problem, fmt::format(", and a few blocks of {} cannot stand for all: {}", kernel.name, e.what()));
   }
+}
+
+const char* mark_of(const CountedKernel& k, std::size_t site, SiteNumber number) {
+  if (k.by_place.empty()) return "";
+  const std::vector<SiteNumber>& numbers = k.by_place.at(site);
+  return std::find(numbers.begin(), numbers.end(), number) == numbers.end() ? "" : "~";
+}
+
+const char* mark_of_sum(const CountedKernel& k, SiteNumber number,
+                        const std::function<bool(const simt::Site&)>& in_sum) {
+  for (std::size_t i = 0; i < k.counts.sites.size(); ++i)
+    if (const char* mark = mark_of(k, i, number); *mark != 0 && in_sum(k.counts.sites[i])) return mark;
+  return "";
+}
+
+std::string note_on_samples(const std::vector<CountedKernel>& kernels) {
+  if (std::all_of(kernels.begin(), kernels.end(), [](const CountedKernel& k) { return k.sampled.empty(); })) return "";
+  return "a few blocks stand for all: A, B and C hold zeros, whatever --data says, and no result is compared; "
+         "~ marks what is not the same in all blocks that were looked at";
 }
 
 bool whole_tiles_fit(const Kernel& kernel, const Case& c) {

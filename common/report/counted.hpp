@@ -2,11 +2,13 @@
 // counted of each.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/check/gemm.hpp"
+#include "common/check/sampled.hpp"
 #include "common/model/model.hpp"
 #include "common/predict/ceilings.hpp"
 #include "common/records/record.hpp"
@@ -18,9 +20,10 @@ struct CountedKernel {
   Kernel kernel;
   Case problem;
   simt::Counts counts;
-  double untraced_seconds = 0;           ///< what the same run takes without counting; 0: not asked
-  std::string sampled{};                 ///< "1 of 1,024 blocks" if the counts are those of a few
-  std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
+  double untraced_seconds = 0;                      ///< what the same run takes without counting; 0: not asked
+  std::string sampled{};                            ///< "2 of 1,024 blocks" if the counts are those of a few
+  std::vector<std::vector<SiteNumber>> by_place{};  ///< then as Sampled::by_place, else empty
+  std::optional<CountedWork> shallow{};             ///< of the same problem with less depth, if it was asked for
 };
 
 /// Whether running all of a problem would take the model minutes.
@@ -30,6 +33,15 @@ void require_runnable(const Case& c);
 
 /// Counts a problem, if it is large by a few of its blocks; the latter throws UsageError for a kernel of which that cannot be done.
 CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt::Trace& trace);
+
+/// "~" before what is printed of a site's number if it is a sample: of the blocks that ran, and others have another. Else "".
+const char* mark_of(const CountedKernel& k, std::size_t site, SiteNumber number);
+/// The same for a sum over sites: those of which `in_sum` holds.
+const char* mark_of_sum(
+    const CountedKernel& k, SiteNumber number,
+    const std::function<bool(const simt::Site&)>& in_sum = [](const simt::Site&) { return true; });
+/// What is to be known of counts by a few blocks, in one line; "" if there are none among these kernels.
+std::string note_on_samples(const std::vector<CountedKernel>& kernels);
 
 /// Whether M, N and K are multiples of those of the kernel's tile.
 bool whole_tiles_fit(const Kernel& kernel, const Case& c);

@@ -51,15 +51,19 @@ Table table_of_sites(const CountedKernel& k) {
                   k.sampled.empty() ? "" : fmt::format(" ({})", k.sampled)),
       {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
       {}};
-  for (const simt::Site& s : k.counts.sites) {
+  for (std::size_t i = 0; i < k.counts.sites.size(); ++i) {
+    const simt::Site& s = k.counts.sites[i];
     const double requests = double(s.requests);
     const bool global = s.space == simt::Space::global, bulk = simt::is_bulk(s.op);
-    const auto per_request = [&](std::uint64_t cost) { return format_number(double(cost) / requests); };
+    const auto per_request = [&](SiteNumber number) {
+      return mark_of(k, i, number) + format_number(double(s.*number) / requests);
+    };
     table.rows.push_back({label_of(s), s.array, simt::name_of(s.op),
-                          bulk ? per_request(s.bytes()) : std::to_string(s.width), format_number(requests),
-                          global ? per_request(s.sectors) : "-", global && !bulk ? per_request(s.lines) : "-",
-                          global && !bulk ? per_request(s.tag_passes) : "-",
-                          bulk ? "-" : per_request(global ? s.l1_wavefronts : s.wavefronts)});
+                          bulk ? format_number(double(s.bytes()) / requests) : std::to_string(s.width),
+                          format_number(requests), global ? per_request(&simt::Site::sectors) : "-",
+                          global && !bulk ? per_request(&simt::Site::lines) : "-",
+                          global && !bulk ? per_request(&simt::Site::tag_passes) : "-",
+                          bulk ? "-" : per_request(global ? &simt::Site::l1_wavefronts : &simt::Site::wavefronts)});
   }
   return table;
 }
@@ -102,16 +106,20 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
   const auto lines = source_lines();
   for (const CountedKernel& k : kernels) {
     std::map<int, std::string> notes;
-    for (const simt::Site& s : k.counts.sites)
+    for (std::size_t i = 0; i < k.counts.sites.size(); ++i) {
+      const simt::Site& s = k.counts.sites[i];
+      const bool global = s.space == simt::Space::global;
       notes[s.line] +=
-          fmt::format("{}{} {} {}: {} requests, {} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
+          fmt::format("{}{} {} {}: {} requests, {}{} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
                       simt::name_of(s.space), s.array, format_number(double(s.requests)),
-                      format_number(double(s.space == simt::Space::global ? s.sectors
-                                           : simt::is_bulk(s.op)          ? s.bytes()
-                                                                          : s.wavefronts)),
-                      s.space == simt::Space::global ? "sectors"
-                      : simt::is_bulk(s.op)          ? "bytes"
-                                                     : "wavefronts");
+                      mark_of(k, i, global ? &simt::Site::sectors : &simt::Site::wavefronts),
+                      format_number(double(global                ? s.sectors
+                                           : simt::is_bulk(s.op) ? s.bytes()
+                                                                 : s.wavefronts)),
+                      global                ? "sectors"
+                      : simt::is_bulk(s.op) ? "bytes"
+                                            : "wavefronts");
+    }
     fmt::print("\nCounted: {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
                chapter_source().filename().string());
     for (const auto& [line, note] : notes)

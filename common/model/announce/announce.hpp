@@ -26,7 +26,8 @@ namespace simt::announce {
 /// Who hears of accesses. Each call may leave the running lane for good.
 class Listener {
  public:
-  /// An access of `size` bytes, at the instruction before `pc`; `is_volatile`: C++ must not leave it out.
+  /// An access of `size` bytes, at the instruction before `pc`; `is_volatile`: C++ must not leave it out. As this is called for each,
+  /// the listener itself must see to it that nobody listens (Unheard) while it calls what may have been compiled for kernels.
   virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
   /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".
   virtual void refuse(Address pc, const std::string& what) = 0;
@@ -55,7 +56,7 @@ struct Attention {
 };
 
 /// The lane that is running on this host thread, or nullptr: in host code, and while the model itself works.
-extern thread_local Attention* attention;
+extern constinit thread_local Attention* attention;
 
 /// While one of these lives, nobody listens: the model may call inline functions that were compiled for kernels.
 class Unheard {

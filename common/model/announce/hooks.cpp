@@ -15,7 +15,7 @@ extern "C" const char __data_start;
 
 namespace simt::announce {
 
-thread_local Attention* attention = nullptr;
+constinit thread_local Attention* attention = nullptr;
 
 namespace {
 
@@ -23,18 +23,12 @@ bool on_own_stack(const Attention& lane, Address address) {
   return address - lane.stack_low < lane.stack_high - lane.stack_low;
 }
 
-[[gnu::noinline]] void pass_on(Attention* lane, Address address, std::size_t size, Op op, Address pc,
-                               bool is_volatile) {
-  const Unheard unheard;
-  lane->listener->access(address, size, op, pc, is_volatile);
-}
-
 [[gnu::always_inline]] inline void access(const volatile void* pointer, std::size_t size, Op op, void* return_address,
                                           bool is_volatile = false) {
   Attention* const lane = attention;
   const auto address = reinterpret_cast<Address>(pointer);
   if (lane == nullptr || on_own_stack(*lane, address)) return;
-  pass_on(lane, address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
+  lane->listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
 [[gnu::always_inline]] inline void enter_block(void* return_address) {

@@ -158,7 +158,7 @@ bool start_next(Worker& worker) {
     launch.resident -= blocks;
     return false;
   }
-  start_cluster(worker, number);
+  start_cluster(worker, launch.only_blocks.empty() ? number : launch.only_blocks[number]);
   return true;
 }
 

@@ -19,9 +19,7 @@ void* dynamic_shared(const char* name) {
   return execute::dynamic_shared();
 }
 
-void block_barrier() {
-  execute::wait_for({.what = execute::Wait::For::block_barrier, .pc = execute::Address(__builtin_return_address(0))});
-}
+void block_barrier() { execute::wait_for_block(execute::Address(__builtin_return_address(0))); }
 
 void collective(unsigned mask, Collective function, Slot& mine) {
   execute::wait_for({.what = execute::Wait::For::collective,
@@ -46,7 +44,7 @@ int block_vote(bool predicate) {
   execute::Block::Votes& votes = block.votes[block.interval % 2];
   if (votes.interval != block.interval) votes = {block.interval, 0};
   votes.count += predicate;
-  execute::wait_for({.what = execute::Wait::For::block_barrier, .pc = execute::Address(__builtin_return_address(0))});
+  execute::wait_for_block(execute::Address(__builtin_return_address(0)));
   return votes.count;
 }
 

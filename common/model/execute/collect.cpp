@@ -132,7 +132,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
     }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
-    if (launch.options.only_block) continue;
+    if (!launch.only_blocks.empty()) continue;
     for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})
       for (const auto& [array, serials] : *by_array) {
         auto& bits = touched[array];

@@ -8,8 +8,8 @@
 // block in turn, warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides
 // when it is over: a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, registers, or a value in
 // memory that some other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no
-// lane can go on. Blocks start in the order of their numbers (blocks.cpp), or one runs alone, if the trace asks for that
-// (choose_block in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would hold
+// lane can go on. Blocks start in the order of their numbers (blocks.cpp), or only some of them run, if the trace asks
+// for that (choose_blocks in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would hold
 // at once; their shared memory is swapped then, since `__shared__` is the host thread's own (thread_local). When nothing can go on
 // at all, the error lists who waits where for what, and what is missing.
 //
@@ -57,6 +57,8 @@ void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane);
 void run_lane(Worker& worker, Lane& lane);
 /// From the running lane to the scheduler, until the wait is over.
 void wait_for(const Wait& wait);
+/// The same for a barrier of the block, of which nothing but the place is to be known: there are many.
+void wait_for_block(Address pc);
 /// From the running lane back to the scheduler, until the lane is resumed.
 void suspend(Worker& worker, LaneState state);
 /// Leaves the running lane for good: its block cannot go on.

@@ -101,6 +101,16 @@ void wait_for(const Wait& wait) {
   suspend(*running, LaneState::waiting);
 }
 
+void wait_for_block(Address pc) {
+  const announce::Unheard unheard;
+  Lane& lane = *running->lane;
+  if (lane.unsettled) settle(*running);
+  lane.wait.what = Wait::For::block_barrier;
+  lane.wait.pc = pc;
+  lane.repeats = 0;
+  suspend(*running, LaneState::waiting);
+}
+
 void abandon_block(Worker& worker) {
   worker.block->abandoned = true;
   worker.lane->state = LaneState::done;

@@ -55,18 +55,21 @@ void check_launch(const Launch& launch) {
   if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
-// Of the grid only the block that the options name is to run.
-void choose_block(Launch& launch) {
-  const uint3 only = *launch.options.only_block;
+// Of the grid only the blocks that the options name are to run.
+void choose_blocks(Launch& launch) {
   const dim3 g = launch.grid;
-  const std::string name = fmt::format("block ({},{},{})", only.x, only.y, only.z);
-  if (only.x >= g.x || only.y >= g.y || only.z >= g.z)
-    throw Error(fmt::format("launch of {}: a grid of {} x {} x {} has no {}", launch.name, g.x, g.y, g.z, name));
-  if (launch.cluster_blocks > 1)
-    throw Error(fmt::format("launch of {}: {} is one of a cluster, and does not run alone", launch.name, name));
-  launch.options.sample_block = dim3(only.x, only.y, only.z);
-  launch.next_cluster = (std::uint64_t(only.z) * g.y + only.y) * g.x + only.x;
-  launch.cluster_count = launch.next_cluster + 1;
+  for (const uint3& only : launch.options.only_blocks) {
+    const std::string name = fmt::format("block ({},{},{})", only.x, only.y, only.z);
+    if (only.x >= g.x || only.y >= g.y || only.z >= g.z)
+      throw Error(fmt::format("launch of {}: a grid of {} x {} x {} has no {}", launch.name, g.x, g.y, g.z, name));
+    if (launch.cluster_blocks > 1)
+      throw Error(fmt::format("launch of {}: {} is one of a cluster, and does not run alone", launch.name, name));
+    launch.only_blocks.push_back((std::uint64_t(only.z) * g.y + only.y) * g.x + only.x);
+  }
+  if (launch.only_blocks.empty()) return;
+  const uint3& first = launch.options.only_blocks.front();
+  launch.options.sample_block = dim3(first.x, first.y, first.z);
+  launch.cluster_count = launch.only_blocks.size();
 }
 
 std::size_t most_resident(const Launch& launch) {
@@ -118,8 +121,8 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   check_launch(launch);
   launch.cluster_count = launch.block_count / launch.cluster_blocks;
   launch.most_resident = most_resident(launch);
-  const bool alone = launch.options.only_block.has_value();
-  if (alone) choose_block(launch);
+  choose_blocks(launch);
+  const bool whole = launch.only_blocks.empty();
   if (collector != nullptr && !collector->runs) {
     collector->counts.push_back(description_of(launch));
     return;
@@ -128,14 +131,13 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     launch.arrays.push_back(&region);
     if (!launch.traced) continue;
     region.cells = std::make_shared<order::GlobalCells>(region.elements());
-    if (alone) continue;
+    if (!whole) continue;
     const auto* bytes = reinterpret_cast<const std::byte*>(begin);
     launch.before.emplace_back(bytes, bytes + (region.end - begin));
   }
 
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Worker> workers(
-      std::size_t(std::min<std::uint64_t>(host_threads(), launch.cluster_count - launch.next_cluster)));
+  std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.cluster_count)));
   std::vector<std::thread> threads;
   for (Worker& worker : workers) {
     worker.launch = &launch;
@@ -147,7 +149,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
 
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));
   if (launch.traced) {
-    if (!alone) require_announced_stores(launch);
+    if (whole) require_announced_stores(launch);
     launch.static_shared = static_bytes(launch);  // with what turned out to be part of it
     check_launch(launch);
     collector->counts.push_back(collect(launch, workers));

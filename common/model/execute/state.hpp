@@ -289,11 +289,12 @@ struct Launch {
   std::size_t dynamic_shared = 0, static_shared = 0;
   bool traced = false;
   Trace options;
-  std::vector<PlacedVariable> variables;       // that the kernel may touch, ordered by offset
-  std::atomic<std::size_t> shared_bytes{0};    // of those that are placed
-  std::vector<Region*> arrays;                 // global arrays, ordered by address
-  std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
-  std::uint64_t block_count = 0, cluster_count = 0;
+  std::vector<PlacedVariable> variables;             // that the kernel may touch, ordered by offset
+  std::atomic<std::size_t> shared_bytes{0};          // of those that are placed
+  std::vector<Region*> arrays;                       // global arrays, ordered by address
+  std::vector<std::vector<std::byte>> before;        // their contents when a traced launch began
+  std::vector<std::uint64_t> only_blocks;            // numbers of those that run, if not all do
+  std::uint64_t block_count = 0, cluster_count = 0;  // of the grid, and that run
   std::size_t cluster_blocks = 1;
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
   std::atomic<std::uint64_t> next_cluster{0}, resident{0};

@@ -184,6 +184,11 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Add
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
 
+// Whether a lane's last load is about to be made once more, by the same instruction.
+[[gnu::always_inline]] inline bool makes_again(const Lane& lane, Address address, Address pc) {
+  return lane.last_address == address && lane.last_pc == pc;
+}
+
 [[gnu::always_inline]] inline void forget_polling(Lane& lane, Address address, Address pc) {
   lane.last_address = address;
   lane.last_pc = pc;
@@ -193,20 +198,72 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Add
 
 }  // namespace
 
-void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
+namespace {
+
+// Whatever an access may be.
+[[gnu::noinline]] void look_at_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
+                                      bool is_volatile) {
+  const announce::Unheard unheard;
+  Lane& lane = *w.lane;
   if (op != Op::store) {
-    const bool repeated = lane->last_address == address && lane->last_pc == pc;
-    if (repeated || is_volatile || op == Op::atomic)
-      notice_polling(*this, address, size, pc,
+    if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
+      notice_polling(w, address, size, pc,
                      op == Op::atomic ? Polling::atomically
                      : is_volatile    ? Polling::strongly
                                       : Polling::plainly);
     else
-      forget_polling(*lane, address, pc);
+      forget_polling(lane, address, pc);
   }
-  if (!traced && (address & (size - 1)) == 0 && in_bounds(*this, address, size)) return;
-  const bool strong = op == Op::atomic || (is_volatile && (!is_shared(*this, address) || launch->cluster_blocks > 1));
-  touch(*this, size, {address, announce::offset_of(pc), op, false, strong});
+  const bool strong = op == Op::atomic || (is_volatile && (!is_shared(w, address) || w.launch->cluster_blocks > 1));
+  touch(w, size, {address, announce::offset_of(pc), op, false, strong});
+}
+
+// An access of an untraced run to what its lane may touch: nothing is kept of it.
+[[gnu::always_inline]] inline bool stays_in_bounds(const Worker& w, Address address, std::size_t size) {
+  if (!is_shared(w, address))
+    return w.last_region != nullptr && address >= w.last_region->begin && address + size <= w.last_region->end;
+  const std::size_t offset = address - w.tls_begin;
+  return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment];
+}
+
+// Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its block. Notes
+// and logs it, and does nothing if it is none of these.
+[[gnu::always_inline]] inline bool load_as_usual(Worker& w, Address address, std::size_t size, Address pc) {
+  Lane& lane = *w.lane;
+  Block& block = *w.block;
+  if (lane.unsettled || !is_shared(w, address) || size < block.granule() || !block.mbarriers.empty() ||
+      lane.log.size() == lane.log.capacity())
+    return false;
+  const std::size_t offset = address - w.tls_begin;
+  const std::uint16_t index = w.variable_at[offset / announce::shared_alignment];
+  if (index == 0) return false;
+  const PlacedVariable& variable = w.launch->variables[index - 1];
+  if (offset + size > variable.offset + variable.size || !variable.placed()) return false;
+  const std::size_t first = variable.first_byte.load(std::memory_order_relaxed) + (offset - variable.offset);
+  const std::size_t last_cell = (first + size - 1) >> block.granule_bits;
+  if (last_cell >= block.shared.size()) return false;
+  const Touched t{address, announce::offset_of(pc), Op::load};
+  const order::Access access = access_of(w, t);
+  for (std::size_t cell = first >> block.granule_bits; cell <= last_cell; ++cell)
+    if (!block.shared.put_usual(cell, access)) return false;
+  lane.log.push_back({address, t.at, std::uint8_t(size), Op::load, lane.turns.count});
+  return true;
+}
+
+}  // namespace
+
+// What most accesses are comes first, and calls nothing.
+void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
+  if (op == Op::atomic || is_volatile || (address & (size - 1)) != 0)
+    return look_at_access(*this, address, size, op, pc, is_volatile);
+  if (op == Op::store) {
+    if (!traced && stays_in_bounds(*this, address, size)) return;
+    return look_at_access(*this, address, size, op, pc, is_volatile);
+  }
+  if (makes_again(*lane, address, pc) ||
+      !(traced ? load_as_usual(*this, address, size, pc) : stays_in_bounds(*this, address, size)))
+    return look_at_access(*this, address, size, op, pc, is_volatile);
+  forget_polling(*lane, address, pc);
 }
 
 bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }

@@ -1,5 +1,7 @@
 #include "common/model/order/cells.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <new>
@@ -167,11 +169,17 @@ SharedCells SharedCells::refined(std::size_t parts) const {
 
 // --- Global memory -----------------------------------------------------------------------------------------------
 
-// Cells that nobody has touched are all zeros, which is what pages are that nobody has touched.
-GlobalCells::GlobalCells(std::size_t elements)
-    : cells_(static_cast<Cell*>(std::calloc(std::max<std::size_t>(elements, 1), sizeof(Cell)))) {
-  if (cells_ == nullptr) throw std::bad_alloc();
+// Cells that nobody has touched are all zeros, which is what pages are that nobody has touched. Of these the system keeps none ready,
+// nor must a touch cost it one of 2 MiB.
+GlobalCells::GlobalCells(std::size_t elements) {
+  const std::size_t bytes = std::max<std::size_t>(elements, 1) * sizeof(Cell);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (bytes > (std::size_t(64) << 20)) madvise(memory, bytes, MADV_NOHUGEPAGE);
+  cells_ = {static_cast<Cell*>(memory), Unmap{bytes}};
 }
+
+void GlobalCells::Unmap::operator()(Cell* cells) const { munmap(cells, bytes); }
 
 namespace {
 

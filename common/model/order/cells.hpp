@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -116,7 +115,7 @@ class SharedCells {
 /// barrier of that warp or block is taken for a race.
 class GlobalCells {
  public:
-  /// Those of an allocation that is large take memory only where they are touched.
+  /// They take memory only where they are touched, and may be more than the computer has room for.
   explicit GlobalCells(std::size_t elements);
   bool untouched(std::size_t element) const {
     return !written(element) && cells_[element].reader.load(std::memory_order_relaxed) == 0;
@@ -132,10 +131,11 @@ class GlobalCells {
     std::atomic<Stamp> writer{0}, reader{0}, other_reader{0};
     std::atomic<std::uint32_t> writer_pc{0}, reader_pc{0};
   };
-  struct Free {
-    void operator()(Cell* cells) const { std::free(cells); }
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(Cell* cells) const;
   };
-  std::unique_ptr<Cell[], Free> cells_;
+  std::unique_ptr<Cell[], Unmap> cells_;
   std::atomic<std::size_t> written_{0};
 };
 
