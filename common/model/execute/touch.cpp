@@ -250,20 +250,24 @@ namespace {
   return true;
 }
 
+[[gnu::noinline]] void look_at_traced_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
+                                             bool is_volatile) {
+  if (op == Op::load && !is_volatile && (address & (size - 1)) == 0 && !makes_again(*w.lane, address, pc) &&
+      load_as_usual(w, address, size, pc))
+    forget_polling(*w.lane, address, pc);
+  else
+    look_at_access(w, address, size, op, pc, is_volatile);
+}
+
 }  // namespace
 
-// What most accesses are comes first, and calls nothing.
+// What most accesses of an untraced run are is found out without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (op == Op::atomic || is_volatile || (address & (size - 1)) != 0)
+  if (traced) return look_at_traced_access(*this, address, size, op, pc, is_volatile);
+  const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
+  if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds(*this, address, size))
     return look_at_access(*this, address, size, op, pc, is_volatile);
-  if (op == Op::store) {
-    if (!traced && stays_in_bounds(*this, address, size)) return;
-    return look_at_access(*this, address, size, op, pc, is_volatile);
-  }
-  if (makes_again(*lane, address, pc) ||
-      !(traced ? load_as_usual(*this, address, size, pc) : stays_in_bounds(*this, address, size)))
-    return look_at_access(*this, address, size, op, pc, is_volatile);
-  forget_polling(*lane, address, pc);
+  if (op != Op::store) forget_polling(*lane, address, pc);
 }
 
 bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }
