@@ -19,5 +19,8 @@ grep -q '^ *load-A .* 32  *32  *~[0-9.]*  *[0-9.]*$' "$scratch/out" || fail "pas
 grep -q '^ *load-B .* 1  *1  *1  *1$' "$scratch/out" || fail "nothing of load-B is a sample"
 grep -q '^ *naive  .*~[0-9.]* (L1)' "$scratch/out" || fail "a ceiling that follows from samples is not marked"
 
+! "$program" --on model --m 4096 --n 4096 --k 256 --emit "$scratch/emitted" >"$scratch/out" 2>&1 &&
+  grep -q 'is too large for the SIMT model to run all of it; ' "$scratch/out" || fail "facts are made of samples"
+
 "$program" --on model --size 64 >"$scratch/out"
 ! grep -q 'counted: \|~' "$scratch/out" || fail "what all blocks did is called a sample"

@@ -28,6 +28,11 @@ std::string described(const Sampled& s) {
   return fmt::format("{} of {} blocks", s.blocks, format_number(double(s.of_blocks)));
 }
 
+// Whether any of these numbers of a site is part of a kernel's work. Tag passes are by way of l1_cycles.
+bool any_of_work(const std::vector<SiteNumber>& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](SiteNumber n) { return n != &simt::Site::tag_passes; });
+}
+
 bool same_extents(const Case& a, const Case& b) { return a.M == b.M && a.N == b.N && a.K == b.K; }
 
 }  // namespace
@@ -77,10 +82,12 @@ CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K) {
   Case c = at_depth(problem, K);
   c.types = kernel.types;
   try {
-    return {c, work_of(count_sampled(kernel, c).counts, c)};
+    const Sampled sampled = count_sampled(kernel, c);
+    if (std::none_of(sampled.by_place.begin(), sampled.by_place.end(), any_of_work))
+      return {c, work_of(sampled.counts, c)};
   } catch (const CannotSample&) {
-    return {c, work_of(count(kernel, c), c)};
   }
+  return {c, work_of(count(kernel, c), c)};
 }
 
 std::optional<Work> work_at(const Case& to, const CountedKernel& k) {

@@ -46,7 +46,7 @@ std::string note_on_samples(const std::vector<CountedKernel>& kernels);
 /// Whether M, N and K are multiples of those of the kernel's tile.
 bool whole_tiles_fit(const Kernel& kernel, const Case& c);
 /// The work of a kernel at depth K of a problem that otherwise, strides included, is the same: of a few of its blocks where that can
-/// be done.
+/// be done and is no sample.
 CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
 /// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths. Nothing where
 /// tiles do not divide either problem, or only one depth was counted.

@@ -151,8 +151,10 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
 void describe(const std::string& what) {
   const Chapter& chapter = this_chapter();
   std::vector<CountedKernel> counted;
-  if (what == "counts")
+  if (what == "counts") {
+    require_runnable(chapter.counted);  // nothing says of a description's counts that they are samples
     for (const Kernel& kernel : chapter.kernels) counted.push_back(count_kernel(kernel, chapter.counted, {}));
+  }
   fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
 }
 
@@ -173,10 +175,8 @@ void report(const Options& options) {
     fmt::print("{} chooses: {}\n", options.kernel,
                chapter.sweep.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
   const std::vector<Kernel> chosen = chosen_kernels(options);
-  if (options.once) {
-    require_runnable(problem);
-    return run_untraced(chosen, problem, options.repeat);
-  }
+  if (options.once || emitting) require_runnable(problem);  // of facts, too, nothing says that they are samples
+  if (options.once) return run_untraced(chosen, problem, options.repeat);
 
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
   Findings found{problem, count_kernels(chosen, problem, emitting), load_records(chapter_directory()), 0, {}, {}};

@@ -8,10 +8,10 @@
 // block in turn, warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides
 // when it is over: a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, registers, or a value in
 // memory that some other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no
-// lane can go on. Blocks start in the order of their numbers (blocks.cpp), or only some of them run, if the trace asks
-// for that (choose_blocks in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would hold
-// at once; their shared memory is swapped then, since `__shared__` is the host thread's own (thread_local). When nothing can go on
-// at all, the error lists who waits where for what, and what is missing.
+// lane can go on. Blocks start in the order of their numbers (blocks.cpp), or only some of them run, if the trace asks for that
+// (choose_blocks in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
+// hold at once; their shared memory is swapped then, since `__shared__` is the host thread's own (thread_local). When nothing can
+// go on at all, the error lists who waits where for what, and what is missing.
 //
 // Each access is looked at in touch.cpp: in which array it falls (arrays.cpp) and whether it may be made, which
 // wrong_access.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a warp
