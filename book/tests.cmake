@@ -4,7 +4,6 @@
 foreach(number ${chapter_pages})
   tile_pandoc(weave ${number} weave)
   add_test(NAME chapter${number}.page COMMAND ${weave} -M only=tests --to plain --output ${work}/labels/${number}.page)
-  set_tests_properties(chapter${number}.page PROPERTIES LABELS quick)
 endforeach()
 
 # Words: on every page that is ours each result has a key and each comparison a claim, or an exception in words.tsv.
@@ -22,7 +21,6 @@ foreach(page ${pages_with_words})
   list(APPEND report_words COMMAND sh -c "\"$@\" || :" sh ${words})
   string(REGEX REPLACE "^([0-9]+)$" "chapter\\1" name ${page})
   add_test(NAME ${name}.words COMMAND ${words})
-  set_tests_properties(${name}.words PROPERTIES LABELS quick)
 endforeach()
 add_custom_target(words ${report_words} VERBATIM)
 

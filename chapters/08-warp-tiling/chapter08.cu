@@ -391,7 +391,8 @@ TILE_CHAPTER(.number = 8, .title = "Warp tiling",
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit" *
+          doctest::test_suite("thorough")) {
   tile::test_order_of_additions(tile::this_chapter().kernels,
                                 {{128, 256, 208}, {70, 90, 301}});
 }

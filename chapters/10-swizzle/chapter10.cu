@@ -1522,7 +1522,8 @@ TEST_CASE("the prose's arithmetic") {
   CHECK(facts.value("solver.halves16.pattern_bytes") == 256);
 }
 
-TEST_CASE("the result equals the one of chapter 08's order of additions bit for bit") {
+TEST_CASE("the result equals the one of chapter 08's order of additions bit for bit" *
+          doctest::test_suite("thorough")) {
   tile::test_order_of_additions(tile::this_chapter().kernels,
                                 {{128, 256, 208}, {70, 90, 301}});
 }

@@ -458,7 +458,8 @@ TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" *
 // Each order and each shape of a tile once; the others are in the test above.
 TILE_TRIED_ON_MODEL("single", "ahead", "buffered", "deep", "wide", "large_ahead")
 
-TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit" *
+          doctest::test_suite("thorough")) {
   tile::test_order_of_additions(tile::this_chapter().kernels, {{256, 128, 80}, {70, 90, 101}});
 }
 

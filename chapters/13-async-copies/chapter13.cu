@@ -589,7 +589,8 @@ TEST_CASE("fewer tiles than stages, as many, and more, whole and ragged" *
 TILE_TRIED_ON_MODEL("stages3", "late2", "spread", "row_quads", "registers", "at_use",
                     "all_words")
 
-TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit") {
+TEST_CASE("the result equals the one of chapter 05's order of additions bit for bit" *
+          doctest::test_suite("thorough")) {
   tile::test_order_of_additions(tile::this_chapter().kernels, {{128, 512, 40}, {70, 90, 101}});
 }
 

@@ -1924,7 +1924,7 @@ TILE_TRIED_ON_MODEL("small", "thin", "narrow", "async", "words")
 
 #if TILE_ON_MODEL
 TEST_CASE("a few blocks of the other kernels stand for all, or it is said why not" *
-          doctest::test_suite("model")) {
+          doctest::test_suite("model thorough")) {
   std::vector<tile::Kernel> others = experiments();
   others.push_back(kernel<Config<Large>>("tma"));
   others.push_back(through_registers());

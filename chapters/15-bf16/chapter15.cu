@@ -899,6 +899,15 @@ TEST_CASE("a result is the sum of products in the order of k, and C's type round
   tile::test_order_of_additions(tile::this_chapter().kernels, {{128, 128, 80}, {70, 90, 101}});
 }
 
+TEST_CASE(
+    "whole numbers that are no BF16 are rounded to the nearest, and to even between two") {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    if (kernel.types.C == tile::Element::bf16)
+      for (const tile::Case& c : {tile::Case{128, 128, 64, 21, 0, 0, tile::Fill::integers},
+                                  tile::Case{70, 31, 37, 21, 0, 1, tile::Fill::integers}})
+        CHECK(tile::first_failure(kernel, {c}) == "");  // products of 21: most are above 256
+}
+
 TEST_CASE("a kernel is given operands of its types only, row by row") {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
     INFO(kernel.name);
@@ -1059,8 +1068,12 @@ TEST_CASE("the prediction counts 24 conversions beside 128 multiply-adds, or 32 
   CHECK(facts.value("error.K1024.output_of_result_ppm") ==
         doctest::Approx(facts.value("error.uniform.inputs_of_result_ppm") / std::sqrt(2.0))
             .epsilon(0.1));
-  for (const std::string K : {"K16", "K1024", "K16384", "positive.K1024", "positive.K16384"}) {
-    const std::string name = "error." + K;
+  // Of a wide spread errors come close to the bound of the inputs, and past half of it.
+  CHECK(facts.value("error.spread32.inputs_ppm") >
+        0.5 * facts.value("error.spread32.inputs_bound_ppm"));
+  for (const std::string of_inputs : {"K16", "K1024", "K16384", "positive.K1024",
+                                      "positive.K16384", "spread8", "spread32"}) {
+    const std::string name = "error." + of_inputs;
     for (const std::string of : {"inputs", "sums", "output"}) {
       CHECK(facts.value(name + "." + of + "_ppm") > 0);
       CHECK(facts.value(name + "." + of + "_ppm") <=

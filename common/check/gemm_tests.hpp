@@ -48,7 +48,9 @@ void skip_test(const std::string& reason);
 /// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each takes problems of any shape.
 #define TILE_GEMM_TESTS(kernels)                                                                                 \
   TEST_CASE("integers are exact at every kind of shape") { tile::test_shapes(tile::tried(kernels)); }            \
-  TEST_CASE("random values stay within the error bound") { tile::test_rounding(tile::tried(kernels)); }          \
+  TEST_CASE("random values stay within the error bound" * doctest::test_suite("thorough")) {                     \
+    tile::test_rounding(tile::tried(kernels));                                                                   \
+  }                                                                                                              \
   TEST_CASE("leading dimensions may exceed the matrix") { tile::test_leading_dimensions(tile::tried(kernels)); } \
   TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {                        \
     tile::test_misalignment(tile::tried(kernels));                                                               \
@@ -68,16 +70,19 @@ void skip_test(const std::string& reason);
   TILE_GEMM_MODEL_TESTS(kernels)
 
 #if TILE_ON_MODEL
-#define TILE_GEMM_MODEL_TESTS(kernels)                                                                               \
-  TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {                   \
-    tile::test_ragged_is_clean(tile::tried(kernels));                                                                \
-  }                                                                                                                  \
-  TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) {     \
-    tile::test_choice_of_kernel(tile::tried(kernels));                                                               \
-  }                                                                                                                  \
-  TEST_CASE("a few blocks stand for all" * doctest::test_suite("model")) { tile::test_sampled_counts(kernels); }     \
-  TEST_CASE("every count of a site is so much a result and so much a multiply-add" * doctest::test_suite("model")) { \
-    tile::test_growing_counts(tile::tried(kernels));                                                                 \
+#define TILE_GEMM_MODEL_TESTS(kernels)                                                                           \
+  TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {               \
+    tile::test_ragged_is_clean(tile::tried(kernels));                                                            \
+  }                                                                                                              \
+  TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) { \
+    tile::test_choice_of_kernel(tile::tried(kernels));                                                           \
+  }                                                                                                              \
+  TEST_CASE("a few blocks stand for all" * doctest::test_suite("model thorough")) {                              \
+    tile::test_sampled_counts(kernels);                                                                          \
+  }                                                                                                              \
+  TEST_CASE("every count of a site is so much a result and so much a multiply-add" *                             \
+            doctest::test_suite("model thorough")) {                                                             \
+    tile::test_growing_counts(tile::tried(kernels));                                                             \
   }
 #else
 #define TILE_GEMM_MODEL_TESTS(kernels)
