@@ -36,6 +36,15 @@
     }
   }
 
+  // --- Parts of a drawing that can stand by themselves stand below each other on a phone, and beside each other where there is room.
+  for (const panels of all("article .panels")) {
+    const boxes = all("svg", panels).map((svg) => svg.getBoundingClientRect());
+    const below = boxes.some((box, i) => i > 0 && box.top >= boxes[i - 1].bottom - 1);
+    if (width <= 500 && boxes.some((box, i) => i > 0 && box.top < boxes[i - 1].bottom - 1))
+      complain("parts of a drawing stand beside each other on a phone", panels.closest("figure"));
+    if (width >= 1100 && below) complain("parts of a drawing stand below each other, where there is room", panels.closest("figure"));
+  }
+
   // --- No label of a drawing ends outside of it.
   for (const svg of all("article .drawing svg")) {
     const frame = svg.getBoundingClientRect();
@@ -281,6 +290,23 @@
     const text = definition.closest("p, li").getBoundingClientRect();
     if (!visible(definition) || definition.getBoundingClientRect().left < text.right) complain("a definition is not in the margin", definition);
   }
+
+  // --- Whoever comes to a place that is folded sees it, and so does paper.
+  const isOpen = (details) => details.open;
+  const inside = document.querySelector("article details.folded [id]");
+  if (inside) {
+    const folded = inside.closest("details");
+    if (isOpen(folded)) complain("what may be very much is not folded", folded);
+    const moved = new Promise((resolve) => addEventListener("hashchange", () => setTimeout(resolve), { once: true }));
+    location.hash = inside.id;
+    await moved;
+    if (!isOpen(folded)) complain("a place to which a link leads stays folded", inside);
+    folded.open = false;
+    dispatchEvent(new Event("beforeprint"));
+    if (!all("article details").every(isOpen)) complain("what is folded is not printed");
+  }
+  for (const row of all("article .settled"))
+    if (!row.id || !row.querySelector("a.permalink")) complain("a finding without an address", row);
 
   // --- Sources have addresses.
   for (const entry of all(".csl-entry"))

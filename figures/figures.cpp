@@ -443,26 +443,30 @@ void draw_outer(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
 void draw_transposed(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
   const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
   const long first = *t.loaded.at("A").begin();
-  const double cell = std::min(6.5, 560.0 / BM), left = 40, top = 26, gap = 40, wide = 12;
+  const double cell = std::min(6.5, 320.0 / BM), left = 12, top = 26, gap = 40, wide = 12;
   const double xAs = left + BK * wide + gap;
   const int shown = BM / 2;  // rows of A around the thread's
   const long row = first / lda % BM, col = first % lda % BK, base = row / shown * shown;
-  Drawing d(xAs + BM * cell + 20, top + shown * cell + 34);
+  const double height_of_A = top + shown * cell + 34, height_of_As = top + BK * wide + 34;
+  Drawing d(xAs + BM * cell + 20, std::max(height_of_A, height_of_As));
+  d.panel(0, xAs - left, height_of_A);
   d.text(left, 16, fmt::format("tile of A, rows {} to {}", base, base + shown - 1), "start", 13);
   d.rect(left, top, BK * wide, shown * cell, "none", "var(--ink)");
+  d.text(left, top + shown * cell + 22, fmt::format("one float4: row {}, columns {} to {}", row, col, col + 3), "start",
+         13);
+  for (long i = 0; i < 4; ++i)
+    d.rect(left + double(col + i) * wide, top + double(row - base) * cell, wide, std::max(cell, 6.0), "var(--accent)",
+           "var(--paper)");
+  d.panel(xAs - left, left + BM * cell + 20, height_of_As);
   d.text(xAs, 16, fmt::format("As: {} rows, one for each dotIdx; {} columns", BK, BM), "start", 13);
   d.rect(xAs, top, BM * cell, BK * wide, "none", "var(--ink)");
   for (long i = 0; i < 4; ++i) {
     const long stored = (col + i) * BM + row;
     if (t.stored.at("As").count(stored) == 0)
       throw std::runtime_error(fmt::format("the thread does not store element {} of As", stored));
-    d.rect(left + double(col + i) * wide, top + double(row - base) * cell, wide, std::max(cell, 6.0), "var(--accent)",
-           "var(--paper)");
     d.rect(xAs + double(row) * cell, top + double(col + i) * wide, std::max(cell, 6.0), wide, "var(--accent)",
            "var(--paper)");
   }
-  d.text(left, top + shown * cell + 22, fmt::format("one float4: row {}, columns {} to {}", row, col, col + 3), "start",
-         13);
   d.text(xAs, top + BK * wide + 22, fmt::format("four words: column {}, rows {} to {}", row, col, col + 3), "start",
          13);
   d.save(out);
