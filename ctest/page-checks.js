@@ -45,6 +45,16 @@
     if (width >= 1100 && below) complain("parts of a drawing stand below each other, where there is room", panels.closest("figure"));
   }
 
+  // --- No label of a drawing lies on another one: compared by their small letters, and a pixel less at the sides.
+  for (const svg of scheme === "light" ? all("article .drawing svg") : []) {
+    const boxes = all("text", svg).filter((label) => label.textContent.trim() && visible(label)).map((label) => {
+      const { left, right, top, height } = label.getBoundingClientRect();
+      return { label, left: left + 1, right: right - 1, top: top + height * 0.3, bottom: top + height * 0.77 };
+    });
+    const covered = boxes.find((a, i) => boxes.some((b, k) => k < i && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
+    if (covered) complain("a label lies on another one in " + (svg.closest("figure").id || "a figure"), covered.label);
+  }
+
   // --- No label of a drawing ends outside of it.
   for (const svg of all("article .drawing svg")) {
     const frame = svg.getBoundingClientRect();

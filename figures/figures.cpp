@@ -898,8 +898,8 @@ struct Labelled {
   static constexpr double half_height = 7;
 };
 
-/// Puts each label beside its point, or as near as it can without covering a point or another label or leaving the room. The
-/// points come from left to right; the rightmost chooses first, so that of two close ones each has its own side.
+/// Puts each label beside its point, or as near as it can without covering a point or another label or leaving the room, or
+/// leaves it out. The points come from left to right; the rightmost chooses first, so that of two close ones each has its own side.
 void place_labels(std::vector<Labelled>& points, const Box& room) {
   const double dot = 4, step = Labelled::half_height;
   std::vector<Box> taken;
@@ -912,7 +912,9 @@ void place_labels(std::vector<Labelled>& points, const Box& room) {
     for (const double down : {0.0, -step, step, -1.8 * step, 1.8 * step})
       for (const bool right : {true, false})
         if (const Labelled candidate = point.placed(right, down); free(candidate.label())) return candidate;
-    return point.placed(true, 0);
+    Labelled nameless = point.placed(true, 0);
+    nameless.text.clear();
+    return nameless;
   };
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     *point = place(*point);
@@ -932,8 +934,9 @@ std::string joined(const std::vector<std::string>& kernels) {
 }
 
 // The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
-// for every kernel whose machine code and profile are recorded. Not for the microbenchmarks of chapter 00, which issue
-// hardly anything but FFMA, from more warps. Kernels that agree in both share a point.
+// for every kernel up to chapter `last` whose machine code and profile are recorded. Not for microbenchmarks: those of
+// chapter 00, which issue hardly anything but FFMA, from more warps, and what others vary of a kernel, "write.dram.all".
+// Kernels that agree in both share a point.
 void gather_dispatch(const fs::path& emit, const std::string& last, const fs::path& out) {
   const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
   std::map<std::string, std::map<std::string, double>> kernels;  // "05 unrolled" -> key -> value
@@ -941,9 +944,12 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
     const std::string number = chapter.path().filename().string();
     if (number == "00" || number > last) continue;
     for (const auto& row : read_tsv(chapter.path() / "facts.tsv"))
-      for (const std::string& key : {banks, waiting})
-        if (row.at(0).ends_with(key) && !row.at(2).empty())
-          kernels[fmt::format("{} {}", number, row[0].substr(0, row[0].size() - key.size()))][key] = std::stod(row[2]);
+      for (const std::string& key : {banks, waiting}) {
+        if (!row.at(0).ends_with(key) || row.at(2).empty()) continue;
+        const std::string kernel = row[0].substr(0, row[0].size() - key.size());
+        if (kernel.find('.') == std::string::npos)
+          kernels[fmt::format("{} {}", number, kernel)][key] = std::stod(row[2]);
+      }
   }
   std::map<std::pair<double, double>, std::vector<std::string>> at;
   for (const auto& [name, values] : kernels)
