@@ -45,9 +45,10 @@
     if (width >= 1100 && below) complain("parts of a drawing stand below each other, where there is room", panels.closest("figure"));
   }
 
-  // --- No label of a drawing lies on another one: compared by their small letters, and a pixel less at the sides.
+  // --- No label of a drawing lies on another one: compared by their small letters, and a pixel less at the sides. One that is turned has no box.
+  const upright = (label) => Math.abs(label.getScreenCTM().b) < 1e-6;
   for (const svg of scheme === "light" ? all("article .drawing svg") : []) {
-    const boxes = all("text", svg).filter((label) => label.textContent.trim() && visible(label)).map((label) => {
+    const boxes = all("text", svg).filter((label) => label.textContent.trim() && visible(label) && upright(label)).map((label) => {
       const { left, right, top, height } = label.getBoundingClientRect();
       return { label, left: left + 1, right: right - 1, top: top + height * 0.3, bottom: top + height * 0.77 };
     });
@@ -277,7 +278,7 @@
   // --- Numbers lead to where they come from: shown to whoever comes by keyboard or touches one.
   for (const number of all("article :is(.predicted, .counted, .measured):not(.pending)"))
     if (number.tagName !== "A" || !number.hash) complain("a number without a link to where it comes from", number);
-  const number = document.querySelector("article a.number-link");
+  const number = all("article a.number-link").find((link) => !link.closest("details:not([open])"));
   if (number) {
     const note = document.getElementById("number-note");
     const shows = () => visible(note) && note.querySelector("a").href === number.href && note.querySelector("code").textContent.includes("=");
