@@ -380,18 +380,3 @@ TEST_CASE("a long wait counts as a short one" * doctest::test_suite("model")) {
     CHECK_FALSE(wait.estimated);
   }
 }
-
-namespace {
-
-__global__ void child(float* out) { out[0] = 1; }
-__global__ void parent(float* out) { child<<<1, 1>>>(out); }
-
-}  // namespace
-
-TEST_CASE("a kernel that launches a kernel is told so" * doctest::test_suite("model")) {
-  auto out = tile::array<float>("out", 1);
-  const std::string said = said_of(parent, dim3(1), dim3(1), out.device());
-  INFO(said);
-  CHECK(contains(said, "unsupported: parent"));
-  CHECK(contains(said, "launches a kernel, and on the model only the host does"));
-}

@@ -102,8 +102,7 @@ std::vector<Counts> collected(const std::function<void()>& work, const Collector
 
 void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster) {
   using namespace execute;
-  if (running != nullptr)
-    running->refuse(Address(__builtin_return_address(0)), "launches a kernel, and on the model only the host does");
+  if (running != nullptr) throw Error("a kernel cannot launch a kernel on the model");
   Launch launch;
   launch.kernel = &kernel;
   launch.name = announce::function_name(kernel.address);
