@@ -29,6 +29,22 @@
     heading.append(link);
   }
 
+  // What is folded opens for whoever comes to a place in it or to the heading above it, and for paper.
+  function unfoldPlace() {
+    const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!place) return;
+    const behind = place.nextElementSibling;
+    const folded = place.closest("details") || (/^H\d$/.test(place.tagName) && behind && behind.matches("details") && behind);
+    if (!folded || folded.open) return;
+    folded.open = true;
+    place.scrollIntoView();
+  }
+  addEventListener("hashchange", unfoldPlace);
+  unfoldPlace();
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("article details")) folded.open = true;
+  });
+
   // Addresses are broken behind a slash.
   for (const link of document.querySelectorAll(".csl-entry a"))
     if (/^https?:/.test(link.textContent))

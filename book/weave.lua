@@ -46,6 +46,7 @@ local function collect(doc)
   verdicts.count(doc.blocks)
   if page.weaving() then
     terms.define(doc)
+    doc.blocks = verdicts.fold(doc.blocks)
     return doc
   end
   for _, line in ipairs(terms.collect(doc)) do labels[#labels + 1] = line end

@@ -124,6 +124,10 @@ void check_fonts(Browser& browser, Page& page) {
 
 /// A file, line by line, in which the line that a link leads to is marked.
 void visit_source(Browser& browser, const fs::path& book, Page& page) {
+  browser.set_width(400);
+  browser.open(file_url(book / page.file));
+  if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
+    page.complaints.push_back("400 px: " + overflow);
   browser.set_width(1400);
   browser.open(file_url(book / page.file) + "#L-2");
   if (!browser.evaluate("getComputedStyle(document.querySelector(':target')).backgroundColor.startsWith('rgb(')"))

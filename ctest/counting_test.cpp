@@ -173,6 +173,18 @@ TEST_CASE("what a compiler says becomes one line with advice") {
                  "helper(int) is declared and not defined"));
   CHECK(contains(in_one_line("k.cu:3:4: error: no matches converting function ‘k’ to type ‘void (*)()’\n", "k.cu"),
                  "name its template arguments"));
+  CHECK(contains(in_one_line("k.cu:2:10: fatal error: cub/cub.cuh: No such file or directory\n", "k.cu"),
+                 "k.cu:2: cub/cub.cuh is not part of the model: leave it out"));
+  CHECK(in_one_line("k.cu:2:10: fatal error: mine.h: No such file or directory\n", "k.cu") ==
+        "k.cu:2: mine.h: No such file or directory");
+  CHECK(contains(in_one_line("k.cu: Assembler messages:\nk.cu:6: Error: no such instruction: `mov.u32'\n", "k.cu"),
+                 "k.cu:6: inline PTX is not part of the model"));
+  CHECK(contains(in_one_line("k.cu:7:3: error: ‘__shfl_down’ was not declared in this scope\n", "k.cu"),
+                 "write __shfl_sync"));
+  CHECK(
+      contains(in_one_line("k.cu:7:3: error: ‘cudaFuncAttributeMaxDynamicSharedMemorySize’ was not declared\n", "k.cu"),
+               "asks for the shared memory"));
+  CHECK(contains(in_one_line("k.cu:7:3: error: ‘cudaTextureObject_t’ does not name a type\n", "k.cu"), "no textures"));
 }
 
 TEST_CASE("launches by angles become launches of the model") {

@@ -33,6 +33,7 @@
 #include "common/report/explain_tuning.hpp"
 #include "common/report/profile.hpp"
 #include "common/report/ranks.hpp"
+#include "common/report/tuned_ranking.hpp"
 #include "common/report/tuning.hpp"
 #include "common/report/units.hpp"
 #include "common/timing/clocks.hpp"
@@ -447,6 +448,17 @@ TEST_CASE("a number of a record that is changed by hand contradicts another" * d
   CHECK(contains(joined(tile::contradictions(record)), "k: there are two called k"));
   record["kernels"][1].erase("counters");
   CHECK(contains(joined(tile::contradictions(record)), "number of those with counters is 1"));
+}
+
+TEST_CASE("a table of the fastest and the slowest says how many lie between" * doctest::test_suite("model")) {
+  tile::Candidate candidate{};
+  candidate.kernel.name = "c";
+  const std::vector<tile::Ranked> ranking(20, {&candidate, {}, nullptr});
+  const tile::Table table = tile::table_of_tuning(ranking, {});
+  CHECK(table.rows.size() == 17);
+  CHECK(table.rows.at(12).front() == "(4 others)");
+  CHECK(table.rows.at(12).size() == table.header.size());
+  CHECK(tile::table_of_tuning({16, ranking.front()}, {}).rows.size() == 16);
 }
 
 TEST_CASE("a tuning that is changed by hand contradicts itself" * doctest::test_suite("model")) {

@@ -36,6 +36,26 @@
     }
   }
 
+  // --- Parts of a drawing that can stand by themselves stand below each other on a phone, and beside each other where there is room.
+  for (const panels of all("article .panels")) {
+    const boxes = all("svg", panels).map((svg) => svg.getBoundingClientRect());
+    const below = boxes.some((box, i) => i > 0 && box.top >= boxes[i - 1].bottom - 1);
+    if (width <= 500 && boxes.some((box, i) => i > 0 && box.top < boxes[i - 1].bottom - 1))
+      complain("parts of a drawing stand beside each other on a phone", panels.closest("figure"));
+    if (width >= 1100 && below) complain("parts of a drawing stand below each other, where there is room", panels.closest("figure"));
+  }
+
+  // --- No label of a drawing lies on another one: compared by their small letters, and a pixel less at the sides. One that is turned has no box.
+  const upright = (label) => Math.abs(label.getScreenCTM().b) < 1e-6;
+  for (const svg of scheme === "light" ? all("article .drawing svg") : []) {
+    const boxes = all("text", svg).filter((label) => label.textContent.trim() && visible(label) && upright(label)).map((label) => {
+      const { left, right, top, height } = label.getBoundingClientRect();
+      return { label, left: left + 1, right: right - 1, top: top + height * 0.3, bottom: top + height * 0.77 };
+    });
+    const covered = boxes.find((a, i) => boxes.some((b, k) => k < i && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
+    if (covered) complain("a label lies on another one in " + (svg.closest("figure").id || "a figure"), covered.label);
+  }
+
   // --- No label of a drawing ends outside of it.
   for (const svg of all("article .drawing svg")) {
     const frame = svg.getBoundingClientRect();
@@ -258,7 +278,7 @@
   // --- Numbers lead to where they come from: shown to whoever comes by keyboard or touches one.
   for (const number of all("article :is(.predicted, .counted, .measured):not(.pending)"))
     if (number.tagName !== "A" || !number.hash) complain("a number without a link to where it comes from", number);
-  const number = document.querySelector("article a.number-link");
+  const number = all("article a.number-link").find((link) => !link.closest("details:not([open])"));
   if (number) {
     const note = document.getElementById("number-note");
     const shows = () => visible(note) && note.querySelector("a").href === number.href && note.querySelector("code").textContent.includes("=");
@@ -281,6 +301,23 @@
     const text = definition.closest("p, li").getBoundingClientRect();
     if (!visible(definition) || definition.getBoundingClientRect().left < text.right) complain("a definition is not in the margin", definition);
   }
+
+  // --- Whoever comes to a place that is folded sees it, and so does paper.
+  const isOpen = (details) => details.open;
+  const inside = document.querySelector("article details.folded [id]");
+  if (inside) {
+    const folded = inside.closest("details");
+    if (isOpen(folded)) complain("what may be very much is not folded", folded);
+    const moved = new Promise((resolve) => addEventListener("hashchange", () => setTimeout(resolve), { once: true }));
+    location.hash = inside.id;
+    await moved;
+    if (!isOpen(folded)) complain("a place to which a link leads stays folded", inside);
+    folded.open = false;
+    dispatchEvent(new Event("beforeprint"));
+    if (!all("article details").every(isOpen)) complain("what is folded is not printed");
+  }
+  for (const row of all("article .settled"))
+    if (!row.id || !row.querySelector("a.permalink")) complain("a finding without an address", row);
 
   // --- Sources have addresses.
   for (const entry of all(".csl-entry"))

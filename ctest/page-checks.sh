@@ -13,7 +13,12 @@ cp "$book/03.html" "$scratch/book/03.html"
 
 # A fault a line: what is to be said of it, a tab, and what is put at the end of the page.
 cat >"$scratch/faults" <<'END_OF_FAULTS'
+a label lies on another one	<figure class="drawing"><svg viewBox="0 0 100 20" width="100"><text x="10" y="15" font-size="14">under</text><text x="15" y="15" font-size="14">over</text></svg></figure>
 a label ends outside of its drawing	<figure class="drawing"><svg viewBox="0 0 100 20" width="100"><text x="90" y="15" font-size="14">outside</text></svg></figure>
+parts of a drawing stand beside each other on a phone	<figure class="drawing"><div class="panels" style="flex-wrap: nowrap"><svg viewBox="0 0 100 20" width="100"></svg><svg viewBox="0 0 100 20" width="100"></svg></div></figure>
+parts of a drawing stand below each other, where there is room	<figure class="drawing"><div class="panels" style="display: block"><svg viewBox="0 0 100 20" width="100"></svg><svg viewBox="0 0 100 20" width="100"></svg></div></figure>
+what may be very much is not folded	<details class="folded" open><summary>all</summary><p id="folded-place">x</p></details>
+a finding without an address	<section class="settled">x</section>
 a choice is wider than its control	<div class="live"><div class="controls"><label><span>x</span><select style="width: 3rem"><option>a choice of many words</option></select></label></div></div>
 an edit is wider than its frame	<div class="diff"><div class="code"><pre style="width: 3000px">x</pre></div></div>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>

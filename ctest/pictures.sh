@@ -39,6 +39,10 @@ sass() { printf 'k.sass_loop.LDS.128\tmeasured\t%s\t\t%s\nk.sass_loop.LDS\tmeasu
 sass 2
 drawn '2 LDS.128 + 8 LDS for 8 FFMA' "$1" compiled "$emit/04" "$out" k
 drawn '2 loads, 1 multiply-add' "$1" reuse "$emit" "$out" 04/k
+# What can stand by itself is a part of its own.
+"$1" compiled "$emit/04" "$out" k
+[ "$(grep -c "^<g class='panel' data-box='" "$out")" = 2 ] && [ "$(grep -c '^</g>' "$out")" = 2 ] || { echo "compiled: not two parts"; exit 1; }
+rm "$out"
 sass 3
 refused 'k: 8 and 8 words are not read by 3 LDS.128 and 8 LDS' "$1" compiled "$emit/04" "$out" k
 

@@ -49,10 +49,16 @@ void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stro
       x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
 }
 
+void Drawing::panel(double x, double width, double height) {
+  body_ += fmt::format("{}<g class='panel' data-box='{:.1f} 0 {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "", x, width,
+                       height);
+  in_panel_ = true;
+}
+
 void Drawing::save(const std::filesystem::path& file) const {
   write_text(file, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {:.0f} {:.0f}' width='{:.0f}' "
-                               "height='{:.0f}' font-family='inherit'>\n{}</svg>\n",
-                               width_, height_, width_, height_, body_));
+                               "height='{:.0f}' font-family='inherit'>\n{}{}</svg>\n",
+                               width_, height_, width_, height_, body_, in_panel_ ? "</g>\n" : ""));
 }
 
 }  // namespace tile::figures

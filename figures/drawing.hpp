@@ -23,11 +23,15 @@ class Drawing {
   void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)");
   /// A line with a head at its end.
   void arrow(double x1, double y1, double x2, double y2, const char* stroke);
+  /// What is drawn from here on is a part that can stand by itself, from x on, from the top: where a page is narrow, its
+  /// parts stand below each other (book/weave/figures.lua).
+  void panel(double x, double width, double height);
   void save(const std::filesystem::path& file) const;
 
  private:
   double width_, height_;
   std::string body_;
+  bool in_panel_ = false;
 };
 
 }  // namespace tile::figures

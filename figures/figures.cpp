@@ -443,26 +443,30 @@ void draw_outer(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
 void draw_transposed(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
   const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
   const long first = *t.loaded.at("A").begin();
-  const double cell = std::min(6.5, 560.0 / BM), left = 40, top = 26, gap = 40, wide = 12;
+  const double cell = std::min(6.5, 320.0 / BM), left = 12, top = 26, gap = 40, wide = 12;
   const double xAs = left + BK * wide + gap;
   const int shown = BM / 2;  // rows of A around the thread's
   const long row = first / lda % BM, col = first % lda % BK, base = row / shown * shown;
-  Drawing d(xAs + BM * cell + 20, top + shown * cell + 34);
+  const double height_of_A = top + shown * cell + 34, height_of_As = top + BK * wide + 34;
+  Drawing d(xAs + BM * cell + 20, std::max(height_of_A, height_of_As));
+  d.panel(0, xAs - left, height_of_A);
   d.text(left, 16, fmt::format("tile of A, rows {} to {}", base, base + shown - 1), "start", 13);
   d.rect(left, top, BK * wide, shown * cell, "none", "var(--ink)");
+  d.text(left, top + shown * cell + 22, fmt::format("one float4: row {}, columns {} to {}", row, col, col + 3), "start",
+         13);
+  for (long i = 0; i < 4; ++i)
+    d.rect(left + double(col + i) * wide, top + double(row - base) * cell, wide, std::max(cell, 6.0), "var(--accent)",
+           "var(--paper)");
+  d.panel(xAs - left, left + BM * cell + 20, height_of_As);
   d.text(xAs, 16, fmt::format("As: {} rows, one for each dotIdx; {} columns", BK, BM), "start", 13);
   d.rect(xAs, top, BM * cell, BK * wide, "none", "var(--ink)");
   for (long i = 0; i < 4; ++i) {
     const long stored = (col + i) * BM + row;
     if (t.stored.at("As").count(stored) == 0)
       throw std::runtime_error(fmt::format("the thread does not store element {} of As", stored));
-    d.rect(left + double(col + i) * wide, top + double(row - base) * cell, wide, std::max(cell, 6.0), "var(--accent)",
-           "var(--paper)");
     d.rect(xAs + double(row) * cell, top + double(col + i) * wide, std::max(cell, 6.0), wide, "var(--accent)",
            "var(--paper)");
   }
-  d.text(left, top + shown * cell + 22, fmt::format("one float4: row {}, columns {} to {}", row, col, col + 3), "start",
-         13);
   d.text(xAs, top + BK * wide + 22, fmt::format("four words: column {}, rows {} to {}", row, col, col + 3), "start",
          13);
   d.save(out);
@@ -894,8 +898,8 @@ struct Labelled {
   static constexpr double half_height = 7;
 };
 
-/// Puts each label beside its point, or as near as it can without covering a point or another label or leaving the room. The
-/// points come from left to right; the rightmost chooses first, so that of two close ones each has its own side.
+/// Puts each label beside its point, or as near as it can without covering a point or another label or leaving the room, or
+/// leaves it out. The points come from left to right; the rightmost chooses first, so that of two close ones each has its own side.
 void place_labels(std::vector<Labelled>& points, const Box& room) {
   const double dot = 4, step = Labelled::half_height;
   std::vector<Box> taken;
@@ -908,7 +912,9 @@ void place_labels(std::vector<Labelled>& points, const Box& room) {
     for (const double down : {0.0, -step, step, -1.8 * step, 1.8 * step})
       for (const bool right : {true, false})
         if (const Labelled candidate = point.placed(right, down); free(candidate.label())) return candidate;
-    return point.placed(true, 0);
+    Labelled nameless = point.placed(true, 0);
+    nameless.text.clear();
+    return nameless;
   };
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     *point = place(*point);
@@ -928,8 +934,9 @@ std::string joined(const std::vector<std::string>& kernels) {
 }
 
 // The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
-// for every kernel whose machine code and profile are recorded. Not for the microbenchmarks of chapter 00, which issue
-// hardly anything but FFMA, from more warps. Kernels that agree in both share a point.
+// for every kernel up to chapter `last` whose machine code and profile are recorded. Not for microbenchmarks: those of
+// chapter 00, which issue hardly anything but FFMA, from more warps, and what others vary of a kernel, "write.dram.all".
+// Kernels that agree in both share a point.
 void gather_dispatch(const fs::path& emit, const std::string& last, const fs::path& out) {
   const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
   std::map<std::string, std::map<std::string, double>> kernels;  // "05 unrolled" -> key -> value
@@ -937,9 +944,12 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
     const std::string number = chapter.path().filename().string();
     if (number == "00" || number > last) continue;
     for (const auto& row : read_tsv(chapter.path() / "facts.tsv"))
-      for (const std::string& key : {banks, waiting})
-        if (row.at(0).ends_with(key) && !row.at(2).empty())
-          kernels[fmt::format("{} {}", number, row[0].substr(0, row[0].size() - key.size()))][key] = std::stod(row[2]);
+      for (const std::string& key : {banks, waiting}) {
+        if (!row.at(0).ends_with(key) || row.at(2).empty()) continue;
+        const std::string kernel = row[0].substr(0, row[0].size() - key.size());
+        if (kernel.find('.') == std::string::npos)
+          kernels[fmt::format("{} {}", number, kernel)][key] = std::stod(row[2]);
+      }
   }
   std::map<std::pair<double, double>, std::vector<std::string>> at;
   for (const auto& [name, values] : kernels)

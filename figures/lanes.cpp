@@ -120,11 +120,14 @@ class Corner {
 }  // namespace
 
 void draw_lanes(const std::filesystem::path& emit, const Kernels& kernels, const std::filesystem::path& out) {
-  const double cell = kernels.size() == 1 ? 8.5 : 5, between = 40, left = 4, top = 8;
+  const double cell = kernels.size() == 1 ? 8.5 : 5, between = 30, left = 4, top = 8;
   const double panel = Corner::width(cell) + between;
-  Drawing d(left + double(kernels.size()) * panel - between + 8, top + Corner::height(cell) + 26);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
+  const double height = top + Corner::height(cell) + 26;
+  Drawing d(double(kernels.size()) * panel, height);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    d.panel(double(i) * panel, panel, height);
     Corner(d, kernel_of(emit, kernels[i]), left + double(i) * panel, top, cell).draw();
+  }
   d.save(out);
 }
 

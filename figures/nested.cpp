@@ -34,7 +34,7 @@ void draw_nested(const std::filesystem::path& emit, int thread, const Kernels& k
     Extent block, warp;
   };
   std::vector<Panel> panels;
-  double width = left - gap + 6, height = 0;
+  double width = 0, height = 0;
   for (const std::string& written : kernels) {
     Panel p{kernel_of(emit, written), {}, {}, {}, {}};
     p.threads = read_owners(p.kernel.emitted, p.kernel.name);
@@ -52,6 +52,8 @@ void draw_nested(const std::filesystem::path& emit, int thread, const Kernels& k
   Drawing d(width, top + height + 62);
   double x = left;
   for (const Panel& p : panels) {
+    const double wide = double(p.block.cols()) * per_element + gap, below = top + double(p.block.rows()) * per_element;
+    d.panel(x - left, wide, below + 62);
     const auto box = [&](const Rectangle& r, const char* fill, const char* stroke, double opacity) {
       d.rect(x + double(r.col - p.block.col) * per_element, top + double(r.row - p.block.row) * per_element,
              double(r.cols) * per_element, double(r.rows) * per_element, fill, stroke, opacity);
@@ -62,7 +64,6 @@ void draw_nested(const std::filesystem::path& emit, int thread, const Kernels& k
         box(r, warp == thread / 32 ? "var(--third)" : "none", "var(--muted)", 0.4);
     for (const Rectangle& r : rectangles(p.threads.at(thread))) box(r, "var(--accent)", "none", 1);
     box({p.block.row, p.block.col, p.block.rows(), p.block.cols()}, "none", "var(--ink)", 1);
-    const double below = top + double(p.block.rows()) * per_element;
     const auto& own = p.threads.at(thread);
     const auto pieces = rectangles(own);
     d.text(x, below + 18,
@@ -73,7 +74,7 @@ void draw_nested(const std::filesystem::path& emit, int thread, const Kernels& k
            fmt::format("thread {}: {} of {} x {}", thread, plural(pieces.size(), "piece"), pieces.front().rows,
                        pieces.front().cols),
            "start", 12);
-    x += double(p.block.cols()) * per_element + gap;
+    x += wide;
   }
   d.save(out);
 }

@@ -34,9 +34,10 @@ void draw_reuse(const std::filesystem::path& emit, const Kernels& kernels, const
     most = std::max(most, step.rows.size());
     steps.push_back(step);
   }
-  Drawing d(column * double(steps.size()) + 20, top + double(most) * high + 46);
+  Drawing d(column * double(steps.size()), top + double(most) * high + 46);
   double x = 10;
   for (const Step& step : steps) {
+    d.panel(x - 10, column, top + double(step.rows.size()) * high + 34);
     d.text(x, 16, step.kernel.title(), "start", 13);
     d.rect(x + wide + 22, 28, wide, high - 6, "var(--accent)");
     d.text(x + wide + 22 + wide / 2, 43, fmt::format("Bs: column {}", step.cols.front()), "middle", 12, "var(--paper)");
@@ -71,11 +72,13 @@ void draw_compiled(const std::filesystem::path& emitted, const std::string& kern
       (As.size() != words * std::size_t(*wide) || !single || Bs.size() != std::size_t(*single) || BK % words != 0))
     throw std::runtime_error(fmt::format("{}: {} and {} words are not read by {} LDS.128 and {} LDS", kernel, As.size(),
                                          Bs.size(), *wide, single.value_or(0)));
-  const double cell = 22, left = 76, top = 50, gap = 62, panel = BK * cell + 14 + cell + gap;
+  const double cell = 22, left = 76, top = 50, gap = 20, panel = left + BK * cell + 14 + cell + gap;
   const long first_row = *As.begin() / BK, rows = *As.rbegin() / BK - first_row + 1;
-  Drawing d(left + 2 * panel, top + double(std::max(rows, long(BK))) * cell + 34);
+  const double height = top + double(std::max(rows, long(BK))) * cell + 34;
+  Drawing d(2 * panel, height);
   for (const bool compiled : {false, true}) {
     const double x = left + (compiled ? panel : 0), xB = x + BK * cell + 14;
+    d.panel(x - left, panel, height);
     d.text(x, 18, compiled ? "as compiled" : "as written", "start", 13);
     d.text(x, top - 9, "As", "start", 12);
     d.text(xB, top - 9, "Bs", "start", 12);
@@ -95,9 +98,9 @@ void draw_compiled(const std::filesystem::path& emitted, const std::string& kern
       d.text(x, below, fmt::format("{} LDS.128 + {} LDS for {} FFMA", *wide, *single, ffma.value_or(0)), "start", 13);
     else
       d.text(x, below, "not yet measured", "start", 13);
+    for (long row = 0; row < rows; ++row)
+      d.text(x - 8, top + (double(row) + 0.7) * cell, fmt::format("row {}", first_row + row), "end", 12);
   }
-  for (long row = 0; row < rows; ++row)
-    d.text(left - 8, top + (double(row) + 0.7) * cell, fmt::format("row {}", first_row + row), "end", 12);
   d.save(out);
 }
 

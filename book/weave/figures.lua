@@ -37,6 +37,17 @@ local function with_unique_ids(svg, prefix)
   return (svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'"))
 end
 
+-- The parts of a drawing that can stand below each other, each as a drawing; nil if it has none. In one document, which may be paper, it
+-- stays whole.
+local function panels_of(svg)
+  if page.combined then return nil end
+  local found = {}
+  for box, body in svg:gmatch("<g class='panel' data%-box='([%d. ]+)'>(.-)</g>") do
+    found[#found + 1] = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='" .. box .. "'>" .. body .. "</svg>"
+  end
+  return #found > 1 and found or nil
+end
+
 local smallest_label = 12  -- pixels
 local measure = 560  -- pixels that a column of text is wide: style.css
 
@@ -50,6 +61,13 @@ local function widths(svg)
   return math.max(legible, math.ceil(natural)), legible
 end
 
+local function style_of(svg)
+  local natural, legible = widths(svg)
+  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
+end
+
+local function with_attributes(svg, attributes) return (svg:gsub("<svg", "<svg" .. attributes:gsub("%%", "%%%%"), 1)) end
+
 local count = 0
 
 -- `class` of the figure: a drawing, unless it is given.
@@ -61,9 +79,15 @@ function figures.resolve(div, class)
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub(">([^<>]*%S[^<>]*)<", function(words) return ">" .. text.typeset(words) .. "<" end)
   svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
-  local natural, legible = widths(svg)
-  local style = natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
-  svg = svg:gsub("<svg", '<svg role="img"' .. style .. ' aria-label="' .. text.escape(alt):gsub("%%", "%%%%") .. '"', 1)
+  local natural = widths(svg)
+  local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
+  local panels = panels_of(svg)
+  if panels then
+    for i, panel in ipairs(panels) do panels[i] = with_attributes(panel, style_of(panel)) end
+    svg = '<div class="panels"' .. image .. ">" .. table.concat(panels) .. "</div>"
+  else
+    svg = with_attributes(svg, image .. style_of(svg))
+  end
   class = (class or "drawing") .. (natural and natural > measure and not elements.has(div, "margin") and " full-width" or "")
   return {elements.figure_open(div, class),
           elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),

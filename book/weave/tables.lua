@@ -1,7 +1,7 @@
 -- Tables: ::: {.table name=NAME [chapter=NN] [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
 -- kernels; ::: {.table caption="..."} frames a table that the prose has written out.
 -- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks; rows whose last cell says "equal" are one
--- sentence, which opens to show them. An unknown table, or one that has nothing of a kernel, ends the weave.
+-- sentence, which opens to show them; a name that the row above has as well is not shown again. An unknown table, or one that has nothing of a kernel, ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -81,21 +81,28 @@ local function alignment(heads, rows)
   return right, brief
 end
 
+-- What a table says once: for the eye only, but in one document, where the cell is empty.
+local function said_above(markup)
+  return page.combined and "" or '<span class="hidden">' .. markup .. "</span>"
+end
+
 local function markup(heads, rows)
   local right, brief = alignment(heads, rows)
   local out = {"<table><thead><tr>"}
-  local function cell(tag, words, i)
+  local function cell(tag, words, i, above)
     local class = right[i] and ' class="number"' or ""
     if words == emitted.unmeasured then class = ' class="number pending"' end
     if class == "" and brief[i] then class = i == 1 and ' class="row-name"' or tag == "td" and ' class="brief"' or "" end
     if i == #heads and heads[i] == "" then class = ' class="reason"' end
-    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. text.escape(text.typeset(words)) .. "</" .. tag .. ">"
+    local shown = text.escape(text.typeset(words))
+    if i == 1 and not right[1] and words == above then shown = said_above(shown) end
+    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end
   out[#out + 1] = "</tr></thead><tbody>"
-  for _, row in ipairs(rows) do
+  for r, row in ipairs(rows) do
     out[#out + 1] = "<tr>"
-    for i, words in ipairs(row) do cell("td", words, i) end
+    for i, words in ipairs(row) do cell("td", words, i, r > 1 and rows[r - 1][1]) end
     out[#out + 1] = "</tr>"
   end
   out[#out + 1] = "</tbody></table>"

@@ -1,7 +1,8 @@
 -- The page "All claims": what others claimed, settled; how many rows of each chapter have which verdict; every claim of the book.
 -- In: ::: {.settled of=NN verdict=... at="#label ..." holds="..." tests="..." experiments="..."}, whose first paragraph says what was
 -- claimed (what is true instead, or what was tried, follows), .tally and .all-claims, the claims that the first pass found on each page, and
--- the CTest entries of every test program. Out: blocks. A row that nothing settles ends the weave.
+-- the CTest entries of every test program. Out: blocks; the rows of a chapter are folded under a line that counts them, and have addresses.
+-- A row that nothing settles ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -14,6 +15,7 @@ local verdicts = {}
 
 local names = {"confirmed", "corrected", "open"}
 local tally, chapters = {}, {}  -- chapter -> verdict -> rows; the chapters in order
+local shown = {}  -- chapter -> rows that are on the page already
 
 -- Counts the rows of a page, before any of them is resolved.
 function verdicts.count(blocks)
@@ -29,6 +31,42 @@ function verdicts.count(blocks)
       tally[chapter][verdict] = (tally[chapter][verdict] or 0) + 1
     end
   end
+end
+
+local function counted(n, word) return n .. " " .. word .. (n == 1 and "" or "s") end
+
+-- Folds what a page may have very much of; one document, where nothing can be opened, has all of it.
+local function folded(blocks, summary)
+  if page.combined then return blocks end
+  local whole = pandoc.List({elements.html('<details class="folded"><summary>' .. summary .. "</summary>")})
+  whole:extend(blocks)
+  whole:insert(elements.html("</details>"))
+  return whole
+end
+
+-- Rows that stand together, folded under how many have which verdict.
+function verdicts.fold(blocks)
+  local out, rows, kinds = pandoc.List({}), pandoc.List({}), {}
+  local function close()
+    if #rows == 0 then return end
+    local of_each = {}
+    for _, verdict in ipairs(names) do
+      if kinds[verdict] then of_each[#of_each + 1] = kinds[verdict] .. " " .. verdict end
+    end
+    out:extend(folded(rows, counted(#rows, "finding") .. ": " .. table.concat(of_each, ", ")))
+    rows, kinds = pandoc.List({}), {}
+  end
+  for _, block in ipairs(blocks) do
+    if block.t == "Div" and elements.has(block, "settled") then
+      rows:insert(block)
+      kinds[block.attributes.verdict] = (kinds[block.attributes.verdict] or 0) + 1
+    else
+      close()
+      out:insert(block)
+    end
+  end
+  close()
+  return out
 end
 
 function verdicts.tally_table()
@@ -97,7 +135,10 @@ function verdicts.settled(div)
     if i > 1 then lines:insert(pandoc.LineBreak()) end
     lines:extend(line)
   end
-  local blocks = pandoc.List({elements.html('<section class="settled ' .. verdict .. '"><p class="verdict">' .. verdict .. "</p><div>")})
+  shown[chapter] = (shown[chapter] or 0) + 1
+  local id = "finding-" .. chapter .. "-" .. shown[chapter]
+  local blocks = pandoc.List({elements.html('<section class="settled ' .. verdict .. '" id="' .. id .. '"><p class="verdict">' .. verdict ..
+    ' <a class="permalink" href="#' .. id .. '" aria-label="link to this finding">#</a></p><div>')})
   blocks:extend(div.content)
   blocks:insert(pandoc.Div({pandoc.Para(lines)}, {class = "evidence"}))
   blocks:insert(elements.html("</div></section>"))
@@ -114,7 +155,8 @@ local function claims_of(id, resolved)
     local verdict = claims.judge(div.attributes.holds or "", pandoc.utils.stringify(words))
     words.content:insert(pandoc.Space())
     words.content:insert(pandoc.Span(shown_expression(verdict), {class = "evidence"}))
-    local link = pandoc.Link(pandoc.Str("¶"), page.address(div.identifier, id), "to this place", {["aria-label"] = "to this place"})
+    local link = pandoc.Link(pandoc.Str("¶"), page.address(div.identifier, id), "to this place",
+      {id = "of-" .. div.identifier, ["aria-label"] = "to this place"})
     words.content:insert(1, pandoc.Space())
     words.content:insert(1, link)
     items:insert({words})
@@ -130,7 +172,7 @@ function verdicts.all_claims(resolved)
     if #items > 0 then
       local info = page.info[id]
       blocks:insert(pandoc.Header(2, {pandoc.Str((info.number ~= "" and info.number .. " " or "") .. info.title)}, {id = "claims-of-" .. id}))
-      blocks:insert(pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"}))
+      blocks:extend(folded({pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"})}, counted(#items, "claim")))
     end
   end
   return blocks

@@ -95,7 +95,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
     for (const Stall* stall : shown) rest -= value(k, *stall);
     return std::max(0.0, rest);
   });
-  add("together", latency);
+  add("sum of these rows, as recorded", latency);
   return table;
 }
 

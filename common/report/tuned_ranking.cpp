@@ -152,7 +152,13 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Reco
                                                   (*tuning)["date"].get<std::string>()));
   const auto ordered = by_measurement(ranking);
   for (std::size_t i = 0; i < ordered.size(); ++i) {
-    if (i >= best && i + worst < ordered.size()) continue;
+    if (i >= best && i + worst < ordered.size()) {
+      if (i > best) continue;
+      std::vector<std::string> row(table.header.size() + (tunings.size() > 1 ? tunings.size() - 1 : 0));
+      row.front() = fmt::format("({} others)", ordered.size() - best - worst);
+      table.rows.push_back(row);
+      continue;
+    }
     const Ranked& r = ordered[i];
     const auto place =
         std::find_if(ranking.begin(), ranking.end(), [&](auto& x) { return x.candidate == r.candidate; });

@@ -26,7 +26,7 @@ std::vector<Ranked> rank_by_ceilings(const Record* tuning);
 /// Whether each one was timed.
 bool all_timed(const std::vector<Ranked>& ranking);
 
-/// The ends of the landscape: the fastest, and the slowest, with the rank that the ceilings gave them.
+/// The ends of the landscape: the fastest, and the slowest, with the rank that the ceilings gave them, and how many there are between.
 Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Record>& tunings);
 
 /// Facts `tuning.*`; what needs times is not yet measured unless all were timed.

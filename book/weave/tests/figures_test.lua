@@ -4,6 +4,8 @@ local svg = [[<?xml version="1.0"?><!-- x --><svg><title>t</title><g id="part" f
   [[<use href="#part"/><use href='#other'/><g id='other' clip="url(#part)"/></svg>]]
 testing.on_page(testing.with_labels({["figures/a.svg"] = svg,
   ["figures/wide.svg"] = "<svg viewBox='0 0 640 82'><text font-size='13'>a</text><text font-size='10'>b</text></svg>",
+  ["figures/halves.svg"] = "<svg viewBox='0 0 500 82'><g class='panel' data-box='0.0 0 300.0 82.0'><text font-size='13'>a</text></g>" ..
+    "<g class='panel' data-box='300.0 0 200.0 50.0'><text font-size='13'>b</text></g></svg>",
   ["figures/small.svg"] = '<svg viewBox="0 0 300 82"><text font-size="13.00">a</text></svg>'}), {}, function()
   local figures = require("weave.figures")
   local function shown(attributes, class)
@@ -21,6 +23,9 @@ testing.on_page(testing.with_labels({["figures/a.svg"] = svg,
   testing.contains("legible labels", shown("src=wide.svg alt=x"), 'style="--natural: 768px; --legible: 768px"')
   testing.contains("wider than the text", shown("src=wide.svg alt=x"), 'class="drawing full-width"')
   testing.contains("large labels", shown("src=small.svg alt=x"), '--natural: 300px; --legible: 300px')
+  local halves = shown('src=halves.svg alt="a and 50%"')
+  testing.contains("panels", halves, '<div class="panels" role="img" aria-label="a and 50%"><svg style="--natural: 300px; --legible: 300px"')
+  testing.contains("a panel's own box", halves, "viewBox='300.0 0 200.0 50.0'><text font-size='13'>b</text></svg></div>")
   testing.refused("not drawn", "no figure b.svg", shown, "src=b.svg alt=x")
   testing.refused("without text alternative", "figure a.svg has no text alternative", shown, "src=a.svg")
   testing.refused("without src", "a figure without src", shown, "alt=x")

@@ -5,9 +5,11 @@ local files = testing.with_labels({
   ["emit/03/table-tuning.tsv"] = "Ranking\nconfiguration\twarps\n128x64x8\t4\n",
   ["emit/03/table-stalls.tsv"] = "Stalls\nwaiting for\tshared\tnaive\nbarrier\t1\t2\n",
   ["emit/03/table-counters.tsv"] = "Counts\nkernel\tcounted\tmeasured\t\nshared\t1\t1\tequal\nshared\t3\t2\tx 0.67\nnaive\t4\t4\tequal\n",
+  ["emit/03/table-repeated.tsv"] = "Sizes\nkernel\tms\ntma\t1\ntma\t2\nthin\t3\n",
+  ["emit/03/table-numbers.tsv"] = "Chapters\nchapter\tms\n04\t1\n04\t2\n",
   ["emit/01/table-sizes.tsv"] = "Others\nkernel\tms\nx\t1\n",
 })
-testing.on_page(files, {}, function()
+testing.on_page(files, {}, function(page)
   local tables = require("weave.tables")
   local function shown(attributes)
     return testing.html(tables.resolve(testing.div('::: {.table label="Table 3.1" ' .. attributes .. "}\n:::")))
@@ -41,6 +43,13 @@ testing.on_page(files, {}, function()
   testing.contains("equal rows behind a sentence", html, '<summary>2 of 3 counts equal what the hardware counted</summary><table>')
   testing.equal("nothing says equal row by row", html:find(">equal<"), nil)
   testing.contains("all of them", shown('name=counters of="naive"'), '<summary>All 1 counts equal')
+  html = shown("name=repeated")
+  testing.contains("a name once", html, '<td class="row-name">tma</td><td class="number">1</td></tr><tr><td class="row-name"><span class="hidden">tma</span></td>')
+  testing.contains("and the next one", html, '<td class="row-name">thin</td><td class="number">3</td>')
+  testing.equal("a number each time", shown("name=numbers"):find("hidden", 1, true), nil)
+  page.combined = "epub"
+  testing.contains("empty in one document", shown("name=repeated"), '<td class="row-name"></td><td class="number">2</td>')
+  page.combined = false
   testing.refused("unknown kernel", "table sizes has nothing of nobody", shown, 'name=sizes of="naive nobody"')
   testing.refused("unknown table", "emits no table-nothing.tsv", shown, "name=nothing")
   testing.refused("without name", "a table without name or caption", shown, "")

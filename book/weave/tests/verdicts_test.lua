@@ -27,15 +27,22 @@ We tried.
   testing.contains("rows of a chapter", testing.html({verdicts.tally_table()}),
     '<tr><td>03</td><td class="number">1</td><td class="number">0</td><td class="number">1</td></tr>')
   local html = testing.html(verdicts.settled(blocks[1]))
-  testing.contains("verdict", html, '<section class="settled confirmed"><p class="verdict">confirmed</p>')
+  testing.contains("verdict", html, '<section class="settled confirmed" id="finding-03-1"><p class="verdict">confirmed <a class="permalink" href="#finding-03-1"')
   testing.contains("place", html, '<a href="03.html#fig:tiles" class="kept">Figure 3.1</a>')
   testing.contains("expression", html, "counted: <code>a &lt; b</code> with <code>03/a = 1, 03/b = 2</code>")
   testing.contains("experiment", html, '<a href="03.html#break-03-barrier">barrier</a>')
+  local folded = testing.html(verdicts.fold(testing.blocks("# A chapter\n\n" .. markdown .. "\n# Another\n")))
+  testing.contains("folded under a heading", folded, '</h1> <details class="folded"><summary>2 findings: 1 confirmed, 1 open</summary>')
+  testing.contains("up to the next", folded, '</div> </details> <h1')
+  page.combined = "epub"
+  testing.equal("not folded in one document", testing.html(verdicts.fold(testing.blocks(markdown))):find("details", 1, true), nil)
+  page.combined = false
   testing.contains("open", testing.html(verdicts.settled(blocks[2])), "<p>We tried.</p>")
 
   html = testing.html(verdicts.all_claims(function(div) return div end))
   testing.contains("page of a claim", html, '<h2 id="claims-of-03">03 Shared tiling</h2>')
-  testing.contains("claim", html, '<a href="03.html#claim-03-1" aria-label="to this place" title="to this place">¶</a> less')
+  testing.contains("claim", html, '<a href="03.html#claim-03-1" id="of-claim-03-1" aria-label="to this place" title="to this place">¶</a> less')
+  testing.contains("claims are folded", html, '<details class="folded"><summary>1 claim</summary>')
   testing.equal("no page without claims", html:find("claims-of-index", 1, true), nil)
   testing.refused("row of no chapter", '"It is so." is of no chapter', verdicts.count, testing.blocks("::: {.settled}\nIt is so.\n:::"))
 end)

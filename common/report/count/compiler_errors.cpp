@@ -33,9 +33,11 @@ const Advice words[] = {
     {"cudaError", "leave it out: a launch throws what is wrong with it"},
     {"cudaSuccess", "leave it out: a launch throws what is wrong with it"},
     {"cudaGetErrorString", "leave it out: a launch throws what is wrong with it"},
-    {"cudaFuncSetAttribute", "leave it out: tile::launch asks for the shared memory that it is told"},
+    {"cudaFunc", "leave it out: tile::launch asks for the shared memory that it is told"},
     {"cudaLaunchKernel", "write tile::launch(kernel, grid, block, shared bytes, arguments...)"},
     {"cudaLaunchCooperativeKernel", "count the kernel without its grid-wide barriers"},
+    {"cudaTexture", "the model has no textures: load from an array"},
+    {"cudaSurface", "the model has no surfaces: use an array"},
     {"cudaOccupancy", "leave it out: the count says how many blocks fit"},
     {"cuda", "leave it out: only kernels and their launches are counted"},
     {"cublas", "leave it out: only kernels of the file itself are counted"},
@@ -51,7 +53,27 @@ const Advice words[] = {
     {"tex2D", "the model has no textures: load from an array"},
     {"tex3D", "the model has no textures: load from an array"},
     {"surf", "the model has no surfaces: use an array"},
+    {"__shfl", "write __shfl_sync(mask, ...), __shfl_down_sync(mask, ...) and so on, as CUDA has since Volta"},
+    {"__ballot", "write __ballot_sync(mask, predicate), as CUDA has since Volta"},
+    {"__any", "write __any_sync(mask, predicate), as CUDA has since Volta"},
+    {"__all", "write __all_sync(mask, predicate), as CUDA has since Volta"},
     {"__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
+};
+
+// Of headers that are not there, by how they are included.
+const Advice headers[] = {
+    {"mma.h", "the model has no tensor cores yet: count what loads the fragments as plain loads"},
+    {"cuda_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
+    {"cub/", "leave it out: only kernels of the file itself are counted"},
+    {"thrust/", "leave it out: only kernels of the file itself are counted"},
+    {"cutlass/", "leave it out: only kernels of the file itself are counted"},
+    {"cute/", "leave it out: only kernels of the file itself are counted"},
+    {"torch/", "leave it out: only kernels of the file itself are counted"},
+    {"ATen/", "leave it out: only kernels of the file itself are counted"},
+    {"c10/", "leave it out: only kernels of the file itself are counted"},
+    {"helper_cuda", "leave it out: a launch throws what is wrong with it"},
+    {"cuda/pipeline", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
+    {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
 };
 
 struct Error {
@@ -113,11 +135,29 @@ int line_of_main(const std::filesystem::path& source) {
 
 }  // namespace
 
-std::string instead_of(const std::string& word) {
-  for (const Advice& a : words)
+namespace {
+
+template <std::size_t n>
+std::string advice_on(const Advice (&known)[n], const std::string& word) {
+  for (const Advice& a : known)
     if (word.starts_with(a.beginning)) return a.instead;
   return "";
 }
+
+// What the assembler says of inline PTX, at its place; "" if it says nothing.
+std::string assembler_in_one_line(const std::string& said) {
+  static const std::regex error(R"((?:^|\n)([^\n]+?):(\d+): Error: )");
+  std::smatch match;
+  if (!std::regex_search(said, match, error)) return "";
+  return fmt::format(
+      "{}:{}: inline PTX is not part of the model: write the CUDA function that does it, or the one of "
+      "common/cuda/ptx.hpp",
+      std::filesystem::path(match[1].str()).filename().string(), match[2].str());
+}
+
+}  // namespace
+
+std::string instead_of(const std::string& word) { return advice_on(words, word); }
 
 std::string in_one_line(const std::string& said, const std::filesystem::path& source) {
   const std::string name = source.filename().string();
@@ -126,6 +166,7 @@ std::string in_one_line(const std::string& said, const std::filesystem::path& so
                        line_of_main(source));
   const auto error = first_error(said);
   if (!error) {
+    if (const std::string ptx = assembler_in_one_line(said); !ptx.empty()) return ptx;
     static const std::regex undefined("undefined reference to `([^']*)'");
     std::smatch match;
     if (std::regex_search(said, match, undefined))
@@ -136,6 +177,12 @@ std::string in_one_line(const std::string& said, const std::filesystem::path& so
   const std::string word = unknown_word(error->message);
   if (const std::string instead = word.empty() ? "" : instead_of(word); !instead.empty())
     return fmt::format("{}: {} is not part of the model: {}", place, word, instead);
+  static const std::regex missing("(.*): No such file or directory|'(.*)' file not found");
+  if (std::smatch header; std::regex_match(error->message, header, missing)) {
+    const std::string called = header[1].str() + header[2].str();
+    if (const std::string instead = advice_on(headers, called); !instead.empty())
+      return fmt::format("{}: {} is not part of the model: {}", place, called, instead);
+  }
   const std::string ours = "static assertion failed: ";
   if (error->message.starts_with(ours)) return fmt::format("{}: {}", place, error->message.substr(ours.size()));
   static const std::regex unnamed(".*no match(?:es|ing).* function.*(?:to type|for call to)[^a-z]*(?:void|launch).*");
