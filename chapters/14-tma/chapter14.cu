@@ -1841,6 +1841,12 @@ void predict(tile::Facts& facts) {
   facts.predicted("deep.tiles", deep.tiles());
   facts.predicted("deep.blocks", deep.blocks);
   facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
+  // sixteen rows and columns, and K deep
+  constexpr int few = 16, depth = 65536;
+  facts.predicted("few.small.blocks", plan_for<Config<Small>>(few, few, depth, sms).blocks);
+  facts.predicted("few.columns.blocks",
+                  tile::ceil_div(few, FewColumns::BM) * tile::ceil_div(few, FewColumns::BN) *
+                      shares_for<FewColumns>(few, few, depth, sms).shares);
   for (const int round : {0, 1, 5, 6, 7, 11, 12}) {
     const std::string at = "phase." + std::to_string(round);
     const Phase phase = phase_of_round(round);
