@@ -458,16 +458,14 @@ __global__ void __launch_bounds__(MOVERS)
 #pragma unroll
   for (int n = 0; n < WORDS; ++n)
     if (inside(n))
-      words[n] =
-          move.from[std::size_t(first.row + row + n * ROWS) * move.ldFrom +  //@ load-word
-                    first.col + col];
+      words[n] = move.from[std::size_t(first.row + row + n * ROWS) * move.ldFrom + first.col +
+                           col];  //@ load-word
   if (!TRANSPOSED || !ofA) {
 #pragma unroll
     for (int n = 0; n < WORDS; ++n)
       if (inside(n))
-        move.to[std::size_t(first.row + row + n * ROWS) * move.ldTo +
-                first.col +  //@ store-word
-                col] = words[n];
+        move.to[std::size_t(first.row + row + n * ROWS) * move.ldTo + first.col + col] =
+            words[n];  //@ store-word
     return;
   }
   if constexpr (TRANSPOSED) {
