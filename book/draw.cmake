@@ -60,6 +60,7 @@ function(tile_comparison name kind)
   tile_drawn(${name} ${out})
 endfunction()
 
+# ${plot_options} of the caller are options of the program that gathers the data.
 function(tile_plot name kind)
   set(out ${work}/figures/${name}.svg)
   set(script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp)
