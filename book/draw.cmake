@@ -5,7 +5,7 @@
 #   tile_comparison(NAME KIND [ARGUMENT...] NN/KERNEL...)  a picture of kernels, each of the chapter that is named
 #   tile_plot(NAME KIND [FILE])                  a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
 #                                                which the chapter's program emits
-#   tile_ladder()                                the chapter is a rung: the plot ladder-NN
+#   tile_ladder([FASTEST])                       the chapter is a rung: the plot ladder-NN; FASTEST: of earlier chapters the fastest kernel alone
 #   tile_loads_table()                           its table "loads", which grows from chapter to chapter
 #   tile_part(PAGE LAST)                         the last page of a part that ends with chapter LAST: its table and facts, and the plot ladder-PAGE
 # The prose shows figures/NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
@@ -60,6 +60,7 @@ function(tile_comparison name kind)
   tile_drawn(${name} ${out})
 endfunction()
 
+# ${plot_options} of the caller are options of the program that gathers the data.
 function(tile_plot name kind)
   set(out ${work}/figures/${name}.svg)
   set(script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp)
@@ -68,7 +69,7 @@ function(tile_plot name kind)
     set(gather "")
   else()
     set(data ${work}/figures/${name}.tsv)
-    set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data})
+    set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${plot_options})
   endif()
   add_custom_command(OUTPUT ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out}
     DEPENDS figures ${emitted} ${all_records} ${script} VERBATIM)
@@ -76,6 +77,10 @@ function(tile_plot name kind)
 endfunction()
 
 function(tile_ladder)
+  set(plot_options "")
+  if("FASTEST" IN_LIST ARGV)
+    set(plot_options --fastest)
+  endif()
   tile_plot(ladder-${number} ladder)
   set(drawn ${drawn} PARENT_SCOPE)
   set(figure_names ${figure_names} PARENT_SCOPE)

@@ -47,3 +47,27 @@ nameless=$(grep -c '^""' "$scratch/dispatch.tsv")
   exit 1
 }
 echo "the plot of dispatch has a point for each of its kernels"
+
+# A ladder has every kernel, or of earlier chapters the fastest alone; cuBLAS comes last.
+record() { # NN KERNEL:TFLOPS...
+  mkdir -p "$scratch/chapters/$1-x/measured"
+  number=$1
+  shift
+  runs=
+  run='{"M": 4096, "N": 4096, "K": 4096, "median_ms": 1, "ratio": 0.5, "cublas_tflops": 50'
+  for of in "$@"; do
+    runs="$runs${runs:+,}{\"name\": \"${of%:*}\", \"function\": \"\", \"runs\": [$run, \"tflops\": ${of#*:}}]}"
+  done
+  printf '{"schema": 1, "gpu": "made up", "date": "", "driver": "", "cuda": "", "fingerprint": {}, "rates": {}, "kernels": [%s]}\n' "$runs" >"$scratch/chapters/$number-x/measured/nvidia-h200.json"
+}
+record 01 slow:1 fast:3 middling:2
+record 02 only:4
+record 03 one:6 other:5
+rungs() { # the kernels of the ladder of chapter 03 with these options
+  "$figures" ladder "$scratch/chapters" "$scratch/emit" 03 "$scratch/ladder.tsv" "$@"
+  cut -f1 "$scratch/ladder.tsv" | tr -d '"' | tr '\n' ' '
+}
+figures=$1
+[ "$(rungs)" = "01 slow 01 fast 01 middling 02 only 03 one 03 other cuBLAS " ] || { echo "not every kernel: $(rungs)"; exit 1; }
+[ "$(rungs --fastest)" = "01 fast 02 only 03 one 03 other cuBLAS " ] || { echo "not the fastest ones: $(rungs --fastest)"; exit 1; }
+echo "a ladder has every kernel, or of earlier chapters the fastest"

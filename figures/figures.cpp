@@ -27,7 +27,7 @@
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
 //
 // Data for gnuplot, of chapters up to LAST, from the records below CHAPTERS and what the programs wrote below EMIT:
-//   figures ladder CHAPTERS EMIT LAST OUT.tsv   TFLOP/s of every kernel
+//   figures ladder CHAPTERS EMIT LAST OUT.tsv [--fastest]  TFLOP/s of every kernel; with --fastest, of earlier chapters the fastest
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels, or of what has none; roofs in OUT.tsv.rates
 //   figures cliff CHAPTERS EMIT LAST OUT.tsv    registers, warps and TFLOP/s of every tuned configuration; the edge in OUT.tsv.edge
 //   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
@@ -842,14 +842,28 @@ std::vector<Measured> measured_kernels(const fs::path& chapters, const std::stri
   return result;
 }
 
-void gather_ladder(const fs::path& chapters, const std::string& last, const fs::path& out) {
+/// Of all chapters but the last, the kernels that are faster than the others of theirs.
+std::vector<Measured> fastest_of_earlier(const std::vector<Measured>& all, const std::string& last) {
+  const auto tflops = [](const Measured& m) { return m.run["tflops"].get<double>(); };
+  std::vector<Measured> kept;
+  for (const Measured& m : all) {
+    if (m.chapter == last || kept.empty() || kept.back().chapter != m.chapter)
+      kept.push_back(m);
+    else if (tflops(m) > tflops(kept.back()))
+      kept.back() = m;
+  }
+  return kept;
+}
+
+void gather_ladder(const fs::path& chapters, const std::string& last, bool fastest, const fs::path& out) {
   std::string text;
   double cublas = 0;
-  for (const Measured& m : measured_kernels(chapters, last)) {
+  const std::vector<Measured> all = measured_kernels(chapters, last);
+  for (const Measured& m : all)
+    if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
+  for (const Measured& m : fastest ? fastest_of_earlier(all, last) : all)
     text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
                         100 * m.run["ratio"].get<double>());
-    if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
-  }
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
 }
@@ -1107,6 +1121,8 @@ int main(int argc, char** argv) {
     return command;
   };
   auto* ladder = plot("ladder");
+  bool fastest = false;
+  ladder->add_flag("--fastest", fastest, "of earlier chapters the fastest kernel alone");
   auto* roofline = plot("roofline");
   auto* lda = plot("lda");
   auto* cliff = plot("cliff");
@@ -1140,7 +1156,7 @@ int main(int argc, char** argv) {
     if (*sm) draw_sm(out);
     if (*occupancy) draw_occupancy(emitted, kernel, out);
     if (*loads) gather_loads(emit, last, out);
-    if (*ladder) gather_ladder(chapters, last, out);
+    if (*ladder) gather_ladder(chapters, last, fastest, out);
     if (*roofline) gather_roofline(chapters, emit, last, out);
     if (*cliff) gather_cliff(chapters, out);
     if (*lda) gather_lda(fs::path(emit) / last, out);

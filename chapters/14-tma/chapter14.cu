@@ -83,6 +83,8 @@ struct Large {
   static constexpr int BAND = 8;  // rows of tiles in a band: blocks go down its columns
   // of a tile, on average: the block that stores it takes the others over one by one
   static constexpr int MOST_SHARES = 8;
+  // of a share along K: for less, another block is not worth its hand-over
+  static constexpr int MIN_DEPTH = 128;
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr Schedule SCHEDULE = Schedule::shared;
   static constexpr Registers REGISTERS = Registers::reallocated;
@@ -147,6 +149,11 @@ struct Small : Large {
   static constexpr int MOST_SHARES = 16;
   using Ragged = Small;
 };
+// The same, twice as wide, and two blocks an SM.
+struct Medium : Small {
+  static constexpr int BN = 128, WN = 64, BLOCKS = 2;
+  using Ragged = Medium;
+};
 // For few rows: B is read once by them all.
 struct Thin : Small {
   static constexpr int BM = 16, BN = 256, WM = 16, WN = 64, STAGES = 4, MOST_SHARES = 8;
@@ -167,6 +174,7 @@ struct Fallback : Large {
 // The same in small, for rows that do not begin at multiples of 16 bytes.
 struct Words : Fallback {
   static constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4, BLOCKS = 3;
+  static constexpr int MIN_DEPTH = 64;
   static constexpr Schedule SCHEDULE = Schedule::shared;
   using Ragged = Words;
 };
@@ -210,7 +218,7 @@ struct Config : Choices {
   static_assert(BM <= 256 && BN <= 256,
                 "a box has at most 256 elements along each side: no tensor map could be made");
   static_assert(STAGES >= 2 && STAGES <= BARRIERS,
-                "a step is copied while another is multiplied: one stage would hold both");
+                "a round is copied while another is multiplied: one stage would hold both");
   static_assert(
       !REALLOCATED || (CONSUMERS % 128 == 0 && COPY_WARPS == 4),
       "registers are given and taken by four warps at once: setmaxnreg would wait for ever");
@@ -300,10 +308,10 @@ constexpr __host__ __device__ int nth_of_quad(int n) {
 // [/snippet maps]
 
 // [snippet plan]
-// What there is to do: tiles of C, each in so many rounds along K, BK deep. The program calls
-// rounds steps. Tiles that all blocks share, they share by rounds.
+// What there is to do: tiles of C, each in so many rounds along K, BK deep. Tiles that all
+// blocks share, they share by rounds.
 struct Plan {
-  int tilesM, tilesN, steps;
+  int tilesM, tilesN, rounds;
   int shared;  // so many tiles, the first ones
   int blocks;
   int band;  // rows of tiles that it has
@@ -311,8 +319,8 @@ struct Plan {
   constexpr __host__ __device__ int tiles() const { return tilesM * tilesN; }
   // The first of the shared rounds that are share number n. Share `blocks` begins where there
   // are no more.
-  constexpr __host__ __device__ int first_step_of(int n) const {
-    return int(std::int64_t(shared) * steps * n / blocks);
+  constexpr __host__ __device__ int first_round_of(int n) const {
+    return int(std::int64_t(shared) * rounds * n / blocks);
   }
 };
 
@@ -321,9 +329,6 @@ struct Plan {
 constexpr __host__ __device__ int share_of(const Plan& plan, int block) {
   return plan.blocks - 1 - block;
 }
-
-// of a share along K: for less, another block is not worth its hand-over
-constexpr int MIN_DEPTH = 128;
 
 template <class C>
 constexpr Plan plan_for(int M, int N, int K, int sms) {
@@ -334,12 +339,12 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
             1,
             C::BAND};
   const int tiles = plan.tiles();
-  const std::int64_t steps = std::int64_t(tiles) * plan.steps;
-  const int most = sms * C::BLOCKS, least = MIN_DEPTH / C::BK;  // blocks; rounds of a share
+  const std::int64_t rounds = std::int64_t(tiles) * plan.rounds;
+  const int most = sms * C::BLOCKS, least = C::MIN_DEPTH / C::BK;  // blocks; rounds of a share
   plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
-  if (C::SCHEDULE != Schedule::shared || plan.steps < least || steps > INT_MAX) return plan;
-  plan.blocks =
-      int(std::min({std::int64_t(most), steps / least, std::int64_t(C::MOST_SHARES) * tiles}));
+  if (C::SCHEDULE != Schedule::shared || plan.rounds < least || rounds > INT_MAX) return plan;
+  plan.blocks = int(
+      std::min({std::int64_t(most), rounds / least, std::int64_t(C::MOST_SHARES) * tiles}));
   if (tiles % plan.blocks != 0)
     plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
   return plan;
@@ -352,8 +357,8 @@ struct Agenda {
   int tile, first, behind;  // the stretch: rounds `first` to `behind` - 1 of `tile`
 
   constexpr __host__ __device__ Agenda(const Plan& plan, int block)
-      : at(plan.first_step_of(share_of(plan, block))),
-        end(plan.first_step_of(share_of(plan, block) + 1)),
+      : at(plan.first_round_of(share_of(plan, block))),
+        end(plan.first_round_of(share_of(plan, block) + 1)),
         whole(plan.shared + block),
         tile(0),
         first(0),
@@ -362,13 +367,13 @@ struct Agenda {
   // Goes on to the next stretch; false where there is none.
   constexpr __host__ __device__ bool next(const Plan& plan) {
     if (at < end) {
-      tile = at / plan.steps;
-      first = at - tile * plan.steps;
-      behind = first + end - at < plan.steps ? first + end - at : plan.steps;
+      tile = at / plan.rounds;
+      first = at - tile * plan.rounds;
+      behind = first + end - at < plan.rounds ? first + end - at : plan.rounds;
       at += behind - first;
       return true;
     }
-    tile = whole, first = 0, behind = plan.steps;
+    tile = whole, first = 0, behind = plan.rounds;
     whole += plan.blocks;
     return tile < plan.tiles();
   }
@@ -391,62 +396,86 @@ constexpr __host__ __device__ Position place_of_tile(const Plan& plan, int tile)
 // down the columns of squares.
 constexpr int SQUARE = 64, MOVERS = 256;
 
-int squares_of(int rows, int cols) {
-  return tile::ceil_div(rows, SQUARE) * tile::ceil_div(cols, SQUARE);
+constexpr __host__ __device__ int squares_of(int rows, int cols) {
+  return (rows + SQUARE - 1) / SQUARE * ((cols + SQUARE - 1) / SQUARE);
 }
 constexpr __host__ __device__ Position square_of(int block, int rows) {
   const int squares = (rows + SQUARE - 1) / SQUARE;  // in a column of squares
   return {block % squares * SQUARE, block / squares * SQUARE};
 }
 
-// WHOLE: squares are whole and float4s of A begin at multiples of 16 bytes. Those of AT always
-// do.
-template <bool WHOLE>
-__global__ void __launch_bounds__(MOVERS)
-    transpose_A(int M, int K, const float* A, int lda,  // M x K
-                float* AT, int ldt) {                   // K x M
-  __shared__ float square[SQUARE][SQUARE + 1];
-  const auto [firstRow, firstK] = square_of(int(blockIdx.x), M);
-  const int quad = int(threadIdx.x) % (SQUARE / 4) * 4;
-  for (int row = int(threadIdx.x) / (SQUARE / 4); row < SQUARE; row += MOVERS / (SQUARE / 4)) {
-    float four[4] = {};
-    const float* from = A + std::size_t(firstRow + row) * lda + firstK + quad;
-    if constexpr (WHOLE) {
-      const float4 whole = *reinterpret_cast<const float4*>(from);  //@ load-A
-      four[0] = whole.x, four[1] = whole.y, four[2] = whole.z, four[3] = whole.w;
-    } else {
-      for (int i = 0; i < 4; ++i)
-        if (firstRow + row < M && firstK + quad + i < K) four[i] = from[i];  //@ load-A-words
-    }
-    for (int i = 0; i < 4; ++i) square[row][quad + i] = four[i];  //@ store-square
-  }
-  __syncthreads();  // the square is there
-  for (int k = int(threadIdx.x) / (SQUARE / 4); k < SQUARE; k += MOVERS / (SQUARE / 4)) {
-    if (!WHOLE && (firstK + k >= K || firstRow + quad >= ldt)) continue;
-    const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k],
-                        square[quad + 3][k]};  //@ load-square
-    *reinterpret_cast<float4*>(                //@ store-AT
-        &AT[std::size_t(firstK + k) * ldt + firstRow + quad]) = column;
-  }
+// What a copy is made of, as it lies or transposed, and where it goes. Rows of the copy begin
+// at multiples of 16 bytes.
+struct Move {
+  const float* from;
+  int rows, cols, ldFrom;
+  float* to;
+  int ldTo;
+};
+
+// Column k of a square, for its thread: float4s.
+__device__ __forceinline__ void store_column(const float (&square)[SQUARE][SQUARE + 1],
+                                             const Move& A, Position first, int k, int quad) {
+  const float4 column{square[quad][k], square[quad + 1][k], square[quad + 2][k],
+                      square[quad + 3][k]};  //@ load-square
+  *reinterpret_cast<float4*>(                //@ store-AT
+      &A.to[std::size_t(first.col + k) * A.ldTo + first.row + quad]) = column;
 }
 
-// Word by word, to where each row begins at a multiple of 16 bytes. A thread asks for all of
-// its words before it stores the first.
+// A transposed, where its squares are whole and its float4s begin at multiples of 16 bytes.
+__global__ void __launch_bounds__(MOVERS) transpose_A(const __grid_constant__ Move A) {
+  __shared__ float square[SQUARE][SQUARE + 1];
+  const Position first = square_of(int(blockIdx.x), A.rows);
+  const int quad = int(threadIdx.x) % (SQUARE / 4) * 4;
+  for (int row = int(threadIdx.x) / (SQUARE / 4); row < SQUARE; row += MOVERS / (SQUARE / 4)) {
+    const float4 four = *reinterpret_cast<const float4*>(  //@ load-A
+        A.from + std::size_t(first.row + row) * A.ldFrom + first.col + quad);
+    square[row][quad] = four.x, square[row][quad + 1] = four.y;      //@ store-square
+    square[row][quad + 2] = four.z, square[row][quad + 3] = four.w;  //@ store-square
+  }
+  __syncthreads();  // the square is there
+  for (int k = int(threadIdx.x) / (SQUARE / 4); k < SQUARE; k += MOVERS / (SQUARE / 4))
+    store_column(square, A, first, k, quad);
+}
+
+// Word by word, from wherever the matrices lie: of A a copy, or with TRANSPOSED its
+// transpose, and then a copy of B. A thread asks for all of its words before it stores the
+// first.
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(MOVERS)
-    copy_rows(int rows, int cols, const float* from, int ldFrom, float* to, int ldTo) {
+    move_words(const __grid_constant__ Move A, const __grid_constant__ Move B,
+               int squaresOfA) {
   constexpr int ROWS = MOVERS / SQUARE, WORDS = SQUARE / ROWS;  // at once, and for each thread
-  const auto [firstRow, firstCol] = square_of(int(blockIdx.x), rows);
-  const int first = firstRow + int(threadIdx.x) / SQUARE,
-            col = firstCol + int(threadIdx.x) % SQUARE;
+  __shared__ float square[TRANSPOSED ? SQUARE : 1][SQUARE + 1];
+  const bool ofA = int(blockIdx.x) < squaresOfA;
+  const Move& move = ofA ? A : B;
+  const Position first = square_of(int(blockIdx.x) - (ofA ? 0 : squaresOfA), move.rows);
+  const int row = int(threadIdx.x) / SQUARE, col = int(threadIdx.x) % SQUARE;
+  const auto inside = [&](int n) {
+    return first.row + row + n * ROWS < move.rows && first.col + col < move.cols;
+  };
   float words[WORDS] = {};
 #pragma unroll
   for (int n = 0; n < WORDS; ++n)
-    if (const int row = first + n * ROWS; row < rows && col < cols)
-      words[n] = from[std::size_t(row) * ldFrom + col];  //@ load-word
+    if (inside(n))
+      words[n] = move.from[std::size_t(first.row + row + n * ROWS) * move.ldFrom + first.col +
+                           col];  //@ load-word
+  if (!TRANSPOSED || !ofA) {
 #pragma unroll
-  for (int n = 0; n < WORDS; ++n)
-    if (const int row = first + n * ROWS; row < rows && col < cols)
-      to[std::size_t(row) * ldTo + col] = words[n];  //@ store-word
+    for (int n = 0; n < WORDS; ++n)
+      if (inside(n))
+        move.to[std::size_t(first.row + row + n * ROWS) * move.ldTo + first.col + col] =
+            words[n];  //@ store-word
+    return;
+  }
+  if constexpr (TRANSPOSED) {
+    for (int n = 0; n < WORDS; ++n) square[row + n * ROWS][col] = words[n];  //@ store-square
+    __syncthreads();  // the square is there
+    const int quad = int(threadIdx.x) % (SQUARE / 4) * 4;
+    for (int k = int(threadIdx.x) / (SQUARE / 4); k < SQUARE; k += MOVERS / (SQUARE / 4))
+      if (first.col + k < A.cols && first.row + quad < A.ldTo)
+        store_column(square, A, first, k, quad);
+  }
 }
 // [/snippet transpose]
 
@@ -567,13 +596,13 @@ template <class C>
 __device__ __forceinline__ void take_over_together(float (&acc)[C::ROWS][C::COLS],
                                                    const HandOver& handOver, const Plan& plan,
                                                    int first, int behind) {
-  for (int n = first + int(threadIdx.x); plan.first_step_of(n) < behind; n += C::CONSUMERS)
+  for (int n = first + int(threadIdx.x); plan.first_round_of(n) < behind; n += C::CONSUMERS)
     while (atomicCAS(&handOver.ready[share_of(plan, n)], 1, 0) != 1)  //@ wait-all-ready
       __nanosleep(32);
   __threadfence();
   ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all sums are there
 #pragma unroll 2
-  for (int n = first; plan.first_step_of(n) < behind; ++n)
+  for (int n = first; plan.first_round_of(n) < behind; ++n)
     add_sums<C>(acc, handOver, share_of(plan, n));
 }
 // [/snippet hand-over]
@@ -600,8 +629,8 @@ __device__ __forceinline__ void copy_through_registers(const Matrix& A,
   float4 fetched[QUADS_A<C>];
   const Quad first = quad_to_fetch(thread, 0);
   const int firstPlace = place_in_As<C>(first.row, first.k);
-  const auto fetch = [&](Position tile, int step) {
-    const int firstRow = tile.row * C::BM + first.row, firstK = step * C::BK + first.k;
+  const auto fetch = [&](Position tile, int round) {
+    const int firstRow = tile.row * C::BM + first.row, firstK = round * C::BK + first.k;
     const float* from = &A.first[std::size_t(firstRow) * A.ld + firstK];
 #pragma unroll
     for (int n = 0; n < QUADS_A<C>; ++n) {
@@ -614,12 +643,12 @@ __device__ __forceinline__ void copy_through_registers(const Matrix& A,
   };
   int stage = 0;
   unsigned parity = 1;
-  const auto copy = [&](Position tile, int step) {
+  const auto copy = [&](Position tile, int round) {
     ptx::mbarrier_wait_parity(&empty[stage], parity);
     float *As = stages + stage * C::STAGE_WORDS, *Bs = As + C::WORDS_A;
     if (thread == 0) {
       ptx::mbarrier_arrive_expect_tx(&full[stage], C::WORDS_B * sizeof(float));
-      ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * C::BN, step * C::BK,  //@ load-B store-Bs
+      ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * C::BN, round * C::BK,  //@ load-B store-Bs
                                 &full[stage]);
     }
 #pragma unroll
@@ -638,9 +667,9 @@ __device__ __forceinline__ void copy_through_registers(const Matrix& A,
   while (agenda.next(plan)) {
     tile = place_of_tile(plan, agenda.tile);
 #pragma unroll 1
-    for (int step = agenda.first; step < agenda.behind; ++step) {
-      fetch(tile, step);  // it is on its way while the thread waits for the stage
-      copy(tile, step);
+    for (int round = agenda.first; round < agenda.behind; ++round) {
+      fetch(tile, round);  // it is on its way while the thread waits for the stage
+      copy(tile, round);
     }
   }
   copy(tile, 0);  // what nobody multiplies
@@ -691,18 +720,18 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       int stage = 0;
       // of the phase before the first, which counts as over: the stages are empty
       unsigned parity = 1;
-      const auto copy = [&](Position tile, int step) {
+      const auto copy = [&](Position tile, int round) {
         ptx::mbarrier_wait_parity(&empty[stage], parity);
         ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
         float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
         std::uint64_t* come = &full[stage];
         if constexpr (TRANSPOSED)
-          ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, step * BK,  //@ load-A store-As
+          ptx::cp_async_bulk_tensor(As, mapA, tile.row * BM, round * BK,  //@ load-A store-As
                                     come);
         else
-          ptx::cp_async_bulk_tensor(As, mapA, step * BK, tile.row * BM,  //@ load-A store-As
+          ptx::cp_async_bulk_tensor(As, mapA, round * BK, tile.row * BM,  //@ load-A store-As
                                     come);
-        ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, step * BK,
+        ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, round * BK,
                                   come);  //@ load-B store-Bs
         if (++stage == STAGES) stage = 0, parity ^= 1;
       };
@@ -711,7 +740,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       while (agenda.next(plan)) {
         tile = place_of_tile(plan, agenda.tile);
 #pragma unroll 1
-        for (int step = agenda.first; step < agenda.behind; ++step) copy(tile, step);
+        for (int round = agenda.first; round < agenda.behind; ++round) copy(tile, round);
       }
       // operands are loaded ahead, behind the last round those of one that nobody multiplies
       copy(tile, 0);
@@ -812,7 +841,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
       for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
 #pragma unroll 1
-    for (int step = agenda.first; step < agenda.behind; ++step) {
+    for (int round = agenda.first; round < agenda.behind; ++round) {
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
         if (k == BK - 1) next_stage();  // the operands of the last step have been loaded
@@ -831,13 +860,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       hand_over<Config>(acc, handOver);
       continue;
     }
-    const int behind = (agenda.tile + 1) * plan.steps;
-    if (agenda.behind < plan.steps) {
+    const int behind = (agenda.tile + 1) * plan.rounds;
+    if (agenda.behind < plan.rounds) {
       if constexpr (Config::TAKE_OVER == TakeOver::together)
         take_over_together<Config>(acc, handOver, plan, share_of(plan, int(blockIdx.x)) + 1,
                                    behind);
       else
-        for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_step_of(n) < behind; ++n)
+        for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_round_of(n) < behind; ++n)
           take_over<Config>(acc, handOver, share_of(plan, n));
     }
     const Position tile = place_of_tile(plan, agenda.tile);
@@ -954,13 +983,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
       for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
 #pragma unroll 1
-    for (int step = agenda.first; step < behind; ++step) {
+    for (int round = agenda.first; round < behind; ++round) {
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
         if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
         if (k == 0) copy();
         // the operands of the next step lie in the next round
-        if (k == BK - 1 && step + 1 < behind) {
+        if (k == BK - 1 && round + 1 < behind) {
           wait_for_round();
           read = next_stage(read);
           load_operands(read, 0, 0);
@@ -972,9 +1001,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     if (agenda.first > 0) {
       hand_over<Config>(acc, handOver);
     } else {
-      if (behind < plan.steps)
+      if (behind < plan.rounds)
         take_over_together<Config>(acc, handOver, plan, share_of(plan, int(blockIdx.x)) + 1,
-                                   (agenda.tile + 1) * plan.steps);
+                                   (agenda.tile + 1) * plan.rounds);
       store_results<Config, WHOLE>(acc, firstRow + warpRow + threadRow,
                                    firstCol + warpCol + threadCol, M, N, alpha, beta, C, ldc);
     }
@@ -997,19 +1026,21 @@ struct Vectors {
   static constexpr int BM = BM_, BN = BN_;  // rows and columns of C per block
   static constexpr int WARPS = 8, NUM_THREADS = 32 * WARPS;
   static constexpr int PLACES =
-      std::max(BM * BN, 32);         // for sums of a warp: 1 KB or more in all
-  static constexpr int PIECE = 128;  // elements of a row that a warp loads at once
-  static constexpr int STEPS = 4;    // rows of B that a warp loads at once
-  static constexpr int BLOCKS = 4;   // of an SM, where tiles are shared
+      std::max(BM * BN, 32);                     // for sums of a warp: 1 KB or more in all
+  static constexpr int PIECE = 128;              // elements of a row that a warp loads at once
+  static constexpr int STEPS = BM == 1 ? 8 : 4;  // rows of B that a warp loads at once
+  static constexpr int BLOCKS = BM == 1 ? 2 : 4;  // of an SM, where tiles are shared
   // whether float4s are worth it: of several columns of B, words of neighbours are nearer
   static constexpr bool QUADS = LANES == Lanes::along_columns || BN == 1;
   static constexpr int BK =  // steps that a block takes at once
       LANES == Lanes::along_columns ? WARPS * STEPS : WARPS * PIECE;
   static_assert(LANES == Lanes::along_K || BN == PIECE, "a warp has all columns of its block");
 };
+using OneRow = Vectors<Lanes::along_columns, 1, 128>;
 using FewRows = Vectors<Lanes::along_columns, 4, 128>;
-template <int COLS>
-using FewColumns = Vectors<Lanes::along_K, COLS == 1 ? 8 : 4, COLS>;
+using OneColumn = Vectors<Lanes::along_K, 8, 1>;
+using OneColumnOfWords = Vectors<Lanes::along_K, 4, 1>;  // where A has no float4s
+using FewColumns = Vectors<Lanes::along_K, 4, 4>;
 
 // Each tile of C has so many shares, of `depth` steps each along K, one for each block.
 struct Shares {
@@ -1208,29 +1239,21 @@ class Memory {
 class Rows {
  public:
   Rows(int rows, int cols, const float* matrix, int ld, const char* name)
-      : rows_(rows),
-        cols_(cols),
-        matrix_(matrix),
-        ld_(ld),
-        copied_(!float4s_fit(matrix, ld)),
-        copy_(copied_ ? std::size_t(rows) : 0, std::size_t(ld_of_copy()), name) {}
+      : copied_(!float4s_fit(matrix, ld)),
+        copy_(copied_ ? std::size_t(rows) : 0, std::size_t(tile::ceil_div(cols, 4) * 4), name),
+        move_{matrix, rows, cols, ld, copy_.get(), tile::ceil_div(cols, 4) * 4} {}
 
-  const float* get() const { return copied_ ? copy_.get() : matrix_; }
-  int ld() const { return copied_ ? ld_of_copy() : ld_; }
-  void copy() const {
-    if (copied_)
-      tile::launch(copy_rows, dim3(unsigned(squares_of(rows_, cols_))), dim3(MOVERS), 0, rows_,
-                   cols_, matrix_, ld_, copy_.get(), ld_of_copy());
-  }
+  const float* get() const { return copied_ ? move_.to : move_.from; }
+  int ld() const { return copied_ ? move_.ldTo : move_.ldFrom; }
+  const Move& move() const { return move_; }
+  // Squares that are copied word by word.
+  int squares_of_words() const { return copied_ ? squares_of(move_.rows, move_.cols) : 0; }
+  void transpose() const {}
 
  private:
-  int ld_of_copy() const { return tile::ceil_div(cols_, 4) * 4; }
-
-  int rows_, cols_;
-  const float* matrix_;
-  int ld_;
   bool copied_;
   Memory<float> copy_;
+  Move move_;
 };
 
 // A matrix transposed, anew for each product: rows of the copy begin at multiples of 16 bytes
@@ -1238,27 +1261,26 @@ class Rows {
 class Transposed {
  public:
   Transposed(int rows, int cols, const float* matrix, int ld, const char* name)
-      : rows_(rows),
-        cols_(cols),
-        matrix_(matrix),
-        ld_of_matrix_(ld),
-        copy_(std::size_t(cols), std::size_t(this->ld()), name) {}
+      : whole_(rows % SQUARE == 0 && cols % SQUARE == 0 && float4s_fit(matrix, ld)),
+        copy_(std::size_t(cols), std::size_t(tile::ceil_div(rows, 4) * 4), name),
+        move_{matrix, rows, cols, ld, copy_.get(), tile::ceil_div(rows, 4) * 4} {}
 
-  const float* get() const { return copy_.get(); }
-  int ld() const { return tile::ceil_div(rows_, 4) * 4; }
-  void copy() const {
-    const bool whole =
-        rows_ % SQUARE == 0 && cols_ % SQUARE == 0 && float4s_fit(matrix_, ld_of_matrix_);
-    tile::launch(whole ? transpose_A<true> : transpose_A<false>,
-                 dim3(unsigned(squares_of(rows_, cols_))), dim3(MOVERS), 0, rows_, cols_,
-                 matrix_, ld_of_matrix_, copy_.get(), ld());
+  const float* get() const { return move_.to; }
+  int ld() const { return move_.ldTo; }
+  const Move& move() const { return move_; }
+  // Squares that are transposed word by word.
+  int squares_of_words() const { return whole_ ? 0 : squares_of(move_.rows, move_.cols); }
+  // Where no word is.
+  void transpose() const {
+    if (whole_)
+      tile::launch(transpose_A, dim3(unsigned(squares_of(move_.rows, move_.cols))),
+                   dim3(MOVERS), 0, move_);
   }
 
  private:
-  int rows_, cols_;
-  const float* matrix_;
-  int ld_of_matrix_;
+  bool whole_;
   Memory<float> copy_;
+  Move move_;
 };
 
 // Room for sums that are handed over.
@@ -1302,8 +1324,11 @@ class Tma : public tile::Prepared {
   }
 
   void copy() {
-    A_.copy();
-    B_.copy();
+    A_.transpose();
+    const int ofA = A_.squares_of_words(), ofB = B_.squares_of_words();
+    if (ofA + ofB > 0)
+      tile::launch(move_words<Config::FROM_A == FromA::transposed>, dim3(unsigned(ofA + ofB)),
+                   dim3(MOVERS), 0, A_.move(), B_.move(), ofA);
   }
   void multiply() {
     tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)),
@@ -1376,6 +1401,15 @@ std::unique_ptr<tile::Prepared> prepare_async(const tile::Product& product) {
   return std::make_unique<Async<Config>>(g, tile::machine::device().sms);
 }
 
+// Whether all that lanes load side by side are float4s.
+template <class C>
+bool has_float4s(const tile::Gemm& g) {
+  if constexpr (C::LANES == Lanes::along_K)
+    return g.K % 4 == 0 && float4s_fit(g.A, g.lda);
+  else
+    return g.N % 4 == 0 && float4s_fit(g.B, g.ldb);
+}
+
 template <class C>
 class Vector : public tile::Prepared {
  public:
@@ -1386,9 +1420,7 @@ class Vector : public tile::Prepared {
         sums_(shares_.shares > 1 ? std::size_t(shares_.shares) * g.M : 0, std::size_t(g.N),
               "shares"),
         taken_(1, shares_.shares > 1 ? tiles_ : 0, "tickets"),
-        quads_(C::QUADS &&
-               (C::LANES == Lanes::along_K ? g.K % 4 == 0 && float4s_fit(g.A, g.lda)
-                                           : g.N % 4 == 0 && float4s_fit(g.B, g.ldb))) {
+        quads_(C::QUADS && has_float4s<C>(g)) {
     if (shares_.shares == 1) return;
     const std::vector<unsigned> none(tiles_);
     tile::machine::copy_to_device(taken_.get(), none.data(), none.size() * sizeof(unsigned));
@@ -1449,13 +1481,15 @@ std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
 enum class Choice {
   large,    // tiles of 256 x 128
   tall,     // the same, where A comes through registers
+  medium,   // of 64 x 128
   small,    // of 64 x 64
   thin,     // of 16 x 256
   narrow,   // of 128 x 32
   words,    // of 64 x 64, copied word by word from wherever the matrices lie
-  rows,     // few of them
+  row,      // one
+  rows,     // few of them, or few results
   column,   // one
-  columns,  // few of them
+  columns,  // few of them, or very few results
   async     // chapter 13's kernel
 };
 
@@ -1466,55 +1500,101 @@ double covered(const tile::Gemm& g) {
          tile::ceil_div(g.N, Config::BN) * Config::BN;
 }
 
+// What a way reckons with: elements in its tiles, and more where it has fewer blocks than the
+// GPU has SMs, as if those without one had to be waited for.
+template <class Config>
+double reckoned(const tile::Gemm& g, int sms, double blocks) {
+  return covered<Config>(g) * std::max(1.0, sms / blocks);
+}
+template <class Config>
+double reckoned_tiles(const tile::Gemm& g, int sms) {
+  return reckoned<Config>(g, sms, plan_for<Config>(g.M, g.N, g.K, sms).blocks);
+}
+template <class Vectors>
+double reckoned_vectors(const tile::Gemm& g, int sms) {
+  return reckoned<Vectors>(g, sms,
+                           double(tile::ceil_div(g.M, Vectors::BM)) *
+                               tile::ceil_div(g.N, Vectors::BN) *
+                               shares_for<Vectors>(g.M, g.N, g.K, sms).shares);
+}
+
 Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   // Bytes decide. Of more rows, those of B would be read more than twice.
   if (g.N == 1) return Choice::column;
   if (g.N <= 4) return Choice::columns;
+  if (g.M == 1) return Choice::row;
   if (g.M <= 8) return Choice::rows;
   if (!device.copies_in_bulk) return Choice::async;
-  // Of less, too many blocks would share a large tile.
+  const int sms = device.sms;
+  // Of less, too many blocks would share a large tile, or a medium one.
   const double elements = double(g.M) * g.N;
-  const bool enough =
-      covered<Config<Large>>(g) >= double(device.sms) * Large::BM * Large::BN ||
-      (elements >= 1e6 && elements * g.K >= 2e9);
-  // Times, in tenths of a product of large tiles: what a product takes, and an element of A
-  // that is transposed, or of A or B that is copied because it lies where copies in bulk may
-  // not begin.
-  constexpr double large = 10, tall = 10.7, small = 12, thin = 15.6, narrow = 16, words = 13.5,
-                   moved = 600;
-  const bool float4s_of_A = float4s_fit(g.A, g.lda);
-  const double move_A = float4s_of_A ? 0 : moved * g.M,
-               move_B = float4s_fit(g.B, g.ldb) ? 0 : moved * g.N;
+  const bool many = elements >= 1e6;
+  const bool enough = covered<Config<Large>>(g) >= double(sms) * Large::BM * Large::BN ||
+                      (many && elements * g.K >= 2e9);
+  // Times, in tenths of a product of large tiles, and for each step along K: what a product
+  // takes; a kernel that goes before, and each element that it transposes, or copies because
+  // it lies where copies in bulk may not begin.
+  constexpr double large = 10, tall = 10.7, medium = 11.4, small = 12, thin = 13.2,
+                   narrow = 16, words = 15, rows = 46, columns = 290, kernel = 1.2e9,
+                   moved = 540;
+  const bool float4s_of_A = float4s_fit(g.A, g.lda), float4s_of_B = float4s_fit(g.B, g.ldb);
+  const auto before = [&](bool moves_A) {
+    const bool moves = moves_A || !float4s_of_B;
+    return (moves ? kernel / g.K : 0) + (moves_A ? moved * g.M : 0) +
+           (float4s_of_B ? 0 : moved * g.N);
+  };
+  const double copied = before(!float4s_of_A);
   struct Way {
     Choice choice;
     double time;
     bool possible;
   };
   const Way ways[] = {
-      {Choice::large, large * covered<Config<Large>>(g) + moved * g.M + move_B, enough},
-      {Choice::tall, tall * covered<Config<Large>>(g) + move_B,
+      {Choice::small, small * reckoned_tiles<Config<Small>>(g, sms) + copied, true},
+      {Choice::large, large * covered<Config<Large>>(g) + before(true), enough},
+      {Choice::tall, tall * covered<Config<Large>>(g) + copied,
        enough && float4s_of_A && g.K % 4 == 0},
-      {Choice::small, small * covered<Config<Small>>(g) + move_A + move_B, true},
-      {Choice::thin, thin * covered<Config<Thin>>(g) + move_A + move_B, true},
-      {Choice::narrow, narrow * covered<Config<Narrow>>(g) + move_A + move_B, true},
-      {Choice::words, words * covered<Config<Words>>(g), true}};
-  Way best = ways[2];
+      {Choice::medium, medium * covered<Config<Medium>>(g) + copied,
+       many && tiles_of_C_are_whole<Config<Medium>>(g) && float4s_fit(g.C, g.ldc)},
+      {Choice::thin, thin * reckoned_tiles<Config<Thin>>(g, sms) + copied, true},
+      {Choice::narrow, narrow * reckoned_tiles<Config<Narrow>>(g, sms) + copied, true},
+      {Choice::words, words * reckoned_tiles<Config<Words>>(g, sms), true},
+      {Choice::rows, rows * reckoned_vectors<FewRows>(g, sms), true},
+      {Choice::columns, columns * reckoned_vectors<FewColumns>(g, sms), true}};
+  Way best = ways[0];
   for (const Way& way : ways)
     if (way.possible && way.time < best.time) best = way;
   return best.choice;
 }
 
 std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
-  const Choice choice = choice_for(tile::gemm_of(product), tile::machine::device());
-  if (choice == Choice::rows) return prepare_vectors<FewRows>(product);
-  if (choice == Choice::column) return prepare_vectors<FewColumns<1>>(product);
-  if (choice == Choice::columns) return prepare_vectors<FewColumns<4>>(product);
-  if (choice == Choice::tall) return prepare_tma<Config<ThroughRegisters>>(product);
-  if (choice == Choice::narrow) return prepare_tma<Config<Narrow>>(product);
-  if (choice == Choice::words) return prepare_async<Config<Words>>(product);
-  if (choice == Choice::thin) return prepare_tma<Config<Thin>>(product);
-  if (choice == Choice::small) return prepare_tma<Config<Small>>(product);
-  // or chapter 13's kernel, on a GPU that has no other
+  const tile::Gemm g = tile::gemm_of(product);
+  switch (choice_for(g, tile::machine::device())) {
+    case Choice::tall:
+      return prepare_tma<Config<ThroughRegisters>>(product);
+    case Choice::medium:
+      return prepare_tma<Config<Medium>>(product);
+    case Choice::small:
+      return prepare_tma<Config<Small>>(product);
+    case Choice::thin:
+      return prepare_tma<Config<Thin>>(product);
+    case Choice::narrow:
+      return prepare_tma<Config<Narrow>>(product);
+    case Choice::words:
+      return prepare_async<Config<Words>>(product);
+    case Choice::row:
+      return prepare_vectors<OneRow>(product);
+    case Choice::rows:
+      return prepare_vectors<FewRows>(product);
+    case Choice::column:
+      return has_float4s<OneColumn>(g) ? prepare_vectors<OneColumn>(product)
+                                       : prepare_vectors<OneColumnOfWords>(product);
+    case Choice::columns:
+      return prepare_vectors<FewColumns>(product);
+    case Choice::large:
+    case Choice::async:  // chapter 13's kernel, on a GPU that has no other
+      break;
+  }
   return prepare_tma<Config<Large>>(product);
 }
 
@@ -1522,16 +1602,20 @@ std::string chosen_name(const tile::Product& product) {
   switch (choice_for(tile::gemm_of(product), tile::machine::device())) {
     case Choice::large:
       return "large";
+    case Choice::tall:
+      return "tall";
+    case Choice::medium:
+      return "medium";
     case Choice::small:
       return "small";
     case Choice::thin:
       return "thin";
-    case Choice::words:
-      return "words";
-    case Choice::tall:
-      return "tall";
     case Choice::narrow:
       return "narrow";
+    case Choice::words:
+      return "words";
+    case Choice::row:
+      return "row";
     case Choice::rows:
       return "rows";
     case Choice::column:
@@ -1563,11 +1647,14 @@ void for_each_config(F&& f) {
   f("rows_of_A", Config<RowsOfA>{});
   f("through_registers", Config<ThroughRegisters>{});
   f("small", Config<Small>{});
+  f("medium", Config<Medium>{});
   f("thin", Config<Thin>{});
   f("narrow", Config<Narrow>{});
 }
 
-// What the two kernels of a multiplication take, each alone.
+// What the kernels of a multiplication take, each alone: where A is transposed by float4s, and
+// where A and B are moved word by word. And what kernels of few rows and columns take, where
+// the choice reckons with their products.
 const int part_sizes[] = {2048, 4096, 8192};
 std::vector<tile::Chapter::Rate> part_rates() {
   std::vector<tile::Chapter::Rate> rates;
@@ -1576,30 +1663,59 @@ std::vector<tile::Chapter::Rate> part_rates() {
     rates.push_back({"transpose_us." + at, "transposing A, M = N = K = " + at + ", us"});
     rates.push_back({"multiply_us." + at, "multiplying, us"});
   }
+  rates.push_back({"move_us.2047", "transposing A and copying B, M = N = K = 2047, us"});
+  rates.push_back({"multiply_us.2047", "multiplying, us"});
+  rates.push_back({"move_us.1001", "copying A and B for `small`, M = N = K = 1001, us"});
+  rates.push_back({"multiply_us.1001", "multiplying, us"});
+  rates.push_back({"rows_us", "`rows`, 256 x 256 x 16384, us"});
+  rates.push_back({"columns_us", "`columns`, 256 x 256 x 16384, us"});
   return rates;
 }
 
 #if TILE_ON_GPU
-void measure_parts(tile::RateSink& sink) {
-  struct Parts {
-    explicit Parts(int size)
-        : operands({size, size, size}), tma(operands.gemm(), tile::machine::device().sms) {}
-    tile::Operands operands;
-    Tma<Config<Large>, true> tma;
-  };
-  for (const int size : part_sizes) {
-    // so that a call does not find in L2 what the last one left
-    std::vector<std::unique_ptr<Parts>> copies;
-    for (int i = 0; i < 8192 / size; ++i) copies.push_back(std::make_unique<Parts>(size));
-    const auto next = [&](int call) -> Tma<Config<Large>, true>& {
-      return copies[std::size_t(call) % copies.size()]->tma;
-    };
-    const std::string at = std::to_string(size);
-    sink.rate("transpose_us." + at,
-              1e3 * tile::time_ms([&](int call) { next(call).copy(); }).median);
-    sink.rate("multiply_us." + at,
-              1e3 * tile::time_ms([&](int call) { next(call).multiply(); }).median);
+const tile::Case of_vectors{256, 256, 16384};
+
+// A product, and what a way to multiply has prepared for it, several times: calls take turns,
+// so that none finds in L2 what the last one left.
+template <class Way>
+class Parts {
+ public:
+  explicit Parts(const tile::Case& c) {
+    const double bytes = 4.0 * (double(c.M) * c.K + double(c.K) * c.N + double(c.M) * c.N);
+    for (int i = 0; i <= int(240e6 / bytes); ++i) parts_.push_back(std::make_unique<Part>(c));
   }
+  template <class F>
+  double us(F&& run) {
+    return 1e3 * tile::time_ms([&](int call) {
+                   run(parts_[std::size_t(call) % parts_.size()]->way);
+                 }).median;
+  }
+
+ private:
+  struct Part {
+    explicit Part(const tile::Case& c)
+        : operands(c), way(operands.gemm(), tile::machine::device().sms) {}
+    tile::Operands operands;
+    Way way;
+  };
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+template <class Way>
+void measure_copy_and_product(tile::RateSink& sink, const std::string& copy, int size) {
+  Parts<Way> parts({size, size, size});
+  const std::string at = std::to_string(size);
+  sink.rate(copy + "_us." + at, parts.us([](Way& way) { way.copy(); }));
+  sink.rate("multiply_us." + at, parts.us([](Way& way) { way.multiply(); }));
+}
+void measure_parts(tile::RateSink& sink) {
+  for (const int size : part_sizes)
+    measure_copy_and_product<Tma<Config<Large>, true>>(sink, "transpose", size);
+  measure_copy_and_product<Tma<Config<Large>, false>>(sink, "move", 2047);
+  measure_copy_and_product<Tma<Config<Small>, false>>(sink, "move", 1001);
+  const auto run = [](tile::Prepared& way) { way.run(); };
+  sink.rate("rows_us", Parts<Vector<FewRows>>(of_vectors).us(run));
+  sink.rate("columns_us", Parts<Vector<FewColumns>>(of_vectors).us(run));
 }
 #else
 constexpr void (*measure_parts)(tile::RateSink&) = nullptr;
@@ -1634,7 +1750,7 @@ void predict(tile::Facts& facts) {
     std::string stretches;
     for (int block = 0; block < plan.blocks; ++block) {
       for (Agenda agenda(plan, block); agenda.next(plan);) {
-        for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.steps})
+        for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.rounds})
           stretches += std::to_string(number) + " ";
         stretches += ",";
       }
@@ -1672,10 +1788,11 @@ void predict(tile::Facts& facts) {
     facts.predicted("tiles." + at, tiles);
     facts.predicted("waves." + at, waves);
     facts.predicted("busy_percent." + at, 100 * tiles / (waves * sms), 1);
+    facts.predicted("sharing_at_most." + at, waves * sms / tiles, 2);
     facts.predicted("left_over." + at, plan.tiles() % sms);
     facts.predicted("shared_tiles." + at, plan.shared);
-    facts.predicted("shared_rounds." + at, double(plan.shared) * plan.steps / sms, 1);
-    facts.predicted("rounds." + at, plan.steps);
+    facts.predicted("shared_rounds." + at, double(plan.shared) * plan.rounds / sms, 1);
+    facts.predicted("rounds." + at, plan.rounds);
     const double bytes = 2 * 4.0 * size * size, flops = 2.0 * size * size * size;
     facts.predicted("transpose.us." + at, bytes / tile::h200.dram_gbs * 1e-3, 0);
     facts.predicted("transpose.percent." + at,
@@ -1722,6 +1839,12 @@ void predict(tile::Facts& facts) {
   facts.predicted("deep.tiles", deep.tiles());
   facts.predicted("deep.blocks", deep.blocks);
   facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
+  // sixteen rows and columns, and K deep
+  constexpr int few = 16, depth = 65536;
+  facts.predicted("few.small.blocks", plan_for<Config<Small>>(few, few, depth, sms).blocks);
+  facts.predicted("few.columns.blocks",
+                  tile::ceil_div(few, FewColumns::BM) * tile::ceil_div(few, FewColumns::BN) *
+                      shares_for<FewColumns>(few, few, depth, sms).shares);
   for (const int round : {0, 1, 5, 6, 7, 11, 12}) {
     const std::string at = "phase." + std::to_string(round);
     const Phase phase = phase_of_round(round);
@@ -1741,14 +1864,14 @@ void predict(tile::Facts& facts) {
   const int col = warp_tile_of<C>(thread).col + first_result_of<C>(thread).col;
   facts.predicted("worked.block", block);
   facts.predicted("worked.share", share_of(plan, block));
-  facts.predicted("worked.first_round", plan.first_step_of(share_of(plan, block)));
+  facts.predicted("worked.first_round", plan.first_round_of(share_of(plan, block)));
   facts.predicted("worked.tile", agenda.tile);
   facts.predicted("worked.first.from", agenda.first);
   facts.predicted("worked.first.to", agenda.behind - 1);
   facts.predicted("worked.first.before", agenda.first - 1);
   facts.predicted("worked.first.taken_by", share_of(plan, share_of(plan, block) - 1));
-  facts.predicted("worked.rounds", plan.first_step_of(share_of(plan, block) + 1) -
-                                       plan.first_step_of(share_of(plan, block)));
+  facts.predicted("worked.rounds", plan.first_round_of(share_of(plan, block) + 1) -
+                                       plan.first_round_of(share_of(plan, block)));
   facts.predicted("worked.tile.row", tile.row);
   facts.predicted("worked.tile.col", tile.col);
   facts.predicted("worked.round", agenda.first + nth);
@@ -1769,7 +1892,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("worked.thread.word_B", place_in_Bs<C>(step, col));
   facts.predicted("worked.thread.quads_A", C::ROWS / 4);
   facts.predicted("worked.thread.quads_B", C::COLS / 4);
-  const auto whole = [&] { return agenda.behind - agenda.first == plan.steps; };
+  const auto whole = [&] { return agenda.behind - agenda.first == plan.rounds; };
   for (const std::string at : {"second", "third", "fourth", "fifth"}) {
     agenda.next(plan);
     facts.predicted("worked." + at + ".tile", agenda.tile);
@@ -1779,7 +1902,7 @@ void predict(tile::Facts& facts) {
     facts.predicted("worked." + at + ".behind", agenda.behind);
     facts.predicted("worked." + at + ".handed_by", share_of(plan, share_of(plan, block) + 1));
   }
-  facts.predicted("worked.last_round", plan.steps - 1);
+  facts.predicted("worked.last_round", plan.rounds - 1);
   facts.predicted("worked.rest", agenda.next(plan));
   facts.measured_loops();
 }
@@ -1821,14 +1944,15 @@ std::vector<tile::Kernel> kernels() {
 }
 
 // Where one choice or another decides.
-const std::vector<tile::Case> choices{{24, 4096, 4096},  {40, 4096, 4096},  {37, 4099, 1021},
-                                      {4096, 32, 4096},  {8192, 256, 4096}, {513, 513, 513},
-                                      {1023, 129, 4095}, {1001, 1001, 1001}};
+const std::vector<tile::Case> choices{{24, 4096, 4096},  {40, 4096, 4096},   {37, 4099, 1021},
+                                      {4096, 32, 4096},  {8192, 256, 4096},  {513, 513, 513},
+                                      {1023, 129, 4095}, {1001, 1001, 1001}, {333, 1000, 2001},
+                                      {64, 16384, 4096}};
 
 std::vector<tile::Case> sweep_problems() {
   std::vector<tile::Case> problems;
-  for (const int n : {256,  384,  512,  768,  1024, 1152, 1216, 1280, 1536,  2000, 2048,
-                      2560, 3072, 4092, 4096, 4100, 5120, 6144, 8192, 12288, 16384})
+  for (const int n : {256,  320,  384,  512,  768,  1024, 1152, 1216, 1280, 1536,  2000,
+                      2048, 2560, 3072, 4092, 4096, 4100, 5120, 6144, 8192, 12288, 16384})
     problems.push_back({n, n, n});
   problems.insert(
       problems.end(),
@@ -1840,8 +1964,10 @@ std::vector<tile::Case> sweep_problems() {
        {64, 4096, 4096},    {80, 4096, 4096},    {4096, 1, 4096},    {4096, 2, 4096},
        {4096, 4, 4096},     {4096, 5, 4096},     {4096, 8, 4096},    {4096, 16, 4096},
        {4096, 32, 4096},    {4096, 48, 4096},    {1, 4097, 4097},    {4097, 1, 4097},
-       {16, 16, 65536},     {256, 256, 16384},   {8192, 8192, 64},   {4095, 4097, 4093},
-       {1000, 1000, 1000},  {513, 513, 513},     {1001, 1001, 1001}, {2047, 2047, 2047},
+       {16, 16, 65536},     {32, 32, 32768},     {64, 64, 16384},    {128, 128, 16384},
+       {256, 256, 16384},   {100, 100, 10000},   {128, 128, 1024},   {1000, 16, 1000},
+       {12, 2001, 4001},    {8192, 8192, 64},    {4095, 4097, 4093}, {1000, 1000, 1000},
+       {257, 257, 257},     {513, 513, 513},     {1001, 1001, 1001}, {2047, 2047, 2047},
        {37, 4099, 1021},    {1023, 129, 4095},   {333, 1000, 2001}});
   return problems;
 }
@@ -1872,11 +1998,9 @@ TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels()
 // The kernels that compute any shape themselves, and those that leave what is not in whole
 // tiles to another one.
 std::vector<tile::Kernel> kernels_of_any_shape() {
-  return {kernel<Config<Large>>("tma"),
-          kernel<Config<Small>>("small"),
-          kernel<Config<Thin>>("thin"),
-          kernel<Config<Narrow>>("narrow"),
-          async_kernel<Config<Fallback>>("async"),
+  return {kernel<Config<Large>>("tma"),        kernel<Config<Small>>("small"),
+          kernel<Config<Medium>>("medium"),    kernel<Config<Thin>>("thin"),
+          kernel<Config<Narrow>>("narrow"),    async_kernel<Config<Fallback>>("async"),
           async_kernel<Config<Words>>("words")};
 }
 // What sgemm starts for few rows and columns.
@@ -1895,8 +2019,10 @@ tile::Kernel vector_kernel(const char* name) {
 }
 
 std::vector<tile::Kernel> vector_kernels() {
-  return {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns<1>>("column"),
-          vector_kernel<FewColumns<4>>("columns")};
+  return {vector_kernel<OneRow>("row"), vector_kernel<FewRows>("rows"),
+          vector_kernel<OneColumn>("column"),
+          vector_kernel<OneColumnOfWords>("column_of_words"),
+          vector_kernel<FewColumns>("columns")};
 }
 
 // Of these the general tests ask nothing, as A may decide as well.
@@ -1920,7 +2046,7 @@ TEST_CASE(
   CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
 }
 
-TILE_TRIED_ON_MODEL("small", "thin", "narrow", "async", "words")
+TILE_TRIED_ON_MODEL("small", "medium", "thin", "narrow", "async", "words")
 
 #if TILE_ON_MODEL
 TEST_CASE("a few blocks of the other kernels stand for all, or it is said why not" *
@@ -1961,7 +2087,7 @@ TEST_CASE("experiments compute what the chapter's kernel does") {
 // TILE_GEMM_TESTS asks is asked here one by one.
 TEST_CASE("few rows and few columns: every shape, wherever the matrices begin") {
   for (const tile::Kernel& kernel :
-       {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns<4>>("columns")}) {
+       {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns>("columns")}) {
     tile::test_shapes({kernel});
     tile::test_rounding({kernel});
     tile::test_leading_dimensions({kernel});
@@ -2001,6 +2127,7 @@ TEST_CASE("the book's sgemm computes whatever it chooses for") {
   CHECK(tile::first_failure(final_sgemm(), {{1, 1, 1, 2, 0, 0, tile::Fill::integers},
                                             {1, 130, 70, 1, 2, 1, tile::Fill::integers},
                                             {130, 1, 70, 1, 0, 0, tile::Fill::integers},
+                                            {64, 192, 70, 1, 2, 0, tile::Fill::integers},
                                             {3071, 1406, 5, 1, 2, 0, tile::Fill::integers}}) ==
         "");
   tile::test_refusals({final_sgemm()});
@@ -2035,8 +2162,8 @@ TEST_CASE("a plan of the deepest problem gives all of its rounds to blocks") {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
     const Plan plan = plan_for<C>(1, 4, MOST_EXTENT, 132);
-    CHECK(std::int64_t(plan.steps) * C::BK >= MOST_EXTENT);
-    if (plan.shared > 0) CHECK(plan.first_step_of(plan.blocks) == plan.steps);
+    CHECK(std::int64_t(plan.rounds) * C::BK >= MOST_EXTENT);
+    if (plan.shared > 0) CHECK(plan.first_round_of(plan.blocks) == plan.rounds);
   });
 }
 
@@ -2045,39 +2172,50 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   const auto choice = [&](int M, int N, int K) {
     return choice_for(product(M, N, K), hopper);
   };
-  for (const int n : {1280, 1536, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
-  for (const int n : {128, 256, 512, 1024, 1256}) CHECK(choice(n, n, n) == Choice::small);
-  // A thin element is reckoned for 1.3 small ones. Of up to 48 rows thin tiles cover three
+  for (const int n : {1536, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
+  // small enough for a kernel to count that transposes A
+  for (const int n : {1264, 1280}) CHECK(choice(n, n, n) == Choice::tall);
+  for (const int n : {384, 512, 960, 1000, 1088, 1216})
+    CHECK(choice(n, n, n) == Choice::small);
+  // a million elements or more, in whole tiles
+  for (const int n : {1024, 1152}) CHECK(choice(n, n, n) == Choice::medium);
+  CHECK(choice(64, 15616, 4096) == Choice::small);
+  CHECK(choice(64, 15744, 4096) == Choice::medium);
+  CHECK(choice(64, 15748, 4096) == Choice::small);
+  CHECK(choice(60, 16768, 4096) == Choice::small);
+  // A thin element is reckoned for 1.1 small ones. Of up to 48 rows thin tiles cover three
   // quarters of what small ones do, from 65 rows on three quarters again.
-  for (const int n : {9, 16, 33, 48, 65, 96}) CHECK(choice(n, 4096, 4096) == Choice::thin);
-  for (const int n : {49, 64, 97, 128}) CHECK(choice(n, 4096, 4096) == Choice::small);
+  for (const int n : {9, 16, 33, 48, 65, 112}) CHECK(choice(n, 4096, 4096) == Choice::thin);
+  for (const int n : {49, 64, 113, 128}) CHECK(choice(n, 4096, 4096) == Choice::small);
+  CHECK(choice(336, 1024, 2000) == Choice::thin);
   // few rows and columns, wherever they lie
-  for (const int n : {1, 2, 8}) CHECK(choice(n, 4096, 4096) == Choice::rows);
+  CHECK(choice(1, 4096, 4096) == Choice::row);
+  CHECK(choice(1, 5, 4096) == Choice::row);
+  for (const int n : {2, 8}) CHECK(choice(n, 4096, 4096) == Choice::rows);
   for (const int n : {2, 3, 4}) CHECK(choice(4096, n, 4096) == Choice::columns);
   CHECK(choice(4096, 1, 4096) == Choice::column);
   CHECK(choice(1, 1, 4096) == Choice::column);
+  CHECK(choice(1, 4, 4096) == Choice::columns);
   CHECK(choice(8, 4, 65536) == Choice::columns);
   CHECK(choice(8, 5, 65536) == Choice::rows);
   // a narrow tile has half as many columns as a small one
   for (const int n : {5, 8, 32}) CHECK(choice(4096, n, 4096) == Choice::narrow);
   for (const int n : {33, 64, 96, 128}) CHECK(choice(4096, n, 4096) == Choice::small);
-  CHECK(choice(1000, 1000, 1000) == Choice::small);
   // where A and B would have to be copied: words of small products
-  for (const int n : {33, 257, 513}) CHECK(choice(n, n, n) == Choice::words);
+  for (const int n : {257, 513, 705}) CHECK(choice(n, n, n) == Choice::words);
   CHECK(choice(37, 4099, 1021) == Choice::words);
   CHECK(choice(1023, 129, 4095) == Choice::words);
   CHECK(choice(1001, 1001, 1001) == Choice::small);
-  CHECK(choice(333, 1000, 2001) == Choice::small);
+  CHECK(choice(333, 1000, 2001) == Choice::thin);
   CHECK(choice(512, 2048, 4096) == Choice::large);
   // fewer than a million elements, whatever K is
   CHECK(choice(512, 1920, 4096) == Choice::small);
-  CHECK(choice(256, 256, 65536) == Choice::small);
-  CHECK(choice(256 * 12, 128 * 11, 1) == Choice::large);  // each SM has a tile
-  CHECK(choice(256 * 12, 128 * 11 - 128, 4) == Choice::small);
+  CHECK(choice(256 * 12, 128 * 11, 400) == Choice::tall);  // each SM has a tile
+  CHECK(choice(256 * 12, 128 * 11 - 128, 400) == Choice::medium);
   // half or more of each large tile would lie beside C
   CHECK(choice(16384, 64, 4096) == Choice::small);
-  CHECK(choice(64, 16384, 4096) == Choice::small);
-  CHECK(choice(192, 16384, 4096) == Choice::small);  // a quarter
+  CHECK(choice(64, 16384, 4096) == Choice::medium);
+  CHECK(choice(192, 16384, 4096) == Choice::medium);  // a quarter
   CHECK(choice(256, 16384, 4096) == Choice::large);
   // much of A for few columns of B: it comes through registers, rather than be transposed
   CHECK(choice(16384, 256, 4096) == Choice::tall);
@@ -2089,12 +2227,33 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   CHECK(choice_for(product(8, 64, 64), older) == Choice::rows);
 }
 
+TEST_CASE("of few results, sgemm asks how many blocks K is enough for") {
+  const tile::machine::Device hopper{132, true};
+  const auto choice = [&](int n, int K) { return choice_for(product(n, n, K), hopper); };
+  // a tile of `small` is shared by 16 blocks at most, 4 tiles are enough to go on with
+  CHECK(choice(16, 65536) == Choice::columns);
+  for (const int n : {24, 32, 64}) CHECK(choice(n, 16384) == Choice::rows);
+  for (const int n : {100, 128, 256}) CHECK(choice(n, 16384) == Choice::small);
+  // its shares are 128 deep, those of `words` 64, those of `rows` 32
+  for (const int K : {64, 128, 256, 1024}) CHECK(choice(128, K) == Choice::rows);
+  CHECK(choice(128, 2048) == Choice::small);
+  CHECK(choice(256, 128) == Choice::rows);
+  for (const int K : {256, 512}) CHECK(choice(256, K) == Choice::words);
+  CHECK(choice(256, 1024) == Choice::small);
+  CHECK(choice(1024, 16) == Choice::medium);
+  CHECK(choice(512, 16) == Choice::small);
+  // the same products, and fewer SMs to be waited for
+  CHECK(choice_for(product(256, 256, 256), {32, true}) == Choice::small);
+  CHECK(choice_for(product(16, 16, 65536), {16, true}) == Choice::small);
+}
+
 TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
   const tile::machine::Device hopper{132, true};
   const auto choice = [&](const tile::Gemm& g) { return choice_for(g, hopper); };
   // far from where anything else would do, it does not matter
-  for (const tile::Gemm& packed : {product(4096, 4096, 4096), product(1, 4096, 4096),
-                                   product(4096, 1, 4096), product(4096, 3, 4096)}) {
+  for (const tile::Gemm& packed :
+       {product(4096, 4096, 4096), product(1, 4096, 4096), product(8, 4096, 4096),
+        product(4096, 1, 4096), product(4096, 3, 4096), product(16, 16, 65536)}) {
     std::vector<tile::Gemm> moved(10, packed);
     moved[0].beta = 1, moved[1].alpha = -2;
     ++moved[2].A, ++moved[3].B, ++moved[4].C;
@@ -2113,7 +2272,7 @@ TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
   --tall.A, ++tall.lda;
   CHECK(choice(tall) == Choice::large);
   // of small products words are copied instead of matrices, and C does not matter
-  tile::Gemm small = product(256, 256, 256);
+  tile::Gemm small = product(512, 512, 512);
   CHECK(choice(small) == Choice::small);
   ++small.C, ++small.ldc;
   CHECK(choice(small) == Choice::small);
@@ -2121,6 +2280,13 @@ TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
   CHECK(choice(small) == Choice::words);
   --small.A, ++small.ldb;
   CHECK(choice(small) == Choice::words);
+  // to medium tiles it matters whether float4s of C can be stored
+  tile::Gemm medium = product(1024, 1024, 1024);
+  CHECK(choice(medium) == Choice::medium);
+  medium.ldc += 4;
+  CHECK(choice(medium) == Choice::medium);
+  ++medium.C;
+  CHECK(choice(medium) == Choice::small);
 }
 
 TEST_CASE("squares cover a matrix once") {
@@ -2140,8 +2306,8 @@ TEST_CASE("squares cover a matrix once") {
 TEST_CASE("a kernel's name says in what it differs from the chapter's") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
-    const bool thin = name == "thin", narrow = name == "narrow",
-               small = name == "small" || thin || narrow;
+    const bool thin = name == "thin", narrow = name == "narrow", medium = name == "medium",
+               small = name == "small" || medium || thin || narrow;
     CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
     CHECK((C::WARPS == Warps::apart) == (name == "apart"));
     CHECK(C::LOADS == (name == "loads_b"                        ? Loads::B_second
@@ -2161,9 +2327,10 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
                                                   : 6));
     CHECK(C::REALLOCATED == (name != "equal_registers" && !small));
     CHECK(C::BM == (thin ? 16 : narrow ? 128 : small ? 64 : 256));
-    CHECK(C::BN == (thin ? 256 : narrow ? 32 : small ? 64 : 128));
+    CHECK(C::BN == (thin ? 256 : narrow ? 32 : medium ? 128 : small ? 64 : 128));
     CHECK(C::COPY_WARPS == (small ? 1 : 4));
-    CHECK(C::BLOCKS == (small ? 3 : 1));
+    CHECK(C::BLOCKS == (medium ? 2 : small ? 3 : 1));
+    CHECK(C::MIN_DEPTH == 128);
   });
 }
 
@@ -2273,8 +2440,11 @@ TEST_CASE("shares of few rows or columns cover K once") {
             CHECK(std::int64_t(shares.shares - 1) * shares.depth < K);
           }
   };
+  check(OneRow{});
   check(FewRows{});
-  check(FewColumns<1>{});
+  check(OneColumn{});
+  check(OneColumnOfWords{});
+  check(FewColumns{});
 }
 
 TEST_CASE("swapped pairs are pairs, and both ways use each word of a quad once") {
@@ -2306,20 +2476,20 @@ void for_each_plan(F&& f) {
         for (const int N : {C::BN, 11 * C::BN})
           for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
             INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
-            f(plan_for<C>(M, N, K, sms), sms * C::BLOCKS, MIN_DEPTH / C::BK);
+            f(plan_for<C>(M, N, K, sms), sms * C::BLOCKS, C::MIN_DEPTH / C::BK);
           }
   });
 }
 
 TEST_CASE("a plan gives each round of each tile to one block, and each block something") {
   for_each_plan([](const Plan& plan, int, int) {
-    std::vector<int> rounds(std::size_t(plan.tiles()) * plan.steps),
+    std::vector<int> rounds(std::size_t(plan.tiles()) * plan.rounds),
         stretches(std::size_t(plan.blocks));
     for (const Stretch& stretch : stretches_of(plan)) {
       REQUIRE(stretch.first < stretch.behind);
       ++stretches.at(std::size_t(stretch.block));
       for (int round = stretch.first; round < stretch.behind; ++round)
-        ++rounds.at(std::size_t(stretch.tile * plan.steps + round));
+        ++rounds.at(std::size_t(stretch.tile * plan.rounds + round));
     }
     CHECK(rounds == std::vector<int>(rounds.size(), 1));
     CHECK(*std::min_element(stretches.begin(), stretches.end()) > 0);
@@ -2335,9 +2505,9 @@ TEST_CASE(
       if (stretch.first > 0) {
         CHECK(stretch.block != latest);  // nothing came before it
         ++handed[std::size_t(stretch.block)];
-      } else if (stretch.behind < plan.steps) {
+      } else if (stretch.behind < plan.rounds) {
         for (int n = share_of(plan, stretch.block) + 1;
-             plan.first_step_of(n) < (stretch.tile + 1) * plan.steps; ++n) {
+             plan.first_round_of(n) < (stretch.tile + 1) * plan.rounds; ++n) {
           CHECK(share_of(plan, n) < stretch.block);
           ++taken[std::size_t(share_of(plan, n))];
         }
@@ -2357,7 +2527,7 @@ TEST_CASE(
     CHECK(plan.blocks <= most_blocks);
     int least = INT_MAX, most = 0;
     for (int n = 0; n < plan.blocks; ++n) {
-      const int rounds = plan.first_step_of(n + 1) - plan.first_step_of(n);
+      const int rounds = plan.first_round_of(n + 1) - plan.first_round_of(n);
       least = std::min(least, rounds), most = std::max(most, rounds);
     }
     CHECK(most - least <= 1);
@@ -2430,26 +2600,45 @@ TEST_CASE("flags are zero again when a run has ended, and the next run's sums ar
 
 #if TILE_ON_MODEL
 TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("model")) {
-  const auto started = [](int M, int N) {
-    return tile::launched(final_sgemm(), {M, N, 16}).block.x;
+  struct Started {
+    int M, N, K;
+    std::string choice;
+    const void* function;
   };
-  CHECK(started(256, 128) == Config<Small>::NUM_THREADS);
-  CHECK(started(3072, 1408) == Config<Large>::NUM_THREADS);
-  CHECK(chosen_name(tile::product_of(product(256, 128, 16))) == "small");
-  CHECK(chosen_name(tile::product_of(product(9, 128, 16))) == "thin");
-  CHECK(chosen_name(tile::product_of(product(128, 8, 16))) == "narrow");
-  CHECK(chosen_name(tile::product_of(product(65, 65, 65))) == "words");
-  CHECK(chosen_name(tile::product_of(product(8, 9, 4))) == "rows");
-  CHECK(chosen_name(tile::product_of(product(9, 1, 4))) == "column");
-  CHECK(chosen_name(tile::product_of(product(9, 2, 4))) == "columns");
-  CHECK(chosen_name(tile::product_of(product(16384, 384, 4))) == "tall");
-  CHECK(chosen_name(tile::product_of(product(1280, 1280, 1280))) == "large");
+  const auto tma = []<class C>(C) {
+    return reinterpret_cast<const void*>(sgemm_tma<C, true>);
+  };
+  const auto vectors = []<class C>(C) {
+    return reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>);
+  };
+  for (const Started& started : std::vector<Started>{
+           {3072, 1408, 1024, "large", tma(Config<Large>{})},
+           {16384, 384, 4, "tall", tma(Config<ThroughRegisters>{})},
+           {1024, 1024, 16, "medium", tma(Config<Medium>{})},
+           {512, 512, 16, "small", tma(Config<Small>{})},
+           {16, 16384, 128, "thin", tma(Config<Thin>{})},
+           {16384, 32, 128, "narrow", tma(Config<Narrow>{})},
+           {513, 513, 13, "words",
+            reinterpret_cast<const void*>(sgemm_async<Config<Words>, false>)},
+           {1, 12, 4, "row", vectors(OneRow{})},
+           {8, 12, 4, "rows", vectors(FewRows{})},
+           {9, 1, 4, "column", vectors(OneColumn{})},
+           {9, 1, 5, "column",
+            reinterpret_cast<const void*>(sgemm_vectors<OneColumnOfWords, false>)},
+           {9, 2, 4, "columns", vectors(FewColumns{})}}) {
+    INFO(started.choice);
+    CHECK(chosen_name(tile::product_of(product(started.M, started.N, started.K))) ==
+          started.choice);
+    CHECK(tile::launched(final_sgemm(), {started.M, started.N, started.K}).function ==
+          started.function);
+  }
 }
 
 TEST_CASE("only what copies in bulk cannot take is copied first" *
           doctest::test_suite("model")) {
-  const auto kernels_started = [](const tile::Kernel& kernel, int pad_of_A, int pad_of_B) {
-    tile::Case c{64, 64, 16, 1, 0, 0, tile::Fill::integers};
+  const auto kernels_started = [](const tile::Kernel& kernel, int pad_of_A, int pad_of_B,
+                                  int K = 16) {
+    tile::Case c{64, 64, K, 1, 0, 0, tile::Fill::integers};
     c.pads = {pad_of_A, pad_of_B, 0};
     const tile::Ready ready(kernel, c);
     return simt::launches([&] { ready.kernel->run(); }).size();
@@ -2460,10 +2649,12 @@ TEST_CASE("only what copies in bulk cannot take is copied first" *
   CHECK(kernels_started(small, 4, 8) == 1);
   CHECK(kernels_started(small, 1, 0) == 2);
   CHECK(kernels_started(small, 0, 2) == 2);
-  CHECK(kernels_started(small, 3, 3) == 3);
-  CHECK(kernels_started(tma, 0, 0) == 2);  // A is transposed in any case
+  CHECK(kernels_started(small, 3, 3) == 2);  // both by one
+  CHECK(kernels_started(tma, 0, 0) == 2);    // A is transposed in any case
   CHECK(kernels_started(tma, 1, 0) == 2);
-  CHECK(kernels_started(tma, 0, 1) == 3);
+  CHECK(kernels_started(tma, 1, 1) == 2);
+  CHECK(kernels_started(tma, 0, 1) == 2);
+  CHECK(kernels_started(tma, 0, 1, 64) == 3);  // A by float4s, B by words
 }
 
 TEST_CASE("the model stands for the GPU that the arithmetic is about" *
@@ -2523,7 +2714,7 @@ TEST_CASE(
     c.pads.A = pad;
     const tile::Ready ready(kernel<Config<Large>>("tma"), c);
     return simt::launches([&] { ready.kernel->run(); }).front().function ==
-           reinterpret_cast<const void*>(transpose_A<true>);
+           reinterpret_cast<const void*>(transpose_A);
   };
   CHECK(by_float4s(64, 64, 0));
   CHECK(by_float4s(128, 192, 4));

@@ -98,7 +98,10 @@ std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& c
   }
   if (!chapter.rates.empty()) tables.push_back(table_of_rates(records));
   if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, records, fresh));
-  if (!chapter.sweep.problems.empty()) tables.push_back(table_of_sweep(sweeps));
+  if (!chapter.sweep.problems.empty()) {
+    tables.push_back(table_of_sweep(sweeps));
+    tables.push_back(table_of_verdicts(sweeps));
+  }
   return tables;
 }
 

@@ -18,7 +18,10 @@ Record sweep();
 /// A row for each problem, for the reference GPU or whichever comes first.
 Table table_of_sweep(const std::vector<Record>& sweeps);
 
-/// Facts `sweep.<problem>.*`, and how many problems there are, how many were lost to the stronger cuBLAS, and the lowest and the
+/// Which problems are won, which are lost to the stronger cuBLAS, and which are neither: a row each.
+Table table_of_verdicts(const std::vector<Record>& sweeps);
+
+/// Facts `sweep.<problem>.*`, and how many problems there are, how many are won, ties and lost, and the lowest and the
 /// highest ratio of all and of the cubes from 1024 up; not yet measured when `sweep` is null.
 void add_sweep_facts(Facts& facts, const Record* sweep);
 

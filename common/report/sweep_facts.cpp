@@ -41,6 +41,15 @@ void add_problem_facts(Facts& facts, const std::string& name, const Record* run)
   facts.text(name + "choice", "measured", run == nullptr ? "not yet measured" : run->at("choice").get<std::string>());
 }
 
+enum Outcome { won, tie, lost };
+constexpr const char* words_of_outcomes[] = {"won", "tie", "lost"};
+
+// Nothing is decided where the middle 80 percent of the pairs fall on both sides of one.
+Outcome outcome_of(const Record& run) {
+  if (run.at("stronger_ratio_low").get<double>() > 1) return won;
+  return run.at("stronger_ratio_high").get<double>() < 1 ? lost : tie;
+}
+
 // The range of some problems' ratios, or that it is not yet measured.
 void add_range(Facts& facts, const std::string& name, const std::vector<double>& ratios) {
   if (ratios.empty()) {
@@ -79,23 +88,52 @@ Table table_of_sweep(const std::vector<Record>& sweeps) {
   return table;
 }
 
+Table table_of_verdicts(const std::vector<Record>& sweeps) {
+  Table table{"verdicts",
+              "Sweep: not yet measured, on any GPU",
+              {"", "problems", "M x N x K, and the median ratio to the stronger cuBLAS"},
+              {}};
+  if (sweeps.empty()) return table;
+  table.caption =
+      "Problems that are won or lost, that is, with the 10th to the 90th percentile of the ratio on one side of 1, "
+      "and ties; from the smallest ratio to the largest";
+  using Judged = std::pair<double, std::string>;  // ratio, problem
+  std::vector<Judged> judged[std::size(words_of_outcomes)];
+  for (const Case& c : this_chapter().sweep.problems)
+    if (const Record* run = run_of(&sweeps.front(), c))
+      judged[outcome_of(*run)].emplace_back(run->at("stronger_ratio").get<double>(), key_of(c.problem()));
+  for (const Outcome outcome : {won, tie, lost}) {
+    std::vector<Judged>& of_outcome = judged[outcome];
+    std::stable_sort(of_outcome.begin(), of_outcome.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    std::string problems;
+    for (const auto& [ratio, problem] : of_outcome)
+      problems += fmt::format("{}{} ({})", problems.empty() ? "" : ", ", problem, format_number(ratio, 2));
+    table.rows.push_back({words_of_outcomes[outcome], fmt::format("{}", of_outcome.size()), problems});
+  }
+  return table;
+}
+
 void add_sweep_facts(Facts& facts, const Record* sweep) {
   std::vector<double> all, cubes;
+  int of_outcome[std::size(words_of_outcomes)] = {};
   for (const Case& c : this_chapter().sweep.problems) {
     const Record* run = run_of(sweep, c);
     add_problem_facts(facts, fmt::format("sweep.{}.", key_of(c.problem())), run);
     if (run == nullptr) continue;
     all.push_back(run->at("stronger_ratio"));
+    ++of_outcome[outcome_of(*run)];
     if (is_cube(c) && c.M >= smallest_that_counts) cubes.push_back(all.back());
   }
   add_range(facts, "sweep.", all);
   add_range(facts, "sweep.cubes.", cubes);
   if (sweep == nullptr) {
-    for (const char* key : {"problems", "losses", "seconds"}) facts.not_yet_measured(fmt::format("sweep.{}", key));
+    for (const char* key : {"problems", "won", "tie", "lost", "seconds"})
+      facts.not_yet_measured(fmt::format("sweep.{}", key));
     return;
   }
   facts.measured("sweep.problems", double(all.size()), 0);
-  facts.measured("sweep.losses", double(std::count_if(all.begin(), all.end(), [](double r) { return r < 1; })), 0);
+  for (const Outcome outcome : {won, tie, lost})
+    facts.measured(fmt::format("sweep.{}", words_of_outcomes[outcome]), of_outcome[outcome], 0);
   facts.measured("sweep.seconds", sweep->at("sweep").at("seconds"), 0);
 }
 

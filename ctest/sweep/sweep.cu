@@ -203,7 +203,9 @@ TEST_CASE("a sweep becomes facts, with its losses" * doctest::test_suite("model"
   CHECK(facts.value("sweep.1x1024x2048.ratio") == doctest::Approx(2));
   CHECK(text_of(facts, "sweep.1024.choice") == "large");
   CHECK(facts.value("sweep.problems") == 4);
-  CHECK(facts.value("sweep.losses") == 2);
+  CHECK(facts.value("sweep.won") == 2);
+  CHECK(facts.value("sweep.tie") == 0);
+  CHECK(facts.value("sweep.lost") == 2);
   CHECK(facts.value("sweep.seconds") == 42);
   CHECK(facts.value("sweep.lowest_ratio") == doctest::Approx(0.8));
   CHECK(facts.value("sweep.highest_ratio") == doctest::Approx(2));
@@ -225,6 +227,24 @@ TEST_CASE("a sweep becomes a table and the data of a plot" * doctest::test_suite
   CHECK(contains(measured.str(), "1x1024x2048\t1\t1024\t2048\t2\t"));
   tile::write_sweep(pending, nullptr);
   CHECK(contains(pending.str(), "256\t256\t256\t256\t0\t0\t0\t0\t0\n"));
+}
+
+TEST_CASE("a problem is won or lost where the pairs agree on it" * doctest::test_suite("model")) {
+  tile::Record sweep = made_up_sweep();
+  tile::Record& run = sweep["kernels"][0]["runs"][0];  // 2048
+  const auto verdicts = [&](double low, double high) {
+    run["stronger_ratio_low"] = low, run["stronger_ratio_high"] = high;
+    std::string text;
+    for (const auto& row : tile::table_of_verdicts({sweep}).rows)
+      text += row.at(0) + row.at(1) + ": " + row.at(2) + "; ";
+    return text;
+  };
+  CHECK(verdicts(0.9, 0.99) == "won2: 256 (1.10), 1x1024x2048 (2.00); tie0: ; lost2: 1024 (0.80), 2048 (0.95); ");
+  CHECK(verdicts(0.9, 1) == "won2: 256 (1.10), 1x1024x2048 (2.00); tie1: 2048 (0.95); lost1: 1024 (0.80); ");
+  CHECK(verdicts(1, 1.2) == "won2: 256 (1.10), 1x1024x2048 (2.00); tie1: 2048 (0.95); lost1: 1024 (0.80); ");
+  CHECK(verdicts(1.01, 1.2) == "won3: 2048 (0.95), 256 (1.10), 1x1024x2048 (2.00); tie0: ; lost1: 1024 (0.80); ");
+  CHECK(facts_of(&sweep).value("sweep.won") == 3);
+  CHECK(tile::table_of_verdicts({}).rows.empty());
 }
 
 TEST_CASE("a damaged sweep is refused with advice" * doctest::test_suite("model")) {
