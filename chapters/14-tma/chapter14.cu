@@ -2085,7 +2085,8 @@ TEST_CASE("experiments compute what the chapter's kernel does") {
 
 // Whether their elements come as float4s is not a matter of whole tiles, so what
 // TILE_GEMM_TESTS asks is asked here one by one.
-TEST_CASE("few rows and few columns: every shape, wherever the matrices begin") {
+TEST_CASE("few rows and few columns: every shape, wherever the matrices begin" *
+          doctest::test_suite("thorough")) {
   for (const tile::Kernel& kernel :
        {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns>("columns")}) {
     tile::test_shapes({kernel});
