@@ -103,6 +103,13 @@ end
 -- A text as a string of CSS.
 local function css_string(plain) return '"' .. plain:gsub('[\\"]', "\\%0") .. '"' end
 
+-- Whether there is a reference, and so a list of them.
+local function cites(blocks)
+  local found = false
+  pandoc.walk_block(pandoc.Div(blocks), {Cite = function() found = true end})
+  return found
+end
+
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
 local function as_part(blocks)
@@ -117,6 +124,10 @@ local function as_part(blocks)
     return blocks
   end
   blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page.id, class = "page"}))
+  if page.id == "bibliography" or cites(blocks) then
+    if page.id ~= "bibliography" then blocks:insert(pandoc.Header(2, "References", {id = "references-of-" .. page.id})) end
+    blocks:insert(pandoc.Div({}, {id = "refs"}))  -- which citeproc fills
+  end
   if page.combined == "print" then
     local kind = "part-" .. page.id
     blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: " .. css_string(title) .. " } }</style>" ..
