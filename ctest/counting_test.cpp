@@ -161,6 +161,9 @@ TEST_CASE("what a compiler says becomes one line with advice") {
         "k.cu:7: cudaMalloc is not part of the model: write auto a = tile::array<float>(\"a\", n), and hand a.device() "
         "to "
         "the kernel");
+  for (const char* word : {"‘__global__’ does not name a type", "‘tile’ has not been declared"})
+    CHECK(contains(in_one_line(std::string("k.cu:1:1: error: ") + word + "\n", "k.cu"),
+                   "k.cu:1: what kernels are written with is not there: write #include \"common/report/count.hpp\""));
   CHECK(contains(in_one_line("k.cu:7:3: error: use of undeclared identifier 'cublasSgemm'\n", "k.cu"),
                  "cublasSgemm is not"));
   CHECK(contains(in_one_line("k.cu:7:3: error: ‘nvcuda’ has not been declared\n", "k.cu"), "no tensor cores yet"));

@@ -14,7 +14,9 @@ namespace {
 std::string clocks_during(const Record& run) {
   if (!run.contains("clocks") || run["clocks"]["samples"] == 0) return "not yet measured";
   const Record& clocks = run["clocks"];
-  std::string text = fmt::format("{:.0f}-{:.0f}", clocks["sm_mhz"][0].get<double>(), clocks["sm_mhz"][2].get<double>());
+  const std::string lowest = fmt::format("{:.0f}", clocks["sm_mhz"][0].get<double>()),
+                    highest = fmt::format("{:.0f}", clocks["sm_mhz"][2].get<double>());
+  std::string text = lowest == highest ? lowest : lowest + "-" + highest;
   for (const auto& reason : clocks["throttled"]) text += ", " + reason.get<std::string>();
   return text;
 }

@@ -175,6 +175,12 @@ std::string in_one_line(const std::string& said, const std::filesystem::path& so
   }
   const std::string place = fmt::format("{}:{}", std::filesystem::path(error->file).filename().string(), error->line);
   const std::string word = unknown_word(error->message);
+  // nvcc knows the first by itself; the second stands where a <<<...>>> stood
+  if (word == "__global__" || word == "tile")
+    return fmt::format(
+        "{}: what kernels are written with is not there: write #include \"common/report/count.hpp\" at the top, and "
+        "describe a launch in a TILE_COUNT (./tile count --help)",
+        place);
   if (const std::string instead = word.empty() ? "" : instead_of(word); !instead.empty())
     return fmt::format("{}: {} is not part of the model: {}", place, word, instead);
   static const std::regex missing("(.*): No such file or directory|'(.*)' file not found");
