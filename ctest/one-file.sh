@@ -1,5 +1,5 @@
 #!/bin/sh
-# The book as one file: epubcheck finds no error in the EPUB, and the PDF has an outline. Skipped where epubcheck is not installed.
+# The book as one file: epubcheck finds no error in the EPUB, and the PDF has an outline and no name of a place twice. Skipped where epubcheck is not installed.
 # Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH
 build=$1 cmake=$2 unless_same=$3
 command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
@@ -8,4 +8,6 @@ epub=$build/book/tile-by-tile.epub
 sh "$unless_same" "$build/passed/epubcheck" "$epub" -- java -jar "$(command -v epubcheck)" "$epub" || exit 1
 "$cmake" --build "$build" --target help | grep -q '^pdf' || exit 0  # without chromium
 "$cmake" --build "$build" --target pdf || exit 1
+twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
+[ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
 grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
