@@ -2581,22 +2581,30 @@ TEST_CASE("sums that are handed over make the same result as sums that are not")
                             {{65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
 }
 
-TEST_CASE("flags are zero again when a run has ended, and the next run's sums are its own") {
-  using C = Config<Small>;
+// A product whose tiles are shared by blocks, three times, each with another A.
+template <class C>
+void runs_leave_no_flags() {
   const tile::Case shared{65, 190, 400, 1, 0, 0, tile::Fill::integers};
   const int sms = tile::machine::device().sms;
+  const Plan plan = plan_for<C>(shared.M, shared.N, shared.K, sms);
+  REQUIRE(plan.shared > 0);
   tile::Operands operands(shared);
-  Tma<C, false> small(operands.gemm(), sms);
+  Tma<C, false> kernel(operands.gemm(), sms);
   for (const int seed : {1, 5, 9}) {
     operands.refill_A(tile::Fill::integers, std::uint64_t(seed));
-    small.run();
+    kernel.run();
     CHECK(tile::compare(operands, shared, operands.download_C()).message == "");
-    std::vector<int> flags(std::size_t(plan_for<C>(shared.M, shared.N, shared.K, sms).blocks),
-                           -1);
-    tile::machine::copy_to_host(flags.data(), small.hand_over().ready,
+    std::vector<int> flags(std::size_t(plan.blocks), -1);
+    tile::machine::copy_to_host(flags.data(), kernel.hand_over().ready,
                                 flags.size() * sizeof(int));
     for (const int flag : flags) CHECK(flag == 0);
   }
+}
+
+TEST_CASE("flags are zero again when a run has ended, and the next run's sums are its own") {
+  // sums taken over one by one, and all together
+  runs_leave_no_flags<Config<Large>>();
+  runs_leave_no_flags<Config<Small>>();
 }
 
 #if TILE_ON_MODEL
