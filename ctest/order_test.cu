@@ -93,6 +93,28 @@ __global__ void barrier_for_more_than_come(float* out) {
   out[threadIdx.x] = 1;
 }
 
+// The first warp waits at a barrier for 64 threads, the second comes to it for `threads`, and waits there as well or arrives
+// without waiting.
+template <bool ARRIVES>
+__global__ void barrier_for(float* out, int threads) {
+  if (threadIdx.x < 32) {
+    tile::ptx::barrier_sync(4, 64);
+  } else if (ARRIVES) {
+    tile::ptx::barrier_arrive(4, threads);
+  } else {
+    tile::ptx::barrier_sync(4, threads);
+  }
+  out[threadIdx.x] = 1;
+}
+
+// One barrier for two warps and then for four, with all in step in between.
+__global__ void barrier_for_two_then_four(float* out) {
+  if (threadIdx.x < 64) tile::ptx::barrier_sync(4, 64);
+  __syncthreads();
+  tile::ptx::barrier_sync(4, 128);
+  out[threadIdx.x] = 1;
+}
+
 __global__ void shuffle_from_outside(int* out) {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, int(threadIdx.x), 20);
 }
@@ -311,6 +333,22 @@ TEST_CASE("blocks that wait for each other are resident together, as many as the
   auto flag = tile::array<int>("flag", 1), data = tile::array<int>("data", 1), out = tile::array<int>("out", 133);
   constexpr std::size_t half_an_sm = 120 << 10;  // one block to an SM
   for (const char* threads : {"2", "1"}) {
+TEST_CASE("who comes to a named barrier says for how many threads it is, as the others do" *
+          doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 128);
+  for (const auto kernel : {barrier_for<false>, barrier_for<true>}) {
+    CHECK(said_of(kernel, dim3(1), dim3(64), out.device(), 64) == "");
+    for (const int threads : {32, 96}) {
+      const std::string different = said_of(kernel, dim3(1), dim3(64), out.device(), threads);
+      CHECK(contains(different, "barrier: barrier_for<"));
+      CHECK(contains(different, fmt::format("thread (32,0,0) comes to barrier 4 for {} threads, and thread (0,0,0) "
+                                            "came to it for 64 at order_test.cu:",
+                                            threads)));
+    }
+  }
+  CHECK(said_of(barrier_for_two_then_four, dim3(1), dim3(128), out.device()) == "");
+}
+
     setenv("SIMT_THREADS", threads, 1);
     flag.set({0});
     CHECK(said_with(half_an_sm, wait_for_the_last_block, dim3(132), dim3(32), flag.device(), data.device(),

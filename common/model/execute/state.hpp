@@ -153,6 +153,8 @@ struct alignas(64) Lane {
 struct NamedBarrier {
   std::vector<int> arrived;  ///< threads that are there without waiting (arrive), besides those that wait
   int expected = 0;
+  int first = 0;         ///< the thread that came first
+  Address first_pc = 0;  ///< and where; 0: nobody has come
 };
 
 /// An mbarrier: what its eight bytes stand for.
