@@ -62,10 +62,10 @@ void arrive_at_named_barrier(int number, int threads) {
   execute::come_to_barrier(*running, number, threads, pc).arrived.push_back(running->lane->linear);
 }
 
-void fence() {
+void fence(bool block_only) {
   const announce::Unheard unheard;
   execute::settle(*running);
-  if (running->traced) running->block->order.fence(running->lane->linear);
+  if (running->traced) running->block->order.fence(running->lane->linear, block_only);
 }
 
 void pause() {

@@ -209,7 +209,9 @@ struct Block {
   };
   std::array<Votes, 2> votes;
   std::array<NamedBarrier, 16> barriers;
-  std::map<Address, Mbarrier> mbarriers;                      ///< by address
+  std::map<Address, Mbarrier> mbarriers;  ///< by address
+  /// What was released by who fenced for the block alone, by the element that was written then.
+  std::unordered_map<Address, order::KnownPointer> released;
   std::vector<std::vector<RegisterChange>> register_changes;  ///< that were made, by warp; empty before the first
   std::vector<BulkLoad> bulk_loads;                           ///< on their way, in the order in which they were started
   std::uint64_t happenings = 1;  ///< arrivals, bytes, ends of barriers: what a lane may wait for
