@@ -93,6 +93,28 @@ __global__ void barrier_for_more_than_come(float* out) {
   out[threadIdx.x] = 1;
 }
 
+// The first warp waits at a barrier for 64 threads, the second comes to it for `threads`, and waits there as well or arrives
+// without waiting.
+template <bool ARRIVES>
+__global__ void barrier_for(float* out, int threads) {
+  if (threadIdx.x < 32) {
+    tile::ptx::barrier_sync(4, 64);
+  } else if (ARRIVES) {
+    tile::ptx::barrier_arrive(4, threads);
+  } else {
+    tile::ptx::barrier_sync(4, threads);
+  }
+  out[threadIdx.x] = 1;
+}
+
+// One barrier for two warps and then for four, with all in step in between.
+__global__ void barrier_for_two_then_four(float* out) {
+  if (threadIdx.x < 64) tile::ptx::barrier_sync(4, 64);
+  __syncthreads();
+  tile::ptx::barrier_sync(4, 128);
+  out[threadIdx.x] = 1;
+}
+
 __global__ void shuffle_from_outside(int* out) {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, int(threadIdx.x), 20);
 }
@@ -110,15 +132,22 @@ __global__ void all_lanes_store(int* out, int different) {
 
 // --- Between blocks -------------------------------------------------------------------------------------------------------
 
+enum class Fence { none, of_block, of_gpu };
+template <Fence FENCE>
+__device__ void fence() {
+  if (FENCE == Fence::of_block) __threadfence_block();
+  if (FENCE == Fence::of_gpu) __threadfence();
+}
+
 // Each block writes a part; the last to finish adds them up.
-template <bool FENCE>
+template <Fence FENCE>
 __global__ void reduce(const float* in, float* parts, unsigned* finished, float* out) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
     float sum = 0;
     for (unsigned i = 0; i < blockDim.x; ++i) sum += in[blockIdx.x * blockDim.x + i];
     parts[blockIdx.x] = sum;
-    if (FENCE) __threadfence();
+    fence<FENCE>();
     last = atomicAdd(finished, 1u) == gridDim.x - 1;
   }
   __syncthreads();  // all learn whether theirs is the last block
@@ -127,6 +156,50 @@ __global__ void reduce(const float* in, float* parts, unsigned* finished, float*
     float sum = 0;
     for (unsigned b = 0; b < gridDim.x; ++b) sum += parts[b];
     out[0] = sum;
+  }
+}
+
+// Each thread writes a part and fences it, or fences before it writes; behind a barrier (of the block, of its only warp, or with a
+// number) one counts the block. All of the last block read what all wrote.
+enum class Meeting { block, warp, numbered };
+template <Meeting MEETING>
+__device__ void meet() {
+  if (MEETING == Meeting::block)
+    __syncthreads();
+  else if (MEETING == Meeting::warp)
+    __syncwarp();
+  else
+    tile::ptx::barrier_sync(5, int(blockDim.x));
+}
+template <Meeting MEETING, Fence FENCE, bool EARLY = false>
+__global__ void reduce_by_all(int* parts, unsigned* finished, int* out) {
+  __shared__ bool last;
+  if (EARLY) fence<FENCE>();
+  parts[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+  if (!EARLY) fence<FENCE>();
+  meet<MEETING>();
+  if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
+  meet<MEETING>();
+  if (!last) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += parts[b * blockDim.x + (blockDim.x - 1 - threadIdx.x)];
+  out[threadIdx.x] = sum;
+}
+
+// One warp hands a word to another of its block (or, with two blocks, to one of the other), through a flag.
+template <Fence FENCE>
+__global__ void hand_a_word(int* flag, int* word, int* out) {
+  if (threadIdx.x % 32 != 0) return;
+  const unsigned who = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  if (who == 0) {
+    word[0] = 42;
+    fence<FENCE>();
+    atomicExch(flag, 1);
+  } else {
+    while (atomicCAS(flag, 1, 1) == 0) __nanosleep(20);
+    fence<FENCE>();
+    out[0] = word[0];
   }
 }
 
@@ -260,6 +333,22 @@ TEST_CASE("named barriers order those who come to them" * doctest::test_suite("m
                  "waits at barrier 3: 32 of 96 threads are there, with 31 threads more; 32 threads have returned"));
 }
 
+TEST_CASE("who comes to a named barrier says for how many threads it is, as the others do" *
+          doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 128);
+  for (const auto kernel : {barrier_for<false>, barrier_for<true>}) {
+    CHECK(said_of(kernel, dim3(1), dim3(64), out.device(), 64) == "");
+    for (const int threads : {32, 96}) {
+      const std::string different = said_of(kernel, dim3(1), dim3(64), out.device(), threads);
+      CHECK(contains(different, "barrier: barrier_for<"));
+      CHECK(contains(different, fmt::format("thread (32,0,0) comes to barrier 4 for {} threads, and thread (0,0,0) "
+                                            "came to it for 64 at order_test.cu:",
+                                            threads)));
+    }
+  }
+  CHECK(said_of(barrier_for_two_then_four, dim3(1), dim3(128), out.device()) == "");
+}
+
 TEST_CASE("a shuffle takes part among its own" * doctest::test_suite("model")) {
   auto out = tile::array<int>("out", 32);
   CHECK(contains(said_of(shuffle_from_outside, dim3(1), dim3(32), out.device()),
@@ -286,11 +375,54 @@ TEST_CASE("the last block of a reduction reads what the others fenced" * doctest
     auto finished = tile::array<unsigned>("finished", 1), again = tile::array<unsigned>("again", 1);
     finished.set({0});
     again.set({0});
-    CHECK(said_of(reduce<true>, dim3(9), dim3(64), in.device(), parts.device(), finished.device(), out.device()) == "");
-    CHECK(contains(said_of(reduce<false>, dim3(9), dim3(64), in.device(), parts.device(), again.device(), out.device()),
-                   "reads parts["));
+    CHECK(said_of(reduce<Fence::of_gpu>, dim3(9), dim3(64), in.device(), parts.device(), finished.device(),
+                  out.device()) == "");
+    for (const auto kernel : {reduce<Fence::none>, reduce<Fence::of_block>}) {
+      again.set({0});
+      CHECK(contains(said_of(kernel, dim3(9), dim3(64), in.device(), parts.device(), again.device(), out.device()),
+                     "reads parts["));
+    }
   }
   unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a fence counts for the thread that counts the block behind a barrier" * doctest::test_suite("model")) {
+  constexpr unsigned BLOCKS = 5;
+  auto parts = tile::array<int>("parts", BLOCKS * 64), out = tile::array<int>("out", 64);
+  auto finished = tile::array<unsigned>("finished", 1);
+  const auto said = [&](void (*kernel)(int*, unsigned*, int*), unsigned threads) {
+    finished.set({0});
+    return said_of(kernel, dim3(BLOCKS), dim3(threads), parts.device(), finished.device(), out.device());
+  };
+  for (const char* workers : {"1", "3"}) {
+    setenv("SIMT_THREADS", workers, 1);
+    CHECK(said(reduce_by_all<Meeting::block, Fence::of_gpu>, 64) == "");
+    CHECK(out.host() == std::vector<int>(64, BLOCKS));
+    CHECK(said(reduce_by_all<Meeting::warp, Fence::of_gpu>, 32) == "");
+    CHECK(said(reduce_by_all<Meeting::numbered, Fence::of_gpu>, 64) == "");
+    for (const auto kernel :
+         {reduce_by_all<Meeting::block, Fence::none>, reduce_by_all<Meeting::block, Fence::of_block>,
+          reduce_by_all<Meeting::block, Fence::of_gpu, true>, reduce_by_all<Meeting::numbered, Fence::none>,
+          reduce_by_all<Meeting::numbered, Fence::of_gpu, true>})
+      CHECK(contains(said(kernel, 64), "reads parts["));
+    for (const auto kernel : {reduce_by_all<Meeting::warp, Fence::none>, reduce_by_all<Meeting::warp, Fence::of_block>,
+                              reduce_by_all<Meeting::warp, Fence::of_gpu, true>})
+      CHECK(contains(said(kernel, 32), "reads parts["));
+  }
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a fence of the block counts for the block alone" * doctest::test_suite("model")) {
+  auto flag = tile::array<int>("flag", 1), word = tile::array<int>("word", 1), out = tile::array<int>("out", 1);
+  const auto said = [&](void (*kernel)(int*, int*, int*), unsigned blocks) {
+    flag.set({0});
+    return said_of(kernel, dim3(blocks), dim3(64 / blocks), flag.device(), word.device(), out.device());
+  };
+  CHECK(said(hand_a_word<Fence::of_block>, 1) == "");
+  CHECK(out.host()[0] == 42);
+  CHECK(contains(said(hand_a_word<Fence::none>, 1), "reads word[0]"));
+  CHECK(said(hand_a_word<Fence::of_gpu>, 2) == "");
+  CHECK(contains(said(hand_a_word<Fence::of_block>, 2), "reads word[0]"));
 }
 
 TEST_CASE("blocks may take tickets and hold locks" * doctest::test_suite("model")) {

@@ -196,8 +196,8 @@ void* dynamic_shared(const char* name);
 /// A barrier of the block with a number from 0 to 15, for so many threads.
 void named_barrier(int number, int threads);
 void arrive_at_named_barrier(int number, int threads);
-/// What the thread did before is seen before what it does next by whoever sees the latter.
-void fence();
+/// What the thread did before is seen before what it does next by whoever sees the latter, of its block alone or anywhere.
+void fence(bool block_only);
 /// Lets other threads run.
 void pause();
 /// Starts a copy from global to shared memory; it arrives when the thread waits for its group.
@@ -243,9 +243,9 @@ SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand,
 constexpr int warpSize = 32;
 
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
-SIMT_INLINE void __threadfence() { simt::device::fence(); }
-SIMT_INLINE void __threadfence_block() { simt::device::fence(); }
-SIMT_INLINE void __threadfence_system() { simt::device::fence(); }
+SIMT_INLINE void __threadfence() { simt::device::fence(false); }
+SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
+SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
 template <class T>

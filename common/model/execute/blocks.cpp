@@ -50,6 +50,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
   block.barriers = {};
   block.votes = {};
   block.mbarriers.clear();
+  block.released.clear();
   block.register_changes.clear();
   block.bulk_loads.clear();
   block.happenings = 1;

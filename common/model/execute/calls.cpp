@@ -50,26 +50,22 @@ int block_vote(bool predicate) {
 
 void named_barrier(int number, int threads) {
   const announce::Unheard unheard;
-  execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
-  barrier.expected = threads;
-  execute::wait_for({.what = execute::Wait::For::named_barrier,
-                     .pc = execute::Address(__builtin_return_address(0)),
-                     .barrier = number,
-                     .expected = threads});
+  const auto pc = execute::Address(__builtin_return_address(0));
+  execute::come_to_barrier(*running, number, threads, pc);
+  execute::wait_for({.what = execute::Wait::For::named_barrier, .pc = pc, .barrier = number, .expected = threads});
 }
 
 void arrive_at_named_barrier(int number, int threads) {
   const announce::Unheard unheard;
   execute::settle(*running);
-  execute::NamedBarrier& barrier = running->block->barriers[std::size_t(number) % 16];
-  barrier.expected = threads;
-  barrier.arrived.push_back(running->lane->linear);
+  const auto pc = execute::Address(__builtin_return_address(0));
+  execute::come_to_barrier(*running, number, threads, pc).arrived.push_back(running->lane->linear);
 }
 
-void fence() {
+void fence(bool block_only) {
   const announce::Unheard unheard;
   execute::settle(*running);
-  if (running->traced) running->block->order.fence(running->lane->linear);
+  if (running->traced) running->block->order.fence(running->lane->linear, block_only);
 }
 
 void pause() {

@@ -153,6 +153,8 @@ struct alignas(64) Lane {
 struct NamedBarrier {
   std::vector<int> arrived;  ///< threads that are there without waiting (arrive), besides those that wait
   int expected = 0;
+  int first = 0;         ///< the thread that came first
+  Address first_pc = 0;  ///< and where; 0: nobody has come
 };
 
 /// An mbarrier: what its eight bytes stand for.
@@ -207,7 +209,9 @@ struct Block {
   };
   std::array<Votes, 2> votes;
   std::array<NamedBarrier, 16> barriers;
-  std::map<Address, Mbarrier> mbarriers;                      ///< by address
+  std::map<Address, Mbarrier> mbarriers;  ///< by address
+  /// What was released by who fenced for the block alone, by the element that was written then.
+  std::unordered_map<Address, order::KnownPointer> released;
   std::vector<std::vector<RegisterChange>> register_changes;  ///< that were made, by warp; empty before the first
   std::vector<BulkLoad> bulk_loads;                           ///< on their way, in the order in which they were started
   std::uint64_t happenings = 1;  ///< arrivals, bytes, ends of barriers: what a lane may wait for

@@ -155,11 +155,15 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Add
 
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
-  const order::KnownPointer& fenced = w.block->order.clock(w.lane->linear).fenced;
-  if (t.op != Op::load && fenced != nullptr) {
+  const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
+  if (t.op != Op::load && clock.fenced != nullptr) {
     const std::scoped_lock lock(w.launch->released_mutex);
     order::KnownPointer& released = w.launch->released[seen_by_cluster(w, t.address)];
-    released = order::joined(released, fenced);
+    released = order::joined(released, clock.fenced);
+  }
+  if (t.op != Op::load && clock.fenced_in_block != nullptr) {
+    order::KnownPointer& released = w.block->released[seen_by_cluster(w, t.address)];
+    released = order::joined(released, clock.fenced_in_block);
   }
   if (t.op != Op::store) {
     w.lane->learn_from = seen_by_cluster(w, t.address);
@@ -309,6 +313,8 @@ void settle(Worker& w) {
   Lane& lane = *w.lane;
   lane.unsettled = false;
   if (lane.learn_from != 0) {
+    const auto in_block = w.block->released.find(lane.learn_from);
+    if (in_block != w.block->released.end()) w.block->order.learn(lane.linear, in_block->second);
     const std::scoped_lock lock(w.launch->released_mutex);
     const auto released = w.launch->released.find(lane.learn_from);
     if (released != w.launch->released.end()) w.block->order.learn(lane.linear, released->second);

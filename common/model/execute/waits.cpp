@@ -188,6 +188,23 @@ bool end_waits(Worker& worker) {
   return ended;
 }
 
+NamedBarrier& come_to_barrier(Worker& worker, int number, int threads, Address pc) {
+  NamedBarrier& barrier = worker.block->barriers[std::size_t(number) % 16];
+  if (barrier.first_pc == 0) {
+    barrier.expected = threads;
+    barrier.first = worker.lane->linear;
+    barrier.first_pc = pc;
+  } else if (barrier.expected != threads) {
+    report(worker, Mistake::barrier, pc, barrier.first_pc, [&] {
+      return fmt::format("barrier: {} comes to barrier {} for {} threads, and thread {} came to it for {} at {}",
+                         where(worker, pc), number, threads, thread_name(worker, std::uint64_t(barrier.first)),
+                         barrier.expected, line_of(barrier.first_pc));
+    });
+    abandon_block(worker);
+  }
+  return barrier;
+}
+
 // --- Standstill ----------------------------------------------------------------------------------------------------------
 namespace {
 

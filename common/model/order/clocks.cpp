@@ -75,6 +75,7 @@ KnownPointer joined(const KnownPointer& one, View more) {
 
 void BlockOrder::start(std::uint32_t serial, int threads) {
   serial_ = serial;
+  any_fenced_ = false;
   floor_ = 1;
   warp_floors_.fill(0);
   used_.clear();
@@ -152,11 +153,11 @@ bool BlockOrder::all_ordered(Stamp before, bool whole_block, int thread) const {
   return epoch_of(before) < (whole_block ? view->all : std::max(view->all, value_at(view->warps, warp_of(before))));
 }
 
-KnownPointer BlockOrder::joined_of(const std::vector<int>& threads) const {
+KnownPointer BlockOrder::joined_of(const std::vector<int>& threads, KnownPointer ThreadClock::*what) const {
   KnownPointer all;
   std::set<const Known*> seen;
   for (const int t : threads)
-    if (const KnownPointer& known = clock(t).known; known != nullptr && seen.insert(known.get()).second)
+    if (const KnownPointer& known = clock(t).*what; known != nullptr && seen.insert(known.get()).second)
       all = joined(all, known);
   return all;
 }
@@ -171,6 +172,13 @@ View BlockOrder::over_for(const std::vector<int>& threads) const {
   return view;
 }
 
+void BlockOrder::share_fences(const std::vector<int>& threads) {
+  for (const auto what : {&ThreadClock::fenced, &ThreadClock::fenced_in_block}) {
+    const KnownPointer all = joined_of(threads, what);
+    for (const int t : threads) clock(t).*what = all;
+  }
+}
+
 void BlockOrder::block_barrier() {
   Epoch latest = 0;
   bool some_known = false;
@@ -183,10 +191,12 @@ void BlockOrder::block_barrier() {
   for (const std::uint32_t kind : used_)  // what is over for one thread, all know now
     for (std::size_t t = 0; t < clocks_.size(); ++t)
       raise_floor(kind + std::uint32_t(t), clocks_[t].over[kind_of(kind)]);
-  if (!some_known) return;
+  if (!some_known && !any_fenced_) return;
   std::vector<int> threads(clocks_.size());
   std::iota(threads.begin(), threads.end(), 0);
-  KnownPointer all = joined_of(threads);
+  if (any_fenced_) share_fences(threads);
+  if (!some_known) return;
+  KnownPointer all = joined_of(threads, &ThreadClock::known);
   if (const View* own = all->of_block(serial_)) {  // the floor says as much of threads
     for (const auto& [actor, epoch] : own->actors)
       if (actor >= copies_of) raise_floor(actor, epoch);
@@ -212,8 +222,9 @@ void BlockOrder::warp_barrier(int first_thread, int lanes, unsigned mask) {
   const bool whole = members.size() == std::size_t(lanes);
   for (const int t : members) clock(t).epoch = now;
   if (whole) warp_floors_[std::size_t(first_thread / 32)] = now;
+  if (any_fenced_) share_fences(members);
   if (whole && !some_known) return;
-  KnownPointer all = joined(joined_of(members), over_for(members));
+  KnownPointer all = joined(joined_of(members, &ThreadClock::known), over_for(members));
   if (!whole) {
     View lanes_known{serial_, 0, {}, {}};
     for (const int t : members) lanes_known.actors.emplace_back(std::uint32_t(t), now);
@@ -239,7 +250,8 @@ void BlockOrder::barrier_of(const std::vector<int>& threads) {
     if (whole && t % 32 == 0) view.warps.emplace_back(std::uint32_t(warp), now);
   }
   view.actors = larger_of_each(single, view.actors);
-  const KnownPointer all = joined(joined_of(threads), std::move(view));
+  if (any_fenced_) share_fences(threads);
+  const KnownPointer all = joined(joined_of(threads, &ThreadClock::known), std::move(view));
   for (const int t : threads) {
     clock(t).epoch = now;
     clock(t).known = all;
@@ -309,7 +321,11 @@ void BlockOrder::learn(int thread, const KnownPointer& news) {
   known = last_learnt_.result;
 }
 
-void BlockOrder::fence(int thread) { clock(thread).fenced = published(thread); }
+void BlockOrder::fence(int thread, bool block_only) {
+  any_fenced_ = true;
+  ThreadClock& c = clock(thread);
+  (block_only ? c.fenced_in_block : c.fenced) = published(thread);
+}
 
 void BlockOrder::fence_proxy(int thread, bool global_as_well) {
   use(fenced_shared_of);

@@ -95,7 +95,9 @@ struct ThreadClock {
   /// Of each kind, what is over for the thread itself: epochs of its own actor, exclusive.
   std::array<Epoch, kinds> over{};
   KnownPointer known;
-  KnownPointer fenced;               ///< what the thread had known and done at its last fence
+  KnownPointer fenced;               ///< what had been known and done at its last fence, or at those of others behind
+                                     ///< which it has passed a barrier,
+  KnownPointer fenced_in_block;      ///< and at those for the block alone
   KnownPointer proxy_fenced;         ///< the same for a fence between the proxies, for shared memory,
   KnownPointer proxy_fenced_global;  ///< and for global memory
 };
@@ -165,7 +167,9 @@ class BlockOrder {
   /// What those learn who find that an mbarrier has completed its phases up to this one.
   KnownPointer phase_over(std::uint32_t mbarrier, Epoch phase);
 
-  void fence(int thread);
+  /// What `thread` has known and done may be released, to its own block or to any, by a later atomic operation (or volatile
+  /// store) of its own, or of a thread that is behind a barrier with it.
+  void fence(int thread, bool block_only);
   void fence_proxy(int thread, bool global_as_well);
   void fence_inits(int thread);
   /// What `thread` has known and done, for others to learn; what it does next is not part of it.
@@ -181,13 +185,16 @@ class BlockOrder {
     return actor % actors_of_a_kind == std::uint32_t(thread) && epoch < clock(thread).over[kind_of(actor)];
   }
   Epoch next_epoch(Epoch latest) const;
-  KnownPointer joined_of(const std::vector<int>& threads) const;
+  KnownPointer joined_of(const std::vector<int>& threads, KnownPointer ThreadClock::*what) const;
   View over_for(const std::vector<int>& threads) const;
+  /// `threads` have come to a barrier: the fences of each count for all.
+  void share_fences(const std::vector<int>& threads);
   /// From now on floors are kept of this kind.
   void use(std::uint32_t kind);
   void raise_floor(std::uint32_t actor, Epoch epoch) { floors_[actor] = std::max(floors_[actor], epoch); }
 
   std::uint32_t serial_ = 0;
+  bool any_fenced_ = false;
   Epoch floor_ = 1;
   std::array<Epoch, 32> warp_floors_{};
   std::vector<std::uint32_t> used_;  // kinds besides threads, sorted
