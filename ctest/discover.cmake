@@ -1,6 +1,7 @@
 # Writes CTest entries for the test cases of one chapter program: each once on the model and once on the GPU, unless
 # its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
-# suite ends with "thorough": they try all of something that another test tries a part of.
+# suite ends with "thorough": they try all of something that another test tries a part of. The label of-NAME is what `./tile test`
+# leaves them out by while nothing has changed.
 # Input: PROGRAM, NAME, RUN, OUTPUT.
 execute_process(COMMAND ${PROGRAM} --list-tests OUTPUT_VARIABLE listing RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
@@ -16,14 +17,13 @@ foreach(line ${lines})
   set(case "${CMAKE_MATCH_2}")
   string(REGEX REPLACE "[^A-Za-z0-9]+" "-" slug "${case}")
   string(REGEX REPLACE "^-|-$" "" slug "${slug}")
-  if(suite MATCHES "thorough$")
-    set(labels "")
-  else()
-    set(labels " LABELS quick")
+  set(labels of-${NAME})
+  if(NOT suite MATCHES "thorough$")
+    list(APPEND labels quick)
   endif()
   if(NOT suite MATCHES "^gpu")
     string(APPEND script "add_test([=[${NAME}.${slug}]=] \"${RUN}\" --on model --test [=[${case}]=])\n"
-      "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77${labels})\n")
+      "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS \"${labels}\")\n")
   endif()
   if(NOT suite MATCHES "^model")
     string(APPEND script "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"

@@ -20,6 +20,7 @@ case "$*" in
 esac
 END_OF_TOOL
 play ctest <<'END_OF_TOOL'
+echo "$*" >"$TMPDIR/asked"
 printf '      Start 1: chapter01.counts\n1/4 Test #1: chapter01.counts .....   Passed    0.01 sec\n'
 printf '      Start 2: chapter01.gpu.runs\n2/4 Test #2: chapter01.gpu.runs .....***Skipped   0.01 sec\n'
 printf '      Start 3: chapter02.gpu.runs\n3/4 Test #3: chapter02.gpu.runs .....***Skipped   0.01 sec\n'
@@ -35,7 +36,7 @@ END_OF_TOOL
 chmod +x "$scratch/copy/build/model/bin/tile-count"
 
 # tile ARGUMENTS...: the copy, with the tools played, from another directory.
-tile() { (cd "$scratch/elsewhere" && TILE_PRESET=model PATH="$scratch/tools:$PATH" ../copy/tile "$@") >"$scratch/out" 2>"$scratch/err"; }
+tile() { (cd "$scratch/elsewhere" && TILE_PRESET=model TMPDIR="$scratch" PATH="$scratch/tools:$PATH" ../copy/tile "$@") >"$scratch/out" 2>"$scratch/err"; }
 
 tile test || complain "tests that pass: exit code $?"
 grep -q 'gpu' "$scratch/out" && complain "skipped tests are listed: $(grep gpu "$scratch/out")"
@@ -46,6 +47,42 @@ grep -q 'chapter01.counts .* Passed' "$scratch/out" || complain "a test that ran
 grep -q 'globbed\|no work to do' "$scratch/out" "$scratch/err" && complain "ninja's noise is shown"
 TESTS_FAIL=8 tile test
 [ $? = 8 ] || complain "tests that fail: another exit code"
+
+# Tests of a chapter that passed are left out until its program, an experiment or a record changes.
+built=$scratch/copy/build/model
+mkdir -p "$built/tests" "$built/breaks/chapter01" "$built/Testing/Temporary" "$scratch/copy/chapters/01-naive/measured"
+for file in "$built/tests/chapter01.cmake" "$built/tests/chapter02.cmake" "$built/breaks/chapter01/edit.log" "$built/bin/breaks" \
+  "$scratch/copy/chapters/01-naive/measured/gpu.json"; do
+  echo >"$file" && touch -d '2001-01-01' "$file"
+done
+# asks WHAT WHEN ARGUMENTS...: so does the test of the copy ask ctest, of all chapters.
+asks() {
+  what=$1 when=$2
+  shift 2
+  tile "$@"
+  asked=$(sed 's/--preset model *//' "$scratch/asked")
+  [ "$asked" = "$what" ] || complain "$when: ctest is asked for '$asked', not '$what'"
+}
+echo '2:chapter02.counts' >"$built/Testing/Temporary/LastTestsFailed.log"
+TESTS_FAIL=9 asks "" "a run was broken off" test
+TESTS_FAIL=8 asks "" "nothing has passed" test
+asks "-LE ^of-(chapter01)$" "one has failed" test
+grep -q 'without the tests of chapter01: ' "$scratch/out" || complain "what is left out is not said"
+asks "-LE ^of-(chapter01|chapter02)$" "both have passed" test
+asks "-L quick -LE ^of-(chapter01|chapter02)$" "all have passed, and so the quick ones" test --quick
+asks "-R chapter0" "named" test chapter0
+asks "-L quick -R chapter0" "named, the quick ones" test --quick chapter0
+touch "$built/tests/chapter02.cmake"
+asks "-L quick -LE ^of-(chapter01)$" "a program was built" test --quick
+asks "-L quick -LE ^of-(chapter01|chapter02)$" "the quick ones have passed" test --quick
+asks "-LE ^of-(chapter01)$" "only the quick ones have passed" test
+touch "$built/breaks/chapter01/edit.log"
+asks "-LE ^of-(chapter02)$" "an experiment was built" test
+touch "$built/bin/breaks"
+asks "" "what runs experiments was built" test
+touch "$scratch/copy/chapters/01-naive/measured/gpu.json"
+asks "" "a record has changed" test
+
 SAYS="FAILED: chapter01" FAILS=1 tile read && complain "a build that fails passes"
 grep -q 'FAILED: chapter01' "$scratch/out" || complain "what a build says is not shown"
 grep -q 'globbed' "$scratch/out" "$scratch/err" && complain "ninja's noise is shown when it builds"

@@ -161,9 +161,9 @@ void test_growing_counts(const std::vector<Kernel>& kernels) {
     if (kernel.takes_any_extent) continue;  // how it deals out tiles, and parts of their sums, depends on the depth
     std::vector<simt::Counts> by_depth;
     const Tile& tile = kernel.tile;
-    for (const int tiles : {4, 8, 12}) {
+    for (const int tiles : {4, 6, 8}) {
       const Case c{
-          2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(12 - tiles) * tile.BK, 0, 0}};
+          2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(8 - tiles) * tile.BK, 0, 0}};
       const auto sampled = sampled_if_possible(kernel, c);
       by_depth.push_back(sampled ? sampled->counts : traced_run(kernel, c));
     }

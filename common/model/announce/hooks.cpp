@@ -36,16 +36,23 @@ bool on_own_stack(const Attention& lane, Address address) {
   if (lane == nullptr || lane->turns == nullptr) return;
   Turns& turns = *lane->turns;
   const std::uint32_t pc = offset_of(reinterpret_cast<Address>(return_address));
-  const auto end = turns.blocks.begin() + turns.block_count;
-  if (std::find(turns.blocks.begin(), end, pc) != end) {
-    if (turns.count != account::unknown_turns) ++turns.count;
-    turns.block_count = 0;
+  const std::uint32_t count = turns.block_count;
+  // Not std::find, which compares four at a time: there are few, mostly.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (turns.blocks[i] != pc) continue;
+    turns.count = std::uint16_t(turns.count + (turns.count != account::unknown_turns));
+    turns.blocks[0] = pc;
+    turns.block_count = 1;
+    return;
   }
-  if (turns.block_count == turns.blocks.size()) {  // too many to find the next turn: what follows is a guess
+  if (count < turns.blocks.size()) {
+    turns.blocks[count] = pc;
+    turns.block_count = std::uint16_t(count + 1);
+  } else {  // too many to find the next turn: what follows is a guess
     turns.count = account::unknown_turns;
-    turns.block_count = 0;
+    turns.blocks[0] = pc;
+    turns.block_count = 1;
   }
-  turns.blocks[turns.block_count++] = pc;
 }
 
 // An access whose shape the model does not know: fine on the lane's own stack, else an error. what() says which.
