@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "common/check/operands.hpp"
+#include "common/check/repository.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/report/against_ceilings.hpp"
 #include "common/report/against_counters.hpp"
@@ -105,11 +107,23 @@ std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& c
   return tables;
 }
 
+// Files of key,value: what a chapter's programs gave on a GPU besides its records, each with a head that says how.
+std::vector<std::string> measurements_beside_records() {
+  std::vector<std::string> files;
+  const auto directory = chapter_directory() / "measured";
+  if (!std::filesystem::is_directory(directory)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().extension() == ".csv") files.push_back(below_repository(entry.path()).string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 Facts facts_of(const Findings& found) {
   const Chapter& chapter = this_chapter();
   const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
   Facts facts;
   if (chapter.predict != nullptr) chapter.predict(facts);
+  for (const auto& file : measurements_beside_records()) facts.measured_in(file);
   const Rates rates = reference_rates();
   for (const CountedKernel& k : kernels) {
     add_counted_facts(facts, k);
