@@ -38,6 +38,11 @@
     }
   }
 
+  // --- The contents beside the text show this page, and where parts begin.
+  const contents = document.querySelector(".toc"), here = contents.querySelector("[aria-current]").getBoundingClientRect();
+  if (width >= 1100 && (here.top < contents.getBoundingClientRect().top || here.bottom > innerHeight)) complain("this page is out of sight in the contents");
+  if (contents.querySelectorAll(".part-head").length < 3) complain("the contents do not say where parts begin");
+
   // --- Labels of drawings are at least 12 pixels high.
   for (const label of all("article .drawing svg text")) {
     const matrix = label.getScreenCTM();
