@@ -231,7 +231,7 @@
   for (const words of all("article :is(p, li, figcaption, td, th)")) {
     const plain = words.cloneNode(true);
     for (const part of all("code, math, pre, .live, p, li", plain)) part.remove();
-    const typed = /\w'[a-z]|[A-Za-z\d] x [A-Za-z\d]|[\w)] [%^] [\w(]|^-$|(^|[\s(\[])-\d|\d us\b|[A-Za-z] µs\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
+    const typed = /\w'[a-z]|[A-Za-z\d] x [A-Za-z\d]|[\w)] [%^] [\w(]|(^|\s)-(\s|$)|(^|[\s(\[])-\d|\d us\b|[A-Za-z] µs\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
     if (typed) complain(`typed, not set: "${typed[0]}"`, words);
   }
 

@@ -29,6 +29,7 @@ a reference is broken	<p style="width: 3rem">See <a href="03.html">chapter 03</a
 a column is wider than all of its words, and another one wraps	<table><tr><td style="min-width: 15rem">a</td><td><div style="width: 3rem">words that wrap</div></td></tr></table>
 typed, not set: "3 x 4"	<p>A tile of 3 x 4 elements.</p>
 typed, not set: "M x N"	<table><thead><tr><th>M x N x K</th></tr></thead></table>
+typed, not set: "- "	<table><tr><td>- / 2</td></tr></table>
 typed, not set: "l % 4"	<p>Lane l % 4.</p>
 typed, not set: "d µs"	<p>It surprised µs.</p>
 typed, not set: "1-2"	<p>It takes 1-2 ms.</p>
