@@ -130,6 +130,11 @@ local function cites(blocks)
   return found
 end
 
+-- The cover of a book for e-readers, whose first page has title and subtitle.
+local function without_title(blocks)
+  return blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
+end
+
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
 local function as_part(blocks)
@@ -140,6 +145,7 @@ local function as_part(blocks)
     return block
   end)
   if page.id == "index" then
+    if page.combined == "epub" then blocks = without_title(blocks) end
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
