@@ -1,26 +1,17 @@
-// Theme switch, search, permalinks, copy buttons, where a number comes from, and turning pages from the keyboard.
+// Search, permalinks, copy buttons, where a number comes from, and turning pages from the keyboard.
 "use strict";
 
 (function () {
   const root = document.documentElement;
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 
-  document.getElementById("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark"
-                                    : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-    try {
-      localStorage.setItem("tile-theme", root.dataset.theme);
-    } catch (error) {
-      // The choice then lasts for this page.
-    }
-  });
-
   const search = document.getElementById("search");
   TileSearch.attach(search, document.getElementById("results"));
 
-  // Narrow windows start with the contents folded.
-  if (matchMedia("(max-width: 1099px)").matches) document.querySelector(".toc details").open = false;
+  // Narrow windows start with the contents folded. Beside the text they are long, and begin at this page and its sections.
+  const contents = document.querySelector(".toc"), here = contents.querySelector("[aria-current]");
+  if (matchMedia("(max-width: 1099px)").matches) contents.querySelector("details").open = false;
+  else if (here) contents.scrollTop += here.getBoundingClientRect().top - contents.getBoundingClientRect().top - 70;
 
   // Links to sections, for whoever wants to point at one.
   for (const heading of document.querySelectorAll("article :is(h1, h2, h3)[id]")) {

@@ -1,4 +1,4 @@
-// Search: the index is TILE_SEARCH, an entry for each section, and lunr finds in it. Titles come first, and what explains a word before
+// Search: the index is TILE_SEARCH, an entry for each section and each word that is defined, and lunr finds in it. Titles come first, and what explains a word before
 // exercises on it; where a word is found in a program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a
 // click elsewhere closes the list.
 "use strict";
@@ -40,11 +40,12 @@ const TileSearch = (() => {
     return new Map(found.map((hit) => [Number(hit.ref), hit.score]));
   }
 
-  // How well a title answers: it is the query, begins with it, has all of its words, or not.
+  // How well a title answers: it is the query, it is the query's definition, begins with it, has all of its words, or not.
   function titleRank(entry, words) {
     const title = entry.title.toLowerCase(), query = words.join(" ");
     const titleWords = wordsOf(entry.title);
     const pageFirst = entry.id === "" ? 0.5 : 0;
+    if (entry.forms) return entry.forms.includes("|" + query + "|") ? 2.8 : 0;
     if (entry.number === query) return 4 + pageFirst;
     if (wordsOf(title).join(" ") === query) return 3 + pageFirst;
     if (wordsOf(title).join(" ").startsWith(query)) return 2 + pageFirst;

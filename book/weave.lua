@@ -46,6 +46,7 @@ local function collect(doc)
   verdicts.count(doc.blocks)
   if page.weaving() then
     terms.define(doc)
+    terms.anchor(doc)
     doc.blocks = verdicts.fold(doc.blocks)
     return doc
   end
@@ -129,7 +130,7 @@ local function typeset(inlines)
   end
   for i = 3, #inlines - 2 do
     if inlines[i].t == "Str" and inlines[i].text == "x" and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and
-       is_factor(inlines[i - 2], "%d$") and is_factor(inlines[i + 2], "^%d") then
+       is_factor(inlines[i - 2], "[%d%u]$") and is_factor(inlines[i + 2], "^[%d%u]") then
       inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str("×"), pandoc.Str("\u{a0}")
     end
   end

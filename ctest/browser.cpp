@@ -1,6 +1,6 @@
 // Opens every page of the woven book in headless Chromium, from disk, wide and narrow, light and dark. Fails on a console
 // message of level error, an exception, a resource that does not load, a request that is not file:, a broken link, text
-// that runs out of the page, and what page-checks.js (layout, contrast, what scripts do) and searches.tsv (what a search
+// that runs out of the page, a source that two pages call differently, and what page-checks.js (layout, contrast, what scripts do) and searches.tsv (what a search
 // finds first) say, both of CHECKS-DIRECTORY.
 // Usage: browser CHROMIUM BOOK-DIRECTORY CHECKS-DIRECTORY [--screenshots DIRECTORY]
 #include <fmt/format.h>
@@ -50,6 +50,8 @@ const char* const overflow_script = R"((() => {
 
 const char* const links_script = R"([...document.querySelectorAll("a[href]")].map((a) => a.href))";
 const char* const ids_script = R"([...document.querySelectorAll("[id]")].map((e) => e.id))";
+const char* const sources_script =
+    R"([...document.querySelectorAll(".csl-entry")].map((e) => [e.id, e.textContent.trim()]))";
 const char* const line_lengths_script = R"([...document.querySelectorAll("article > p")].flatMap((p) => {
   const lines = Math.round(p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight));
   const notes = [...p.querySelectorAll(".side-note")].reduce((sum, note) => sum + note.textContent.length, 0);
@@ -57,6 +59,16 @@ const char* const line_lengths_script = R"([...document.querySelectorAll("articl
 }))";
 const char* const fonts_script =
     R"(document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status === "error").map((f) => f.family)))";
+// Whether the button that switches between light and dark leaves the paper as it is. Then all is as if nobody had pressed it.
+const char* const theme_stays_script = R"((() => {
+  const root = document.documentElement, paper = () => getComputedStyle(root).backgroundColor, before = paper();
+  const button = document.getElementById("theme");
+  if (button) button.click();
+  const after = paper();
+  localStorage.removeItem("tile-theme");
+  delete root.dataset.theme;
+  return before === after;
+})())";
 // Whether two nodes of the search's automaton whose edges differ are taken for one.
 const char* const nodes_alike_script = R"((() => {
   const node = (edges) => String(Object.assign(new lunr.TokenSet, { edges }));
@@ -96,7 +108,8 @@ struct Page {
   std::string url;
   std::set<std::string> ids;
   std::vector<std::string> links, complaints;
-  std::vector<double> line_lengths;  ///< characters a line, of paragraphs of several lines
+  std::map<std::string, std::string> sources;  ///< what its list of references says of each
+  std::vector<double> line_lengths;            ///< characters a line, of paragraphs of several lines
 };
 
 bool is_source(const Page& page) { return page.file.find("source/") != std::string::npos; }
@@ -162,6 +175,7 @@ void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, 
     visit_source(browser, book, page);
   else
     visit_text(browser, book, screenshots, checks, page);
+  if (browser.evaluate(theme_stays_script)) complain("no button switches between light and dark");
   for (const std::string& complaint : browser.take_complaints()) complain(complaint);
   if (!is_source(page)) check_fonts(browser, page);
   for (const std::string& complaint : browser.take_complaints())
@@ -170,6 +184,7 @@ void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, 
   for (const auto& id : browser.evaluate(ids_script))
     if (!page.ids.insert(id).second) complain("id used twice: " + id.dump());
   for (const auto& link : browser.evaluate(links_script)) page.links.push_back(link);
+  for (const auto& source : browser.evaluate(sources_script)) page.sources[source[0]] = source[1];
 }
 
 /// Visits all pages, several at a time: each browser takes the next one that nobody has taken.
@@ -220,6 +235,15 @@ std::string complaint_about_measure(const std::vector<Page>& pages) {
   return *middle >= 66 && *middle <= 75 ? "" : fmt::format("lines have {:.1f} characters, not 66 to 75", *middle);
 }
 
+/// Complains of sources that are called differently on two pages.
+void compare_sources(std::vector<Page>& pages) {
+  std::map<std::string, std::string> known;
+  for (Page& page : pages)
+    for (const auto& [id, says] : page.sources)
+      if (const auto& first = known.try_emplace(id, says).first->second; first != says)
+        page.complaints.push_back(fmt::format("a source is '{}' here, and '{}' on another page", says, first));
+}
+
 /// Complains of links to pages and places that are not there.
 void follow_links(std::vector<Page>& pages) {
   std::map<std::string, const Page*> by_url;
@@ -254,11 +278,12 @@ int main(int argc, char** argv) {
     std::vector<Page> pages;
     for (const auto& entry : fs::recursive_directory_iterator(book))
       if (entry.path().extension() == ".html" && entry.path().filename() != "print.html")
-        pages.push_back({fs::relative(entry.path(), book).string(), "", {}, {}, {}, {}});
+        pages.push_back({fs::relative(entry.path(), book).string(), "", {}, {}, {}, {}, {}});
     std::sort(pages.begin(), pages.end(), [](const Page& a, const Page& b) { return a.file < b.file; });
     if (!screenshots.empty()) fs::create_directories(screenshots);
     visit_all(program, book, screenshots, "(" + files::read_text(checks / "page-checks.js") + ")", pages);
     follow_links(pages);
+    compare_sources(pages);
     std::size_t links = 0, wrong = 0;
     std::vector<std::string> of_all = check_searches(program, book / "index.html", checks / "searches.tsv");
     if (const std::string why = complaint_about_measure(pages); !why.empty()) of_all.push_back(why);

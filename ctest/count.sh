@@ -32,7 +32,7 @@ said 'occupancy .* limited by ' "the occupancy"
 said '^  hottest   .*: ' "the hottest line"
 said 'at most .* TFLOP/s' "the ceiling of a run that says its operations"
 said '^Side by side' "the comparison"
-said '(7) words.cu: a race, which does not end the count (failed)' "a failed run in the comparison"
+said '(8) words.cu: a race, which does not end the count (failed)' "a failed run in the comparison"
 said '^Columns: ' "what the columns mean"
 said 'Not modelled: registers, what spills from them, arrays of a' "what is not modelled"
 [ "$(grep -c '^Columns: ' "$scratch/out")" = 1 ] || complain "the columns are not explained once"
@@ -53,10 +53,24 @@ refused() {
   [ "$(wc -l <"$scratch/err")" = 1 ] && grep -q "^count: bad.cu:[0-9]*: $pattern" "$scratch/err" ||
     complain "not '$pattern', but: $(cat "$scratch/err")"
 }
+refused 'a grid cannot wait for itself on the model: count the parts between its barriers as kernels' \
+  '#include <cooperative_groups.h>' '__global__ void k() { cooperative_groups::this_grid().sync(); }' 'TILE_COUNT("r") { k<<<1, 1>>>(); }'
+refused 'cooperative_groups/memcpy_async.h is not part of the model: write __pipeline_memcpy_async()' '#include <cooperative_groups/memcpy_async.h>'
 refused 'cudaMalloc is not part of the model: write auto a = tile::array' 'TILE_COUNT("r") { float* p; cudaMalloc(&p, 4); }'
 refused 'main() is not run: describe each launch in a TILE_COUNT' 'TILE_COUNT("r") {}' 'int main() {}'
 refused 'the launch has more arguments than the kernel takes, or fewer' '__global__ void k(float*, int) {}' \
   'TILE_COUNT("r") { auto a = tile::array<float>("a", 1); k<<<1, 1>>>(a.device()); }'
 refused '.*name its template arguments' 'template <class T> __global__ void k(T*) {}' \
   'TILE_COUNT("r") { auto a = tile::array<float>("a", 1); k<<<1, 1>>>(a.device()); }'
+
+# A run that fails before it has counted anything has no table, and so no columns to explain and nothing to compare.
+cat >"$scratch/traps.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void traps() { if (threadIdx.x == 5) __trap(); }
+TILE_COUNT("a trap") { traps<<<1, 32>>>(); }
+TILE_COUNT("another") { traps<<<1, 32>>>(); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/traps.cu" >"$scratch/out" 2>"$scratch/err" && complain "a trap passes"
+[ "$(grep -c '^count: trap: traps, traps.cu:2, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()' "$scratch/err")" = 2 ] || complain "the trap is not told: $(cat "$scratch/err")"
+grep -q 'Columns\|Side by side' "$scratch/out" && complain "columns or a comparison without a table"
 exit "$wrong"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The book as one file: epubcheck finds no error in the EPUB, and the PDF has an outline and no name of a place twice. Skipped where epubcheck is not installed.
+# The book as one file: epubcheck finds no error in the EPUB; the PDF has an outline, no name of a place twice, and pages as pdf-pages.awk wants
+# them. Skipped where epubcheck is not installed, or pdftotext to read the pages with.
 # Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH
 build=$1 cmake=$2 unless_same=$3
 command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
@@ -11,3 +12,9 @@ sh "$unless_same" "$build/passed/epubcheck" "$epub" -- java -jar "$(command -v e
 twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
 [ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
 grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
+command -v pdftotext >/dev/null || { echo "skipped: pdftotext is not installed (sudo apt-get install poppler-utils)"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tr '\n' ' ' <"$build/book/print.html" | grep -o '<h1 class="page"[^>]*>[^<]*</h1>' | sed 's/<[^>]*>//g' >"$scratch/titles"
+pdftotext -bbox "$build/book/tile-by-tile.pdf" "$scratch/words.html"
+awk -f "$(dirname "$0")/pdf-pages.awk" "$scratch/titles" "$scratch/words.html"

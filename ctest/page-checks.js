@@ -25,6 +25,24 @@
       if (box.top < program.bottom - 1 && box.bottom > program.top + 1) complain("a button lies on its program", button.parentElement);
     }
 
+  // --- On a phone what scrolls sideways tells of more at its edge, and no column of text is so narrow that it becomes a ribbon.
+  if (width <= 500) {
+    for (const box of all("article *"))
+      if (box.scrollWidth > box.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(box).overflowX) && !getComputedStyle(box).backgroundImage.includes("gradient"))
+        complain("nothing tells that there is more at the side", box);
+    for (const cell of all("article td")) {
+      const words = document.createRange();
+      words.selectNodeContents(cell);
+      if (cell.clientWidth < 180 && words.getBoundingClientRect().height > 6.5 * parseFloat(getComputedStyle(cell).lineHeight))
+        complain("a narrow column of text", cell);
+    }
+  }
+
+  // --- The contents beside the text show this page, and where parts begin.
+  const contents = document.querySelector(".toc"), here = contents.querySelector("[aria-current]").getBoundingClientRect();
+  if (width >= 1100 && (here.top < contents.getBoundingClientRect().top || here.bottom > innerHeight)) complain("this page is out of sight in the contents");
+  if (contents.querySelectorAll(".part-head").length < 3) complain("the contents do not say where parts begin");
+
   // --- Labels of drawings are at least 12 pixels high.
   for (const label of all("article .drawing svg text")) {
     const matrix = label.getScreenCTM();
@@ -80,7 +98,7 @@
   // --- Few words stay together: program text of two or three, "Table 3.1".
   const lineCount = (element) => new Set([...element.getClientRects()].map((box) => Math.round(box.top / 6))).size;
   for (const words of all("article :not(pre) > code"))
-    if (words.textContent.length <= 20 && !words.closest("pre, .live") && lineCount(words) > 1) complain("short program text is broken", words);
+    if (words.textContent.length <= (/\^ \(|\) << /.test(words.textContent) ? 32 : 20) && !words.closest("pre, .live") && lineCount(words) > 1) complain("short program text is broken", words);
   for (const words of all("article a"))
     if (/^[A-Za-z]+ [\dA-C][\d.]*$/.test(words.textContent) && words.getAttribute("href").includes(".html") && lineCount(words) > 1)
       complain("a reference is broken", words);
@@ -213,7 +231,7 @@
   for (const words of all("article :is(p, li, figcaption, td, th)")) {
     const plain = words.cloneNode(true);
     for (const part of all("code, math, pre, .live, p, li", plain)) part.remove();
-    const typed = /\w'[a-z]|\d x \d|^-$|(^|[\s(\[])-\d|\d us\b|[A-Za-z] µs\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
+    const typed = /\w'[a-z]|[A-Za-z\d] x [A-Za-z\d]|[\w)] [%^] [\w(]|(^|\s)-(\s|$)|(^|[\s(\[])-\d|\d us\b|[A-Za-z] µs\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
     if (typed) complain(`typed, not set: "${typed[0]}"`, words);
   }
 

@@ -22,9 +22,15 @@ a finding without an address	<section class="settled">x</section>
 a choice is wider than its control	<div class="live"><div class="controls"><label><span>x</span><select style="width: 3rem"><option>a choice of many words</option></select></label></div></div>
 an edit is wider than its frame	<div class="diff"><div class="code"><pre style="width: 3000px">x</pre></div></div>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
+short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
+nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>
+a narrow column of text	<table><tr><td><div style="width: 3rem">words that wrap and wrap and wrap and wrap and wrap and wrap</div></td></tr></table>
 a reference is broken	<p style="width: 3rem">See <a href="03.html">chapter 03</a></p>
 a column is wider than all of its words, and another one wraps	<table><tr><td style="min-width: 15rem">a</td><td><div style="width: 3rem">words that wrap</div></td></tr></table>
 typed, not set: "3 x 4"	<p>A tile of 3 x 4 elements.</p>
+typed, not set: "M x N"	<table><thead><tr><th>M x N x K</th></tr></thead></table>
+typed, not set: "- "	<table><tr><td>- / 2</td></tr></table>
+typed, not set: "l % 4"	<p>Lane l % 4.</p>
 typed, not set: "d µs"	<p>It surprised µs.</p>
 typed, not set: "1-2"	<p>It takes 1-2 ms.</p>
 typed, not set: "(-3"	<p>It gains (-3 percent).</p>

@@ -36,7 +36,7 @@
 //   figures part CHAPTERS EMIT LAST OUT.tsv DIRECTORY  one kernel of each chapter, its ceilings and its rate; cuBLAS's in
 //                                               OUT.tsv.cublas; table and facts of the part's last page in DIRECTORY
 //
-//   figures results CHAPTERS                    the results table of the README, on standard output
+//   figures results CHAPTERS [--fastest]        the table of results, or the README's, on standard output
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -1014,27 +1014,44 @@ std::string types_in_words(const tile::Record& run) {
   return fmt::format("{} in, {} out", upper(run["types"].at(0)), upper(run["types"].at(2)));
 }
 
-void print_results(const fs::path& chapters) {
+// Of each chapter the kernel with the highest throughput, one for each choice of operands' types.
+std::vector<Measured> fastest_of_each(const std::vector<Measured>& all) {
+  std::vector<Measured> fastest;
+  for (const Measured& m : all) {
+    const auto rival = std::find_if(fastest.begin(), fastest.end(), [&](const Measured& other) {
+      return other.chapter == m.chapter && types_in_words(other.run) == types_in_words(m.run);
+    });
+    if (rival == fastest.end())
+      fastest.push_back(m);
+    else if (rival->run["tflops"] < m.run["tflops"])
+      *rival = m;
+  }
+  return fastest;
+}
+
+void print_results(const fs::path& chapters, bool only_fastest) {
   const auto all = measured_kernels(chapters, "99");
   if (all.empty()) {
     fmt::print("Not yet measured.\n");
     return;
   }
   const bool stronger = std::any_of(all.begin(), all.end(), [](auto& m) { return m.run.contains("stronger_ratio"); });
-  fmt::print("| chapter | kernel | ms | TFLOP/s | x cuBLAS (10-90%) |{}\n|---|---|---:|---:|---|{}\n",
-             stronger ? " x the stronger cuBLAS (10-90%) |" : "", stronger ? "---|" : "");
+  fmt::print("| chapter | kernel | ms | TFLOP/s | × cuBLAS (10–90%) |{}\n|---|---|---:|---:|---|{}\n",
+             stronger ? " × the stronger cuBLAS (10–90%) |" : "", stronger ? "---|" : "");
   struct Reached {
     double cublas = 0, lt = 0;
   };
   std::vector<std::pair<std::string, Reached>> reached;  // by types, in the order in which they come
   const auto ratio = [](const Measured& m, const std::string& side) {
     const auto part = [&](const char* key) { return m.run[side + key].template get<double>(); };
-    return fmt::format(" {:.3f} ({:.3f}-{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
+    return fmt::format(" {:.3f} ({:.3f}–{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
   };
-  for (const Measured& m : all) {
+  for (const Measured& m : only_fastest ? fastest_of_each(all) : all) {
     const std::string to_stronger = m.run.contains("stronger_ratio") ? ratio(m, "stronger_") : " |";
     fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", m.chapter, m.kernel, m.run["median_ms"].get<double>(),
                tile::format_number(m.run["tflops"].get<double>()), ratio(m, ""), stronger ? to_stronger : "");
+  }
+  for (const Measured& m : all) {
     const std::string types = types_in_words(m.run);
     auto at = std::find_if(reached.begin(), reached.end(), [&](const auto& r) { return r.first == types; });
     if (at == reached.end()) at = reached.insert(at, {types, {}});
@@ -1131,6 +1148,7 @@ int main(int argc, char** argv) {
   part->add_option("page", emitted, "where the page's table and facts go")->required();
   auto* results = app.add_subcommand("results");
   results->add_option("chapters", chapters)->required();
+  results->add_flag("--fastest", fastest, "of each chapter the fastest kernel, for each choice of operands' types");
   CLI11_PARSE(app, argc, argv);
   try {
     if (*access) draw_access(emitted, kernel, tag, out);
@@ -1162,7 +1180,7 @@ int main(int argc, char** argv) {
     if (*lda) gather_lda(fs::path(emit) / last, out);
     if (*dispatch) gather_dispatch(emit, last, out);
     if (*part) tile::gather_part(chapters, emit, last, out, emitted);
-    if (*results) print_results(chapters);
+    if (*results) print_results(chapters, fastest);
   } catch (const std::exception& e) {
     fmt::print(stderr, "figures: {}\n", e.what());
     return 1;

@@ -6,13 +6,26 @@ local page = require("weave.page")
 local elements = require("weave.elements")
 local explorer = require("weave.explorer")
 local lookups = require("weave.lookups")
+local terms = require("weave.terms")
 
 local around = {}
 
+-- What stands in a list of all pages before those that begin something.
+local heads = {["00"] = "Part I", ["15"] = "Part II", ["appendix-simt-model"] = "Appendices"}
+
 -- The list of all pages, as the cover has it. In one document links are the writer's: it may cut the document into files.
 function around.contents()
-  local items, links = {}, {}
+  local items, links, lists = {}, {}, pandoc.List({})
+  local function end_list()
+    if #links > 0 then lists:insert(pandoc.BulletList(links)) end
+    links = {}
+  end
   for _, id in ipairs(page.all) do
+    if heads[id] then
+      end_list()
+      lists:insert(pandoc.Para({pandoc.Emph({pandoc.Str(heads[id])})}))
+      items[#items + 1] = '<li class="part-head">' .. heads[id] .. "</li>"
+    end
     if id ~= "index" then
       local info = page.info[id]
       local number = info.number .. page.letter(id)
@@ -22,7 +35,8 @@ function around.contents()
         "</span> " .. text.escape(info.title) .. "</a></li>"
     end
   end
-  if page.combined then return pandoc.BulletList(links) end
+  end_list()
+  if page.combined then return lists end
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
@@ -53,18 +67,22 @@ local function names_in(code, seen)
 end
 
 -- An entry for each section: its number and heading, the text up to the next one, and the names in its programs. The first is the page.
+-- And one for each word that the page defines, with its forms.
 local function search_entries(doc)
   local json, info = text.json_string, page.info[page.id]
   local entries, words, code = {}, {}, {}
   local number, heading, id = info.number, page.id == "index" and "Cover" or info.title, ""
-  local function flush()
-    local fields = {page = page.id .. ".html", id = id, chapter = (info.number ~= "" and info.number .. " " or "") .. info.title,
-                    number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "), {})}
+  local function add(fields)
+    fields.page = page.id .. ".html"
+    fields.chapter = (info.number ~= "" and info.number .. " " or "") .. info.title
     local parts = {}
-    for _, name in ipairs({"page", "id", "chapter", "number", "title", "text", "code"}) do
-      parts[#parts + 1] = name .. ":" .. json(fields[name])
+    for _, name in ipairs({"page", "id", "chapter", "number", "title", "text", "code", "forms"}) do
+      parts[#parts + 1] = name .. ":" .. json(fields[name] or "")
     end
     entries[#entries + 1] = "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});"
+  end
+  local function flush()
+    add({id = id, number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "), {})})
     words, code = {}, {}
   end
   for _, block in ipairs(doc.blocks) do
@@ -78,6 +96,7 @@ local function search_entries(doc)
     end
   end
   flush()
+  for _, word in ipairs(terms.definitions()) do add({id = word.id, title = word.name, text = word.meaning, forms = word.forms}) end
   return table.concat(entries, "\n") .. "\n"
 end
 
@@ -95,7 +114,8 @@ local function all_pages()
   for _, id in ipairs(page.all) do
     local info = page.info[id]
     items:insert(pandoc.MetaMap({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
-      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id}))
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id,
+      head = heads[id]}))
   end
   return pandoc.MetaList(items)
 end
@@ -110,6 +130,11 @@ local function cites(blocks)
   return found
 end
 
+-- The cover of a book for e-readers, whose first page has title and subtitle.
+local function without_title(blocks)
+  return blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
+end
+
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
 local function as_part(blocks)
@@ -120,6 +145,7 @@ local function as_part(blocks)
     return block
   end)
   if page.id == "index" then
+    if page.combined == "epub" then blocks = without_title(blocks) end
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
@@ -158,12 +184,15 @@ function around.finish(doc)
   doc.meta.previous = neighbour(-1)
   doc.meta.next = neighbour(1)
   doc.meta.contents = all_pages()
+  if cites(doc.blocks) then  -- with all others, of which cited.lua leaves what this page cites
+    doc.meta.nocite = pandoc.MetaInlines({pandoc.Cite({pandoc.Str("@*")}, {pandoc.Citation("*", "NormalCitation")})})
+  end
   doc.meta.number = number ~= "" and pandoc.MetaString(number) or nil
   if page.combined then doc.blocks = as_part(doc.blocks) end
   doc.blocks = with_numbers(doc.blocks)
   if page.combined then  -- the whole has its own title, and what this page was woven from is nobody's business
     local kept = {}
-    for _, name in ipairs({"bibliography", "nocite", "link-citations"}) do kept[name] = doc.meta[name] end
+    for _, name in ipairs({"bibliography", "nocite", "link-citations", "csl"}) do kept[name] = doc.meta[name] end
     doc.meta = pandoc.Meta(kept)
   end
   return doc

@@ -54,9 +54,13 @@ function code.formula(math)
 end
 
 local longest_kept = 20  -- columns
+local longest_formula = 32
+
+-- Whether a text is a formula for bits of an address: "col ^ ((row >> 2) << 3)".
+function code.is_formula(words) return words:find("%^ %(") ~= nil or words:find("%) << ") ~= nil end
 
 -- Whether a piece of program text in a sentence stays on one line.
-function code.kept(words) return #words <= longest_kept end
+function code.kept(words) return #words <= (code.is_formula(words) and longest_formula or longest_kept) end
 
 -- Program text in a sentence.
 function code.inline(words)

@@ -90,7 +90,7 @@ function listings.resolve(div)
   for i, line in ipairs(shown) do
     check_width(file, line)
     numbers[i] = tostring(line.number)
-    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", "")
+    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", ""):gsub("([^%s/])%s+//$", "%1")  -- tags, and what keeps the formatter from joining lines
     counts[i] = by_line and by_line[line.number]
   end
   local html, name = elements.html, file:match("[^/]+$")

@@ -8,6 +8,7 @@ local page = require("weave.page")
 local elements = require("weave.elements")
 local emitted = require("weave.emitted")
 local origins = require("weave.origins")
+local code = require("weave.code")
 
 local kinds = {
   predicted = "predicted: arithmetic, computed by the program",
@@ -23,7 +24,7 @@ return function(span)
       local fact, full = emitted.fact(key)
       if fact.kind ~= kind then page.fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
       local title = meaning .. " (" .. emitted.in_full(fact, full) .. ")"
-      local words = {pandoc.Str(text.typeset(fact.text))}
+      local words = {code.is_formula(fact.text) and pandoc.Code(fact.text) or pandoc.Str(text.typeset(fact.text))}
       if fact.text == emitted.unmeasured then return pandoc.Span(words, {class = kind .. " pending", title = title}) end
       local chapter, rest = full:match("^([^/]+)/(.+)$")
       local origin = not page.combined and origins.of(chapter, rest, kind)

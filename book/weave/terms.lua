@@ -9,13 +9,17 @@ local elements = require("weave.elements")
 
 local terms = {}
 
+local glossary_page = "notation"
+
+local function is_of_words(simple) return pandoc.utils.stringify(simple.headers[1]) == "word" end
+
 -- The rows of the glossary: {name, meaning}, of which name is a text and meaning a list of inlines.
 local function glossary()
   local rows = {}
-  local whole = text.read(page.root .. "/book/notation.md") or ""
+  local whole = text.read(page.root .. "/book/" .. glossary_page .. ".md") or ""
   pandoc.walk_block(pandoc.Div(pandoc.read(whole, "markdown").blocks), {Table = function(listed)
     local simple = pandoc.utils.to_simple_table(listed)
-    if pandoc.utils.stringify(simple.headers[1]) ~= "word" then return nil end
+    if not is_of_words(simple) then return nil end
     for _, row in ipairs(simple.rows) do
       rows[#rows + 1] = {name = pandoc.utils.stringify(row[1]), meaning = pandoc.utils.blocks_to_inlines(row[2])}
     end
@@ -156,6 +160,30 @@ function terms.define(doc)
     result:insert(pandoc.Str(behind))
     return result
   end)
+end
+
+local function address(name) return "word-" .. name:gsub("%W+", "-") end
+
+-- Gives each row of the glossary an address, on the page that shows it.
+function terms.anchor(doc)
+  if page.id ~= glossary_page then return end
+  doc.blocks = pandoc.walk_block(pandoc.Div(doc.blocks), {Table = function(listed)
+    if not is_of_words(pandoc.utils.to_simple_table(listed)) then return nil end
+    for _, body in ipairs(listed.bodies) do
+      for _, row in ipairs(body.body) do row.attr.identifier = address(pandoc.utils.stringify(row.cells[1].contents)) end
+    end
+    return listed
+  end}).content
+end
+
+-- What a search finds on the page of the glossary besides its sections: {id, name, meaning, forms}, texts all; the forms stand between bars.
+function terms.definitions()
+  local found = {}
+  for _, row in ipairs(page.id == glossary_page and glossary() or {}) do
+    found[#found + 1] = {id = address(row.name), name = row.name, meaning = pandoc.utils.stringify(row.meaning),
+                         forms = "|" .. table.concat(forms_of(row), "|"):lower() .. "|"}
+  end
+  return found
 end
 
 return terms

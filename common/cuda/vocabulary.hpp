@@ -200,6 +200,8 @@ void arrive_at_named_barrier(int number, int threads);
 void fence(bool block_only);
 /// Lets other threads run.
 void pause();
+/// Ends the thread, and the run with it.
+[[noreturn]] void trap();
 /// Starts a copy from global to shared memory; it arrives when the thread waits for its group.
 void async_copy(void* to, const void* from, std::size_t bytes);
 /// Ends the group of the copies that were started since the last call.
@@ -227,9 +229,10 @@ SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint
 
 template <class T>
 SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand, int width) {
-  static_assert((sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
-                "shuffles move 4- and 8-byte values");
-  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  static_assert((sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
+                "shuffles move values of 2, 4 and 8 bytes");
+  using Word =
+      std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   return std::bit_cast<T>(Word(together(mask, function, std::bit_cast<Word>(value), operand, width)));
 }
 }  // namespace device
@@ -247,6 +250,7 @@ SIMT_INLINE void __threadfence() { simt::device::fence(false); }
 SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
 SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
+SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
 template <class T>
 SIMT_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {

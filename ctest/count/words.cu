@@ -2,6 +2,7 @@
 // ctest/count.sh looks at what is printed.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 #include <cublas_v2.h>
 #include <cuda_pipeline.h>
 #include <math_constants.h>
@@ -122,6 +123,32 @@ TILE_COUNT("cooperative groups and pipeline primitives") {
   tile::expect(out.host()[66] == 16, "half of a warp is active");
 }
 
+__global__ void more_groups(unsigned* out, const unsigned* in) {
+  const auto grid = cg::this_grid();
+  const cg::thread_block block = cg::this_thread_block();
+  const auto warp = cg::tiled_partition<32>(block);
+  const auto sixteen = cg::tiled_partition<16>(block);
+  const unsigned rank = warp.thread_rank(), value = in[grid.thread_rank()];
+  const auto thirds = cg::labeled_partition(warp, rank % 3);
+  const unsigned before = cg::inclusive_scan(sixteen, value), only_before = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
+  const unsigned bits = cg::reduce(warp, 1u << rank, cg::bit_or<unsigned>());
+  const unsigned same = sixteen.match_any(rank / 4);
+  const auto sum_of = [](cg::thread_group group) { return group.size() * 100 + group.thread_rank(); };
+  const unsigned of_eight = sum_of(cg::tiled_partition(block, 8)), of_block = sum_of(block);
+  if (grid.thread_rank() == 70) {
+    out[0] = before, out[1] = only_before, out[2] = bits, out[3] = same, out[4] = of_eight, out[5] = of_block;
+    out[6] = thirds.size(), out[7] = unsigned(grid.num_blocks() * 1000 + grid.block_rank() * 100 + grid.size() / 2);
+  }
+  cg::invoke_one(block, [&] { out[8 + blockIdx.x] = cg::binary_partition(cg::coalesced_threads(), true).size(); });
+}
+TILE_COUNT("cooperative groups of a grid, parts and scans") {
+  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 10);
+  in.set(std::vector<unsigned>(128, 2));
+  more_groups<<<2, 64>>>(out.device(), in.device());
+  const std::vector<unsigned> expected{14, 12, 0xffffffff, 0xf0, 806, 6406, 11, 2164, 1, 1};
+  for (std::size_t i = 0; i < expected.size(); ++i) tile::expect(out.host()[i] == expected[i], "out " + std::to_string(i));
+}
+
 __global__ void race(float* out) {
   __shared__ float tile[4][33];
   tile[threadIdx.x / 32][threadIdx.x % 32] = 1;
@@ -150,6 +177,23 @@ __global__ void brains(nv_bfloat16* out, const __nv_bfloat162* in) {
   const __nv_bfloat162 pair = in[threadIdx.x], both = __hadd2(pair, __float2bfloat162_rn(2));
   out[threadIdx.x] = __hfma(pair.x, pair.y, __float2bfloat16(0.5f)) + both.y;
 }
+__global__ void narrow_together(__half* half_sum, nv_bfloat16* sums, __half2* pair_sum) {
+  const __half mine = int(threadIdx.x);
+  const nv_bfloat16 next = __shfl_down_sync(0xffffffff, __float2bfloat16(float(threadIdx.x)), 1);
+  atomicAdd(half_sum, __shfl_xor_sync(0xffffffff, mine, 16));
+  atomicAdd(sums, __nv_bfloat16(1)), atomicAdd(pair_sum, __halves2half2(1, 2));
+  if (threadIdx.x == 3) sums[1] = next;
+}
+TILE_COUNT("halves and bfloat16 of a warp") {
+  auto half_sum = tile::array<__half>("half_sum", 1);
+  auto sums = tile::array<nv_bfloat16>("sums", 2);
+  auto pair_sum = tile::array<__half2>("pair_sum", 1);
+  half_sum.set({0}), sums.set({0, 0}), pair_sum.set({__half2{0, 0}});
+  narrow_together<<<1, 32>>>(half_sum.device(), sums.device(), pair_sum.device());
+  tile::expect(float(half_sum.host()[0]) == 496 && float(sums.host()[0]) == 32 && float(sums.host()[1]) == 4, "sums");
+  tile::expect(float(pair_sum.host()[0].x) == 32 && float(pair_sum.host()[0].y) == 64, "pairs");
+}
+
 TILE_COUNT("halves and bfloat16") {
   auto in = tile::array<__half2>("in", 32);
   auto out = tile::array<__half>("out", 32);

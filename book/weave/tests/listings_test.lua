@@ -21,6 +21,10 @@ int ]] .. ("x"):rep(92) .. [[;
 #pragma unroll
       next();
 // [/snippet directive]
+// [snippet broken]
+bool c = a &&  //
+         b;
+// [/snippet broken]
 // [snippet open]
 ]]
 local files = testing.with_labels({
@@ -51,6 +55,7 @@ testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   testing.contains("line numbers", html, '<span class="line-number">6</span>')
   testing.contains("counts beside the line", html, '</span><span class="line-count">4 sectors, 1 wavefront</span>')
   testing.equal("no tags", html:find("//@", 1, true), nil)
+  testing.equal("no empty comments", listing("region=broken"):find("//", 1, true), nil)
   testing.equal("no counts unless asked for", listing("region=outer"):find("line%-count"), nil)
   testing.contains("another file", listing("region=wrapper file=common/x.hpp"), "x.hpp, line 2<")
   testing.refused("a file without a page", "a listing of common/z.hpp, which has no page", listing, "region=wrapper file=common/z.hpp")

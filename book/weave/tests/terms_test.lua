@@ -28,4 +28,18 @@ testing.on_page(files, {pages = "index 01 03", page = "01"}, function()
   testing.contains("in the first chapter that has it", testing.html(doc.blocks), '<strong>line</strong>: 128 bytes</span>')
 end)
 
+testing.on_page(files, {pages = "index 01 03", page = "notation"}, function()
+  local terms = require("weave.terms")
+  local doc = pandoc.Pandoc(testing.blocks(files["book/notation.md"]))
+  terms.anchor(doc)
+  testing.contains("a row has an address", testing.html(doc.blocks), 'id="word-issue-slot"')
+  testing.equal("a name of the tiles has none", testing.html(doc.blocks):find("word-step", 1, true), nil)
+  local first = terms.definitions()[1]
+  testing.same("what a search finds", {first.id, first.name, first.meaning, first.forms},
+    {"word-warp-lane", "warp, lane", "32 threads; one of them", "|warp|warps|lane|lanes|"})
+end)
+testing.on_page(files, {pages = "index 01 03"}, function()
+  testing.equal("nothing of another page", #require("weave.terms").definitions(), 0)
+end)
+
 testing.finish()

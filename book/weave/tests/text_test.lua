@@ -10,7 +10,7 @@ testing.same("an empty last field", text.split("a\t"), {"a", ""})
 testing.equal("HTML", text.escape('1 < 2 & "so"'), "1 &lt; 2 &amp; &quot;so&quot;")
 testing.equal("JSON in a script", text.json_string('a"</script>\n'), [["a\u0022\u003c/script>\u000a"]])
 for plain, set in pairs({
-  ["-"] = "–", ["4096 x 4096"] = "4096 × 4096", ["x 0.67"] = "× 0.67", ["x cuBLAS"] = "× cuBLAS", ["x < y"] = "x < y",
+  ["-"] = "–", ["- / -"] = "– / –", ["4096 x 4096"] = "4096 × 4096", ["M x N x K"] = "M × N × K", ["x 0.67"] = "× 0.67", ["x cuBLAS"] = "× cuBLAS", ["x < y"] = "x < y",
   ["0.194-0.198 s"] = "0.194–0.198 s", ["1980-1980"] = "1980", ["NVIDIA H200, 2026-11-21"] = "NVIDIA H200, 2026-11-21", ["16x8-2"] = "16x8-2",
   ["-5%"] = "−5%", ["[-1, 1)"] = "[−1, 1)", ["h200-x"] = "h200-x", ["28 us"] = "28 µs", ["3.39e+38"] = "3.39 × 10³⁸", ["6.1e-05"] = "6.1 × 10⁻⁵",
   ["the model's"] = "the model’s", ["lanes' words"] = "lanes’ words", ["'a' is"] = "'a' is",

@@ -7,11 +7,12 @@
 
 namespace simt::device {
 
-/// atomic_update for any number of 4 or 8 bytes: the host's atomic operations know integers.
+/// atomic_update for any number of 2, 4 or 8 bytes: the host's atomic operations know integers.
 template <class T, class Update>
 SIMT_INLINE T atomic_update_number(T* address, Update update) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomic functions update 4 or 8 bytes");
-  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "atomic functions update 2, 4 or 8 bytes");
+  using Word =
+      std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   return std::bit_cast<T>(atomic_update(reinterpret_cast<Word*>(address), [update](Word old) {
     return std::bit_cast<Word>(update(std::bit_cast<T>(old)));
   }));
@@ -28,6 +29,7 @@ using Number = std::enable_if_t<std::is_arithmetic_v<T>>;
 #define SIMT_ATOMIC_OF(Kind, name, expression)                                                      \
   template <class T, class = simt::device::Kind<T>>                                                 \
   SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                   \
+    static_assert(sizeof(T) >= 4, #name " updates 4 or 8 bytes");                                   \
     simt::device::atomic_access(address, sizeof(T));                                                \
     return simt::device::atomic_update_number(address, [value](T old) -> T { return expression; }); \
   }
@@ -46,6 +48,17 @@ SIMT_ATOMIC(Integer, atomicOr, old | value)
 SIMT_ATOMIC(Integer, atomicXor, old ^ value)
 SIMT_ATOMIC(Integer, atomicInc, old >= value ? 0 : old + 1)
 SIMT_ATOMIC(Integer, atomicDec, old == 0 || old > value ? value : old - 1)
+// Of a pair each half is updated atomically; here both are at once.
+#define SIMT_ATOMIC_ADD(T)                                                                           \
+  SIMT_INLINE T atomicAdd(T* address, T value) {                                                     \
+    simt::device::atomic_access(address, sizeof(T));                                                 \
+    return simt::device::atomic_update_number(address, [value](T old) -> T { return old + value; }); \
+  }
+SIMT_ATOMIC_ADD(__half)
+SIMT_ATOMIC_ADD(__half2)
+SIMT_ATOMIC_ADD(__nv_bfloat16)
+SIMT_ATOMIC_ADD(__nv_bfloat162)
+#undef SIMT_ATOMIC_ADD
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_OF
 // clang-format on

@@ -1,5 +1,5 @@
-// cooperative_groups as far as the model goes: the block and its cluster, tiles of a warp, the lanes that are active, and sums over a
-// tile. A grid cannot wait for itself here: it has no words.
+// cooperative_groups as far as the model goes: the grid but for its barrier, the block and its cluster, tiles of a warp, the lanes that are
+// active, parts of them, and sums over a group of lanes.
 #pragma once
 
 #include <type_traits>
@@ -23,6 +23,35 @@ class thread_block {
   SIMT_INLINE static dim3 dim_threads() { return blockDim; }
 };
 SIMT_INLINE thread_block this_thread_block() { return {}; }
+
+/// The blocks of a launch, x first. They cannot wait for each other: the model runs them a few at a time.
+class grid_group {
+ public:
+  template <int CALLS = 0>
+  SIMT_INLINE static void sync() {
+    static_assert(
+        CALLS != 0,
+        "a grid cannot wait for itself on the model: count the parts between its barriers as kernels");
+  }
+  SIMT_INLINE static bool is_valid() { return false; }
+  SIMT_INLINE static dim3 block_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
+  SIMT_INLINE static dim3 dim_blocks() { return gridDim; }
+  SIMT_INLINE static dim3 group_dim() { return gridDim; }
+  SIMT_INLINE static unsigned long long num_blocks() {
+    return 1ull * gridDim.x * gridDim.y * gridDim.z;
+  }
+  SIMT_INLINE static unsigned long long block_rank() {
+    return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  SIMT_INLINE static unsigned long long num_threads() {
+    return num_blocks() * thread_block::size();
+  }
+  SIMT_INLINE static unsigned long long size() { return num_threads(); }
+  SIMT_INLINE static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+};
+SIMT_INLINE grid_group this_grid() { return {}; }
 
 /// The blocks of a cluster, x first; a block that was launched without one is alone in its own.
 class cluster_group {
@@ -68,7 +97,20 @@ class lanes {
   SIMT_INLINE int any(int predicate) const { return __any_sync(mask_, predicate); }
   SIMT_INLINE int all(int predicate) const { return __all_sync(mask_, predicate); }
   SIMT_INLINE unsigned ballot(int predicate) const {
-    return __ballot_sync(mask_, predicate) >> (width_ == 0 ? 0 : std::countr_zero(mask_));
+    return of_ranks(__ballot_sync(mask_, predicate));
+  }
+  template <class T>
+  SIMT_INLINE unsigned match_any(T value) const {
+    return of_ranks(__match_any_sync(mask_, value));
+  }
+  template <class T>
+  SIMT_INLINE unsigned match_all(T value, int& all) const {
+    return of_ranks(__match_all_sync(mask_, value, &all));
+  }
+  /// Those of the group that have the same value as this one.
+  template <class T>
+  SIMT_INLINE lanes alike(T value) const {
+    return {__match_any_sync(mask_, value), 0};
   }
   template <class T>
   SIMT_INLINE T shfl(T value, int rank) const {
@@ -90,6 +132,10 @@ class lanes {
   }
 
  private:
+  /// Of lanes of the warp, those of the group as they are counted there.
+  SIMT_INLINE unsigned of_ranks(unsigned lanes) const {
+    return lanes >> (width_ == 0 ? 0 : std::countr_zero(mask_));
+  }
   /// The lane with a rank among those of the mask.
   SIMT_INLINE int lane_of(int rank) const {
     unsigned rest = mask_;
@@ -123,6 +169,39 @@ SIMT_INLINE thread_block_tile<SIZE, Parent> tiled_partition(const Parent&) {
 
 using coalesced_group = lanes;
 SIMT_INLINE coalesced_group coalesced_threads() { return {__activemask(), 0}; }
+template <class Group>
+SIMT_INLINE coalesced_group binary_partition(const Group& group, bool predicate) {
+  return group.alike(int(predicate));
+}
+template <class Group, class Label>
+SIMT_INLINE coalesced_group labeled_partition(const Group& group, Label label) {
+  return group.alike(label);
+}
+
+/// A block, or neighbours of one warp: what a function takes that is for either.
+class thread_group {
+ public:
+  SIMT_INLINE thread_group(thread_block) : whole_block_(true), lanes_(0, 0) {}
+  SIMT_INLINE thread_group(const lanes& some) : whole_block_(false), lanes_(some) {}
+  SIMT_INLINE void sync() const { whole_block_ ? thread_block::sync() : lanes_.sync(); }
+  SIMT_INLINE unsigned size() const {
+    return whole_block_ ? thread_block::size() : lanes_.size();
+  }
+  SIMT_INLINE unsigned num_threads() const { return size(); }
+  SIMT_INLINE unsigned thread_rank() const {
+    return whole_block_ ? thread_block::thread_rank() : lanes_.thread_rank();
+  }
+
+ private:
+  bool whole_block_;
+  lanes lanes_;
+};
+/// Tiles of up to 32 threads, whose size the compiler need not know.
+template <class Parent>
+SIMT_INLINE thread_group tiled_partition(const Parent&, unsigned size) {
+  const unsigned first = thread_block::thread_rank() % 32 / size * size;
+  return lanes(size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first, size);
+}
 
 template <class Group>
 SIMT_INLINE void sync(const Group& group) {
@@ -141,6 +220,18 @@ template <class T>
 struct greater {
   SIMT_INLINE T operator()(T a, T b) const { return a < b ? b : a; }
 };
+template <class T>
+struct bit_and {
+  SIMT_INLINE T operator()(T a, T b) const { return a & b; }
+};
+template <class T>
+struct bit_or {
+  SIMT_INLINE T operator()(T a, T b) const { return a | b; }
+};
+template <class T>
+struct bit_xor {
+  SIMT_INLINE T operator()(T a, T b) const { return a ^ b; }
+};
 /// What all threads of the group have, put together by f; each gets it.
 template <class Group, class T, class F>
 SIMT_INLINE T reduce(const Group& group, T value, F f) {
@@ -148,6 +239,26 @@ SIMT_INLINE T reduce(const Group& group, T value, F f) {
   for (int rank = 1; rank < int(group.size()); ++rank)
     result = f(result, group.shfl(value, rank));
   return result;
+}
+/// What this thread of the group and those before it have, put together by f.
+template <class Group, class T, class F = plus<T>>
+SIMT_INLINE T inclusive_scan(const Group& group, T value, F f = {}) {
+  for (unsigned distance = 1; distance < group.size(); distance *= 2) {
+    const T before = group.shfl_up(value, distance);
+    if (group.thread_rank() >= distance) value = f(before, value);
+  }
+  return value;
+}
+/// What those before this thread have; of the first, a T of its own, 0.
+template <class Group, class T, class F = plus<T>>
+SIMT_INLINE T exclusive_scan(const Group& group, T value, F f = {}) {
+  const T before = group.shfl_up(inclusive_scan(group, value, f), 1);
+  return group.thread_rank() == 0 ? T() : before;
+}
+/// One thread of the group calls f.
+template <class Group, class F, class... Arguments>
+SIMT_INLINE void invoke_one(const Group& group, F&& f, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) f(arguments...);
 }
 
 }  // namespace cooperative_groups

@@ -1,4 +1,6 @@
 // What kernels call: the functions that common/cuda/vocabulary.hpp and ptx.hpp declare, as far as they are waits, copies or fences.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "common/model/execute/arrays.hpp"
@@ -72,6 +74,16 @@ void pause() {
   const announce::Unheard unheard;
   execute::settle(*running);
   execute::let_others_run(*running, execute::Address(__builtin_return_address(0)));
+}
+
+void trap() {
+  const announce::Unheard unheard;
+  execute::Worker& w = *running;
+  execute::settle(w);
+  const auto pc = execute::Address(__builtin_return_address(0));
+  execute::report(w, execute::Mistake::trap, pc, 0,
+                  [&] { return fmt::format("trap: {} executes __trap()", execute::where(w, pc)); });
+  execute::abandon_block(w);
 }
 
 void changed_nothing() { running->lane->in_vain = true; }

@@ -240,6 +240,7 @@ enum class Mistake : std::uint8_t {
   proxy_fence,
   cluster,
   registers,
+  trap,
   deadlock
 };
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.

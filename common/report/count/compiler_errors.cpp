@@ -72,6 +72,7 @@ const Advice headers[] = {
     {"ATen/", "leave it out: only kernels of the file itself are counted"},
     {"c10/", "leave it out: only kernels of the file itself are counted"},
     {"helper_cuda", "leave it out: a launch throws what is wrong with it"},
+    {"cooperative_groups/memcpy_async", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
     {"cuda/pipeline", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
     {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
 };

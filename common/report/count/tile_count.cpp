@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -109,9 +110,11 @@ class Report {
     const bool failed = std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return !r.error.empty(); });
     if (options_.json) {
       fmt::print("{}\n", document(runs_, failures_, rates_, options_.registers).dump(1));
-    } else if (!runs_.empty()) {
-      if (runs_.size() > 1) print_side_by_side(runs_, rates_, options_.registers);
-      print_legend();
+    } else {
+      const auto with_table =
+          std::count_if(runs_.begin(), runs_.end(), [](const Run& r) { return !r.kernels.empty(); });
+      if (with_table > 1) print_side_by_side(runs_, rates_, options_.registers);
+      if (with_table > 0) print_legend();
     }
     return failed || !failures_.empty() ? 1 : 0;
   }
@@ -157,12 +160,19 @@ void count(const std::string& file, const std::filesystem::path& program, Report
     report.add(Failure{file, fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file)});
 }
 
+// Why a file cannot be read; "" if it can.
+std::string unreadable(const std::string& file) {
+  if (std::filesystem::is_directory(file))
+    return fmt::format("{} is a directory: name the .cu files in it that are to be counted", file);
+  return std::ifstream(file) ? "" : fmt::format("cannot read {}", file);
+}
+
 int run(const Options& options) {
   Report report(options, recorded_rates(in_repository("chapters")));
   const Scratch scratch;
   for (const std::string& file : options.files) {
-    if (!std::ifstream(file) || std::filesystem::is_directory(file)) {
-      report.add(Failure{file, fmt::format("cannot read {}", file)});
+    if (const std::string why = unreadable(file); !why.empty()) {
+      report.add(Failure{file, why});
       continue;
     }
     if (compile(options, file, scratch / "program", report)) count(file, scratch / "program", report);
@@ -191,7 +201,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "count: {}\n", e.what());
+    fmt::print(stderr, "count: {}; ./tile count --help lists the options\n", e.what());
     return 2;
   } catch (const std::exception& e) {
     fmt::print(stderr, "count: {}\n", e.what());
