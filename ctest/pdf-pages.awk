@@ -1,5 +1,5 @@
-# What stands badly on the pages of the book's PDF: a heading or a caption at the end of a page, without what it heads; a break-it box that
-# a page cuts; a page whose head does not say which part of the book it is of.
+# What stands badly on the pages of the book's PDF: a heading, of a section or in the list of contents, or a caption at the end of a page, without
+# what it heads; a break-it box that a page cuts; a page whose head does not say which part of the book it is of.
 # Usage: awk -f pdf-pages.awk TITLES WORDS, the titles of the parts, a line each, and what `pdftotext -bbox` writes.
 function number(name) {
   match($0, " " name "=\"[^\"]*\"")
@@ -31,7 +31,7 @@ function close_line(    i) {
 
 function close_page(    i, caption) {
   close_line()
-  if (lines > 0 && height[lines] > heading) complain("ends with the heading \"" text[lines] "\"")
+  if (lines > 0 && (height[lines] > heading || text[lines] ~ /^(Part [IVX]+|Appendices)$/)) complain("ends with the heading \"" text[lines] "\"")
   for (i = lines; i > 0 && height[i] > small && height[i] < prose; --i)
     if (text[i] ~ /^(Listing|Table) [0-9A-C]+[.][0-9]+[.] /) caption = text[i]
   if (caption != "") complain("ends with the caption \"" caption "\"")

@@ -36,7 +36,7 @@ function around.contents()
     end
   end
   end_list()
-  if page.combined then return lists end
+  if page.combined then return pandoc.Div(lists, {class = "contents"}) end
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
