@@ -38,6 +38,38 @@ end
 -- The certainty that a reader is told of: the verdict's kind, unless a GPU has yet to decide.
 function claims.certainty(verdict) return verdict.pending and emitted.unmeasured or verdict.kind end
 
+-- Numbers in a text that are neither part of a name nor of a longer number: pairs of how it is written and its value.
+local function typed_numbers(text)
+  local found = {}
+  for before, number, after in (" " .. text .. " "):gmatch("(.)%f[%d](%d+%.?%d*)()") do
+    if not before:match("[%w_.,/]") and not (" " .. text .. " "):sub(after, after):match("[%w_]") then
+      table.insert(found, (number:gsub("%.$", "")))
+    end
+  end
+  return found
+end
+
+-- Words and expression say the same number: one with decimals, or all that the words are, stands in the expression as it is, or as a percentage of
+-- one or beyond one, as far as it is written.
+local function check_typed_numbers(span, words, holds)
+  local function left_out() return pandoc.Str("_") end  -- a number by its key is not typed
+  local plain = pandoc.utils.stringify(span:walk({Code = left_out, Span = left_out, Link = left_out}))
+  local literals = typed_numbers((holds:gsub("[%w_./%-]*[%a_][%w_./%-]*", " ")))
+  for _, number in ipairs(typed_numbers(plain)) do
+    local decimals = number:match("%.(%d+)")
+    if decimals or plain == number then
+      local value, margin, stands = tonumber(number), 0.51 * 10 ^ -#(decimals or ""), false
+      for _, literal in ipairs(literals) do
+        local other = tonumber(literal)
+        for _, meant in ipairs({other, 100 * other, 100 * math.abs(other - 1)}) do
+          stands = stands or math.abs(meant - value) <= margin
+        end
+      end
+      if not stands then page.fail('claim "' .. words .. '": ' .. holds .. ": nothing in it is the " .. number .. " of the words") end
+    end
+  end
+end
+
 local explained_above = {}
 
 -- nil for a Span that is no claim.
@@ -46,6 +78,7 @@ function claims.resolve(span)
   if span.attributes.above then explained_above[span.attributes.above] = true end
   local words = pandoc.utils.stringify(span)
   local verdict = claims.judge(span.attributes.holds or page.fail('claim "' .. words .. '" without holds'), words)
+  check_typed_numbers(span, words, verdict.holds)
   local classes = verdict.pending and {"claim", "pending"} or {"claim"}
   local title = "claim, " .. claims.certainty(verdict) .. ": " .. verdict.holds .. "  (" .. verdict.keys .. ")"
   return pandoc.Span(span.content, pandoc.Attr(span.identifier, classes, {{"title", title}, {"data-kind", verdict.kind}}))

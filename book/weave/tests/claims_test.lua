@@ -24,6 +24,14 @@ testing.on_page(files, {}, function()
   testing.equal("identifier in place", span.identifier, "claim-03-1")
   testing.equal("on hover", span.attributes.title, "claim, counted: a < b  (03/a = 1, 03/b = 2)")
   testing.equal("no claim", claims.resolve(testing.inline("[x]{.aside}")), nil)
+  for words, holds in pairs({["3.04"] = "within(c, 3.04, 1%)", ["2"] = "b = 2", ["2.5 percent"] = "c > 1.025 * a", ["`k1.5`"] = "a < b", ["[7.5]{.counted}"] = "a < b",
+                             ["at 4096"] = "a < b", ["all 17"] = "a < b", ["0.5 percent, 3.0"] = "c > 3 and a > 0.995"}) do
+    testing.equal("words " .. words, claims.resolve(testing.inline("[" .. words .. ']{.claim holds="' .. holds .. '"}')).classes[1], "claim")
+  end
+  for words, number in pairs({["3.40"] = "3.40", ["30"] = "30", ["4.3 times"] = "4.3", ["2.5 and 7.5 percent"] = "7.5"}) do
+    testing.refused(words .. ", of another number", 'claim "' .. words .. '": 1.025 * a < c < 3.041: nothing in it is the ' .. number .. " of the words",
+      claims.resolve, testing.inline("[" .. words .. ']{.claim holds="1.025 * a < c < 3.041"}'))
+  end
   testing.refused("a claim in a claim", 'claim "more" is part of another', claims.number,
     pandoc.Pandoc(testing.blocks('[much [more]{.claim holds="a < b"}]{.claim holds="a < b"}')))
 
