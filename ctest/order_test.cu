@@ -122,6 +122,8 @@ __global__ void shuffle_for_others(int* out) {
   out[threadIdx.x] = __shfl_sync(threadIdx.x < 16 ? 0xffff0000u : 0xffff0000u, int(threadIdx.x), 16);
 }
 
+__global__ void launch_another(int* out) { tile::launch(shuffle_for_others, dim3(1), dim3(32), 0, out); }
+
 __global__ void all_lanes_store(int* out, int different) {
   __shared__ int word;
   word = different * int(threadIdx.x);
@@ -355,6 +357,13 @@ TEST_CASE("a shuffle takes part among its own" * doctest::test_suite("model")) {
                  "takes a value from lane 20, which takes no part: the mask is 0x0000ffff"));
   CHECK(contains(said_of(shuffle_for_others, dim3(1), dim3(32), out.device()),
                  "takes part for lanes 0xffff0000, of which it is none"));
+}
+
+TEST_CASE("a kernel that launches another is told" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 32);
+  const std::string said = said_of(launch_another, dim3(1), dim3(1), out.device());
+  CHECK(contains(said, "unsupported: launch_another, "));
+  CHECK(contains(said, " launches a kernel, which only the host may"));
 }
 
 TEST_CASE("lanes of a warp may store the same value, but not different ones" * doctest::test_suite("model")) {

@@ -84,6 +84,14 @@ struct Touch {
   int width = 4;  ///< bytes
 };
 
+/// What one block did.
+struct BlockCounts {
+  uint3 block{};
+  std::uint64_t barriers = 0, sectors = 0, store_sectors = 0;  ///< as Counts has them, of this block
+  std::vector<std::uint64_t> waits_for_copies;
+  std::vector<Site> sites;  ///< at which it made an access, ordered as in Counts
+};
+
 struct Counts {
   std::string kernel;
   const void* function = nullptr;  ///< the instantiated __global__ function that was launched
@@ -101,6 +109,7 @@ struct Counts {
   std::vector<Site> sites;         ///< ordered by file, line, op, array
   std::vector<Sample> samples;
   std::vector<Touch> touches;
+  std::vector<BlockCounts> of_blocks;  ///< of those that Trace::only_blocks names, in that order
 };
 
 struct Trace {

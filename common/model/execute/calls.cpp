@@ -95,7 +95,7 @@ void wait_for_async_copies(int pending) {
   const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
   execute::deliver_copies(*running->lane, over);
   const std::size_t under_way = clock.copies_group - std::max<order::Epoch>(over, 1);
-  auto& waits = running->waits_for_copies;
+  auto& waits = running->block->waits_for_copies;
   waits.resize(std::max(waits.size(), under_way + 1));
   ++waits[under_way];
 }

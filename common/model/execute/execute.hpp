@@ -158,6 +158,8 @@ void require_changed_alike(Worker& worker);
 void count_warp(Worker& worker, int first_lane, int lane_count);
 /// Bytes of the __shared__ variables that are placed, each at a multiple of its own alignment, as nvcc lays them out.
 std::size_t static_bytes(const Launch& launch);
+/// Adds each number to the one in its place.
+void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums);
 Counts description_of(const Launch& launch);
 Counts collect(Launch& launch, std::vector<Worker>& workers);
 

@@ -208,6 +208,7 @@ struct Block {
     int count = 0;
   };
   std::array<Votes, 2> votes;
+  std::vector<std::uint64_t> waits_for_copies;  ///< by how many groups they left under way
   std::array<NamedBarrier, 16> barriers;
   std::map<Address, Mbarrier> mbarriers;  ///< by address
   /// What was released by who fenced for the block alone, by the element that was written then.
