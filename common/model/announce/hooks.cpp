@@ -38,8 +38,11 @@ bool on_own_stack(const Attention& lane, Address address) {
   const std::uint32_t pc = offset_of(reinterpret_cast<Address>(return_address));
   const auto end = turns.blocks.begin() + turns.block_count;
   if (std::find(turns.blocks.begin(), end, pc) != end) {
-    if (turns.count != account::unknown_turns) ++turns.count;
     turns.block_count = 0;
+    if (turns.count != account::unknown_turns)
+      ++turns.count;
+    else
+      lane->listener->many_turns(reinterpret_cast<Address>(return_address));
   }
   if (turns.block_count == turns.blocks.size()) {  // too many to find the next turn: what follows is a guess
     turns.count = account::unknown_turns;

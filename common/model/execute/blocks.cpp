@@ -71,6 +71,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
     lane.copies.clear();
     lane.bulk_stores.clear();
     lane.tried_at = 0;
+    lane.idle_turns = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
     lane.in_vain = false;

@@ -59,7 +59,9 @@ void arrive_at_named_barrier(int number, int threads) {
   const announce::Unheard unheard;
   execute::settle(*running);
   const auto pc = execute::Address(__builtin_return_address(0));
-  execute::come_to_barrier(*running, number, threads, pc).arrived.push_back(running->lane->linear);
+  execute::NamedBarrier& barrier = execute::come_to_barrier(*running, number, threads, pc);
+  ++barrier.arrived;
+  if (running->traced) running->block->order.arrive(running->lane->linear, barrier.arrivals);
 }
 
 void fence(bool block_only) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "common/model/execute/execute.hpp"
 
@@ -113,10 +114,8 @@ bool end_named_barriers(Worker& worker) {
   bool ended = false;
   for (auto& [number, threads] : waiting) {
     NamedBarrier& barrier = block.barriers[std::size_t(number)];
-    if (int(threads.size() + barrier.arrived.size()) < barrier.expected) continue;
-    std::vector<int> all = threads;
-    all.insert(all.end(), barrier.arrived.begin(), barrier.arrived.end());
-    if (worker.traced) block.order.barrier_of(all);
+    if (int(threads.size() + barrier.arrived) < barrier.expected) continue;
+    if (worker.traced) block.order.barrier_of(threads, barrier.arrivals);
     barrier = {};
     ++block.happenings;
     for (const int thread : threads) {
@@ -211,7 +210,7 @@ namespace {
 // What a lane waits for, and what is missing.
 std::string described(const Worker& worker, const Lane& lane) {
   const Block& block = *worker.block;
-  if (lane.state == LaneState::polling) return "loads the same value again and again";
+  if (lane.state == LaneState::polling) return described_poll(worker, lane);
   switch (lane.wait.what) {
     case Wait::For::block_barrier:
       return "waits at __syncthreads";
@@ -223,7 +222,7 @@ std::string described(const Worker& worker, const Lane& lane) {
         return waits_for(l, Wait::For::named_barrier) && l.wait.barrier == lane.wait.barrier;
       });
       return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.barrier,
-                         std::size_t(there) + barrier.arrived.size(), barrier.expected);
+                         std::size_t(there) + barrier.arrived, barrier.expected);
     }
     case Wait::For::mbarrier:
       return described_mbarrier_wait(worker, lane);
@@ -289,6 +288,61 @@ bool explain_collective(Worker& worker) {
   return false;
 }
 
+// Lanes that wait alike: in one block or, of blocks that are not looked at one by one, in several.
+struct Group {
+  Block* block;
+  const Lane* first;
+  int threads = 0;
+  std::set<const Block*> blocks{};
+};
+// By rank of the block, line, and what for; which element they poll, does not matter.
+using Groups = std::map<std::tuple<std::uint32_t, Address, std::string>, Group>;
+
+// Adds the lanes of a block that have not returned; returns how many have.
+int add_groups(const Worker& worker, Block& block, std::uint32_t rank, Groups& groups) {
+  int returned = 0;
+  for (const Lane& lane : block.lanes) {
+    if (lane.state == LaneState::done) {
+      ++returned;
+      continue;
+    }
+    const std::string what = lane.state == LaneState::polling ? "" : described(worker, lane);
+    Group& group = groups.try_emplace({rank, lane.wait.pc, what}, Group{&block, &lane}).first->second;
+    ++group.threads;
+    group.blocks.insert(&block);
+  }
+  return returned;
+}
+
+// What other blocks of the worker wait for, and how many there are.
+std::string other_blocks(Worker& worker, const Cluster& explained) {
+  constexpr std::size_t most_told = 4;
+  const Launch& launch = *worker.launch;
+  Groups groups;
+  Block* const running_block = worker.block;
+  for (const auto& block : worker.resident) {
+    if (block->cluster.get() == &explained || block->ended) continue;
+    worker.block = block.get();
+    add_groups(worker, *block, 0, groups);
+  }
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [key, group] : groups) {
+    if (++told > most_told) break;
+    worker.block = group.block;
+    text += fmt::format(
+        "; thread {}{} {} at {}{}", thread_name(worker, std::uint64_t(group.first->linear)), of_block(*group.block),
+        described(worker, *group.first), line_of(std::get<Address>(key)),
+        group.blocks.size() > 1 ? fmt::format(", as do others in {} blocks more", group.blocks.size() - 1) : "");
+  }
+  worker.block = running_block;
+  const std::uint64_t begun = std::min<std::uint64_t>(launch.next_cluster, launch.cluster_count);
+  if (launch.cluster_count > 1) text += fmt::format("; {} blocks are resident", launch.resident.load());
+  if (const std::uint64_t left = (launch.cluster_count - begun) * launch.cluster_blocks; left > 0)
+    text += fmt::format(", and {} have not begun: the GPU holds no more", left);
+  return text;
+}
+
 }  // namespace
 
 void explain_standstill(Worker& worker) {
@@ -298,27 +352,20 @@ void explain_standstill(Worker& worker) {
     worker.block = block;
     if (explain_block_barrier(worker) || explain_collective(worker)) return;
   }
-  struct Group {
-    const Lane* first;
-    int threads = 0;
-  };
-  std::map<std::tuple<std::uint32_t, Address, std::string>, Group> groups;  // by block, line, and what for
+  Groups groups;
   int returned = 0;
+  bool polls = false;
   for (Block* block : blocks) {
     worker.block = block;
-    for (const Lane& lane : block->lanes) {
-      if (lane.state == LaneState::done) {
-        ++returned;
-        continue;
-      }
-      ++groups.try_emplace({block->rank, lane.wait.pc, described(worker, lane)}, Group{&lane}).first->second.threads;
-    }
+    returned += add_groups(worker, *block, block->rank, groups);
+    polls = polls || std::any_of(block->lanes.begin(), block->lanes.end(),
+                                 [](const Lane& lane) { return lane.state == LaneState::polling; });
   }
-  const auto& [first_block, pc, first_text] = groups.begin()->first;
-  const Lane* first = groups.begin()->second.first;
+  const auto& [first_block, pc, first_what] = groups.begin()->first;
+  const Group& first = groups.begin()->second;
   worker.block = blocks[first_block];
   report(worker, Mistake::deadlock, pc, 0, [&] {
-    std::string text = fmt::format("deadlock: {} {}", where(worker, *first, pc), first_text);
+    std::string text = fmt::format("deadlock: {} {}", where(worker, *first.first, pc), described(worker, *first.first));
     int told = 0;
     for (const auto& [key, group] : groups) {
       const auto& [block, line, what] = key;
@@ -326,12 +373,15 @@ void explain_standstill(Worker& worker) {
         if (group.threads > 1) text += fmt::format(", with {} threads more", group.threads - 1);
         continue;
       }
+      worker.block = blocks[block];
       text += fmt::format("; thread {}{}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
                           block == first_block ? "" : of_block(*blocks[block]),
-                          group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "", what,
-                          line_of(line));
+                          group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "",
+                          described(worker, *group.first), line_of(line));
     }
+    worker.block = blocks[first_block];
     if (returned > 0) text += fmt::format("; {} threads have returned", returned);
+    if (polls) text += other_blocks(worker, *worker.block->cluster);
     return text;
   });
 }
