@@ -31,6 +31,13 @@ bool on_own_stack(const Attention& lane, Address address) {
   lane->listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
+// Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
+[[gnu::noinline]] void begin_uncounted_turn(Attention& lane, void* return_address) {
+  const auto pc = reinterpret_cast<Address>(return_address);
+  lane.turns->blocks[lane.turns->block_count++] = offset_of(pc);
+  lane.listener->many_turns(pc);
+}
+
 [[gnu::always_inline]] inline void enter_block(void* return_address) {
   Attention* const lane = attention;
   if (lane == nullptr || lane->turns == nullptr) return;
@@ -39,10 +46,8 @@ bool on_own_stack(const Attention& lane, Address address) {
   const auto end = turns.blocks.begin() + turns.block_count;
   if (std::find(turns.blocks.begin(), end, pc) != end) {
     turns.block_count = 0;
-    if (turns.count != account::unknown_turns)
-      ++turns.count;
-    else
-      lane->listener->many_turns(reinterpret_cast<Address>(return_address));
+    if (turns.count == account::unknown_turns) return begin_uncounted_turn(*lane, return_address);
+    ++turns.count;
   }
   if (turns.block_count == turns.blocks.size()) {  // too many to find the next turn: what follows is a guess
     turns.count = account::unknown_turns;
