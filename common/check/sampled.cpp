@@ -23,8 +23,10 @@ namespace {
 constexpr std::uint64_t enough_drawn = 59;
 // At full depth it is less of them where they would make more multiply-adds, or be more than this part of the
 // grid; but never less than a few.
-constexpr double most_drawn_work = 1e9;
+constexpr double most_drawn_work = 5e8;
 constexpr std::uint64_t most_drawn_part = 16, least_drawn = 4;
+// What is kept of the elements that a deep block touches takes memory until its launch ends: so many run in one.
+constexpr std::size_t most_at_full_depth = 8;
 // Random values of A and B take time and memory.
 constexpr double most_random_elements = 1 << 24;
 
@@ -320,7 +322,10 @@ void look_at_more(const Runnable& kernel, const Case& c, const Grid& grid, const
   std::vector<uint3> blocks;
   if (shallow == nullptr) blocks = corners;
   add_new(drawn_from(extent, drawn, random), blocks);
-  kinds.look_at(blocks, grid, firsts, by_place);
+  for (std::size_t i = 0; i < blocks.size(); i += most_at_full_depth)
+    kinds.look_at({blocks.begin() + std::ptrdiff_t(i),
+                   blocks.begin() + std::ptrdiff_t(std::min(blocks.size(), i + most_at_full_depth))},
+                  grid, firsts, by_place);
   sampled.looked.push_back({grid.depth(), blocks.size(), drawn, false});
 }
 
