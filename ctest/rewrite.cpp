@@ -186,7 +186,7 @@ bool ends_macro_call(const Code& code, std::size_t close) {
 
 std::size_t first_of_statement(const Code& code, std::size_t i) {
   while (i > 0 && code[i - 1] != ";" && code[i - 1] != "{" && code[i - 1] != "}" && code[i - 1] != ">" &&
-         !code.is_directive(i - 1) && !ends_macro_call(code, i - 1))
+         !code.is_directive(i - 1) && !(code.is_name(i) && ends_macro_call(code, i - 1)))
     --i;
   return i;
 }
