@@ -9,7 +9,8 @@
 //   which lanes' accesses are one request                   account/requests.hpp: for_each_request
 //   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
 //                                                           execute/touch.cpp: meet lets off lanes that store the same value
-//   that a wait is over, or never will be                   execute/waits.cpp: end_block_barrier, explain_block_barrier
+//   that a wait is over                                     execute/waits.cpp: end_block_barrier
+//   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
 //   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
 //   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
 //   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change

@@ -102,6 +102,7 @@ bool end_waits(Worker& worker);
 /// The running lane comes to a barrier with a number, which it says is for so many threads: as those must have said who are
 /// there. Whether it waits is for the caller to say.
 NamedBarrier& come_to_barrier(Worker& worker, int number, int threads, Address pc);
+// --- Standstill (standstill.cpp) -------------------------------------------------------------------------------------------
 /// Reports why no lane of the running block can go on.
 void explain_standstill(Worker& worker);
 

@@ -151,6 +151,10 @@ struct alignas(64) Lane {
   std::size_t done_at_idle_turns = 0;  ///< of its accesses, see done_so_far
 };
 
+inline bool waits_for(const Lane& lane, Wait::For what) {
+  return lane.state == LaneState::waiting && lane.wait.what == what;
+}
+
 // --- Blocks and what runs them -----------------------------------------------------------------------------------------
 struct NamedBarrier {
   std::size_t arrived = 0;   ///< threads that were there without waiting (arrive), besides those that wait,
