@@ -123,6 +123,25 @@ void check_passing_on() {
   }
 }
 
+// Each thread of a cluster writes a part and fences it; behind the cluster's barrier one counts the cluster. All of the last cluster
+// read what all wrote.
+template <bool FENCE>
+__global__ void reduce_by_clusters(int* parts, unsigned* finished, int* out) {
+  __shared__ bool last;
+  const unsigned me = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+  parts[me] = 1;
+  if (FENCE) __threadfence();
+  cluster_barrier();
+  const bool first = ptx::cluster_ctarank() == 0;
+  if (first && threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x / ptx::cluster_nctarank() - 1;
+  __syncthreads();
+  if (!first || !last) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned i = 0; i < all; ++i) sum += parts[(i + threadIdx.x) % all];
+  out[threadIdx.x] = sum;
+}
+
 // --- A histogram spread over the cluster ------------------------------------------------------------------------------------
 
 template <bool ATOMIC>
@@ -440,6 +459,20 @@ TEST_CASE("what a halo's barriers are for" * doctest::test_suite("model")) {
   const std::string race = said_of([] { sums<Halo::overwritten>(); });
   CHECK(contains(race, "race: sum_with_neighbours<(Halo)5>, cluster_test.cu:"));
   CHECK(contains(race, "with no cluster barrier between"));
+}
+
+TEST_CASE("a fence counts for the thread that counts the cluster behind its barrier" * doctest::test_suite("model")) {
+  auto parts = tile::array<int>("parts", 6 * 32), out = tile::array<int>("out", 32);
+  auto finished = tile::array<unsigned>("finished", 1);
+  const auto launch = [&](void (*kernel)(int*, unsigned*, int*)) {
+    finished.set({0});
+    run([&] {
+      tile::launch_in_clusters(kernel, dim3(6), dim3(2), dim3(32), 0, parts.device(), finished.device(), out.device());
+    });
+  };
+  CHECK_NOTHROW(launch(reduce_by_clusters<true>));
+  CHECK(out.host() == std::vector<int>(32, 6 * 32));
+  CHECK_THROWS_WITH(launch(reduce_by_clusters<false>), doctest::Contains("reads parts["));
 }
 
 TEST_CASE("atomic operations reach a histogram that is spread over a cluster" * doctest::test_suite("model")) {

@@ -210,6 +210,15 @@ TEST_CASE("variables of the device become known, constant memory loses its const
   CHECK(
       contains(rewritten("static __constant__ const float c[2] = {1, 2};"), "static SIMT_DEVICE_VARIABLE  float c[2]"));
   CHECK(contains(rewritten("namespace n { __constant__ float c; }"), "(\"c\", c, true);"));
+  // behind the call of a macro without ;
+  for (const std::string before :
+       {"MACRO(1, f(2))\n", "MACRO(1)\nnamespace {\n", "MACRO() namespace n::m {\n", "extern \"C\" {"})
+    CHECK(contains(rewritten(before + "static __device__ unsigned d;"),
+                   "static SIMT_DEVICE_VARIABLE unsigned d; static const"));
+  CHECK(
+      contains(rewritten("alignas(16) __device__ float d;"), "alignas(16) SIMT_DEVICE_VARIABLE float d; static const"));
+  CHECK_FALSE(contains(rewritten("MACRO(1) void f() { __device__ int d; }"), "simt_variable"));
+  CHECK_FALSE(contains(rewritten("extern \"C\" void f() { __device__ int d; }"), "simt_variable"));
   CHECK(contains(rewritten("__device__ const float t[2] = {1, 2};"), "SIMT_NO_TABLE __device__ const"));
   CHECK(contains(rewritten("int f() { static const int t[2] = {1, 2}; }"), "SIMT_NO_TABLE static"));
   const std::string refused = "SIMT_NO_GRID_CONSTANT __global__";

@@ -89,6 +89,27 @@ __global__ void announce_late(const float* in, float* out) {
   }
 }
 
+// The first warp of each block writes parts and fences them; who has waited for its mbarrier counts the block. The last block reads what
+// all wrote.
+template <bool FENCE>
+__global__ void reduce_behind_mbarriers(int* parts, unsigned* finished, int* out) {
+  __shared__ std::uint64_t written;
+  if (threadIdx.x == 0) ptx::mbarrier_init(&written, 32);
+  __syncthreads();  // the mbarrier is there for all
+  if (threadIdx.x < 32) {
+    parts[blockIdx.x * 32 + threadIdx.x] = 1;
+    if (FENCE) __threadfence();
+    ptx::mbarrier_arrive(&written);
+  } else if (threadIdx.x == 32) {
+    ptx::mbarrier_wait_parity(&written, 0);
+    if (atomicAdd(finished, 1u) != gridDim.x - 1) return;
+    __threadfence();
+    int sum = 0;
+    for (unsigned i = 0; i < 32 * gridDim.x; ++i) sum += parts[i];
+    out[0] = sum;
+  }
+}
+
 enum class Use {
   twice_initialised,
   for_nobody,
@@ -416,6 +437,23 @@ __global__ void give_registers(float* out) {
 }
 
 }  // namespace
+
+TEST_CASE("a fence counts for the thread that counts the block behind an mbarrier" * doctest::test_suite("model")) {
+  auto parts = tile::array<int>("parts", 5 * 32), out = tile::array<int>("out", 1);
+  auto finished = tile::array<unsigned>("finished", 1);
+  const auto said = [&](void (*kernel)(int*, unsigned*, int*)) -> std::string {
+    finished.set({0});
+    try {
+      simt::trace([&] { tile::launch(kernel, dim3(5), dim3(64), 0, parts.device(), finished.device(), out.device()); });
+    } catch (const simt::Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  CHECK(said(reduce_behind_mbarriers<true>) == "");
+  CHECK(out.host()[0] == 5 * 32);
+  CHECK(contains(said(reduce_behind_mbarriers<false>), "reads parts["));
+}
 
 TEST_CASE("who waits for a phase has learnt what was done before it" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 32);

@@ -113,6 +113,8 @@ __global__ void too_much_in_a_function(float* out) {
   out[threadIdx.x] = more[threadIdx.x] + words_of_function()[threadIdx.x];
 }
 
+__global__ void before_its_own(float* out) { out[threadIdx.x - 1u] = 1; }
+
 __global__ void beyond_its_own(float* out, int i) {
   __shared__ float words[32];
   float* const pointer = words;
@@ -303,6 +305,13 @@ TEST_CASE("a thread's arguments are its own" * doctest::test_suite("model")) {
   CHECK(counts.sites[0].op == simt::Op::store);
 }
 
+TEST_CASE("an index without a sign that went below 0 is told as what it was" * doctest::test_suite("model")) {
+  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32),
+       behind = tile::array<float>("behind", 32);
+  CHECK(contains(said_of(before_its_own, dim3(1), dim3(32), out.device()),
+                 ", 4 bytes before the start of out but for 2^32 elements: an index without a sign went below 0"));
+}
+
 TEST_CASE("__device__ variables are global memory" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 32), values = tile::array<float>("values", 4);
   values.set({2, 3, 5, 7});
@@ -346,7 +355,8 @@ TEST_CASE("races on __device__ variables are found" * doctest::test_suite("model
 TEST_CASE("a variable that is not known to be a __device__ one is refused" * doctest::test_suite("model")) {
   const std::string said = said_of(variable_of_the_host, dim3(1), dim3(1));
   INFO(said);
-  CHECK(contains(said, "writes of_the_host, a variable of the program that is neither __shared__ nor a __device__ one"));
+  CHECK(
+      contains(said, "writes of_the_host, a variable of the program that is neither __shared__ nor a __device__ one"));
   CHECK(said_of(two_variables, dim3(1), dim3(1)) == "");
 }
 

@@ -88,6 +88,31 @@ __global__ void hand_over(float* out, int turns) {
   }
 }
 
+// The first warp fills, arrives and goes on without waiting: by writing the words again, which the second warp reads behind the
+// barrier, or, once that has let it through without a fence, by reading what the second wrote before the barrier.
+enum class GoesOn { waits, writes, reads };
+template <GoesOn HOW>
+__global__ void arrive_and_go_on(float* out, int* flag) {
+  __shared__ float words[32], others[32];
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) {
+    words[lane] = 1;
+    if (HOW == GoesOn::waits)
+      tile::ptx::barrier_sync(1, 64);
+    else
+      tile::ptx::barrier_arrive(1, 64);
+    if (HOW == GoesOn::writes) words[lane] = 2;
+    if (HOW == GoesOn::writes) return;
+    while (atomicCAS(flag, 1, 1) == 0) __nanosleep(20);
+    out[lane] = others[lane];
+  } else {
+    others[lane] = 1;
+    tile::ptx::barrier_sync(1, 64);
+    out[32 + lane] = words[lane];
+    atomicExch(flag, 1);
+  }
+}
+
 __global__ void barrier_for_more_than_come(float* out) {
   if (threadIdx.x < 32) tile::ptx::barrier_sync(3, 96);
   out[threadIdx.x] = 1;
@@ -121,6 +146,8 @@ __global__ void shuffle_from_outside(int* out) {
 __global__ void shuffle_for_others(int* out) {
   out[threadIdx.x] = __shfl_sync(threadIdx.x < 16 ? 0xffff0000u : 0xffff0000u, int(threadIdx.x), 16);
 }
+
+__global__ void launch_another(int* out) { tile::launch(shuffle_for_others, dim3(1), dim3(32), 0, out); }
 
 __global__ void all_lanes_store(int* out, int different) {
   __shared__ int word;
@@ -263,6 +290,27 @@ __global__ void give_up_looking(volatile int* flag, int* out) {
   out[blockIdx.x] = looks;
 }
 
+// Block 0 hands a word on through a flag in its own shared memory; block 1 looks at one of its own, at the same address.
+__global__ void flags_of_their_own(int* word, int* out) {
+  __shared__ int flag;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    word[0] = 42;
+    __threadfence();
+    atomicExch(&flag, 1);
+  } else {
+    flag = 0;
+    atomicCAS(&flag, 1, 1);
+    __threadfence();
+    out[0] = word[0];
+  }
+}
+
+__global__ void go_round(unsigned number, unsigned* out) {
+  while (number != 0) number = number * 3 | 1;
+  out[0] = number;
+}
+
 __global__ void wait_for_nobody(volatile int* flag) {
   while (flag[threadIdx.x] == 0) {
   }
@@ -333,6 +381,18 @@ TEST_CASE("named barriers order those who come to them" * doctest::test_suite("m
                  "waits at barrier 3: 32 of 96 threads are there, with 31 threads more; 32 threads have returned"));
 }
 
+TEST_CASE("who arrives at a named barrier without waiting has learnt nothing there" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  auto flag = tile::array<int>("flag", 1);
+  const auto said = [&](void (*kernel)(float*, int*)) {
+    flag.set({0});
+    return said_of(kernel, dim3(1), dim3(64), out.device(), flag.device());
+  };
+  CHECK(said(arrive_and_go_on<GoesOn::waits>) == "");
+  CHECK(contains(said(arrive_and_go_on<GoesOn::writes>), "race: arrive_and_go_on"));
+  CHECK(contains(said(arrive_and_go_on<GoesOn::reads>), "reads others["));
+}
+
 TEST_CASE("who comes to a named barrier says for how many threads it is, as the others do" *
           doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 128);
@@ -355,6 +415,13 @@ TEST_CASE("a shuffle takes part among its own" * doctest::test_suite("model")) {
                  "takes a value from lane 20, which takes no part: the mask is 0x0000ffff"));
   CHECK(contains(said_of(shuffle_for_others, dim3(1), dim3(32), out.device()),
                  "takes part for lanes 0xffff0000, of which it is none"));
+}
+
+TEST_CASE("a kernel that launches another is told" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 32);
+  const std::string said = said_of(launch_another, dim3(1), dim3(1), out.device());
+  CHECK(contains(said, "unsupported: launch_another, "));
+  CHECK(contains(said, " launches a kernel, which only the host may"));
 }
 
 TEST_CASE("lanes of a warp may store the same value, but not different ones" * doctest::test_suite("model")) {
@@ -425,6 +492,15 @@ TEST_CASE("a fence of the block counts for the block alone" * doctest::test_suit
   CHECK(contains(said(hand_a_word<Fence::of_block>, 2), "reads word[0]"));
 }
 
+TEST_CASE("a flag in shared memory is the block's own" * doctest::test_suite("model")) {
+  auto word = tile::array<int>("word", 1), out = tile::array<int>("out", 1);
+  for (const char* threads : {"1", "2"}) {
+    setenv("SIMT_THREADS", threads, 1);
+    CHECK(contains(said_of(flags_of_their_own, dim3(2), dim3(32), word.device(), out.device()), "word[0]"));
+  }
+  unsetenv("SIMT_THREADS");
+}
+
 TEST_CASE("blocks may take tickets and hold locks" * doctest::test_suite("model")) {
   auto next = tile::array<int>("next", 1), owner = tile::array<int>("owner", 50);
   next.set({0});
@@ -453,7 +529,11 @@ TEST_CASE("blocks that wait for each other are resident together, as many as the
   const std::string stuck =
       said_with(half_an_sm, wait_for_the_last_block, dim3(133), dim3(32), flag.device(), data.device(), out.device());
   CHECK(contains(stuck, "deadlock: wait_for_the_last_block, order_test.cu:"));
-  CHECK(contains(stuck, "loads the same value again and again"));
+  CHECK(contains(stuck, " loads flag[0], which is 0, again and again; 31 threads have returned; "));
+  CHECK(contains(stuck, " of block (1,0,0) loads flag[0], which is 0, again and again at order_test.cu:"));
+  CHECK(contains(stuck,
+                 ", as do others in 130 blocks more; 132 blocks are resident, and 1 have not begun: the GPU "
+                 "holds no more"));
   unsetenv("SIMT_THREADS");
 }
 
@@ -497,7 +577,15 @@ TEST_CASE("a block that waits for nobody is told" * doctest::test_suite("model")
   flag.set(std::vector<int>(32, 0));
   const std::string stuck = said_of(wait_for_nobody, dim3(1), dim3(32), flag.device());
   CHECK(contains(stuck, "deadlock: wait_for_nobody, order_test.cu:"));
-  CHECK(contains(stuck, "loads the same value again and again, with 31 threads more"));
+  CHECK(contains(stuck, "loads flag[0], which is 0, again and again, with 31 threads more"));
+}
+
+TEST_CASE("a loop that touches no memory and does not end is told" * doctest::test_suite("model")) {
+  auto out = tile::array<unsigned>("out", 1);
+  CHECK(said_of(go_round, dim3(1), dim3(1), 0u, out.device()) == "");
+  const std::string stuck = said_of(go_round, dim3(1), dim3(1), 1u, out.device());
+  CHECK(contains(stuck, "deadlock: go_round, order_test.cu:"));
+  CHECK(contains(stuck, "goes round a loop, more than 67108864 times, and touches no memory"));
 }
 
 TEST_CASE("an asynchronous copy is there after the wait, and for others after a barrier" *

@@ -71,10 +71,11 @@ std::vector<bool> outside_of(const Code& code) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     outside[i] = others == 0;
     if (code[i] == "{") {
-      std::size_t first = statement;
-      while (code[first] == "inline") ++first;
+      // A call of a macro that needs no ; may stand before.
+      std::size_t first = i;
+      while (first > statement && code[first] != "namespace" && code[first] != "extern") --first;
       const bool is_namespace =
-          code[first] == "namespace" || (code[first] == "extern" && code[first + 1].starts_with('"'));
+          code[first] == "namespace" || (code[first] == "extern" && first + 2 == i);
       namespaces.push_back(is_namespace);
       others += !is_namespace;
     } else if (code[i] == "}" && !namespaces.empty()) {
@@ -133,6 +134,11 @@ std::size_t behind_angles(const Code& code, std::size_t open) {
   return open + 1;
 }
 
+// Names of a declaration behind which a parenthesis is no function's.
+bool takes_arguments_in_declaration(const std::string& name) {
+  return is_alignment(name) || name == "decltype" || name == "__attribute__";
+}
+
 Declaration declaration_at(const Code& code, std::size_t begin) {
   Declaration d;
   std::size_t i = begin;
@@ -151,7 +157,7 @@ Declaration declaration_at(const Code& code, std::size_t begin) {
       i = opens(t) ? behind_brackets(code, i) : i + 1;
       if (t == "{" && code[i] != ";" && code[i] != ",") return {};  // no initialiser: a function or a class
     } else if (t == "(") {
-      const bool of_qualifier = is_alignment(last) || last == "decltype" || last == "__attribute__";
+      const bool of_qualifier = takes_arguments_in_declaration(last);
       if (!in_value && !of_qualifier) return {};
       i = behind_brackets(code, i);
       if (of_qualifier) last.clear();
@@ -168,9 +174,19 @@ Declaration declaration_at(const Code& code, std::size_t begin) {
   return d;
 }
 
+// Whether a ) ends the call of a macro, behind which a declaration may begin without ; between.
+bool ends_macro_call(const Code& code, std::size_t close) {
+  if (code[close] != ")") return false;
+  int depth = 0;
+  std::size_t open = close;
+  do depth += closes(code[open]) - opens(code[open]);
+  while (depth > 0 && open-- > 0);
+  return depth == 0 && open > 0 && code.is_name(open - 1) && !takes_arguments_in_declaration(code[open - 1]);
+}
+
 std::size_t first_of_statement(const Code& code, std::size_t i) {
   while (i > 0 && code[i - 1] != ";" && code[i - 1] != "{" && code[i - 1] != "}" && code[i - 1] != ">" &&
-         !code.is_directive(i - 1))
+         !code.is_directive(i - 1) && !(code.is_name(i) && ends_macro_call(code, i - 1)))
     --i;
   return i;
 }

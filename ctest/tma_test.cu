@@ -394,11 +394,12 @@ TEST_CASE("a phase that lacks something is a deadlock that says what" * doctest:
   const std::string bytes = said_of<Mistake::too_many_bytes>();
   CHECK(contains(bytes, "deadlock: gemm_by_tma<"));
   CHECK(contains(bytes, "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x"));
-  CHECK(contains(bytes, ": 0 of 1 arrivals and 64 bytes are missing at tma_test.cu:"));
+  CHECK(contains(bytes, ", of which no phase has ended: 0 of 1 arrivals and 64 bytes are missing at tma_test.cu:"));
   const std::string arrival = said_of<Mistake::missing_arrival>();
   CHECK(contains(arrival, "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x"));
   CHECK(contains(arrival, ": 1 of 2 arrivals and 0 bytes are missing"));
   CHECK(contains(arrival, "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]"));
+  CHECK(contains(arrival, ", of which phase 0 has ended: "));
 }
 
 TEST_CASE("more bytes or arrivals than a phase takes are found" * doctest::test_suite("model")) {

@@ -156,15 +156,18 @@ Operands::Operands(const Case& c, Contents contents) : first_of_C_(guard + std::
     if (contents == Contents::untouched) {
       device_[0] = reserve(a);
       device_[1] = reserve(b);
-      device_[2] = reserve(out);
     } else {
       A = values_of(types.A, std::size_t(c.M) * c.K, c.fill, c.seed);
       B = values_of(types.B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
+      device_[0] = place_input(a, A, p.A);
+      device_[1] = place_input(b, B, p.B);
+    }
+    if (contents != Contents::values) {
+      device_[2] = reserve(out);
+    } else {
       const Bits unread = poison_of(types.C).unread;
       C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(types.C, unread))
                          : values_of(types.C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
-      device_[0] = place_input(a, A, p.A);
-      device_[1] = place_input(b, B, p.B);
       device_[2] = place(out, [&](int row, int col) {
         return c.beta == 0.0f ? unread : bits_of(types.C, C[std::size_t(row) * c.N + col]);
       });

@@ -3,166 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
+#include <chrono>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "common/check/block_counts.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/traced.hpp"
+#include "common/check/which_blocks.hpp"
 
 namespace tile {
 namespace {
 
-std::uint64_t blocks_of(const dim3& grid) { return std::uint64_t(grid.x) * grid.y * grid.z; }
+// Of so many blocks drawn at random, one is of a kind that makes up a twentieth of the grid, 95 times in 100.
+constexpr std::uint64_t enough_drawn = 59;
+// At full depth it is less of them where they would make more multiply-adds, or be more than this part of the
+// grid; but never less than a few.
+constexpr double most_drawn_work = 5e8;
+constexpr std::uint64_t most_drawn_part = 16, least_drawn = 4;
+// What is kept of the elements that a deep block touches takes memory until its launch ends: so many run in one.
+constexpr std::size_t most_at_full_depth = 8;
+// Random values of A and B take time and memory.
+constexpr double most_random_elements = 1 << 24;
 
 std::string name_of(const uint3& block, const dim3& grid) {
   return grid.z == 1 ? fmt::format("({},{})", block.x, block.y) : fmt::format("({},{},{})", block.x, block.y, block.z);
 }
 
-/// Blocks that stand for each other: a box of the grid.
-struct Kind {
-  uint3 first;
-  dim3 extent;
-
-  std::uint64_t alike() const { return blocks_of(extent); }
-  uint3 at(unsigned x, unsigned y, unsigned z) const { return {first.x + x, first.y + y, first.z + z}; }
-  uint3 farthest() const { return at(extent.x - 1, extent.y - 1, extent.z - 1); }
-};
-
-// Those inside a flat grid, and those at its last column and its last row.
-std::vector<Kind> kinds_by_edges(const dim3& grid) {
-  std::vector<Kind> kinds;
-  for (const unsigned y : std::set{0u, grid.y - 1})
-    for (const unsigned x : std::set{0u, grid.x - 1})
-      kinds.push_back({{x, y, 0}, dim3(x == grid.x - 1 ? 1 : grid.x - 1, y == grid.y - 1 ? 1 : grid.y - 1)});
-  return kinds;
-}
-
-// Blocks of a kind at its corners and next to these, and some in between, which a grid of their positions would not meet.
-std::vector<uint3> spread_over(const Kind& kind) {
-  constexpr int between = 7;
-  std::set<std::array<unsigned, 3>> places;
-  const dim3 e = kind.extent;
-  const auto along = [](unsigned extent) { return std::set{0u, std::min(1u, extent - 1), extent - 1}; };
-  for (const unsigned z : along(e.z))
-    for (const unsigned y : along(e.y))
-      for (const unsigned x : along(e.x)) places.insert({z, y, x});
-  const auto part = [](unsigned extent, double step) { return unsigned(extent * (step - std::floor(step))); };
-  for (int i = 1; i <= between; ++i) places.insert({part(e.z, i * 0.55), part(e.y, i * 0.57), part(e.x, i * 0.755)});
-  std::vector<uint3> blocks;
-  for (const auto& [z, y, x] : places) blocks.push_back(kind.at(x, y, z));
-  return blocks;
-}
-
-// What two blocks do that stand for each other, by site: "" or the first difference. What depends on where in memory their parts lie
-// is not asked.
-std::string difference(const simt::Counts& one, const simt::Counts& other) {
-  if (one.barriers != other.barriers) return fmt::format("{} barriers and {}", one.barriers, other.barriers);
-  using Work = std::map<std::pair<int, std::string>, std::pair<std::uint64_t, std::uint64_t>>;
-  const auto work_of = [](const simt::Counts& counts) {
-    Work work;
-    for (const simt::Site& site : counts.sites) {
-      auto& [requests, accesses] = work[{site.line, site.array}];
-      requests += site.requests, accesses += site.accesses;
-    }
-    return work;
-  };
-  Work all = work_of(one), others = work_of(other);
-  for (const auto& [place, work] : others) all.try_emplace(place);
-  for (const auto& [place, work] : all)
-    if (work != others[place])
-      return fmt::format("line {}, {}: {} requests and {}", place.first, place.second, work.first, others[place].first);
-  return "";
-}
-
-using Name = std::tuple<std::string, int, simt::Op, simt::Space, std::string, int>;
-Name name_of(const simt::Site& s) { return {s.file, s.line, s.op, s.space, s.array, s.width}; }
-
-void add(const std::vector<std::uint64_t>& more, std::uint64_t times, std::vector<std::uint64_t>& sums) {
-  sums.resize(std::max(sums.size(), more.size()));
-  for (std::size_t i = 0; i < more.size(); ++i) sums[i] += times * more[i];
-}
-
-void add(const simt::Site& more, std::uint64_t times, simt::Site& sum) {
-  for (std::uint64_t simt::Site::*const number :
-       {&simt::Site::requests, &simt::Site::accesses, &simt::Site::sectors, &simt::Site::lines, &simt::Site::tag_passes,
-        &simt::Site::wavefronts, &simt::Site::l1_wavefronts, &simt::Site::l1_cycles})
-    sum.*number += times * (more.*number);
-  sum.estimated = sum.estimated || more.estimated;
-}
-
-/// Sums of what blocks count. What is no sum, such as the samples, is the first block's.
-class Sum {
- public:
-  void add_block(const simt::Counts& block, std::uint64_t times) {
-    if (total_.function == nullptr) {
-      total_ = block;
-      total_.sites.clear();
-      total_.samples.clear();
-      total_.waits_for_copies.clear();
-      total_.barriers = total_.block_sectors = total_.block_store_sectors = 0;
-      total_.seconds = 0;
-    }
-    if (block.function != total_.function) throw std::logic_error("the blocks of a grid run one kernel");
-    total_.barriers += times * block.barriers;
-    total_.block_sectors += times * block.block_sectors;
-    total_.block_store_sectors += times * block.block_store_sectors;
-    total_.seconds += block.seconds;
-    add(block.waits_for_copies, times, total_.waits_for_copies);
-    for (std::size_t i = 0; i < block.sites.size(); ++i) {
-      const simt::Site& more = block.sites[i];
-      const auto [found, is_new] = sites_.try_emplace(name_of(more), Summed{more, {}});
-      Summed& summed = found->second;
-      if (!is_new) {
-        add(more, times, summed.site);
-        continue;
-      }
-      summed.site = simt::Site{more.file, more.line, more.op, more.space, more.array, more.row_bytes, more.width};
-      summed.site.by_copy = more.by_copy;
-      add(more, times, summed.site);
-      for (const simt::Sample& sample : block.samples)
-        if (sample.site == i) summed.samples.push_back(sample);
-    }
-  }
-
-  simt::Counts total() const {
-    simt::Counts counts = total_;
-    for (const auto& [name, summed] : sites_) {
-      for (simt::Sample sample : summed.samples) {
-        sample.site = counts.sites.size();
-        counts.samples.push_back(sample);
-      }
-      counts.sites.push_back(summed.site);
-    }
-    return counts;
-  }
-
- private:
-  struct Summed {
-    simt::Site site;
-    std::vector<simt::Sample> samples;
-  };
-  simt::Counts total_;
-  std::map<Name, Summed> sites_;
-};
-
 /// What some blocks did: their counts, and how many elements of C they wrote.
 struct Ran {
   simt::Counts counts;
   std::uint64_t written = 0;
+
+  const simt::BlockCounts& first() const { return counts.of_blocks.front(); }
 };
 
 /// A grid of which blocks can be run. Throws CannotSample for what is no grid of blocks that stand by themselves.
 class Grid {
  public:
-  Grid(const Runnable& kernel, const Case& c, const simt::Trace& options)
-      : ready_(kernel, c, Contents::untouched), options_(options) {
+  Grid(const Runnable& kernel, const Case& c, const simt::Trace& options, Contents contents)
+      : ready_(kernel, c, contents), options_(options) {
     const std::vector<simt::Counts> launches = simt::launches([&] { ready_.kernel->run(); });
     if (launches.size() != 1)
       throw CannotSample(fmt::format("it launches {} kernels, of which one needs what another makes", launches.size()));
@@ -172,12 +55,18 @@ class Grid {
 
   /// The launch as it is described, not run.
   const simt::Counts& launch() const { return launch_; }
+  int depth() const { return ready_.problem.K; }
+  double work_of_block() const {
+    const Case& c = ready_.problem;
+    return double(c.M) * c.N * c.K / double(blocks_of(launch_.grid));
+  }
 
   Ran run(const std::vector<uint3>& blocks) const {
     simt::Trace trace = options_;
     trace.only_blocks = blocks;
     try {
       const simt::Counts counts = simt::trace([&] { ready_.kernel->run(); }, trace).front();
+      if (blocks_of(launch_.grid) > 1) require_no_atomics(counts);
       return {counts, simt::elements_written(ready_.operands.allocation_of_C())};
     } catch (const simt::Error& e) {
       const std::string said = e.what();
@@ -188,40 +77,19 @@ class Grid {
   }
 
  private:
+  // What one returns may decide what a block does, and depends on the others.
+  static void require_no_atomics(const simt::Counts& counts) {
+    for (const simt::Site& site : counts.sites)
+      if (site.op == simt::Op::atomic && site.space == simt::Space::global)
+        throw CannotSample(
+            fmt::format("its blocks meet in an atomic operation, on {} in line {}: what a block finds "
+                        "there depends on the others",
+                        site.array, site.line));
+  }
+
   Ready ready_;
   simt::Trace options_;
   simt::Counts launch_;
-};
-
-/// Which numbers of sites depend on where in memory a block's part lies.
-class PlaceNumbers {
- public:
-  /// Notes those that are not the same in blocks that otherwise do the same.
-  void compare(const simt::Counts& some, const simt::Counts& others) {
-    std::map<Name, const simt::Site*> by_name;
-    for (const simt::Site& site : others.sites) by_name[name_of(site)] = &site;
-    for (const simt::Site& site : some.sites)
-      for (const SiteNumber number : {&simt::Site::sectors, &simt::Site::lines, &simt::Site::tag_passes,
-                                      &simt::Site::wavefronts, &simt::Site::l1_wavefronts, &simt::Site::l1_cycles}) {
-        const auto other = by_name.find(name_of(site));
-        auto& found = found_[name_of(site)];
-        if (other != by_name.end() && site.*number != other->second->*number &&
-            std::find(found.begin(), found.end(), number) == found.end())
-          found.push_back(number);
-      }
-  }
-
-  std::vector<std::vector<SiteNumber>> of(const std::vector<simt::Site>& sites) const {
-    std::vector<std::vector<SiteNumber>> numbers;
-    for (const simt::Site& site : sites) {
-      const auto found = found_.find(name_of(site));
-      numbers.push_back(found == found_.end() ? std::vector<SiteNumber>{} : found->second);
-    }
-    return numbers;
-  }
-
- private:
-  std::map<Name, std::vector<SiteNumber>> found_;
 };
 
 [[noreturn]] void throw_unshared(std::uint64_t blocks, std::uint64_t written, std::uint64_t elements) {
@@ -231,50 +99,108 @@ class PlaceNumbers {
                   blocks, written, elements));
 }
 
-// The same grid of the same kernel at less depth, where its blocks are run in less time; nullptr if there is none.
-std::unique_ptr<Grid> with_less_depth(const Runnable& kernel, const Case& c, const Grid& grid) {
+// The same grid of the same kernel, at less depth if there is any to spare, where blocks are run in less time; nullptr if it is not the
+// same there.
+std::unique_ptr<Grid> shallow_grid(const Runnable& kernel, const Case& c, const Grid& grid, Contents contents) {
   constexpr int depth = 64;  // a multiple of tiles' depths
-  if (c.K < 2 * depth) return nullptr;
   try {
-    auto shallow = std::make_unique<Grid>(kernel, at_depth(c, depth + c.K % depth), simt::Trace{});
-    const simt::Counts &one = grid.launch(), &other = shallow->launch();
+    Case shallow = c.K < 2 * depth ? c : at_depth(c, depth + c.K % depth);
+    shallow.fill = Fill::random;
+    auto other = std::make_unique<Grid>(kernel, shallow, simt::Trace{}, contents);
+    const simt::Counts &here = grid.launch(), &there = other->launch();
     const auto all = [](const dim3& d) { return std::tuple(d.x, d.y, d.z); };
-    if (one.function == other.function && all(one.grid) == all(other.grid) && all(one.block) == all(other.block))
-      return shallow;
+    if (here.function == there.function && all(here.grid) == all(there.grid) && all(here.block) == all(there.block))
+      return other;
   } catch (const CannotSample&) {
   } catch (const std::invalid_argument&) {  // what the kernel takes depends on the depth
   }
   return nullptr;
 }
 
-// Runs some blocks of each kind in one launch: together they must do what so many times the first of their kind does. What depends on
-// where in memory their parts lie is noted.
-template <class RequireAlike>
-void look_at_more(const Grid& grid, const std::vector<Kind>& kinds, RequireAlike require_alike,
-                  PlaceNumbers& by_place) {
+/// The blocks of a grid by kinds, the first of which stand for the others.
+class Kinds {
+ public:
+  Kinds(std::vector<Kind> kinds, const dim3& grid) : kinds_(std::move(kinds)), grid_(grid) {}
+
+  const Kind& of(const uint3& block) const {
+    return *std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.has(block); });
+  }
+  const std::vector<Kind>& all() const { return kinds_; }
+
+  /// The first block of each kind, in a grid that may have another depth.
+  std::vector<Ran> run_firsts(const Grid& grid) const {
+    std::vector<Ran> firsts;
+    for (const Kind& kind : kinds_) firsts.push_back(grid.run({kind.first}));
+    return firsts;
+  }
+
+  void require_alike(const simt::BlockCounts& one, const simt::BlockCounts& other) const {
+    if (const std::string what = difference(one, other); !what.empty())
+      throw CannotSample(fmt::format("blocks {} and {} of its grid do not do the same: {}", name_of(one.block, grid_),
+                                     name_of(other.block, grid_), what));
+  }
+
+  /// Runs blocks in one launch: each must do what the first of its kind does, and write elements of C that no other writes. What
+  /// depends on where in memory their parts lie is noted.
+  void look_at(const std::vector<uint3>& blocks, const Grid& grid, const std::vector<Ran>& firsts,
+               PlaceNumbers& by_place) const {
+    const Ran together = grid.run(blocks);
+    std::uint64_t written = 0;
+    for (const simt::BlockCounts& block : together.counts.of_blocks) {
+      const Ran& first = firsts[std::size_t(&of(block.block) - kinds_.data())];
+      require_alike(first.first(), block);
+      by_place.compare(first.first(), block);
+      written += first.written;
+    }
+    if (together.written != written)
+      throw CannotSample(fmt::format("{} of its blocks write {} elements of C together, and {} one by one",
+                                     blocks.size(), together.written, written));
+  }
+
+ private:
+  std::vector<Kind> kinds_;
+  dim3 grid_;
+};
+
+// Looks at blocks besides those that are counted: at the full depth, whose first ones are given, and at less.
+void look_at_more(const Runnable& kernel, const Case& c, const Grid& grid, const Kinds& kinds,
+                  const std::vector<Ran>& firsts, PlaceNumbers& by_place, Sampled& sampled) {
+  Random random(20260101);
+  const dim3 extent = grid.launch().grid;
+  std::vector<uint3> corners;
+  for (const Kind& kind : kinds.all()) add_new(spread_over(kind), corners);
+
+  const bool values = (double(c.M) + c.N) * std::min(c.K, 127) <= most_random_elements;
+  const auto shallow = shallow_grid(kernel, c, grid, values ? Contents::inputs : Contents::untouched);
+  if (shallow != nullptr) {
+    const std::vector<Ran> shallow_firsts = kinds.run_firsts(*shallow);
+    if (values) {
+      const auto zeros = shallow_grid(kernel, c, grid, Contents::untouched);
+      for (std::size_t i = 0; i < shallow_firsts.size(); ++i)
+        if (const std::string what = difference(zeros->run({kinds.all()[i].first}).first(), shallow_firsts[i].first());
+            !what.empty())
+          throw CannotSample("what its blocks do depends on what A and B hold, zeros or random values: " + what);
+      sampled.random_depth = shallow->depth();
+    }
+    std::vector<uint3> blocks = corners;
+    add_new(in_rows_and_columns(extent, random), blocks);
+    add_new(drawn_from(extent, enough_drawn, random), blocks);
+    kinds.look_at(blocks, *shallow, shallow_firsts, by_place);
+    sampled.looked.push_back({shallow->depth(), blocks.size(), enough_drawn,
+                              std::max({extent.x, extent.y, extent.z}) <= most_rows_and_columns});
+    if (shallow->depth() == grid.depth()) return;
+  }
+  const double affordable =
+      std::min(most_drawn_work / grid.work_of_block(), double(blocks_of(extent) / most_drawn_part));
+  const auto drawn = std::uint64_t(std::clamp(affordable, double(least_drawn), double(enough_drawn)));
   std::vector<uint3> blocks;
-  Sum expected;
-  std::uint64_t written = 0;
-  std::vector<Ran> firsts;
-  for (const Kind& kind : kinds) {
-    const std::vector<uint3> some = spread_over(kind);
-    firsts.push_back(grid.run({kind.first}));
-    expected.add_block(firsts.back().counts, some.size());
-    written += some.size() * firsts.back().written;
-    blocks.insert(blocks.end(), some.begin(), some.end());
-  }
-  const Ran together = grid.run(blocks);
-  const simt::Counts of_firsts = expected.total();
-  if (const std::string what = difference(of_firsts, together.counts); !what.empty()) {
-    for (std::size_t i = 0; i < kinds.size(); ++i)
-      for (const uint3& block : spread_over(kinds[i]))
-        require_alike(kinds[i].first, firsts[i], block, grid.run({block}));
-    throw CannotSample("its blocks do not do together what they do alone: " + what);
-  }
-  if (together.written != written)
-    throw CannotSample(fmt::format("{} of its blocks write {} elements of C together, and {} one by one", blocks.size(),
-                                   together.written, written));
-  by_place.compare(of_firsts, together.counts);
+  if (shallow == nullptr) blocks = corners;
+  add_new(drawn_from(extent, drawn, random), blocks);
+  for (std::size_t i = 0; i < blocks.size(); i += most_at_full_depth)
+    kinds.look_at({blocks.begin() + std::ptrdiff_t(i),
+                   blocks.begin() + std::ptrdiff_t(std::min(blocks.size(), i + most_at_full_depth))},
+                  grid, firsts, by_place);
+  sampled.looked.push_back({grid.depth(), blocks.size(), drawn, false});
 }
 
 }  // namespace
@@ -286,54 +212,52 @@ Sampled count_sampled(const Runnable& kernel, const Case& c, const simt::Trace& 
 }
 
 Sampled sampled_run(const Runnable& kernel, const Case& c, const simt::Trace& options) {
-  const Grid grid(kernel, c, options);
+  const auto start = std::chrono::steady_clock::now();
+  const Grid grid(kernel, c, options, Contents::untouched);
   const dim3 extent = grid.launch().grid;
   const std::uint64_t elements = std::uint64_t(c.M) * std::uint64_t(c.N);
-  std::uint64_t blocks = 0;
+  Sampled sampled;
+  sampled.of_blocks = blocks_of(extent);
   const auto run_one = [&](const uint3& block) {
-    ++blocks;
+    ++sampled.blocks;
     return grid.run({block});
   };
-  const Kind all{{0, 0, 0}, extent};
-  const Ran first = run_one(all.first);
-  const auto require_alike = [&](const uint3& block, const Ran& ran, const uint3& other, const Ran& others) {
-    if (const std::string what = difference(ran.counts, others.counts); !what.empty())
-      throw CannotSample(fmt::format("blocks {} and {} of its grid do not do the same: {}", name_of(block, extent),
-                                     name_of(other, extent), what));
-  };
+  const Kind whole{{0, 0, 0}, extent};
+  Kinds kinds({whole}, extent);
+  std::vector<Ran> firsts{run_one(whole.first)};
+  std::optional<Ran> last;
+  if (whole.alike() > 1 && firsts[0].written * whole.alike() == elements) last = run_one(whole.farthest());
 
   PlaceNumbers by_place;
-  Sum sum;
-  std::vector<Kind> kinds{all};
-  std::optional<Ran> last;
-  if (all.alike() > 1 && first.written * all.alike() == elements) last = run_one(all.farthest());
-  if (all.alike() == 1 || (last && difference(first.counts, last->counts).empty())) {
-    if (first.written * all.alike() != elements) throw_unshared(blocks, first.written, elements);
-    if (last) by_place.compare(first.counts, last->counts);
-    sum.add_block(first.counts, all.alike());
+  if (whole.alike() == 1 || (last && difference(firsts[0].first(), last->first()).empty())) {
+    if (last) by_place.compare(firsts[0].first(), last->first());
   } else {
-    if (last && extent.z > 1) require_alike(all.first, first, all.farthest(), *last);
+    if (last && extent.z > 1) kinds.require_alike(firsts[0].first(), last->first());
     if (extent.z > 1)
       throw CannotSample(fmt::format("its grid is {} deep, and blocks share C in some other way", extent.z));
-    kinds = kinds_by_edges(extent);
-    std::uint64_t of_all = 0;
-    for (const Kind& kind : kinds) {
-      const bool is_first = kind.first.x == 0 && kind.first.y == 0;
-      const Ran one = is_first ? first : run_one(kind.first);
-      of_all += kind.alike() * one.written;
-      if (kind.alike() > 1) {
-        const Ran other = run_one(kind.farthest());
-        require_alike(kind.first, one, kind.farthest(), other);
-        by_place.compare(one.counts, other.counts);
-      }
-      sum.add_block(one.counts, kind.alike());
+    kinds = Kinds(kinds_by_edges(extent), extent);
+    for (const Kind& kind : kinds.all()) {
+      if (&kind != kinds.all().data()) firsts.push_back(run_one(kind.first));
+      if (kind.alike() == 1) continue;
+      const Ran farthest = run_one(kind.farthest());
+      kinds.require_alike(firsts.back().first(), farthest.first());
+      by_place.compare(firsts.back().first(), farthest.first());
     }
-    if (of_all != elements) throw_unshared(blocks, of_all, elements);
   }
+  SumOfBlocks sum;
+  std::uint64_t written = 0;
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    sum.add_block(firsts[i].counts, kinds.all()[i].alike());
+    written += firsts[i].written * kinds.all()[i].alike();
+  }
+  if (written != elements) throw_unshared(sampled.blocks, written, elements);
 
-  const std::unique_ptr<Grid> shallow = with_less_depth(kernel, c, grid);
-  look_at_more(shallow == nullptr ? grid : *shallow, kinds, require_alike, by_place);
-  return {sum.total(), blocks, all.alike(), by_place.of(sum.total().sites)};
+  if (whole.alike() > 1) look_at_more(kernel, c, grid, kinds, firsts, by_place, sampled);
+  sampled.counts = sum.total();
+  sampled.counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  sampled.by_place = by_place.of(sampled.counts.sites);
+  sampled.block_sectors_by_place = by_place.block_sectors();
+  return sampled;
 }
 
 }  // namespace tile

@@ -9,7 +9,8 @@
 //   which lanes' accesses are one request                   account/requests.hpp: for_each_request
 //   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
 //                                                           execute/touch.cpp: meet lets off lanes that store the same value
-//   that a wait is over, or never will be                   execute/waits.cpp: end_block_barrier, explain_block_barrier
+//   that a wait is over                                     execute/waits.cpp: end_block_barrier
+//   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
 //   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
 //   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
 //   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change
@@ -84,6 +85,14 @@ struct Touch {
   int width = 4;  ///< bytes
 };
 
+/// What one block did.
+struct BlockCounts {
+  uint3 block{};
+  std::uint64_t barriers = 0, sectors = 0, store_sectors = 0;  ///< as Counts has them, of this block
+  std::vector<std::uint64_t> waits_for_copies;
+  std::vector<Site> sites;  ///< at which it made an access, ordered as in Counts
+};
+
 struct Counts {
   std::string kernel;
   const void* function = nullptr;  ///< the instantiated __global__ function that was launched
@@ -101,6 +110,7 @@ struct Counts {
   std::vector<Site> sites;         ///< ordered by file, line, op, array
   std::vector<Sample> samples;
   std::vector<Touch> touches;
+  std::vector<BlockCounts> of_blocks;  ///< of those that Trace::only_blocks names, in that order
 };
 
 struct Trace {

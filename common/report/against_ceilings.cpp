@@ -48,7 +48,7 @@ Case cube(const Kernel& kernel, int size) {
 // "~" where a ceiling follows from counts that are a sample.
 const char* mark_of_ceiling(const CountedKernel& k, const std::string& resource) {
   if (resource == "L1") return mark_of_sum(k, &simt::Site::l1_cycles);
-  if (resource == "L2 bytes") return mark_of_sum(k, &simt::Site::sectors);
+  if (resource == "L2 bytes") return k.block_sectors_by_place ? "~" : "";
   if (resource != "banks") return "";
   const char* const mark = mark_of_sum(k, &simt::Site::l1_wavefronts);
   return *mark != 0 ? mark : mark_of_sum(k, &simt::Site::wavefronts);

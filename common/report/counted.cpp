@@ -8,6 +8,7 @@
 
 #include "common/check/operands.hpp"
 #include "common/check/traced.hpp"
+#include "common/check/which_blocks.hpp"
 #include "common/records/numbers.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/options.hpp"
@@ -47,7 +48,14 @@ CountedKernel count_kernel(const Kernel& kernel, const Case& problem, const simt
   if (!too_large_to_run(problem)) return {kernel, problem, count(kernel, problem, trace)};
   try {
     const Sampled sampled = count_sampled(kernel, problem, trace);
-    return {kernel, problem, sampled.counts, 0, described(sampled), sampled.by_place};
+    return {kernel,
+            problem,
+            sampled.counts,
+            0,
+            described(sampled),
+            sampled.by_place,
+            sampled.block_sectors_by_place,
+            described_looks(sampled)};
   } catch (const CannotSample& e) {
     throw too_large(problem, fmt::format(", and a few blocks of {} cannot stand for all: {}", kernel.name, e.what()));
   }
@@ -66,10 +74,45 @@ const char* mark_of_sum(const CountedKernel& k, SiteNumber number,
   return "";
 }
 
-std::string note_on_samples(const std::vector<CountedKernel>& kernels) {
-  if (std::all_of(kernels.begin(), kernels.end(), [](const CountedKernel& k) { return k.sampled.empty(); })) return "";
-  return "a few blocks stand for all: A, B and C hold zeros, whatever --data says, and no result is compared; "
-         "~ marks what is not the same in all blocks that were looked at";
+std::string described_looks(const Sampled& sampled) {
+  std::string same, missed;
+  for (const Looked& l : sampled.looked) {
+    const bool all = l.blocks == sampled.of_blocks;
+    std::string how = l.depth == sampled.random_depth ? "A and B random" : "";
+    if (l.each_row_and_column && !all) how += std::string(how.empty() ? "" : "; ") + "in each row and column of blocks";
+    same += fmt::format("{}{} at K = {}{}", same.empty() ? "" : ", ", all ? "all" : format_number(double(l.blocks)),
+                        l.depth, how.empty() ? "" : " (" + how + ")");
+    if (all) continue;
+    const double share = 100 * share_that_may_be_missed(l.drawn);
+    missed += missed.empty() ? fmt::format("what less than {:.1f} % of the blocks do", share)
+                             : fmt::format(", and what less than {:.1f} % of them do at K = {} alone", share, l.depth);
+  }
+  if (same.empty()) return "there is no other";
+  return fmt::format("found to do the same: {}; {}", same,
+                     missed.empty() ? "none is left" : missed + ", is missed 1 time in 20, or more often");
+}
+
+std::vector<std::string> notes_on_samples(const std::vector<CountedKernel>& kernels) {
+  std::vector<std::string> notes, names;
+  for (const CountedKernel& k : kernels) {
+    if (k.sampled.empty()) continue;
+    const std::string note = k.sampled + "; " + k.looked;
+    const auto known = std::find(notes.begin(), notes.end(), note);
+    if (known != notes.end()) {
+      names[std::size_t(known - notes.begin())] += ", " + k.kernel.name;
+      continue;
+    }
+    notes.push_back(note);
+    names.push_back(k.kernel.name);
+  }
+  for (std::size_t i = 0; i < notes.size(); ++i) notes[i].insert(0, names[i] + ": ");
+  if (!notes.empty())
+    notes.insert(
+        notes.begin(),
+        "a few blocks stand for all: at full depth A, B and C hold zeros, whatever --data says, so that work that "
+        "depends on data is that for zeros, and no result is compared; ~ marks what is not the same in all blocks "
+        "that were looked at");
+  return notes;
 }
 
 bool whole_tiles_fit(const Kernel& kernel, const Case& c) {
@@ -83,7 +126,7 @@ CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K) {
   c.types = kernel.types;
   try {
     const Sampled sampled = count_sampled(kernel, c);
-    if (std::none_of(sampled.by_place.begin(), sampled.by_place.end(), any_of_work))
+    if (!sampled.block_sectors_by_place && std::none_of(sampled.by_place.begin(), sampled.by_place.end(), any_of_work))
       return {c, work_of(sampled.counts, c)};
   } catch (const CannotSample&) {
   }

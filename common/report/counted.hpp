@@ -23,6 +23,8 @@ struct CountedKernel {
   double untraced_seconds = 0;                      ///< what the same run takes without counting; 0: not asked
   std::string sampled{};                            ///< "2 of 1,024 blocks" if the counts are those of a few
   std::vector<std::vector<SiteNumber>> by_place{};  ///< then as Sampled::by_place, else empty
+  bool block_sectors_by_place = false;              ///< the same of Sampled::block_sectors_by_place
+  std::string looked{};                             ///< then what was looked at, and what that would not see
   std::optional<CountedWork> shallow{};             ///< of the same problem with less depth, if it was asked for
 };
 
@@ -40,8 +42,10 @@ const char* mark_of(const CountedKernel& k, std::size_t site, SiteNumber number)
 const char* mark_of_sum(
     const CountedKernel& k, SiteNumber number,
     const std::function<bool(const simt::Site&)>& in_sum = [](const simt::Site&) { return true; });
-/// What is to be known of counts by a few blocks, in one line; "" if there are none among these kernels.
-std::string note_on_samples(const std::vector<CountedKernel>& kernels);
+/// What was looked at for a kernel that was counted by a few of its blocks, and what of the others that would not see.
+std::string described_looks(const Sampled& sampled);
+/// What is to be known of counts by a few blocks, in lines; none if no kernel is counted so.
+std::vector<std::string> notes_on_samples(const std::vector<CountedKernel>& kernels);
 
 /// Whether M, N and K are multiples of those of the kernel's tile.
 bool whole_tiles_fit(const Kernel& kernel, const Case& c);

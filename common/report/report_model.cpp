@@ -205,7 +205,7 @@ void report(const Options& options) {
   for (const auto& file : record_files(chapter_directory(), "sweep")) found.sweeps.push_back(load_sweep(file));
   const std::vector<Table> tables = tables_of(found, chosen);
   if (emitting) return emit(found, tables, options.emit);
-  if (const std::string note = note_on_samples(found.kernels); !note.empty()) fmt::print("counted: {}\n", note);
+  for (const std::string& note : notes_on_samples(found.kernels)) fmt::print("counted: {}\n", note);
   for (const Table& table : tables) table.print();
   if (options.lines) print_lines(found.kernels);
   print_model_speed(found.kernels);

@@ -20,33 +20,57 @@ LastBlocks& of_array(std::map<std::uint16_t, LastBlocks>& by_array, const Array&
 
 }  // namespace
 
+SiteTally& SiteTally::operator+=(const SiteTally& more) {
+  requests += more.requests;
+  accesses += more.accesses;
+  sectors += more.sectors;
+  lines += more.lines;
+  tag_passes += more.tag_passes;
+  l1_wavefronts += more.l1_wavefronts;
+  l1_cycles += more.l1_cycles;
+  wavefronts += more.wavefronts;
+  estimated = estimated || more.estimated;
+  return *this;
+}
+
+SiteTally& Tally::add_to(const SiteKey& key, const SiteTally& cost, std::uint64_t new_sectors, std::uint32_t block) {
+  const bool load = key.op == Op::load || key.op == Op::bulk_load;
+  (load ? block_sectors : block_store_sectors) += new_sectors;
+  if (keep_blocks) {
+    BlockTally& own = blocks[block];
+    own.sites[key] += cost;
+    (load ? own.sectors : own.store_sectors) += new_sectors;
+  }
+  return sites[key] += cost;
+}
+
 void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array,
                 std::uint32_t block, bool sampled) {
   const SiteKey key{entry.pc, entry.op, array.space, entry.size, array.index};
-  SiteTally& tally = sites[key];
-  ++tally.requests;
-  tally.estimated = tally.estimated || !same_turn;
-  tally.accesses += std::uint64_t(std::popcount(access.active));
-  if (array.space == Space::distributed) return;  // by which rule it is served, is not known
+  SiteTally cost;
+  cost.requests = 1;
+  cost.estimated = !same_turn;
+  cost.accesses = std::uint64_t(std::popcount(access.active));
+  if (array.space == Space::distributed) {  // by which rule it is served, is not known
+    add_to(key, cost, 0, block);
+    return;
+  }
+  std::uint64_t new_sectors = 0;
   if (array.space == Space::shared) {
-    tally.wavefronts += std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
+    cost.wavefronts = std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
   } else if (array.space == Space::constant) {
-    tally.wavefronts += std::uint64_t(constant_requests(access));
+    cost.wavefronts = std::uint64_t(constant_requests(access));
   } else {
-    tally.sectors += std::uint64_t(sectors_of(access));
-    tally.lines += std::uint64_t(lines_of(access));
+    cost.sectors = std::uint64_t(sectors_of(access));
+    cost.lines = std::uint64_t(lines_of(access));
     WarpAccess in_array = access;  // the hash of the tag banks starts with the allocation
     for (std::uint64_t& address : in_array.address) address -= array.begin;
-    const auto passes = std::uint64_t(tag_passes(in_array)),
-               wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
-    tally.tag_passes += passes;
-    tally.l1_wavefronts += wavefronts;
-    tally.l1_cycles += std::max(passes, wavefronts);
-    if (entry.op == Op::load)
-      block_sectors += first_touches(of_array(loaded_by, array), array, access, block);
-    else
-      block_store_sectors += first_touches(of_array(stored_by, array), array, access, block);
+    cost.tag_passes = std::uint64_t(tag_passes(in_array));
+    cost.l1_wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
+    cost.l1_cycles = std::max(cost.tag_passes, cost.l1_wavefronts);
+    new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
   }
+  SiteTally& tally = add_to(key, cost, new_sectors, block);
   if (sampled && !tally.sampled) {
     tally.sampled = true;
     std::array<std::int64_t, 32> offsets{};
@@ -58,18 +82,18 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
 
 void Tally::add_bulk(const BulkCopy& copy, const Array& array,
                      const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block) {
-  SiteTally& tally = sites[{copy.pc, copy.op, array.space, copy.element, array.index}];
-  ++tally.requests;
+  SiteTally cost;
+  cost.requests = 1;
   const bool load = copy.op == Op::bulk_load;
   for (const auto& [begin, end] : rows) {
-    tally.accesses += (end - begin) / copy.element;
+    cost.accesses += (end - begin) / copy.element;
     if (array.space == Space::shared) continue;
     LastBlocks& last_block = of_array(load ? loaded_by : stored_by, array);
     const std::uint64_t first = (begin - array.begin) / 32, last = (end - 1 - array.begin) / 32;
     for (std::uint64_t sector = first; sector <= last; ++sector) last_block[sector] = block;
-    tally.sectors += last - first + 1;
-    (load ? block_sectors : block_store_sectors) += last - first + 1;
+    cost.sectors += last - first + 1;
   }
+  add_to({copy.pc, copy.op, array.space, copy.element, array.index}, cost, cost.sectors, block);
 }
 
 }  // namespace simt::account

@@ -32,6 +32,17 @@ struct SiteTally {
   std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
                 wavefronts = 0;
   bool sampled = false, estimated = false;
+
+  SiteTally& operator+=(const SiteTally& more);
+};
+using SiteTallies = std::unordered_map<SiteKey, SiteTally, SiteKeyHash>;
+
+/// The account of one block.
+struct BlockTally {
+  SiteTallies sites;
+  std::uint64_t sectors = 0, store_sectors = 0;  ///< distinct ones that it loaded and stored
+  std::uint64_t barriers = 0;
+  std::vector<std::uint64_t> waits_for_copies;
 };
 
 /// An array: where its allocation begins and ends, and where addresses are to be counted from in samples.
@@ -71,13 +82,16 @@ class LastBlocks {
 
 /// The account of what one host thread ran.
 struct Tally {
-  std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
+  SiteTallies sites;
   /// The first access of a site by the sampled warp: bytes from where its array counts from, -1 for a lane that took no part.
   std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
   /// By global array: who loaded and stored its sectors.
   std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
   /// Distinct sectors per block, summed over blocks.
   std::uint64_t block_sectors = 0, block_store_sectors = 0;
+  /// By number, if blocks are to be told apart.
+  bool keep_blocks = false;
+  std::map<std::uint32_t, BlockTally> blocks;
 
   /// Adds one warp-wide access of block number `block` (1-based).
   void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
@@ -86,6 +100,10 @@ struct Tally {
   /// copy fetches its sectors anew, and no tags or wavefronts are counted; those of shared memory are not known.
   void add_bulk(const BulkCopy& copy, const Array& array,
                 const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
+
+ private:
+  /// Adds what an access of a block costs, and how many sectors of it are new to the block.
+  SiteTally& add_to(const SiteKey& key, const SiteTally& cost, std::uint64_t new_sectors, std::uint32_t block);
 };
 
 }  // namespace simt::account

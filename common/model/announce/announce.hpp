@@ -29,6 +29,8 @@ class Listener {
   /// An access of `size` bytes, at the instruction before `pc`; `is_volatile`: C++ must not leave it out. As this is called for each,
   /// the listener itself must see to it that nobody listens (Unheard) while it calls what may have been compiled for kernels.
   virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
+  /// The running lane goes round a loop once more, after more turns than are counted; at `pc`.
+  virtual void many_turns(Address pc) = 0;
   /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".
   virtual void refuse(Address pc, const std::string& what) = 0;
   /// An index that the extent of its array does not allow.

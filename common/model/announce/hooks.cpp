@@ -31,6 +31,11 @@ bool on_own_stack(const Attention& lane, Address address) {
   lane->listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
+// Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
+[[gnu::noinline]] void tell_of_uncounted_turn(Attention& lane, void* return_address) {
+  lane.listener->many_turns(reinterpret_cast<Address>(return_address));
+}
+
 [[gnu::always_inline]] inline void enter_block(void* return_address) {
   Attention* const lane = attention;
   if (lane == nullptr || lane->turns == nullptr) return;
@@ -40,9 +45,10 @@ bool on_own_stack(const Attention& lane, Address address) {
   // Not std::find, which compares four at a time: there are few, mostly.
   for (std::uint32_t i = 0; i < count; ++i) {
     if (turns.blocks[i] != pc) continue;
-    turns.count = std::uint16_t(turns.count + (turns.count != account::unknown_turns));
     turns.blocks[0] = pc;
     turns.block_count = 1;
+    if (turns.count == account::unknown_turns) return tell_of_uncounted_turn(*lane, return_address);
+    ++turns.count;
     return;
   }
   if (count < turns.blocks.size()) {

@@ -49,6 +49,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
   block.interval = 0;
   block.barriers = {};
   block.votes = {};
+  block.waits_for_copies.clear();
   block.mbarriers.clear();
   block.released.clear();
   block.register_changes.clear();
@@ -70,6 +71,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
     lane.copies.clear();
     lane.bulk_stores.clear();
     lane.tried_at = 0;
+    lane.idle_turns = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
     lane.in_vain = false;
@@ -163,6 +165,15 @@ bool start_next(Worker& worker) {
   return true;
 }
 
+// What is counted of a block besides its accesses.
+void count_block(Worker& worker, const Block& block) {
+  add_each(block.waits_for_copies, worker.waits_for_copies);
+  if (!worker.tally.keep_blocks) return;
+  account::BlockTally& own = worker.tally.blocks[block.serial];
+  own.barriers = block.interval;
+  own.waits_for_copies = block.waits_for_copies;
+}
+
 // The running block has ended; its memory is there until the others of its cluster have, too.
 void finish(Worker& worker) {
   Launch& launch = *worker.launch;
@@ -170,6 +181,7 @@ void finish(Worker& worker) {
   const auto cluster = block.cluster;
   block.ended = true;
   if (block.abandoned) launch.stop = true;
+  count_block(worker, block);
   if (!std::all_of(cluster->blocks.begin(), cluster->blocks.end(), [](const Block* b) { return b->ended; })) return;
   worker.block = nullptr;
   for (auto& resident : worker.resident)

@@ -61,7 +61,9 @@ void arrive_at_named_barrier(int number, int threads) {
   const announce::Unheard unheard;
   execute::settle(*running);
   const auto pc = execute::Address(__builtin_return_address(0));
-  execute::come_to_barrier(*running, number, threads, pc).arrived.push_back(running->lane->linear);
+  execute::NamedBarrier& barrier = execute::come_to_barrier(*running, number, threads, pc);
+  ++barrier.arrived;
+  if (running->traced) running->block->order.arrive(running->lane->linear, barrier.arrivals);
 }
 
 void fence(bool block_only) {
@@ -107,7 +109,7 @@ void wait_for_async_copies(int pending) {
   const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
   execute::deliver_copies(*running->lane, over);
   const std::size_t under_way = clock.copies_group - std::max<order::Epoch>(over, 1);
-  auto& waits = running->waits_for_copies;
+  auto& waits = running->block->waits_for_copies;
   waits.resize(std::max(waits.size(), under_way + 1));
   ++waits[under_way];
 }

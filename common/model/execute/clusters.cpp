@@ -22,7 +22,7 @@ void end_barrier(Worker& w, Cluster& cluster) {
   if (cluster.arrived == 0 || cluster.arrived < cluster.threads) return;
   ++cluster.barriers;
   cluster.arrived = 0;
-  cluster.over = nullptr;
+  cluster.over = {};
   for (Block* block : cluster.blocks) {
     if (w.traced) cluster.over = order::joined(cluster.over, block->order.arrived_at_cluster());
     block->has_news = true;
@@ -33,9 +33,6 @@ void end_barrier(Worker& w, Cluster& cluster) {
   report(w, Mistake::cluster, pc, 0, [&] { return fmt::format("cluster: {} {}", where(w, pc), why); });
   abandon_block(w);
 }
-
-// A number that no longer is the same once the lane has touched memory.
-std::size_t done_so_far(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
 
 }  // namespace
 

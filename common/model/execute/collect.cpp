@@ -105,6 +105,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   // The compiler may have copied an access (a peeled loop, say): same line, operation and array are one site.
   using Name = std::tuple<std::string, int, Op, Space, std::string, int>;
   std::map<Name, Site> sites;
+  std::map<std::uint32_t, BlockCounts> of_blocks;  // by number
   const auto name_of_key = [&](const account::SiteKey& key) {
     const Place place = announce::place_of(announce::image_base() + key.pc);
     return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
@@ -115,9 +116,10 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
     add_each(worker.waits_for_copies, counts.waits_for_copies);
     counts.block_sectors += worker.tally.block_sectors;
     counts.block_store_sectors += worker.tally.block_store_sectors;
-    for (const auto& [key, tally] : worker.tally.sites) {
-      const Name name = name_of_key(key);
-      Site& site = sites[name];
+    std::unordered_map<account::SiteKey, Name, account::SiteKeyHash> names;
+    const auto add = [&](const account::SiteKey& key, const account::SiteTally& tally, std::map<Name, Site>& to) {
+      const Name& name = names.at(key);
+      Site& site = to[name];
       std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
       if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       site.requests += tally.requests;
@@ -130,6 +132,16 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       site.l1_cycles += tally.l1_cycles;
       site.estimated = site.estimated || tally.estimated;
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
+    };
+    for (const auto& [key, tally] : worker.tally.sites) {
+      names.emplace(key, name_of_key(key));
+      add(key, tally, sites);
+    }
+    for (const auto& [number, block] : worker.tally.blocks) {
+      of_blocks[number] = {{}, block.barriers, block.sectors, block.store_sectors, block.waits_for_copies, {}};
+      std::map<Name, Site> own;
+      for (const auto& [key, tally] : block.sites) add(key, tally, own);
+      for (const auto& [name, site] : own) of_blocks[number].sites.push_back(site);
     }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
     if (!launch.only_blocks.empty()) continue;
@@ -144,6 +156,10 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   for (const auto& [array, bits] : touched)
     counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));
   for (const auto& [name, site] : sites) counts.sites.push_back(site);
+  for (std::size_t i = 0; i < launch.only_blocks.size(); ++i) {
+    counts.of_blocks.push_back(of_blocks.at(std::uint32_t(launch.only_blocks[i]) + 1));
+    counts.of_blocks.back().block = launch.options.only_blocks[i];
+  }
   for (Worker& worker : workers)
     for (const auto& [key, offsets] : worker.tally.samples) {
       Sample sample;

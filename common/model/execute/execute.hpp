@@ -68,12 +68,17 @@ void suspend(Worker& worker, LaneState state);
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
 
+/// Of a traced run: a number that no longer is the same once the running lane has touched memory.
+inline std::size_t done_so_far(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
+
 // --- Polls (polls.cpp) ---------------------------------------------------------------------------------------------------
 /// Notes that the running lane is about to load, or to update, and lets others run if it did nothing else for long.
 enum class Polling : std::uint8_t { plainly, strongly, atomically };
 void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
 /// Lets others run, if the running lane is not to go on all the same.
 void let_others_run(Worker& worker, Address pc);
+/// What a lane that polls does: which element it loads, and what it finds there.
+std::string described_poll(const Worker& worker, const Lane& lane);
 /// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they poll, or
 /// whether they do; all of them, for so many turns; or nobody, ever.
 struct Wake {
@@ -97,6 +102,7 @@ bool end_waits(Worker& worker);
 /// The running lane comes to a barrier with a number, which it says is for so many threads: as those must have said who are
 /// there. Whether it waits is for the caller to say.
 NamedBarrier& come_to_barrier(Worker& worker, int number, int threads, Address pc);
+// --- Standstill (standstill.cpp) -------------------------------------------------------------------------------------------
 /// Reports why no lane of the running block can go on.
 void explain_standstill(Worker& worker);
 
@@ -158,6 +164,8 @@ void require_changed_alike(Worker& worker);
 void count_warp(Worker& worker, int first_lane, int lane_count);
 /// Bytes of the __shared__ variables that are placed, each at a multiple of its own alignment, as nvcc lays them out.
 std::size_t static_bytes(const Launch& launch);
+/// Adds each number to the one in its place.
+void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums);
 Counts description_of(const Launch& launch);
 Counts collect(Launch& launch, std::vector<Worker>& workers);
 

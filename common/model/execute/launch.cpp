@@ -105,7 +105,10 @@ std::vector<Counts> collected(const std::function<void()>& work, const Collector
 
 void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster) {
   using namespace execute;
-  if (running != nullptr) throw Error("a kernel cannot launch a kernel on the model");
+  if (running != nullptr) {
+    const announce::Unheard unheard;
+    running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
+  }
   Launch launch;
   launch.kernel = &kernel;
   launch.name = announce::function_name(kernel.address);
@@ -142,6 +145,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;
+    worker.tally.keep_blocks = !whole;
     launch.live_workers.push_back(&worker);
   }
   for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });

@@ -48,8 +48,9 @@ void end_phase(const Worker& w, Block& owner, Mbarrier& m) {
   ++m.phase;
   m.missing = m.count;
   if (w.traced) {
-    m.over = order::joined(order::joined(m.over, m.arrived), owner.order.phase_over(m.number, m.epoch));
-    m.arrived = nullptr;
+    m.over = order::joined(m.over, m.arrived);
+    m.over.known = order::joined(m.over.known, owner.order.phase_over(m.number, m.epoch));
+    m.arrived = {};
   }
   ++m.epoch;
 }
@@ -160,9 +161,12 @@ bool give_up_mbarrier_waits(Worker& w) {
 
 std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
   const Mbarrier& m = w.block->mbarriers.at(lane.wait.mbarrier);
-  std::string text =
-      fmt::format("waits for phase {} (parity {}) of {} (address {}): {} of {} arrivals ", m.phase, lane.wait.parity,
-                  name_of_mbarrier(w, lane.wait.mbarrier), format_address(lane.wait.mbarrier), m.missing, m.count);
+  const std::string ended = m.phase == 0   ? "no phase has ended"
+                            : m.phase == 1 ? "phase 0 has ended"
+                                           : fmt::format("phases 0 to {} have ended", m.phase - 1);
+  std::string text = fmt::format("waits for phase {} (parity {}) of {} (address {}), of which {}: {} of {} arrivals ",
+                                 m.phase, lane.wait.parity, name_of_mbarrier(w, lane.wait.mbarrier),
+                                 format_address(lane.wait.mbarrier), ended, m.missing, m.count);
   if (m.bytes < 0) return text + fmt::format("are missing, and {} bytes have come that nobody announced", -m.bytes);
   return text + fmt::format("and {} bytes are missing", m.bytes);
 }
@@ -238,9 +242,12 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   if (m.missing == 0)
     refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
   order::BlockOrder& order = w.block->order;
-  if (w.traced)
-    m.arrived =
-        order::joined(m.arrived, remote ? order.published(w.lane->linear) : order.published_in_block(w.lane->linear));
+  if (w.traced) {
+    const int thread = w.lane->linear;
+    m.arrived = order::joined(
+        m.arrived,
+        order.arriving(thread, remote ? order.published(thread) : order.published_in_block(thread), !remote));
+  }
   --m.missing;
   if (m.missing == 0 && m.bytes < 0) refuse(execute::too_many_bytes(m));
   execute::end_phase(w, *at.block, m);

@@ -3,6 +3,8 @@
 // A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It sleeps until
 // the value that it saw has changed. How often it would look in the meantime is a matter of time, of which the model knows
 // nothing: looks in vain, volatile or atomic, are taken back, and the last one is counted.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -114,6 +116,33 @@ void let_others_run(Worker& w, Address pc) {
   suspend(w, LaneState::polling);
 }
 
+namespace {
+
+// "flag[0]", or the address where no array is known.
+std::string name_of_awaited(const Worker& w, const Awaited& awaited) {
+  if (const std::string shared = shared_name(w, awaited.address, awaited.size); !shared.empty()) return shared;
+  for (const Region* region : w.launch->arrays)
+    if (awaited.address >= region->begin && awaited.address < region->end)
+      return element_name({&region->name, region->element, region->begin}, region, awaited.address);
+  return "address " + format_address(awaited.address);
+}
+
+// As a whole number; what has no such form is left to the reader of its bits.
+std::string value_seen(const Awaited& awaited) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, awaited.seen.data(), std::min(awaited.size, sizeof bits));
+  constexpr std::uint64_t readable = 1 << 24;
+  return bits < readable ? std::to_string(bits) : fmt::format("{:#x}", bits);
+}
+
+}  // namespace
+
+std::string described_poll(const Worker& w, const Lane& lane) {
+  if (!knows_its_value(lane)) return "pauses again and again";
+  return fmt::format("loads {}, which is {}, again and again", name_of_awaited(w, lane.awaited),
+                     value_seen(lane.awaited));
+}
+
 bool may_go_on(const Worker& w, const Block& block, Wake::Who who) {
   if (block.ended) return false;
   return block.has_news || std::any_of(block.lanes.begin(), block.lanes.end(),
@@ -129,6 +158,22 @@ bool wake(Worker& w, const Wake& who) {
     any = true;
   }
   return any;
+}
+
+void Worker::many_turns(Address pc) {
+  constexpr std::uint32_t most_idle_turns = 1 << 26;
+  if (const std::size_t done = done_so_far(*this); done != lane->done_at_idle_turns) {
+    lane->done_at_idle_turns = done;
+    lane->idle_turns = 0;
+  }
+  if (++lane->idle_turns < most_idle_turns) return;
+  const announce::Unheard unheard;
+  report(*this, Mistake::deadlock, pc, 0, [&] {
+    return fmt::format(
+        "deadlock: {} goes round a loop, more than {} times, and touches no memory: no other thread can end that",
+        where(*this, pc), most_idle_turns);
+  });
+  abandon_block(*this);
 }
 
 Wake wait_for_change(Worker& worker) {

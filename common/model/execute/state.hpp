@@ -145,13 +145,20 @@ struct alignas(64) Lane {
   std::uint64_t tried_at = 0;  ///< Block::happenings when it last tried an mbarrier in vain
   Awaited awaited;
   std::uint64_t cluster_arrivals = 0, cluster_waits = 0;  ///< barriers of the cluster at which it arrived, and waited
-  std::size_t done_at_arrival = 0;                        ///< of its accesses, see wait_for_cluster_barrier
+  std::size_t done_at_arrival = 0;                        ///< of its accesses, see done_so_far
   announce::Turns turns{};
+  std::uint32_t idle_turns = 0;        ///< of a long loop, since its last access
+  std::size_t done_at_idle_turns = 0;  ///< of its accesses, see done_so_far
 };
+
+inline bool waits_for(const Lane& lane, Wait::For what) {
+  return lane.state == LaneState::waiting && lane.wait.what == what;
+}
 
 // --- Blocks and what runs them -----------------------------------------------------------------------------------------
 struct NamedBarrier {
-  std::vector<int> arrived;  ///< threads that are there without waiting (arrive), besides those that wait
+  std::size_t arrived = 0;   ///< threads that were there without waiting (arrive), besides those that wait,
+  order::Arrivals arrivals;  ///< and, in a traced run, what they tell these
   int expected = 0;
   int first = 0;         ///< the thread that came first
   Address first_pc = 0;  ///< and where; 0: nobody has come
@@ -168,7 +175,7 @@ struct Mbarrier {
   order::Epoch epoch = 1;     ///< phases since the block began, which no initialisation sets back
   order::Stamp initialised = 0;
   Address init_pc = 0;
-  order::KnownPointer arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over
+  order::News arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over
 };
 
 /// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one by itself.
@@ -177,7 +184,10 @@ struct Cluster {
   std::uint64_t barriers = 0;  ///< that are over
   int threads = 0;             ///< that have not returned,
   int arrived = 0;             ///< and those of them that have come to the next barrier
-  order::KnownPointer over;    ///< what those learn who wait for the last one
+  order::News over;            ///< what those learn who wait for the last one
+  /// What was released in the shared memory of its blocks, by the element that was written then: of blocks that run one after the
+  /// other it may lie at one address.
+  std::unordered_map<Address, order::KnownPointer> released;
 };
 
 /// The last access of another block's thread to the shared memory of a block.
@@ -208,6 +218,7 @@ struct Block {
     int count = 0;
   };
   std::array<Votes, 2> votes;
+  std::vector<std::uint64_t> waits_for_copies;  ///< by how many groups they left under way
   std::array<NamedBarrier, 16> barriers;
   std::map<Address, Mbarrier> mbarriers;  ///< by address
   /// What was released by who fenced for the block alone, by the element that was written then.
@@ -274,6 +285,7 @@ struct Worker final : announce::Listener {
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left under way
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void many_turns(Address pc) override;
   void refuse(Address pc, const std::string& what) override;
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
@@ -311,7 +323,7 @@ struct Launch {
   std::size_t idle_workers = 0;
   std::atomic<std::uint64_t> round{0};
   std::atomic<int> vain_rounds{0};
-  // What was known and done by those who wrote an element atomically or through volatile after a fence.
+  // What was known and done by those who wrote an element of global memory atomically or through volatile after a fence.
   std::mutex released_mutex;
   std::unordered_map<Address, order::KnownPointer> released;
   std::mutex mutex;

@@ -157,8 +157,10 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Add
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   if (t.op != Op::load && clock.fenced != nullptr) {
+    const bool in_cluster = is_shared(w, t.address) || remote_at(w, *w.block->cluster, t.address).block != nullptr;
     const std::scoped_lock lock(w.launch->released_mutex);
-    order::KnownPointer& released = w.launch->released[seen_by_cluster(w, t.address)];
+    auto& all = in_cluster ? w.block->cluster->released : w.launch->released;
+    order::KnownPointer& released = all[seen_by_cluster(w, t.address)];
     released = order::joined(released, clock.fenced);
   }
   if (t.op != Op::load && clock.fenced_in_block != nullptr) {
@@ -313,11 +315,10 @@ void settle(Worker& w) {
   Lane& lane = *w.lane;
   lane.unsettled = false;
   if (lane.learn_from != 0) {
-    const auto in_block = w.block->released.find(lane.learn_from);
-    if (in_block != w.block->released.end()) w.block->order.learn(lane.linear, in_block->second);
     const std::scoped_lock lock(w.launch->released_mutex);
-    const auto released = w.launch->released.find(lane.learn_from);
-    if (released != w.launch->released.end()) w.block->order.learn(lane.linear, released->second);
+    for (const auto* all : {&w.block->released, &w.block->cluster->released, &w.launch->released})
+      if (const auto released = all->find(lane.learn_from); released != all->end())
+        w.block->order.learn(lane.linear, released->second);
     lane.learn_from = 0;
   }
   for (const SameValue& same : lane.same_values)

@@ -1,4 +1,4 @@
-// When a wait is over, and what to say when none ever will be.
+// When a wait is over.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 
 namespace simt::execute {
 namespace {
-
-bool waits_for(const Lane& lane, Wait::For what) { return lane.state == LaneState::waiting && lane.wait.what == what; }
 
 // --- Collective operations of a warp ---------------------------------------------------------------------------------
 
@@ -113,10 +111,8 @@ bool end_named_barriers(Worker& worker) {
   bool ended = false;
   for (auto& [number, threads] : waiting) {
     NamedBarrier& barrier = block.barriers[std::size_t(number)];
-    if (int(threads.size() + barrier.arrived.size()) < barrier.expected) continue;
-    std::vector<int> all = threads;
-    all.insert(all.end(), barrier.arrived.begin(), barrier.arrived.end());
-    if (worker.traced) block.order.barrier_of(all);
+    if (int(threads.size() + barrier.arrived) < barrier.expected) continue;
+    if (worker.traced) block.order.barrier_of(threads, barrier.arrivals);
     barrier = {};
     ++block.happenings;
     for (const int thread : threads) {
@@ -203,137 +199,6 @@ NamedBarrier& come_to_barrier(Worker& worker, int number, int threads, Address p
     abandon_block(worker);
   }
   return barrier;
-}
-
-// --- Standstill ----------------------------------------------------------------------------------------------------------
-namespace {
-
-// What a lane waits for, and what is missing.
-std::string described(const Worker& worker, const Lane& lane) {
-  const Block& block = *worker.block;
-  if (lane.state == LaneState::polling) return "loads the same value again and again";
-  switch (lane.wait.what) {
-    case Wait::For::block_barrier:
-      return "waits at __syncthreads";
-    case Wait::For::collective:
-      return fmt::format("waits for lanes {:#010x} that never arrive at it", lane.wait.mask);
-    case Wait::For::named_barrier: {
-      const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.barrier)];
-      const auto there = std::count_if(block.lanes.begin(), block.lanes.end(), [&](const Lane& l) {
-        return waits_for(l, Wait::For::named_barrier) && l.wait.barrier == lane.wait.barrier;
-      });
-      return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.barrier,
-                         std::size_t(there) + barrier.arrived.size(), barrier.expected);
-    }
-    case Wait::For::mbarrier:
-      return described_mbarrier_wait(worker, lane);
-    case Wait::For::cluster_barrier:
-      return fmt::format("waits at the cluster's barrier: {} of {} threads that have not returned are there",
-                         block.cluster->arrived, block.cluster->threads);
-    case Wait::For::registers:
-      return described_register_wait(worker, lane);
-  }
-  return "";
-}
-
-// A barrier that some threads of the block cannot reach any more, or reach at another line.
-bool explain_block_barrier(Worker& worker) {
-  const Block& block = *worker.block;
-  const Lane *waiting = nullptr, *returned = nullptr, *elsewhere = nullptr;
-  for (const Lane& lane : block.lanes) {
-    if (lane.state == LaneState::done)
-      returned = &lane;
-    else if (!waits_for(lane, Wait::For::block_barrier))
-      return false;
-    else if (waiting == nullptr)
-      waiting = &lane;
-    else if (lane.wait.pc != waiting->wait.pc)
-      elsewhere = &lane;
-  }
-  if (waiting == nullptr) return false;
-  const Address pc = waiting->wait.pc;
-  if (returned != nullptr) {
-    const auto missing =
-        std::count_if(block.lanes.begin(), block.lanes.end(), [](const Lane& l) { return l.state == LaneState::done; });
-    report(worker, Mistake::barrier, pc, 0, [&] {
-      return fmt::format(
-          "barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned "
-          "without reaching it, thread ({},{},{}) first",
-          where(worker, *waiting, pc), format_address(pc), missing, block.lanes.size(), returned->thread.x,
-          returned->thread.y, returned->thread.z);
-    });
-    return true;
-  }
-  if (elsewhere == nullptr) return false;
-  report(worker, Mistake::barrier, pc, elsewhere->wait.pc, [&] {
-    return fmt::format(
-        "barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
-        where(worker, *waiting, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
-        announce::place_of(elsewhere->wait.pc).line);
-  });
-  return true;
-}
-
-// A collective operation that some lanes do not reach, though nothing keeps them.
-bool explain_collective(Worker& worker) {
-  const auto& lanes = worker.block->lanes;
-  if (std::any_of(lanes.begin(), lanes.end(), [](const Lane& l) { return waits_for(l, Wait::For::mbarrier); }))
-    return false;
-  for (const Lane& lane : worker.block->lanes)
-    if (waits_for(lane, Wait::For::collective)) {
-      report(worker, Mistake::warp_operation, lane.wait.pc, 0, [&] {
-        return fmt::format("warp operation: {} {}", where(worker, lane, lane.wait.pc), described(worker, lane));
-      });
-      return true;
-    }
-  return false;
-}
-
-}  // namespace
-
-void explain_standstill(Worker& worker) {
-  worker.block->abandoned = true;
-  const std::vector<Block*>& blocks = worker.block->cluster->blocks;
-  for (Block* block : blocks) {
-    worker.block = block;
-    if (explain_block_barrier(worker) || explain_collective(worker)) return;
-  }
-  struct Group {
-    const Lane* first;
-    int threads = 0;
-  };
-  std::map<std::tuple<std::uint32_t, Address, std::string>, Group> groups;  // by block, line, and what for
-  int returned = 0;
-  for (Block* block : blocks) {
-    worker.block = block;
-    for (const Lane& lane : block->lanes) {
-      if (lane.state == LaneState::done) {
-        ++returned;
-        continue;
-      }
-      ++groups.try_emplace({block->rank, lane.wait.pc, described(worker, lane)}, Group{&lane}).first->second.threads;
-    }
-  }
-  const auto& [first_block, pc, first_text] = groups.begin()->first;
-  const Lane* first = groups.begin()->second.first;
-  worker.block = blocks[first_block];
-  report(worker, Mistake::deadlock, pc, 0, [&] {
-    std::string text = fmt::format("deadlock: {} {}", where(worker, *first, pc), first_text);
-    int told = 0;
-    for (const auto& [key, group] : groups) {
-      const auto& [block, line, what] = key;
-      if (++told == 1) {
-        if (group.threads > 1) text += fmt::format(", with {} threads more", group.threads - 1);
-        continue;
-      }
-      text += fmt::format("; thread {}{}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
-                          block == first_block ? "" : of_block(*blocks[block]),
-                          group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "", what,
-                          line_of(line));
-    }
-    if (returned > 0) text += fmt::format("; {} threads have returned", returned);
-    return text;
-  });
 }
 
 }  // namespace simt::execute

@@ -23,6 +23,18 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   return text;
 }
 
+// "4 bytes before the start of out" where an index without a sign went below 0, so that the address is 2^32 elements behind what was
+// meant; or "".
+std::string before_which(const Worker& w, Address address) {
+  for (const Region* region : w.launch->arrays) {
+    const Address meant = address - (Address(region->element) << 32);
+    if (region->begin - meant <= near_bytes)
+      return fmt::format("{} bytes before the start of {} but for 2^32 elements: an index without a sign went below 0",
+                         region->begin - meant, region->name);
+  }
+  return "";
+}
+
 [[noreturn]] void report_wild_shared_access(Worker& w, std::size_t size, Touched t) {
   report(w, Mistake::bounds, t.pc(), 0, [&] {
     const std::size_t offset = t.address - w.tls_begin;
@@ -78,7 +90,8 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
     abandon_block(w);
   }
   report(w, Mistake::bounds, t.pc(), 0, [&] {
-    const std::string beside = beside_which(w, t.address, size, ~Address(0));
+    const std::string before = before_which(w, t.address),
+                      beside = before.empty() ? beside_which(w, t.address, size, ~Address(0)) : before;
     return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
                        verb_of(t.op), size, format_address(t.address), beside.empty() ? "in no allocation" : beside);
   });

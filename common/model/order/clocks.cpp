@@ -73,6 +73,11 @@ KnownPointer joined(const KnownPointer& one, View more) {
   return joined(one, KnownPointer(std::move(known)));
 }
 
+News joined(const News& one, const News& other) {
+  return {joined(one.known, other.known), joined(one.fenced, other.fenced),
+          joined(one.fenced_in_block, other.fenced_in_block)};
+}
+
 void BlockOrder::start(std::uint32_t serial, int threads) {
   serial_ = serial;
   any_fenced_ = false;
@@ -81,7 +86,7 @@ void BlockOrder::start(std::uint32_t serial, int threads) {
   used_.clear();
   floors_.clear();
   clocks_.assign(std::size_t(threads), {});
-  last_learnt_ = {};
+  last_learnt_ = last_fenced_ = last_fenced_in_block_ = {};
   cluster_arrival_ = {};
 }
 
@@ -172,9 +177,10 @@ View BlockOrder::over_for(const std::vector<int>& threads) const {
   return view;
 }
 
-void BlockOrder::share_fences(const std::vector<int>& threads) {
-  for (const auto what : {&ThreadClock::fenced, &ThreadClock::fenced_in_block}) {
-    const KnownPointer all = joined_of(threads, what);
+void BlockOrder::share_fences(const std::vector<int>& threads, const News& others) {
+  for (const auto& [what, more] : {std::pair(&ThreadClock::fenced, &News::fenced),
+                                   std::pair(&ThreadClock::fenced_in_block, &News::fenced_in_block)}) {
+    const KnownPointer all = joined(joined_of(threads, what), others.*more);
     for (const int t : threads) clock(t).*what = all;
   }
 }
@@ -233,31 +239,6 @@ void BlockOrder::warp_barrier(int first_thread, int lanes, unsigned mask) {
   for (const int t : members) clock(t).known = all;
 }
 
-void BlockOrder::barrier_of(const std::vector<int>& threads) {
-  Epoch latest = 0;
-  for (const int t : threads) latest = std::max(latest, clock(t).epoch);
-  const Epoch now = next_epoch(latest);
-  View view = over_for(threads);
-  std::vector<int> sorted = threads;
-  std::sort(sorted.begin(), sorted.end());
-  std::array<int, 32> in_warp{};
-  for (const int t : sorted) ++in_warp[std::size_t(t / 32)];
-  Entries single;
-  for (const int t : sorted) {
-    const auto warp = std::size_t(t / 32);
-    const bool whole = in_warp[warp] == std::min(32, int(clocks_.size()) - int(warp) * 32);
-    if (!whole) single.emplace_back(std::uint32_t(t), now);
-    if (whole && t % 32 == 0) view.warps.emplace_back(std::uint32_t(warp), now);
-  }
-  view.actors = larger_of_each(single, view.actors);
-  if (any_fenced_) share_fences(threads);
-  const KnownPointer all = joined(joined_of(threads, &ThreadClock::known), std::move(view));
-  for (const int t : threads) {
-    clock(t).epoch = now;
-    clock(t).known = all;
-  }
-}
-
 void BlockOrder::commit_copies(int thread) {
   use(copies_of);
   clock(thread).copies_group = next_epoch(clock(thread).copies_group);
@@ -314,11 +295,28 @@ KnownPointer BlockOrder::published_in_block(int thread) {
   return joined(c.known, std::move(own));
 }
 
+const KnownPointer& BlockOrder::LastJoin::of(const KnownPointer& one, const KnownPointer& other) {
+  if (one != known || other != news || result == nullptr) *this = {one, other, joined(one, other)};
+  return result;
+}
+
 void BlockOrder::learn(int thread, const KnownPointer& news) {
   KnownPointer& known = clock(thread).known;
-  if (known != last_learnt_.known || news != last_learnt_.news || last_learnt_.result == nullptr)
-    last_learnt_ = {known, news, joined(known, news)};
-  known = last_learnt_.result;
+  known = last_learnt_.of(known, news);
+}
+
+void BlockOrder::learn(int thread, const News& news) {
+  learn(thread, news.known);
+  ThreadClock& c = clock(thread);
+  any_fenced_ = any_fenced_ || news.fenced != nullptr || news.fenced_in_block != nullptr;
+  if (news.fenced != nullptr) c.fenced = last_fenced_.of(c.fenced, news.fenced);
+  if (news.fenced_in_block != nullptr)
+    c.fenced_in_block = last_fenced_in_block_.of(c.fenced_in_block, news.fenced_in_block);
+}
+
+News BlockOrder::arriving(int thread, const KnownPointer& published, bool in_block) const {
+  const ThreadClock& c = clock(thread);
+  return {published, c.fenced, in_block ? c.fenced_in_block : nullptr};
 }
 
 void BlockOrder::fence(int thread, bool block_only) {

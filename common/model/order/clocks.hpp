@@ -88,6 +88,21 @@ using KnownPointer = std::shared_ptr<const Known>;
 KnownPointer joined(const KnownPointer& one, const KnownPointer& other);
 KnownPointer joined(const KnownPointer& one, View more);
 
+/// What threads have done and known, and what of it they had fenced, for others to learn.
+struct News {
+  KnownPointer known;
+  KnownPointer fenced;           ///< for all,
+  KnownPointer fenced_in_block;  ///< and for the block alone
+};
+News joined(const News& one, const News& other);
+
+/// Threads that have come to a barrier of some threads, and did not wait there. What they do next is not part of it.
+struct Arrivals {
+  std::vector<std::pair<int, Epoch>> threads;  ///< and up to which epoch, exclusive
+  News news;
+  View over{};  ///< what else was over for them
+};
+
 struct ThreadClock {
   Epoch epoch = 1;
   /// Groups of asynchronous copies, counted from 1, that are being filled.
@@ -150,13 +165,14 @@ class BlockOrder {
   void block_barrier();
   /// All lanes of a warp, or those of a mask; threads that have returned do not matter.
   void warp_barrier(int first_thread, int lanes, unsigned mask);
-  /// Any threads of the block: a named barrier.
-  void barrier_of(const std::vector<int>& threads);
+  /// Any threads of the block: a named barrier. Those that have arrived without waiting tell what they did before, and learn nothing.
+  void barrier_of(const std::vector<int>& threads, const Arrivals& arrived = {});
+  void arrive(int thread, Arrivals& arrived);
 
   /// `thread` has come to the barrier of the block's cluster. What it does next is not part of what others learn there.
   void arrive_at_cluster(int thread);
   /// What those learn of this block who pass that barrier; who arrives from now on comes to the next one.
-  KnownPointer arrived_at_cluster();
+  News arrived_at_cluster();
 
   void commit_copies(int thread);
   /// Waits until at most `pending` groups are under way.
@@ -177,6 +193,10 @@ class BlockOrder {
   /// The same for threads of this block, who know its floors.
   KnownPointer published_in_block(int thread);
   void learn(int thread, const KnownPointer& news);
+  /// The same, and what others fenced counts for `thread` too: it stands behind a barrier with them.
+  void learn(int thread, const News& news);
+  /// What arrives with `thread` at what others wait for, besides what it has published: the fences that those may count as theirs.
+  News arriving(int thread, const KnownPointer& published, bool in_block) const;
 
  private:
   bool known_before(Stamp before, int thread) const;
@@ -185,10 +205,11 @@ class BlockOrder {
     return actor % actors_of_a_kind == std::uint32_t(thread) && epoch < clock(thread).over[kind_of(actor)];
   }
   Epoch next_epoch(Epoch latest) const;
+  Epoch whole_warp(const std::vector<std::pair<int, Epoch>>& lanes) const;
   KnownPointer joined_of(const std::vector<int>& threads, KnownPointer ThreadClock::*what) const;
   View over_for(const std::vector<int>& threads) const;
-  /// `threads` have come to a barrier: the fences of each count for all.
-  void share_fences(const std::vector<int>& threads);
+  /// `threads` have come to a barrier: the fences of each count for all, as do those of others.
+  void share_fences(const std::vector<int>& threads, const News& others = {});
   /// From now on floors are kept of this kind.
   void use(std::uint32_t kind);
   void raise_floor(std::uint32_t actor, Epoch epoch) { floors_[actor] = std::max(floors_[actor], epoch); }
@@ -200,14 +221,19 @@ class BlockOrder {
   std::vector<std::uint32_t> used_;  // kinds besides threads, sorted
   std::vector<Epoch> floors_;        // by actor: what is over for all; empty while no such kind is used
   std::vector<ThreadClock> clocks_;
-  struct {
+  // Lanes of a warp learn the same one after the other.
+  struct LastJoin {
     KnownPointer known, news, result;
-  } last_learnt_;  // lanes of a warp learn the same one after the other
+
+    const KnownPointer& of(const KnownPointer& one, const KnownPointer& other);
+  };
+  LastJoin last_learnt_, last_fenced_, last_fenced_in_block_;
   struct ClusterArrival {
     Epoch floor = 0;  // up to which all is over that was done before; those are not who synchronised in the meantime:
     View more;        // what else is over
     KnownPointer known;        // what those know who have arrived,
-    KnownPointer last_known;   // and the last one of them
+    KnownPointer last_known;   // and the last one of them;
+    KnownPointer fenced;       // what they fenced
     std::vector<int> threads;  // who they are
   } cluster_arrival_;
 };

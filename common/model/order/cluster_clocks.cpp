@@ -18,6 +18,7 @@ void BlockOrder::arrive_at_cluster(int thread) {
     a.known = joined(a.known, c.known);
     a.last_known = c.known;
   }
+  a.fenced = joined(a.fenced, c.fenced);
   View own = over_for({thread});
   if (c.epoch < a.floor) {
     c.epoch = a.floor;
@@ -29,7 +30,7 @@ void BlockOrder::arrive_at_cluster(int thread) {
   a.threads.push_back(thread);
 }
 
-KnownPointer BlockOrder::arrived_at_cluster() {
+News BlockOrder::arrived_at_cluster() {
   ClusterArrival& a = cluster_arrival_;
   View view{serial_, 0, {}, {}};
   if (a.threads.size() == clocks_.size()) {
@@ -41,9 +42,9 @@ KnownPointer BlockOrder::arrived_at_cluster() {
   for (std::uint32_t actor = 0; actor < floors_.size(); ++actor)
     if (actor >= actors_of_a_kind && floors_[actor] > 0) view.actors.emplace_back(actor, floors_[actor]);
   if (!a.threads.empty()) view = joined_views(view, a.more);
-  const KnownPointer all = joined(a.known, std::move(view));
+  const News news{joined(a.known, std::move(view)), a.fenced, nullptr};
   a = {};
-  return all;
+  return news;
 }
 
 }  // namespace simt::order
