@@ -312,6 +312,7 @@ __global__ void go_round(unsigned number, unsigned* out) {
 }
 
 __global__ void wait_for_nobody(volatile int* flag) {
+  if (blockIdx.x > 0) return;
   while (flag[threadIdx.x] == 0) {
   }
 }
@@ -578,6 +579,7 @@ TEST_CASE("a block that waits for nobody is told" * doctest::test_suite("model")
   const std::string stuck = said_of(wait_for_nobody, dim3(1), dim3(32), flag.device());
   CHECK(contains(stuck, "deadlock: wait_for_nobody, order_test.cu:"));
   CHECK(contains(stuck, "loads flag[0], which is 0, again and again, with 31 threads more"));
+  CHECK(contains(said_of(wait_for_nobody, dim3(3), dim3(32), flag.device()), "; 1 block is resident, 2 have ended"));
 }
 
 TEST_CASE("a loop that touches no memory and does not end is told" * doctest::test_suite("model")) {

@@ -110,7 +110,8 @@ std::vector<std::string> notes_on_samples(const std::vector<CountedKernel>& kern
     notes.insert(
         notes.begin(),
         "a few blocks stand for all: at full depth A, B and C hold zeros, whatever --data says, so that work that "
-        "depends on data is that for zeros, and no result is compared; ~ marks what is not the same in all blocks "
+        "depends on data is that for zeros, work that depends on what other blocks write is that without them, and no "
+        "result is compared; ~ marks what is not the same in all blocks "
         "that were looked at");
   return notes;
 }

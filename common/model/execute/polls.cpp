@@ -170,7 +170,8 @@ void Worker::many_turns(Address pc) {
   const announce::Unheard unheard;
   report(*this, Mistake::deadlock, pc, 0, [&] {
     return fmt::format(
-        "deadlock: {} goes round a loop, more than {} times, and touches no memory: no other thread can end that",
+        "deadlock: {} goes round a loop, more than {} times, and touches no memory: it has not ended by itself, and no "
+        "other thread can end it",
         where(*this, pc), most_idle_turns);
   });
   abandon_block(*this);

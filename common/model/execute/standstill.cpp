@@ -140,7 +140,12 @@ std::string other_blocks(Worker& worker, const Cluster& explained) {
   }
   worker.block = running_block;
   const std::uint64_t begun = std::min<std::uint64_t>(launch.next_cluster, launch.cluster_count);
-  if (launch.cluster_count > 1) text += fmt::format("; {} blocks are resident", launch.resident.load());
+  if (launch.cluster_count > 1) {
+    const std::uint64_t resident = launch.resident.load();
+    const std::uint64_t ended = std::max(begun * launch.cluster_blocks, resident) - resident;
+    text += fmt::format("; {} resident", resident == 1 ? "1 block is" : fmt::format("{} blocks are", resident));
+    if (ended > 0) text += fmt::format(", {} ended", ended == 1 ? "1 has" : fmt::format("{} have", ended));
+  }
   if (const std::uint64_t left = (launch.cluster_count - begun) * launch.cluster_blocks; left > 0)
     text += fmt::format(", and {} have not begun: the GPU holds no more", left);
   return text;
