@@ -22,7 +22,6 @@ cp tile "$place/copy"
 cat >"$place/tools/cmake" <<END
 #!/bin/sh
 case "\$*" in
-  *" -n") exit ;;  # whether there is something to build
   --build*) step=build ;;
   *) step=configure ;;
 esac

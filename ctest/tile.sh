@@ -16,6 +16,7 @@ echo "install ok installed"
 END_OF_TOOL
 play cmake <<'END_OF_TOOL'
 case "$*" in
+  *" -n") echo "[0/2] Re-checking globbed directories..."; echo "[1/2] Re-running CMake..." ;;  # all that a dry run finds out
   *--build*) echo "[0/2] Re-checking globbed directories..."; echo "${SAYS-ninja: no work to do.}"; exit "${FAILS-0}" ;;
 esac
 END_OF_TOOL
