@@ -201,6 +201,18 @@ __global__ void last_reads_all(tile::Gemm g) {
 }
 void launch_last(const tile::Gemm& g) { tile::launch(last_reads_all, tiles_of(g), dim3(edge, edge), 0, g); }
 
+// Blocks take numbers without an atomic operation, and the later ones do more.
+__device__ volatile int begun;
+__global__ void later_ones_do_more(tile::Gemm g) {
+  const int row = blockIdx.y * edge + threadIdx.y, col = blockIdx.x * edge + threadIdx.x;
+  g.C[row * g.ldc + col] = 0;
+  if (threadIdx.x > 0 || threadIdx.y > 0) return;
+  const int number = begun;
+  begun = number + 1;
+  if (number > 99) g.C[row * g.ldc + col] += g.A[0];
+}
+void launch_later(const tile::Gemm& g) { tile::launch(later_ones_do_more, tiles_of(g), dim3(edge, edge), 0, g); }
+
 void launch_cluster(const tile::Gemm& g) {
   tile::launch_in_clusters(add_rows, tiles_of(g), dim3(2), dim3(edge, edge), 0, g);
 }
@@ -321,6 +333,11 @@ TEST_CASE("blocks whose work depends on what A and B hold are refused" * doctest
 TEST_CASE("blocks that meet in an atomic operation are refused" * doctest::test_suite("model")) {
   CHECK(contains(refusal_of(launch_last, {32, 32, 8}), "its blocks meet in an atomic operation, on finished in line "));
   CHECK(tile::count_sampled(launch_last, {8, 8, 8}).of_blocks == 1);  // alone it meets nobody
+}
+
+TEST_CASE("blocks that meet in memory which is not C are refused" * doctest::test_suite("model")) {
+  CHECK(contains(refusal_of(launch_later, {512, 512, 8}), "its blocks store to begun in line "));
+  CHECK(tile::count_sampled(launch_later, {8, 8, 8}).of_blocks == 1);  // alone it meets nobody
 }
 
 TEST_CASE("blocks that load other addresses with as many requests mark the bytes of L2" *

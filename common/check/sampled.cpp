@@ -66,7 +66,7 @@ class Grid {
     trace.only_blocks = blocks;
     try {
       const simt::Counts counts = simt::trace([&] { ready_.kernel->run(); }, trace).front();
-      if (blocks_of(launch_.grid) > 1) require_no_atomics(counts);
+      if (blocks_of(launch_.grid) > 1) require_no_meeting(counts);
       return {counts, simt::elements_written(ready_.operands.allocation_of_C())};
     } catch (const simt::Error& e) {
       const std::string said = e.what();
@@ -77,14 +77,17 @@ class Grid {
   }
 
  private:
-  // What one returns may decide what a block does, and depends on the others.
-  static void require_no_atomics(const simt::Counts& counts) {
-    for (const simt::Site& site : counts.sites)
-      if (site.op == simt::Op::atomic && site.space == simt::Space::global)
-        throw CannotSample(
-            fmt::format("its blocks meet in an atomic operation, on {} in line {}: what a block finds "
-                        "there depends on the others",
-                        site.array, site.line));
+  // What a block finds where others store may decide what it does, and depends on them. Of C, blocks that store to one element race.
+  static void require_no_meeting(const simt::Counts& counts) {
+    for (const simt::Site& site : counts.sites) {
+      if (site.space != simt::Space::global) continue;
+      const char* const meets = site.op == simt::Op::atomic                       ? "meet in an atomic operation, on"
+                                : site.op == simt::Op::store && site.array != "C" ? "store to"
+                                                                                  : nullptr;
+      if (meets != nullptr)
+        throw CannotSample(fmt::format("its blocks {} {} in line {}: what a block finds there depends on the others",
+                                       meets, site.array, site.line));
+    }
   }
 
   Ready ready_;
