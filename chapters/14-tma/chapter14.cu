@@ -20,6 +20,7 @@
 #include <type_traits>
 
 #include "common/check/operands.hpp"
+#include "common/check/standard_error.hpp"
 #include "common/cuda/device.hpp"
 #include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_barrier.hpp"
@@ -1460,19 +1461,25 @@ void say_that_chapter_13_multiplies() {
 }
 
 template <class Config>
-std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
+std::unique_ptr<tile::Prepared> prepare_tma_on(const tile::machine::Device& device,
+                                               const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
-  const tile::machine::Device& device = tile::machine::device();
   require_countable(g);
   if (!device.copies_in_bulk) {
     say_that_chapter_13_multiplies();
     return prepare_async<::Config<Fallback>>(product);
   }
   if constexpr (Config::THROUGH_REGISTERS)  // rows of A come as float4s
-    if (!float4s_fit(g.A, g.lda) || g.K % 4 != 0) return prepare_tma<::Config<Large>>(product);
+    if (!float4s_fit(g.A, g.lda) || g.K % 4 != 0)
+      return prepare_tma_on<::Config<Large>>(device, product);
   if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
     return std::make_unique<Tma<Config, true>>(g, device.sms);
   return std::make_unique<Tma<::Config<typename Config::Ragged>, false>>(g, device.sms);
+}
+
+template <class Config>
+std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
+  return prepare_tma_on<Config>(tile::machine::device(), product);
 }
 // [/snippet launch]
 
@@ -1529,14 +1536,16 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   // Of less, too many blocks would share a large tile, or a medium one.
   const double elements = double(g.M) * g.N;
   const bool many = elements >= 1e6;
-  const bool enough = covered<Config<Large>>(g) >= double(sms) * Large::BM * Large::BN ||
-                      (many && elements * g.K >= 2e9);
+  const double large_tiles = covered<Config<Large>>(g);
+  const bool each_has_one = large_tiles >= double(sms) * Large::BM * Large::BN,
+             enough = each_has_one || (many && elements * g.K >= 2e9);
   // Times, in tenths of a product of large tiles, and for each step along K: what a product
-  // takes; a kernel that goes before, and each element that it transposes, or copies because
-  // it lies where copies in bulk may not begin.
-  constexpr double large = 10, tall = 10.7, medium = 11.4, small = 12, thin = 13.2,
+  // takes; a kernel that goes before; each element that it transposes, or copies because it
+  // lies where copies in bulk may not begin; that every large tile has more than one block;
+  // and that medium tiles are not whole, or that float4s of C cannot be stored.
+  constexpr double large = 10, tall = 10.6, medium = 11.5, small = 12, thin = 13.2,
                    narrow = 16, words = 15, rows = 46, columns = 290, kernel = 1.2e9,
-                   moved = 540;
+                   moved = 540, shared = 3e9, ragged = 1.2e9;
   const bool float4s_of_A = float4s_fit(g.A, g.lda), float4s_of_B = float4s_fit(g.B, g.ldb);
   const auto before = [&](bool moves_A) {
     const bool moves = moves_A || !float4s_of_B;
@@ -1544,6 +1553,8 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
            (float4s_of_B ? 0 : moved * g.N);
   };
   const double copied = before(!float4s_of_A);
+  const double of_several = each_has_one ? 0 : shared / g.K;
+  const bool whole = tiles_of_C_are_whole<Config<Medium>>(g) && float4s_fit(g.C, g.ldc);
   struct Way {
     Choice choice;
     double time;
@@ -1551,11 +1562,11 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   };
   const Way ways[] = {
       {Choice::small, small * reckoned_tiles<Config<Small>>(g, sms) + copied, true},
-      {Choice::large, large * covered<Config<Large>>(g) + before(true), enough},
-      {Choice::tall, tall * covered<Config<Large>>(g) + copied,
+      {Choice::large, large * large_tiles + before(true) + of_several, enough},
+      {Choice::tall, tall * large_tiles + copied + of_several,
        enough && float4s_of_A && g.K % 4 == 0},
-      {Choice::medium, medium * covered<Config<Medium>>(g) + copied,
-       many && tiles_of_C_are_whole<Config<Medium>>(g) && float4s_fit(g.C, g.ldc)},
+      {Choice::medium,
+       medium * covered<Config<Medium>>(g) + copied + (whole ? 0 : ragged / g.K), many},
       {Choice::thin, thin * reckoned_tiles<Config<Thin>>(g, sms) + copied, true},
       {Choice::narrow, narrow * reckoned_tiles<Config<Narrow>>(g, sms) + copied, true},
       {Choice::words, words * reckoned_tiles<Config<Words>>(g, sms), true},
@@ -1567,19 +1578,20 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   return best.choice;
 }
 
-std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
+std::unique_ptr<tile::Prepared> prepare_sgemm_on(const tile::machine::Device& device,
+                                                 const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
-  switch (choice_for(g, tile::machine::device())) {
+  switch (choice_for(g, device)) {
     case Choice::tall:
-      return prepare_tma<Config<ThroughRegisters>>(product);
+      return prepare_tma_on<Config<ThroughRegisters>>(device, product);
     case Choice::medium:
-      return prepare_tma<Config<Medium>>(product);
+      return prepare_tma_on<Config<Medium>>(device, product);
     case Choice::small:
-      return prepare_tma<Config<Small>>(product);
+      return prepare_tma_on<Config<Small>>(device, product);
     case Choice::thin:
-      return prepare_tma<Config<Thin>>(product);
+      return prepare_tma_on<Config<Thin>>(device, product);
     case Choice::narrow:
-      return prepare_tma<Config<Narrow>>(product);
+      return prepare_tma_on<Config<Narrow>>(device, product);
     case Choice::words:
       return prepare_async<Config<Words>>(product);
     case Choice::row:
@@ -1595,7 +1607,11 @@ std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
     case Choice::async:  // chapter 13's kernel, on a GPU that has no other
       break;
   }
-  return prepare_tma<Config<Large>>(product);
+  return prepare_tma_on<Config<Large>>(device, product);
+}
+
+std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
+  return prepare_sgemm_on(tile::machine::device(), product);
 }
 
 std::string chosen_name(const tile::Product& product) {
@@ -1951,8 +1967,9 @@ const std::vector<tile::Case> choices{{24, 4096, 4096},  {40, 4096, 4096},   {37
 
 std::vector<tile::Case> sweep_problems() {
   std::vector<tile::Case> problems;
-  for (const int n : {256,  320,  384,  512,  768,  1024, 1152, 1216, 1280, 1536,  2000,
-                      2048, 2560, 3072, 4092, 4096, 4100, 5120, 6144, 8192, 12288, 16384})
+  for (const int n : {256,  320,  384,  512,  768,  1024, 1025, 1100, 1152, 1216,  1280,
+                      1281, 1350, 1400, 1536, 1537, 1700, 1900, 2000, 2048, 2100,  2500,
+                      2560, 3001, 3072, 4092, 4096, 4100, 5120, 6144, 8192, 12288, 16384})
     problems.push_back({n, n, n});
   problems.insert(
       problems.end(),
@@ -2134,6 +2151,26 @@ TEST_CASE("the book's sgemm computes whatever it chooses for") {
   tile::test_refusals({final_sgemm()});
 }
 
+TEST_CASE("where no copies in bulk are, the book's sgemm says so once, and computes") {
+  tile::Kernel older = final_sgemm();
+  older.prepare = [](const tile::Product& product) {
+    return prepare_sgemm_on({tile::machine::device().sms, false}, product);
+  };
+  const std::vector<tile::Case> cases{{130, 70, 33, 2, -1, 1, tile::Fill::integers},
+                                      {256, 256, 64, 1, 0, 0, tile::Fill::integers},
+                                      {1, 70, 33, 1, 2, 0, tile::Fill::integers}};
+  const auto says = [&] {
+    return tile::written_to_stderr([&] { CHECK(tile::first_failure(older, cases) == ""); });
+  };
+  const std::string said = says();
+  if (tile::machine::device().copies_in_bulk) {  // or another test has been told
+    CHECK(said.starts_with("chapter 14: copies in bulk begin with compute capability 9.0"));
+    CHECK(said.ends_with("chapter 13's kernel multiplies\n"));
+    CHECK(std::ranges::count(said, '\n') == 1);
+  }
+  CHECK(says() == "");
+}
+
 // A product whose matrices hold no elements that anybody reads.
 tile::Gemm product(int M, int N, int K) {
   alignas(16) static float words[8];
@@ -2173,17 +2210,21 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   const auto choice = [&](int M, int N, int K) {
     return choice_for(product(M, N, K), hopper);
   };
-  for (const int n : {1536, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
+  for (const int n : {1700, 1792, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
   // small enough for a kernel to count that transposes A
-  for (const int n : {1264, 1280}) CHECK(choice(n, n, n) == Choice::tall);
+  for (const int n : {1500, 1536}) CHECK(choice(n, n, n) == Choice::tall);
   for (const int n : {384, 512, 960, 1000, 1088, 1216})
     CHECK(choice(n, n, n) == Choice::small);
-  // a million elements or more, in whole tiles
-  for (const int n : {1024, 1152}) CHECK(choice(n, n, n) == Choice::medium);
+  // a million elements or more
+  for (const int n : {1024, 1152, 1280, 1664}) CHECK(choice(n, n, n) == Choice::medium);
   CHECK(choice(64, 15616, 4096) == Choice::small);
   CHECK(choice(64, 15744, 4096) == Choice::medium);
-  CHECK(choice(64, 15748, 4096) == Choice::small);
-  CHECK(choice(60, 16768, 4096) == Choice::small);
+  // tiles that are not whole: ones of medium size have to cover as little as small ones
+  for (const int n : {1281, 1537, 1800}) CHECK(choice(n, n, n) == Choice::small);
+  for (const int n : {1350, 1400}) CHECK(choice(n, n, n) == Choice::medium);
+  CHECK(choice(64, 16380, 1024) == Choice::small);
+  for (const int N : {16380, 16384}) CHECK(choice(64, N, 4096) == Choice::medium);
+  CHECK(choice(62, 16384, 4096) == Choice::medium);
   // A thin element is reckoned for 1.1 small ones. Of up to 48 rows thin tiles cover three
   // quarters of what small ones do, from 65 rows on three quarters again.
   for (const int n : {9, 16, 33, 48, 65, 112}) CHECK(choice(n, 4096, 4096) == Choice::thin);
@@ -2221,7 +2262,8 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   // much of A for few columns of B: it comes through registers, rather than be transposed
   CHECK(choice(16384, 256, 4096) == Choice::tall);
   CHECK(choice(16384, 768, 4096) == Choice::tall);
-  CHECK(choice(16384, 896, 4096) == Choice::large);
+  CHECK(choice(16384, 1024, 4096) == Choice::large);
+  CHECK(choice(8192, 1024, 8192) == Choice::large);
   CHECK(choice(16384, 256, 4095) != Choice::tall);
   for (const int n : {5, 512, 4096})
     CHECK(choice_for(product(n + 4, n, n), older) == Choice::async);
@@ -2621,7 +2663,7 @@ TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("mod
     return reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>);
   };
   for (const Started& started : std::vector<Started>{
-           {3072, 1408, 1024, "large", tma(Config<Large>{})},
+           {3072, 1408, 2048, "large", tma(Config<Large>{})},
            {16384, 384, 4, "tall", tma(Config<ThroughRegisters>{})},
            {1024, 1024, 16, "medium", tma(Config<Medium>{})},
            {512, 512, 16, "small", tma(Config<Small>{})},
