@@ -66,8 +66,9 @@ enum class Pairs {
 
 // How a block takes over what others have of its tile.
 enum class TakeOver {
-  in_turn,  // it waits for one, adds, and waits for the next
-  together  // it waits for all at once, and then adds
+  in_turn,   // it waits for one, adds, and waits for the next
+  together,  // it waits for all at once, and then adds
+  never      // all hand over, and a kernel that follows adds
 };
 
 // The chapter's kernel.
@@ -154,6 +155,12 @@ struct Small : Large {
 struct Medium : Small {
   static constexpr int BN = 128, WN = 64, BLOCKS = 2;
   using Ragged = Medium;
+};
+// For few results and a long K: every tile in as many shares as the GPU has room for.
+struct SplitK : Small {
+  static constexpr TakeOver TAKE_OVER = TakeOver::never;
+  static constexpr int MIN_DEPTH = 64;
+  using Ragged = SplitK;
 };
 // For few rows: B is read once by them all.
 struct Thin : Small {
@@ -344,6 +351,11 @@ constexpr Plan plan_for(int M, int N, int K, int sms) {
   const int most = sms * C::BLOCKS, least = C::MIN_DEPTH / C::BK;  // blocks; rounds of a share
   plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
   if (C::SCHEDULE != Schedule::shared || plan.rounds < least || rounds > INT_MAX) return plan;
+  if (C::TAKE_OVER == TakeOver::never) {  // all tiles in equally many shares, or none in any
+    const int shares = std::min(most / tiles, plan.rounds / least);
+    if (shares > 1) plan.blocks = shares * tiles, plan.shared = tiles;
+    return plan;
+  }
   plan.blocks = int(
       std::min({std::int64_t(most), rounds / least, std::int64_t(C::MOST_SHARES) * tiles}));
   if (tiles % plan.blocks != 0)
@@ -541,8 +553,8 @@ __device__ __forceinline__ float4* sums_of(const HandOver& handOver, int block) 
 }
 
 template <class C>
-__device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS],
-                                          const HandOver& handOver) {
+__device__ __forceinline__ void store_sums(const float (&acc)[C::ROWS][C::COLS],
+                                           const HandOver& handOver) {
   float4* to = sums_of<C>(handOver, int(blockIdx.x));
 #pragma unroll
   for (int i = 0; i < C::ROWS; ++i) {
@@ -553,6 +565,12 @@ __device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS],
       to[(i * C::COLS + j) / 4 * C::CONSUMERS] = four;  //@ store-sums
     }
   }
+}
+
+template <class C>
+__device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS],
+                                          const HandOver& handOver) {
+  store_sums<C>(acc, handOver);
   ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all have stored theirs
   if (threadIdx.x == 0) {
     __threadfence();
@@ -857,6 +875,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     // [/snippet main-loop]
 
     // [snippet piece]
+    if constexpr (Config::TAKE_OVER == TakeOver::never)
+      if (plan.shared > 0) {
+        store_sums<Config>(acc, handOver);
+        continue;
+      }
     if (agenda.first > 0) {
       hand_over<Config>(acc, handOver);
       continue;
@@ -877,6 +900,52 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     // [/snippet piece]
   }
 }
+
+// [snippet add-shares]
+// Adds the shares of all tiles and stores the results: blocks of ADDERS warps, each block for a
+// float4 of each lane of a warp that has multiplied. Its warps take turns at the shares.
+constexpr int ADDERS = 16;
+
+template <class C>
+__global__ void __launch_bounds__(32 * ADDERS)
+    add_shares(const __grid_constant__ Plan plan, const float4* sums, int M, int N,
+               float alpha, float beta, float* __restrict__ matrixC, int ldc) {
+  __shared__ float4 added[ADDERS][32];
+  constexpr int QUADS = C::ROWS * C::COLS / 4, WARPS = C::CONSUMERS / 32;
+  const int shares = plan.blocks / plan.tiles(), number = int(blockIdx.x) / (QUADS * WARPS);
+  const int quad = int(blockIdx.x) / WARPS % QUADS, warp = int(blockIdx.x) % WARPS;
+  const int lane = int(threadIdx.x) % 32, adder = int(threadIdx.x) / 32;
+  const auto of_share = [&](int n) {
+    const int block = share_of(plan, number * shares + n);
+    return sums[std::size_t(block) * (C::BM * C::BN / 4) + quad * C::CONSUMERS + warp * 32 +
+                lane];  //@ load-share
+  };
+  float4 sum{};
+#pragma unroll 4
+  for (int n = adder; n < shares; n += ADDERS) {
+    const float4 four = of_share(n);
+    sum.x += four.x, sum.y += four.y, sum.z += four.z, sum.w += four.w;
+  }
+  added[adder][lane] = sum;  //@ store-added
+  __syncthreads();           // all have added theirs
+  if (threadIdx.x >= 128) return;
+  // a result each: a word of the float4 of a lane
+  float result = 0;
+#pragma unroll
+  for (int n = 0; n < ADDERS; ++n)
+    result += reinterpret_cast<const float*>(added[n])[threadIdx.x];  //@ load-added
+  const int thread = warp * 32 + int(threadIdx.x) / 4, first = quad * 4;
+  const Position tile = place_of_tile(plan, number);
+  const int row = tile.row * C::BM + warp_tile_of<C>(thread).row +
+                  first_result_of<C>(thread).row + row_of_result<C>(first / C::COLS);
+  const int col = tile.col * C::BN + warp_tile_of<C>(thread).col +
+                  first_result_of<C>(thread).col +
+                  col_of_result<C>(first % C::COLS + nth_of_quad<C>(int(threadIdx.x) % 4));
+  if (row >= M || col >= N) return;
+  float* to = &matrixC[std::size_t(row) * ldc + col];
+  *to = alpha * result + (beta == 0.0f ? 0.0f : beta * *to);  //@ store-result
+}
+// [/snippet add-shares]
 
 // [snippet async]
 // Chapter 13's kernel in short, for what copies in bulk cannot take; tiles may be shared.
@@ -1322,6 +1391,8 @@ class Tma : public tile::Prepared {
   void run() override {
     copy();
     multiply();
+    if constexpr (Config::TAKE_OVER == TakeOver::never)
+      if (plan_.shared > 0) add();
   }
 
   void copy() {
@@ -1335,6 +1406,12 @@ class Tma : public tile::Prepared {
     tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)),
                  dim3(Config::NUM_THREADS), Config::SMEM_BYTES, sourceA_, mapB_, plan_,
                  shared_.hand_over(), g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
+  }
+  void add() {
+    constexpr int BLOCKS_OF_TILE = Config::BM * Config::BN / 128;
+    tile::launch(add_shares<Config>, dim3(unsigned(plan_.tiles() * BLOCKS_OF_TILE)),
+                 dim3(32 * ADDERS), 0, plan_, shared_.hand_over().sums, g_.M, g_.N, g_.alpha,
+                 g_.beta, g_.C, g_.ldc);
   }
   HandOver hand_over() const { return shared_.hand_over(); }
 
@@ -1490,6 +1567,7 @@ enum class Choice {
   tall,     // the same, where A comes through registers
   medium,   // of 64 x 128
   small,    // of 64 x 64
+  split_k,  // the same, each in as many shares as there is room for
   thin,     // of 16 x 256
   narrow,   // of 128 x 32
   words,    // of 64 x 64, copied word by word from wherever the matrices lie
@@ -1508,10 +1586,10 @@ double covered(const tile::Gemm& g) {
 }
 
 // What a way reckons with: elements in its tiles, and more where it has fewer blocks than the
-// GPU has SMs, as if those without one had to be waited for.
+// GPU has SMs, or than would fill it, as if those that are missing had to be waited for.
 template <class Config>
-double reckoned(const tile::Gemm& g, int sms, double blocks) {
-  return covered<Config>(g) * std::max(1.0, sms / blocks);
+double reckoned(const tile::Gemm& g, int filled, double blocks) {
+  return covered<Config>(g) * std::max(1.0, filled / blocks);
 }
 template <class Config>
 double reckoned_tiles(const tile::Gemm& g, int sms) {
@@ -1533,19 +1611,19 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   if (g.M <= 8) return Choice::rows;
   if (!device.copies_in_bulk) return Choice::async;
   const int sms = device.sms;
+  const double elements = double(g.M) * g.N, products = elements * g.K,
+               large_tiles = covered<Config<Large>>(g);
   // Of less, too many blocks would share a large tile, or a medium one.
-  const double elements = double(g.M) * g.N;
-  const bool many = elements >= 1e6;
-  const double large_tiles = covered<Config<Large>>(g);
-  const bool each_has_one = large_tiles >= double(sms) * Large::BM * Large::BN,
-             enough = each_has_one || (many && elements * g.K >= 2e9);
+  const bool many = elements >= 1e6,
+             each_has_one = large_tiles >= double(sms) * Large::BM * Large::BN,
+             enough = each_has_one || (many && products >= 2e9);
   // Times, in tenths of a product of large tiles, and for each step along K: what a product
   // takes; a kernel that goes before; each element that it transposes, or copies because it
   // lies where copies in bulk may not begin; that every large tile has more than one block;
   // and that medium tiles are not whole, or that float4s of C cannot be stored.
   constexpr double large = 10, tall = 10.6, medium = 11.5, small = 12, thin = 13.2,
-                   narrow = 16, words = 15, rows = 46, columns = 290, kernel = 1.2e9,
-                   moved = 540, shared = 3e9, ragged = 1.2e9;
+                   narrow = 16, split_k = 11.2, words = 15, rows = 44, columns = 175,
+                   kernel = 1.2e9, moved = 540, shared = 3e9, ragged = 1.2e9;
   const bool float4s_of_A = float4s_fit(g.A, g.lda), float4s_of_B = float4s_fit(g.B, g.ldb);
   const auto before = [&](bool moves_A) {
     const bool moves = moves_A || !float4s_of_B;
@@ -1555,6 +1633,7 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   const double copied = before(!float4s_of_A);
   const double of_several = each_has_one ? 0 : shared / g.K;
   const bool whole = tiles_of_C_are_whole<Config<Medium>>(g) && float4s_fit(g.C, g.ldc);
+  const Plan splits = plan_for<Config<SplitK>>(g.M, g.N, g.K, sms);
   struct Way {
     Choice choice;
     double time;
@@ -1566,7 +1645,10 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
       {Choice::tall, tall * large_tiles + copied + of_several,
        enough && float4s_of_A && g.K % 4 == 0},
       {Choice::medium,
-       medium * covered<Config<Medium>>(g) + copied + (whole ? 0 : ragged / g.K), many},
+       medium * covered<Config<Medium>>(g) + copied + (whole ? 0 : ragged / g.K),
+       many || products >= 3e9},
+      {Choice::split_k, split_k * reckoned<Config<SplitK>>(g, 2 * sms, splits.blocks) + copied,
+       splits.blocks >= 8 * splits.tiles()},
       {Choice::thin, thin * reckoned_tiles<Config<Thin>>(g, sms) + copied, true},
       {Choice::narrow, narrow * reckoned_tiles<Config<Narrow>>(g, sms) + copied, true},
       {Choice::words, words * reckoned_tiles<Config<Words>>(g, sms), true},
@@ -1588,6 +1670,8 @@ std::unique_ptr<tile::Prepared> prepare_sgemm_on(const tile::machine::Device& de
       return prepare_tma_on<Config<Medium>>(device, product);
     case Choice::small:
       return prepare_tma_on<Config<Small>>(device, product);
+    case Choice::split_k:
+      return prepare_tma_on<Config<SplitK>>(device, product);
     case Choice::thin:
       return prepare_tma_on<Config<Thin>>(device, product);
     case Choice::narrow:
@@ -1624,6 +1708,8 @@ std::string chosen_name(const tile::Product& product) {
       return "medium";
     case Choice::small:
       return "small";
+    case Choice::split_k:
+      return "split_k";
     case Choice::thin:
       return "thin";
     case Choice::narrow:
@@ -1663,6 +1749,7 @@ void for_each_config(F&& f) {
   f("rows_of_A", Config<RowsOfA>{});
   f("through_registers", Config<ThroughRegisters>{});
   f("small", Config<Small>{});
+  f("split_k", Config<SplitK>{});
   f("medium", Config<Medium>{});
   f("thin", Config<Thin>{});
   f("narrow", Config<Narrow>{});
@@ -2015,9 +2102,13 @@ TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels()
 // The kernels that compute any shape themselves, and those that leave what is not in whole
 // tiles to another one.
 std::vector<tile::Kernel> kernels_of_any_shape() {
-  return {kernel<Config<Large>>("tma"),        kernel<Config<Small>>("small"),
-          kernel<Config<Medium>>("medium"),    kernel<Config<Thin>>("thin"),
-          kernel<Config<Narrow>>("narrow"),    async_kernel<Config<Fallback>>("async"),
+  return {kernel<Config<Large>>("tma"),
+          kernel<Config<Small>>("small"),
+          kernel<Config<SplitK>>("split_k"),
+          kernel<Config<Medium>>("medium"),
+          kernel<Config<Thin>>("thin"),
+          kernel<Config<Narrow>>("narrow"),
+          async_kernel<Config<Fallback>>("async"),
           async_kernel<Config<Words>>("words")};
 }
 // What sgemm starts for few rows and columns.
@@ -2063,7 +2154,7 @@ TEST_CASE(
   CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
 }
 
-TILE_TRIED_ON_MODEL("small", "medium", "thin", "narrow", "async", "words")
+TILE_TRIED_ON_MODEL("small", "split_k", "medium", "thin", "narrow", "async", "words")
 
 #if TILE_ON_MODEL
 TEST_CASE("a few blocks of the other kernels stand for all, or it is said why not" *
@@ -2074,6 +2165,16 @@ TEST_CASE("a few blocks of the other kernels stand for all, or it is said why no
   tile::test_sampled_counts(others);
 }
 #endif
+
+TEST_CASE("a tile in many shares, and in one: whole and not, wherever C begins") {
+  CHECK(tile::first_failure(kernel<Config<SplitK>>("split_k"),
+                            {{64, 64, 2048, 1, 0, 0, tile::Fill::integers},
+                             {128, 192, 1000, 2, -1, 0, tile::Fill::integers},
+                             {100, 70, 1001, 1, 2, 1, tile::Fill::integers},
+                             {1, 1, 5000, -1, 0, 4, tile::Fill::integers},
+                             {70, 3, 127, 1, 0, 0, tile::Fill::integers},
+                             {1000, 1000, 129, 1, 1, 0, tile::Fill::integers}}) == "");
+}
 
 TEST_CASE("A through registers: whole tiles and others, few and many, shared or not") {
   const tile::Kernel kernel = through_registers();
@@ -2215,10 +2316,13 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   for (const int n : {1500, 1536}) CHECK(choice(n, n, n) == Choice::tall);
   for (const int n : {384, 512, 960, 1000, 1088, 1216})
     CHECK(choice(n, n, n) == Choice::small);
-  // a million elements or more
+  // a million elements or more, or a long K
   for (const int n : {1024, 1152, 1280, 1664}) CHECK(choice(n, n, n) == Choice::medium);
-  CHECK(choice(64, 15616, 4096) == Choice::small);
-  CHECK(choice(64, 15744, 4096) == Choice::medium);
+  CHECK(choice(64, 15616, 2048) == Choice::small);
+  CHECK(choice(64, 15744, 2048) == Choice::medium);
+  CHECK(choice(64, 11392, 4096) == Choice::small);
+  CHECK(choice(64, 11520, 4096) == Choice::medium);
+  CHECK(choice(640, 640, 8192) == Choice::medium);
   // tiles that are not whole: ones of medium size have to cover as little as small ones
   for (const int n : {1281, 1537, 1800}) CHECK(choice(n, n, n) == Choice::small);
   for (const int n : {1350, 1400}) CHECK(choice(n, n, n) == Choice::medium);
@@ -2251,7 +2355,8 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   CHECK(choice(333, 1000, 2001) == Choice::thin);
   CHECK(choice(512, 2048, 4096) == Choice::large);
   // fewer than a million elements, whatever K is
-  CHECK(choice(512, 1920, 4096) == Choice::small);
+  CHECK(choice(512, 1920, 2048) == Choice::small);
+  CHECK(choice(512, 1920, 4096) == Choice::medium);
   CHECK(choice(256 * 12, 128 * 11, 400) == Choice::tall);  // each SM has a tile
   CHECK(choice(256 * 12, 128 * 11 - 128, 400) == Choice::medium);
   // half or more of each large tile would lie beside C
@@ -2273,21 +2378,23 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
 TEST_CASE("of few results, sgemm asks how many blocks K is enough for") {
   const tile::machine::Device hopper{132, true};
   const auto choice = [&](int n, int K) { return choice_for(product(n, n, K), hopper); };
-  // a tile of `small` is shared by 16 blocks at most, 4 tiles are enough to go on with
+  // each tile in eight shares or more, which takes 49 tiles at most
   CHECK(choice(16, 65536) == Choice::columns);
-  for (const int n : {24, 32, 64}) CHECK(choice(n, 16384) == Choice::rows);
-  for (const int n : {100, 128, 256}) CHECK(choice(n, 16384) == Choice::small);
-  // its shares are 128 deep, those of `words` 64, those of `rows` 32
+  for (const int n : {24, 32, 64, 100, 128, 256, 448})
+    CHECK(choice(n, 16384) == Choice::split_k);
+  CHECK(choice(449, 2048) != Choice::split_k);
+  CHECK(choice(449, 16384) == Choice::medium);
+  // its shares are 64 deep, as those of `words`, those of `rows` 32
   for (const int K : {64, 128, 256, 1024}) CHECK(choice(128, K) == Choice::rows);
-  CHECK(choice(128, 2048) == Choice::small);
+  CHECK(choice(128, 2048) == Choice::split_k);
   CHECK(choice(256, 128) == Choice::rows);
   for (const int K : {256, 512}) CHECK(choice(256, K) == Choice::words);
-  CHECK(choice(256, 1024) == Choice::small);
+  CHECK(choice(256, 1024) == Choice::split_k);
   CHECK(choice(1024, 16) == Choice::medium);
   CHECK(choice(512, 16) == Choice::small);
   // the same products, and fewer SMs to be waited for
   CHECK(choice_for(product(256, 256, 256), {32, true}) == Choice::small);
-  CHECK(choice_for(product(16, 16, 65536), {16, true}) == Choice::small);
+  CHECK(choice_for(product(128, 128, 1024), {32, true}) == Choice::split_k);
 }
 
 TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
@@ -2350,7 +2457,8 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
   for_each_config([]<class C>(const std::string& name, C) {
     INFO(name);
     const bool thin = name == "thin", narrow = name == "narrow", medium = name == "medium",
-               small = name == "small" || medium || thin || narrow;
+               split = name == "split_k",
+               small = name == "small" || split || medium || thin || narrow;
     CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
     CHECK((C::WARPS == Warps::apart) == (name == "apart"));
     CHECK(C::LOADS == (name == "loads_b"                        ? Loads::B_second
@@ -2360,7 +2468,9 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
     CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
     CHECK(C::TRANSPOSED == (name != "rows_of_A" && !small));
     CHECK(C::THROUGH_REGISTERS == (name == "through_registers"));
-    CHECK((C::TAKE_OVER == TakeOver::together) == small);
+    CHECK(C::TAKE_OVER == (split   ? TakeOver::never
+                           : small ? TakeOver::together
+                                   : TakeOver::in_turn));
     CHECK(C::BK == (name == "bk8" ? 8 : name == "bk12" ? 12 : 16));
     CHECK(C::STAGES == (name == "stages3"         ? 3
                         : name == "stages2"       ? 2
@@ -2373,7 +2483,7 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
     CHECK(C::BN == (thin ? 256 : narrow ? 32 : medium ? 128 : small ? 64 : 128));
     CHECK(C::COPY_WARPS == (small ? 1 : 4));
     CHECK(C::BLOCKS == (medium ? 2 : small ? 3 : 1));
-    CHECK(C::MIN_DEPTH == 128);
+    CHECK(C::MIN_DEPTH == (split ? 64 : 128));
   });
 }
 
@@ -2519,13 +2629,13 @@ void for_each_plan(F&& f) {
         for (const int N : {C::BN, 11 * C::BN})
           for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
             INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
-            f(plan_for<C>(M, N, K, sms), sms * C::BLOCKS, C::MIN_DEPTH / C::BK);
+            f(C{}, plan_for<C>(M, N, K, sms), sms * C::BLOCKS, C::MIN_DEPTH / C::BK);
           }
   });
 }
 
 TEST_CASE("a plan gives each round of each tile to one block, and each block something") {
-  for_each_plan([](const Plan& plan, int, int) {
+  for_each_plan([](auto, const Plan& plan, int, int) {
     std::vector<int> rounds(std::size_t(plan.tiles()) * plan.rounds),
         stretches(std::size_t(plan.blocks));
     for (const Stretch& stretch : stretches_of(plan)) {
@@ -2541,7 +2651,7 @@ TEST_CASE("a plan gives each round of each tile to one block, and each block som
 
 TEST_CASE(
     "a block hands over one stretch at most, its first, to a block behind it, which asks for it") {
-  for_each_plan([](const Plan& plan, int, int) {
+  for_each_plan([](auto, const Plan& plan, int, int) {
     std::vector<int> handed(std::size_t(plan.blocks)), taken(std::size_t(plan.blocks));
     int latest = -1;
     for (const Stretch& stretch : stretches_of(plan)) {
@@ -2564,7 +2674,7 @@ TEST_CASE(
 
 TEST_CASE(
     "shares are as large as each other, to a round, and not shorter than a hand-over is worth") {
-  for_each_plan([](const Plan& plan, int most_blocks, int least_rounds) {
+  for_each_plan([](auto, const Plan& plan, int most_blocks, int least_rounds) {
     CHECK(plan.blocks >= 1);
     if (plan.shared == 0) return;
     CHECK(plan.blocks <= most_blocks);
@@ -2580,8 +2690,9 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("few blocks share a tile") {
-  for_each_plan([](const Plan& plan, int, int) {
+TEST_CASE("few blocks share a tile, unless a kernel of its own adds what they have") {
+  for_each_plan([]<class C>(C, const Plan& plan, int, int) {
+    if (C::TAKE_OVER == TakeOver::never) return;
     std::vector<int> blocks(std::size_t(plan.tiles()));
     for (const Stretch& stretch : stretches_of(plan)) ++blocks.at(std::size_t(stretch.tile));
     // where shares do not begin with tiles
@@ -2589,8 +2700,33 @@ TEST_CASE("few blocks share a tile") {
   });
 }
 
+TEST_CASE(
+    "where nobody takes over, all tiles have as many shares, as many as there is room for") {
+  using C = Config<SplitK>;
+  const auto shares = [](int M, int N, int K, int sms) {
+    const Plan plan = plan_for<C>(M, N, K, sms);
+    CHECK(plan.blocks <= sms * C::BLOCKS);
+    CHECK(plan.shared == (plan.blocks > plan.tiles() ? plan.tiles() : 0));
+    if (plan.shared > 0) {
+      REQUIRE(plan.blocks % plan.tiles() == 0);
+      for (const Stretch& stretch : stretches_of(plan))
+        CHECK(stretch.behind - stretch.first >= C::MIN_DEPTH / C::BK);
+    }
+    return plan.shared > 0 ? plan.blocks / plan.tiles() : 1;
+  };
+  CHECK(shares(128, 128, 16384, 132) == 99);
+  CHECK(shares(128, 128, 16384, 1) == 1);  // four tiles, three places
+  CHECK(shares(128, 64, 16384, 1) == 1);
+  CHECK(shares(64, 64, 16384, 1) == 3);
+  CHECK(shares(1, 1, 127, 132) == 2);  // seven rounds and one that is not whole
+  CHECK(shares(1, 1, 112, 132) == 1);
+  CHECK(shares(1, 1, 65536, 132) == 396);
+  CHECK(shares(64 * 14, 64 * 14, 4096, 132) == 2);  // 196 tiles
+  CHECK(shares(64 * 15, 64 * 14, 4096, 132) == 1);
+}
+
 TEST_CASE("blocks pass every place of a tile once, along bands") {
-  for_each_plan([](const Plan& plan, int, int) {
+  for_each_plan([](auto, const Plan& plan, int, int) {
     std::vector<int> places(std::size_t(plan.tiles()));
     for (int tile = 0; tile < plan.tiles(); ++tile) {
       const auto [row, col] = place_of_tile(plan, tile);
@@ -2667,6 +2803,8 @@ TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("mod
            {16384, 384, 4, "tall", tma(Config<ThroughRegisters>{})},
            {1024, 1024, 16, "medium", tma(Config<Medium>{})},
            {512, 512, 16, "small", tma(Config<Small>{})},
+           {64, 64, 4096, "split_k",
+            reinterpret_cast<const void*>(add_shares<Config<SplitK>>)},  // the last to start
            {16, 16384, 128, "thin", tma(Config<Thin>{})},
            {16384, 32, 128, "narrow", tma(Config<Narrow>{})},
            {513, 513, 13, "words",
