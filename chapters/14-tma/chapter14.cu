@@ -1603,6 +1603,9 @@ double reckoned_vectors(const tile::Gemm& g, int sms) {
                                shares_for<Vectors>(g.M, g.N, g.K, sms).shares);
 }
 
+// With fewer the tiles of `split_k` do not come into question.
+constexpr int LEAST_SHARES = 8;
+
 Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   // Bytes decide. Of more rows, those of B would be read more than twice.
   if (g.N == 1) return Choice::column;
@@ -1648,7 +1651,7 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
        medium * covered<Config<Medium>>(g) + copied + (whole ? 0 : ragged / g.K),
        many || products >= 3e9},
       {Choice::split_k, split_k * reckoned<Config<SplitK>>(g, 2 * sms, splits.blocks) + copied,
-       splits.blocks >= 8 * splits.tiles()},
+       splits.blocks >= LEAST_SHARES * splits.tiles()},
       {Choice::thin, thin * reckoned_tiles<Config<Thin>>(g, sms) + copied, true},
       {Choice::narrow, narrow * reckoned_tiles<Config<Narrow>>(g, sms) + copied, true},
       {Choice::words, words * reckoned_tiles<Config<Words>>(g, sms), true},
@@ -1770,10 +1773,17 @@ std::vector<tile::Chapter::Rate> part_rates() {
   rates.push_back({"multiply_us.2047", "multiplying, us"});
   rates.push_back({"move_us.1001", "copying A and B for `small`, M = N = K = 1001, us"});
   rates.push_back({"multiply_us.1001", "multiplying, us"});
+  rates.push_back({"move_us.1350", "copying A and B for `medium`, M = N = K = 1350, us"});
+  rates.push_back({"multiply_us.1350", "multiplying, us"});
+  rates.push_back({"split_us", "`split_k`, 128 x 128 x 16384: all shares, us"});
+  rates.push_back({"add_us", "adding them, us"});
   rates.push_back({"rows_us", "`rows`, 256 x 256 x 16384, us"});
   rates.push_back({"columns_us", "`columns`, 256 x 256 x 16384, us"});
   return rates;
 }
+
+// few, with a long K
+constexpr tile::Case few_results{128, 128, 16384};
 
 #if TILE_ON_GPU
 const tile::Case of_vectors{256, 256, 16384};
@@ -1816,6 +1826,10 @@ void measure_parts(tile::RateSink& sink) {
     measure_copy_and_product<Tma<Config<Large>, true>>(sink, "transpose", size);
   measure_copy_and_product<Tma<Config<Large>, false>>(sink, "move", 2047);
   measure_copy_and_product<Tma<Config<Small>, false>>(sink, "move", 1001);
+  measure_copy_and_product<Tma<Config<Medium>, false>>(sink, "move", 1350);
+  Parts<Tma<Config<SplitK>, true>> split(few_results);
+  sink.rate("split_us", split.us([](auto& way) { way.multiply(); }));
+  sink.rate("add_us", split.us([](auto& way) { way.add(); }));
   const auto run = [](tile::Prepared& way) { way.run(); };
   sink.rate("rows_us", Parts<Vector<FewRows>>(of_vectors).us(run));
   sink.rate("columns_us", Parts<Vector<FewColumns>>(of_vectors).us(run));
@@ -1932,17 +1946,28 @@ void predict(tile::Facts& facts) {
   facts.predicted("ragged.small.1023x129.covered_percent", covered_percent(small, 1023, 129),
                   0);
   facts.predicted("ragged.small.37x4099.covered_percent", covered_percent(small, 37, 4099), 0);
-  const Plan deep = plan_for<Config<Small>>(256, 256, 16384, sms);
+  facts.predicted("ragged.small.1281.covered_percent", covered_percent(small, 1281, 1281), 0);
+  facts.predicted("ragged.medium.1350.covered_percent",
+                  covered_percent(Config<Medium>{}, 1350, 1350), 0);
   facts.predicted("limits.extent", MOST_EXTENT);
   // a matrix of 4096 x 4096 and a vector
   const double elements = 4096.0 * 4096;
   facts.predicted("vector.mb", 4e-6 * elements, 0);
   facts.predicted("vector.us", 4 * elements / tile::h200.dram_gbs * 1e-3, 0);
   facts.predicted("vector.fma_us", 2 * elements / tile::h200.peak_tflops() * 1e-6, 1);
-  facts.predicted("deep.tiles", deep.tiles());
-  facts.predicted("deep.blocks", deep.blocks);
-  facts.predicted("deep.places", sms * Config<Small>::BLOCKS);
-  // sixteen rows and columns, and K deep
+  // few results, and a long K
+  const auto plan_for_few = [&]<class Tiles>(Tiles) {
+    return plan_for<Tiles>(few_results.M, few_results.N, few_results.K, sms);
+  };
+  const Plan split = plan_for_few(Config<SplitK>{});
+  facts.predicted("split.tiles", split.tiles());
+  facts.predicted("split.blocks", split.blocks);
+  facts.predicted("split.shares", split.blocks / split.tiles());
+  facts.predicted("split.places", sms * Config<SplitK>::BLOCKS);
+  facts.predicted("split.small.blocks", plan_for_few(Config<Small>{}).blocks);
+  facts.predicted("split.least_shares", LEAST_SHARES);
+  facts.predicted("split.most_tiles", sms * Config<SplitK>::BLOCKS / LEAST_SHARES);
+  // sixteen rows and columns
   constexpr int few = 16, depth = 65536;
   facts.predicted("few.small.blocks", plan_for<Config<Small>>(few, few, depth, sms).blocks);
   facts.predicted("few.columns.blocks",
@@ -2047,10 +2072,11 @@ std::vector<tile::Kernel> kernels() {
 }
 
 // Where one choice or another decides.
-const std::vector<tile::Case> choices{{24, 4096, 4096},  {40, 4096, 4096},   {37, 4099, 1021},
-                                      {4096, 32, 4096},  {8192, 256, 4096},  {513, 513, 513},
-                                      {1023, 129, 4095}, {1001, 1001, 1001}, {333, 1000, 2001},
-                                      {64, 16384, 4096}};
+const std::vector<tile::Case> choices{
+    {24, 4096, 4096},  {40, 4096, 4096},  {37, 4099, 1021},   {4096, 32, 4096},
+    {8192, 256, 4096}, {513, 513, 513},   {1023, 129, 4095},  {1001, 1001, 1001},
+    {333, 1000, 2001}, {64, 16384, 4096}, {1281, 1281, 1281}, {1350, 1350, 1350},
+    {640, 640, 8192},  few_results};
 
 std::vector<tile::Case> sweep_problems() {
   std::vector<tile::Case> problems;
