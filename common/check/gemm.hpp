@@ -98,17 +98,21 @@ class Runnable {
  public:
   template <class Function>
   requires std::convertible_to<Function, Launcher> Runnable(Function launch) : launch_(launch) {}
-  Runnable(const Kernel& kernel) : launch_(kernel.launch), prepare_(kernel.prepare), types_(kernel.types) {}
+  Runnable(const Kernel& kernel)
+      : launch_(kernel.launch), prepare_(kernel.prepare), types_(kernel.types), address_(kernel.address) {}
 
   std::unique_ptr<Prepared> prepare(const Product& product) const;
   /// Makes ready, and runs once.
   void run(const Product& product) const { prepare(product)->run(); }
   const Types& types() const { return types_; }
+  /// The kernel's `address`; nullptr for what is only a launcher.
+  const void* address() const { return address_; }
 
  private:
   Launcher launch_ = nullptr;
   Prepare prepare_ = nullptr;
   Types types_{};
+  const void* address_ = nullptr;
 };
 
 /// Throws std::invalid_argument unless A, B and C have these types and lie row by row.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -9,21 +10,24 @@
 namespace tile {
 
 namespace {
-// What is run may prepare operands by other kernels first; the last one makes C.
-simt::Counts last(std::vector<simt::Counts> launches) {
+// What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of the kernel's own
+// function; where none is, as of tiles that are not whole, the last of all.
+simt::Counts own(std::vector<simt::Counts> launches, const Runnable& kernel) {
   if (launches.empty()) throw std::logic_error("a kernel must be started to be traced");
-  return std::move(launches.back());
+  const auto found = std::find_if(launches.rbegin(), launches.rend(),
+                                  [&](const simt::Counts& launch) { return launch.function == kernel.address(); });
+  return std::move(found == launches.rend() ? launches.back() : *found);
 }
 }  // namespace
 
 simt::Counts launched(const Runnable& kernel, const Case& c) {
   const Ready ready(kernel, c);
-  return last(simt::launches([&] { ready.kernel->run(); }));
+  return own(simt::launches([&] { ready.kernel->run(); }), kernel);
 }
 
 simt::Counts traced_run(const Runnable& kernel, const Case& c, const simt::Trace& options) {
   const Ready ready(kernel, c);
-  const simt::Counts counts = last(simt::trace([&] { ready.kernel->run(); }, options));
+  const simt::Counts counts = own(simt::trace([&] { ready.kernel->run(); }, options), kernel);
   simt::require_all_written(ready.operands.allocation_of_C());
   const Verdict verdict = compare(ready.operands, ready.problem, ready.operands.download_C());
   if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
