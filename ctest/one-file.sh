@@ -3,10 +3,10 @@
 # them. Skipped where epubcheck is not installed, or pdftotext to read the pages with.
 # Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH
 build=$1 cmake=$2 unless_same=$3
-# Java compiles in a hurry: it works for seconds.
 command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
 "$cmake" --build "$build" --target epub || exit 1
 epub=$build/book/tile-by-tile.epub
+# Java compiles in a hurry: it works for seconds.
 sh "$unless_same" "$build/passed/epubcheck" "$epub" -- java -XX:TieredStopAtLevel=1 -jar "$(command -v epubcheck)" "$epub" || exit 1
 "$cmake" --build "$build" --target help | grep -q '^pdf' || exit 0  # without chromium
 "$cmake" --build "$build" --target pdf || exit 1
