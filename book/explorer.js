@@ -183,7 +183,7 @@
     if (groups.length === 1 && access.wordsPerLane === 1) return "All 32 lanes are served together.";
     const distance = TileBanks.mergingDistance(access);
     return `${groups[0].lanes} lanes are served together` +
-           (distance ? `, because every lane l wants the same as lane l ⊕ ${distance}.` : ".");
+           (distance ? `, because lanes want the same in pairs, ${distance} apart.` : ".");
   }
 
   /// The most crowded bank: which lanes want which of its words, and which other banks are as crowded.

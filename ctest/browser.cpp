@@ -48,7 +48,28 @@ const char* const overflow_script = R"((() => {
   return "";
 })())";
 
-const char* const links_script = R"([...document.querySelectorAll("a[href]")].map((a) => a.href))";
+// The links that lead anywhere but to a place of this page that is there.
+const char* const links_script = R"([...document.querySelectorAll("a[href]")].filter((a) => {
+  const place = a.getAttribute("href");
+  return place[0] !== "#" || (place.length > 1 && !document.getElementById(decodeURIComponent(place.slice(1))));
+}).map((a) => a.href))";
+// What scripts ask about the width as they start, and what notes it.
+const char* const widths_at_start = "(max-width: 1099px)";
+const char* const note_widths_script = R"((() => {
+  const ask = matchMedia.bind(window);
+  window.askedWidths = [];
+  addEventListener("load", () => { window.matchMedia = ask; });
+  window.matchMedia = (query) => {
+    if (query.includes("width")) askedWidths.push(query);
+    return ask(query);
+  };
+})())";
+// Of a program or a record, which may have 100 000 lines, the first are laid out.
+const char* const first_lines_script = R"((() => {
+  const style = new CSSStyleSheet();
+  style.replaceSync("code > span:nth-child(n + 200) { display: none !important; }");
+  if (location.pathname.includes("/source/")) document.adoptedStyleSheets = [style];
+})())";
 const char* const ids_script = R"([...document.querySelectorAll("[id]")].map((e) => e.id))";
 const char* const sources_script =
     R"([...document.querySelectorAll(".csl-entry")].map((e) => [e.id, e.textContent.trim()]))";
@@ -59,8 +80,10 @@ const char* const line_lengths_script = R"([...document.querySelectorAll("articl
 }))";
 const char* const fonts_script =
     R"(document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status === "error").map((f) => f.family)))";
-// Whether the button that switches between light and dark leaves the paper as it is. Then all is as if nobody had pressed it.
+// Whether the button that switches between light and dark leaves the paper as it is. Takes the text away, which is not looked at any more:
+// it need not be drawn again.
 const char* const theme_stays_script = R"((() => {
+  document.querySelector("main").style.display = "none";
   const root = document.documentElement, paper = () => getComputedStyle(root).backgroundColor, before = paper();
   const button = document.getElementById("theme");
   if (button) button.click();
@@ -119,19 +142,36 @@ bool is_of_inspector(const std::string& complaint) {
   return complaint.starts_with("log: \"Unsafe attempt to load URL file:") || complaint == "not loaded: ";
 }
 
+// Marks elements that hold, between them, each letter in each face.
+const char* const letters_script = R"((() => {
+  const seen = new Set();
+  for (const element of document.querySelectorAll("main :is(strong, figcaption, p, td), .toc a[aria-current]")) {
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const parent = texts.currentNode.parentElement, before = seen.size;
+      const { fontFamily, fontWeight, fontStyle, fontVariant } = getComputedStyle(parent);
+      for (const letter of texts.currentNode.data) seen.add([letter, fontFamily, fontWeight, fontStyle, fontVariant].join());
+      if (seen.size > before) parent.dataset.letters = "";
+    }
+  }
+})())";
+
 /// Bold text is drawn with the face made for it, and no text with a font of the system's. Asks the browser's inspector.
 void check_fonts(Browser& browser, Page& page) {
+  browser.evaluate(letters_script);
   browser.call("DOM.enable");
   browser.call("CSS.enable");
   const json root = browser.call("DOM.getDocument")["root"]["nodeId"];
-  const json found = browser.call(
-      "DOM.querySelectorAll",
-      {{"nodeId", root}, {"selector", "main strong, main figcaption, main p, main td, .toc a[aria-current]"}});
+  const json found = browser.call("DOM.querySelectorAll", {{"nodeId", root}, {"selector", "[data-letters]"}});
   std::set<std::string> complaints;
-  for (const json& node : found["nodeIds"])
-    for (const json& font : browser.call("CSS.getPlatformFontsForNode", {{"nodeId", node}})["fonts"])
+  for (const json& node : found["nodeIds"]) {
+    const json drawn = browser.call("CSS.getPlatformFontsForNode", {{"nodeId", node}});
+    for (const json& font : drawn["fonts"])
       if (!font["isCustomFont"])
-        complaints.insert("text in " + font["familyName"].get<std::string>() + ", a font of the system's");
+        complaints.insert(
+            fmt::format("text in {}, a font of the system's: {:.80}", font["familyName"].get<std::string>(),
+                        browser.call("DOM.getOuterHTML", {{"nodeId", node}})["outerHTML"].get<std::string>()));
+  }
   page.complaints.insert(page.complaints.end(), complaints.begin(), complaints.end());
 }
 
@@ -145,14 +185,23 @@ void visit_source(Browser& browser, const fs::path& book, Page& page) {
     page.complaints.push_back("400 px: " + overflow);
 }
 
-/// Loads a page at each width, because its script looks at the width as it starts; the scheme changes nothing but style.
+/// Looks at a page at each width, light and dark. It is loaded narrow, then made wider, and loaded again wide: scripts look at the
+/// width as they start, and may ask for nothing but widths_at_start.
 void visit_text(Browser& browser, const fs::path& book, const fs::path& screenshots, const std::string& checks,
                 Page& page) {
   const auto complain = [&](const std::string& what) { page.complaints.push_back(what); };
   for (const int width : {400, 1000, 1400}) {
+    const bool load = width != 1000;
+    if (load) browser.open("about:blank");  // a page that is left need not be laid out once more
     browser.set_width(width);
-    browser.open(file_url(book / page.file));
-    for (const char* scheme : {"light", "dark"}) {
+    browser.set_media("dark");
+    if (load) {
+      browser.open(file_url(book / page.file));
+      for (const std::string query : browser.evaluate("askedWidths"))
+        if (query != widths_at_start)
+          complain("a script asks for the width as it starts, and is not tried on both sides of it: " + query);
+    }
+    for (const char* scheme : {"dark", "light"}) {
       browser.set_media(scheme);
       for (const auto& family : browser.evaluate(fonts_script)) complain("font not loaded: " + family.dump());
       if (const std::string overflow = browser.evaluate(overflow_script); !overflow.empty())
@@ -171,15 +220,17 @@ void visit_text(Browser& browser, const fs::path& book, const fs::path& screensh
 
 void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, const std::string& checks, Page& page) {
   const auto complain = [&](const std::string& what) { page.complaints.push_back(what); };
-  if (is_source(page))
+  if (is_source(page)) {
     visit_source(browser, book, page);
-  else
+  } else {
     visit_text(browser, book, screenshots, checks, page);
+    for (const std::string& complaint : browser.take_complaints()) complain(complaint);
+    check_fonts(browser, page);
+    for (const std::string& complaint : browser.take_complaints())
+      if (!is_of_inspector(complaint)) complain(complaint);
+  }
   if (browser.evaluate(theme_stays_script)) complain("no button switches between light and dark");
   for (const std::string& complaint : browser.take_complaints()) complain(complaint);
-  if (!is_source(page)) check_fonts(browser, page);
-  for (const std::string& complaint : browser.take_complaints())
-    if (!is_of_inspector(complaint)) complain(complaint);
   page.url = browser.evaluate("location.href.replace(/#.*/, '')");
   for (const auto& id : browser.evaluate(ids_script))
     if (!page.ids.insert(id).second) complain("id used twice: " + id.dump());
@@ -188,15 +239,15 @@ void visit(Browser& browser, const fs::path& book, const fs::path& screenshots, 
 }
 
 /// Visits all pages, several at a time: each browser takes the next one that nobody has taken.
-void visit_all(const std::string& program, const fs::path& book, const fs::path& screenshots, const std::string& checks,
-               std::vector<Page>& pages) {
-  std::vector<std::unique_ptr<Browser>> browsers;  // started before there are threads, for starting forks
-  for (unsigned i = 0; i < parallel_browsers; ++i) browsers.push_back(std::make_unique<Browser>(program));
+void visit_all(const std::vector<std::unique_ptr<Browser>>& browsers, const fs::path& book, const fs::path& screenshots,
+               const std::string& checks, std::vector<Page>& pages) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::future<void>> at_work;
   for (const auto& browser : browsers)
     at_work.push_back(std::async(std::launch::async, [&] {
       browser->attach();
+      for (const char* script : {note_widths_script, first_lines_script})
+        browser->call("Page.addScriptToEvaluateOnNewDocument", {{"source", script}});
       for (std::size_t i = next++; i < pages.size(); i = next++) visit(*browser, book, screenshots, checks, pages[i]);
     }));
   for (auto& work : at_work) work.get();
@@ -204,9 +255,7 @@ void visit_all(const std::string& program, const fs::path& book, const fs::path&
 
 /// Complains of what the keyboard does not do in the search of a page, and of the queries of a file whose first hit is not the one
 /// that it says. All pages have the same index.
-std::vector<std::string> check_searches(const std::string& program, const fs::path& page, const fs::path& queries) {
-  Browser browser(program);
-  browser.attach();
+std::vector<std::string> check_searches(Browser& browser, const fs::path& page, const fs::path& queries) {
   browser.open(file_url(page));
   std::vector<std::string> complaints = browser.evaluate(search_box_script);
   if (browser.evaluate(nodes_alike_script))
@@ -281,11 +330,13 @@ int main(int argc, char** argv) {
         pages.push_back({fs::relative(entry.path(), book).string(), "", {}, {}, {}, {}, {}});
     std::sort(pages.begin(), pages.end(), [](const Page& a, const Page& b) { return a.file < b.file; });
     if (!screenshots.empty()) fs::create_directories(screenshots);
-    visit_all(program, book, screenshots, "(" + files::read_text(checks / "page-checks.js") + ")", pages);
+    std::vector<std::unique_ptr<Browser>> browsers;  // started before there are threads, for starting forks
+    for (unsigned i = 0; i < parallel_browsers; ++i) browsers.push_back(std::make_unique<Browser>(program));
+    visit_all(browsers, book, screenshots, "(" + files::read_text(checks / "page-checks.js") + ")", pages);
     follow_links(pages);
     compare_sources(pages);
     std::size_t links = 0, wrong = 0;
-    std::vector<std::string> of_all = check_searches(program, book / "index.html", checks / "searches.tsv");
+    std::vector<std::string> of_all = check_searches(*browsers.front(), book / "index.html", checks / "searches.tsv");
     if (const std::string why = complaint_about_measure(pages); !why.empty()) of_all.push_back(why);
     for (const std::string& complaint : of_all) fmt::print("all pages: {}\n", complaint);
     wrong += of_all.size();

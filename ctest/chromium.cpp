@@ -25,6 +25,7 @@ Browser::Browser(const std::string& program) {
   const std::string places = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
   child_ = bp::child(bp::exe = "/bin/sh",
                      bp::args = {"-c", places, "sh", program, "--headless", "--no-sandbox", "--disable-gpu",
+                                 "--disable-threaded-compositing",  // nobody looks: a quarter less time
                                  "--no-first-run", "--disable-background-networking", "--disable-component-update",
                                  "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + profile},
                      bp::std_in<to_child_, bp::std_out> from_child_);

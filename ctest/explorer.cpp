@@ -535,13 +535,16 @@ int main(int argc, char** argv) {
       check_opened(browser, report);
       compare_traces(browser, report);
       compare_settings(browser, random_settings(page == pages.front() ? 300 : 40), report);  // the script is one
-      check_halves(browser, report);
-      check_widths(browser, report);
+      if (page == pages.front()) {
+        check_halves(browser, report);
+        check_widths(browser, report);
+      }
       check_manners(browser, report);
       check_absent(browser, report);
-      check_one_picture(browser, file_url(page), "explorer", report);
-      for (const std::string& complaint : browser.take_complaints()) report.complaints.push_back(complaint);
+      check_one_picture(browser, "explorer", report);
     }
+    check_without_script(browser, file_url(pages.front()), "explorer", report);
+    for (const std::string& complaint : browser.take_complaints()) report.complaints.push_back(complaint);
     return report.close(pages.size());
   });
 }

@@ -19,23 +19,31 @@ int Report::close(std::size_t pages) const {
   return complaints.empty() ? 0 : 1;
 }
 
-void check_one_picture(Browser& browser, const std::string& url, const std::string& kind, Report& report) {
+namespace {
+
+void expect_shown(Browser& browser, const std::string& kind, const char* where, bool picture, bool live,
+                  Report& report) {
   const json selectors = {"figure." + kind + " > .scroll", "figure." + kind + " .live"};
-  const std::string shown = selectors.dump() + R"js(.map((selector) => {
+  const json found = browser.evaluate(selectors.dump() + R"js(.map((selector) => {
     const e = document.querySelector(selector);
     return e !== null && e.offsetHeight > 0;
-  }))js";
-  const auto expect = [&](const char* where, bool picture, bool live) {
-    const json found = browser.evaluate(shown);
-    report.expect(found == json::array({picture, live}),
-                  fmt::format("{}: picture and live drawing are shown: {}", where, found.dump()));
-  };
-  expect("on the screen", false, true);
+  }))js");
+  report.expect(found == json::array({picture, live}),
+                fmt::format("{}: picture and live drawing are shown: {}", where, found.dump()));
+}
+
+}  // namespace
+
+void check_one_picture(Browser& browser, const std::string& kind, Report& report) {
+  expect_shown(browser, kind, "on the screen", false, true, report);
   browser.set_media("light", "print");
-  expect("on paper", true, false);
+  expect_shown(browser, kind, "on paper", true, false, report);
   browser.set_media("light");
+}
+
+void check_without_script(Browser& browser, const std::string& url, const std::string& kind, Report& report) {
   browser.call("Emulation.setScriptExecutionDisabled", {{"value", true}});
   browser.open(url);
-  expect("without script", true, false);
+  expect_shown(browser, kind, "without script", true, false, report);
   browser.call("Emulation.setScriptExecutionDisabled", {{"value", false}});
 }

@@ -16,6 +16,9 @@ struct Report {
   int close(std::size_t pages) const;
 };
 
-/// The page at `url` shows one picture at a time of its first figure of class `kind`: the drawing that a script makes on the
-/// screen, the woven one on paper and where scripts do not run. Opens the page anew.
-void check_one_picture(Browser& browser, const std::string& url, const std::string& kind, Report& report);
+/// The page that is open shows one picture at a time of its first figure of class `kind`: the drawing that a script makes on the
+/// screen, the woven one on paper.
+void check_one_picture(Browser& browser, const std::string& kind, Report& report);
+
+/// So does the page at `url`, which it opens, where scripts do not run: the woven one.
+void check_without_script(Browser& browser, const std::string& url, const std::string& kind, Report& report);

@@ -6,7 +6,8 @@ build=$1 cmake=$2 unless_same=$3
 command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
 "$cmake" --build "$build" --target epub || exit 1
 epub=$build/book/tile-by-tile.epub
-sh "$unless_same" "$build/passed/epubcheck" "$epub" -- java -jar "$(command -v epubcheck)" "$epub" || exit 1
+# Java compiles in a hurry: it works for seconds.
+sh "$unless_same" "$build/passed/epubcheck" "$epub" -- java -XX:TieredStopAtLevel=1 -jar "$(command -v epubcheck)" "$epub" || exit 1
 "$cmake" --build "$build" --target help | grep -q '^pdf' || exit 0  # without chromium
 "$cmake" --build "$build" --target pdf || exit 1
 twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)

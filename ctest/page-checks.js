@@ -7,6 +7,42 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const visible = (element) => element.getClientRects().length > 0;
 
+  // --- Contrast of program text, AA: 4.5 to 1.
+  const rgb = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const backgroundOf = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgb(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = (element) => {
+    const [a, b] = [luminance(rgb(getComputedStyle(element).color)), luminance(backgroundOf(element))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+  const checked = new Set();
+  for (const element of all("pre code span, .captured, .line-number, .line-count, p code, td code")) {
+    const kind = element.className + " on " + backgroundOf(element);
+    if (checked.has(kind) || !visible(element)) continue;
+    checked.add(kind);
+    let opacity = 1;
+    for (let at = element; at; at = at.parentElement) opacity *= parseFloat(getComputedStyle(at).opacity);
+    if (opacity < 1 || contrast(element) < 4.5)
+      complain("contrast of " + contrast(element).toFixed(2) + " in ." + element.className + (opacity < 1 ? ", and faded" : ""), element);
+  }
+
+  // --- The colour scheme, of which the dark one comes first, moves nothing: what follows is looked at in the light.
+  const places = JSON.stringify(all("article :is(h1, h2, h3, p, li, td, th, figcaption, code, svg)").filter((element) => element.checkVisibility()).map((element) => element.getBoundingClientRect()));
+  if (scheme === "dark") {
+    window.placesInTheDark = places;
+    return complaints;
+  }
+  if (places !== window.placesInTheDark) complain("the page is laid out differently in the dark");
+
   // --- Listings: at 1400 pixels all of a line is in its frame; on a phone what was counted stands below the line.
   for (const frame of all(".code-frame .code"))
     if (width >= 1100 && frame.scrollWidth > frame.clientWidth + 1) complain("a listing is wider than its frame", frame);
@@ -65,7 +101,7 @@
 
   // --- No label of a drawing lies on another one: compared by their small letters, and a pixel less at the sides. One that is turned has no box.
   const upright = (label) => Math.abs(label.getScreenCTM().b) < 1e-6;
-  for (const svg of scheme === "light" ? all("article .drawing svg") : []) {
+  for (const svg of all("article .drawing svg")) {
     const boxes = all("text", svg).filter((label) => label.textContent.trim() && visible(label) && upright(label)).map((label) => {
       const { left, right, top, height } = label.getBoundingClientRect();
       return { label, left: left + 1, right: right - 1, top: top + height * 0.3, bottom: top + height * 0.77 };
@@ -177,37 +213,8 @@
     }
     return found;
   }
-  if (scheme === "light")
-    for (const svg of all("article .drawing svg"))
-      for (const label of linesThroughLabels(svg)) complain("a line goes through a label of " + (svg.closest("figure").id || "a figure"), label);
-
-  // --- Contrast of program text, AA: 4.5 to 1.
-  const rgb = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
-  const luminance = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-  };
-  const backgroundOf = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = rgb(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const contrast = (element) => {
-    const [a, b] = [luminance(rgb(getComputedStyle(element).color)), luminance(backgroundOf(element))].sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05);
-  };
-  const checked = new Set();
-  for (const element of all("pre code span, .captured, .line-number, .line-count, p code, td code")) {
-    const kind = element.className + " on " + backgroundOf(element);
-    if (checked.has(kind) || !visible(element)) continue;
-    checked.add(kind);
-    let opacity = 1;
-    for (let at = element; at; at = at.parentElement) opacity *= parseFloat(getComputedStyle(at).opacity);
-    if (opacity < 1 || contrast(element) < 4.5)
-      complain("contrast of " + contrast(element).toFixed(2) + " in ." + element.className + (opacity < 1 ? ", and faded" : ""), element);
-  }
+  for (const svg of all("article .drawing svg"))
+    for (const label of linesThroughLabels(svg)) complain("a line goes through a label of " + (svg.closest("figure").id || "a figure"), label);
 
   // --- Figures in text are lining ones: nothing takes the setting back.
   for (const element of all("article p, article figcaption, article figcaption strong, .toc a, .side-note, td"))
@@ -220,7 +227,7 @@
   const chapter = /\/(\d\d)\.html$/.exec(location.pathname);
   if (chapter && chapter[1] !== "00" && !document.querySelector("figure.interactive")) complain("a chapter without an interactive figure");
 
-  if (width !== 1400 || scheme !== "light") return complaints;
+  if (width !== 1400) return complaints;
 
   // --- What tests said is shown without what only the test program adds.
   for (const said of all(".captured"))
