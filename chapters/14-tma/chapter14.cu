@@ -902,8 +902,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet add-shares]
-// Adds the shares of all tiles and stores the results. A block has the n-th float4 of each lane
-// of one warp that has multiplied; its own warps take turns at the shares.
+// Adds the shares of all tiles and stores the results. A block has the n-th float4 of each
+// lane of one warp that has multiplied; its own warps take turns at the shares.
 constexpr int ADDERS = 16;
 
 template <class C>
