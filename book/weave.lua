@@ -128,9 +128,12 @@ local function typeset(inlines)
       inlines[i].text = "µs" .. behind
     end
   end
+  if #inlines >= 3 and inlines[1].t == "Str" and inlines[1].text == "x" and is_blank(inlines[2]) and inlines[3].t == "Str" then
+    inlines[1], inlines[2] = pandoc.Str("×"), pandoc.Str("\u{a0}")  -- "x cuBLAS", in a table's head
+  end
   for i = 3, #inlines - 2 do
     if inlines[i].t == "Str" and inlines[i].text == "x" and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and
-       is_factor(inlines[i - 2], "[%d%u]$") and is_factor(inlines[i + 2], "^[%d%u]") then
+       is_factor(inlines[i - 2], "[%d%u)]$") and is_factor(inlines[i + 2], "^[%d%u(]") then
       inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str("×"), pandoc.Str("\u{a0}")
     end
   end

@@ -58,6 +58,11 @@ function text.typeset(plain)
   plain = plain:gsub("(%d)e([+-])0*(%d+)%f[%W]", function(digit, sign, power)
     return digit .. " × 10" .. ((sign == "-" and sign or "") .. power):gsub(".", superscripts)
   end)
+  plain = plain:gsub("[%w_./-]+", function(word)  -- extents that are one word, "4096x64x4096", but no name that has some
+    local extents, stop = word:match("^([1-9]%d*x%d[%dx]*)(%.?)$")
+    return extents and extents:gsub("x", "×") .. stop or nil
+  end)
+  plain = plain:gsub("(%d) (%([%d.]+%))", "%1\u{a0}%2")  -- a number, and another that belongs to it
   return (plain:gsub("[%w.,-]+", function(word)
     local from, to = word:match("^(%d[%d.,]*)%-(%d[%d.,]*)$")
     if from then return from == to and from or from .. "–" .. to end
