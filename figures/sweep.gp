@@ -37,7 +37,7 @@ known(ratio) = ratio > 0 ? ratio : 1/0
 set multiplot
 
 # Cubes.
-set lmargin at screen 0.14
+set lmargin at screen 0.17
 set rmargin at screen 0.98
 set tmargin at screen 1 - 14 / height
 set bmargin at screen (below + 58) / height
@@ -52,7 +52,7 @@ if (cubes > 0) {
        data every ::0::cubes-1 using 2:(known($5)) with lines lw 1.5 lc rgb "#020202", \
        data every ::0::cubes-1 using 2:(known($5)):6:7 with yerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
        data every ::0::cubes-1 using 2:(won($5)) with points pt 7 ps 0.7 lc rgb "#030303", \
-       data every ::0::cubes-1 using 2:(lost($5)) with points pt 9 ps 1.15 lc rgb "#040404"
+       data every ::0::cubes-1 using 2:(lost($5)) with points pt 9 ps 0.95 lc rgb "#040404"
   unset label 1
   unset logscale x
 }
@@ -70,6 +70,6 @@ if (others > 0) {
   set arrow 1 from 1,graph 0 to 1,graph 1 nohead lw 1.5 lc rgb "#090909"
   plot data every ::cubes using (known($5)):0:6:7:ytic(1) with xerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
        data every ::cubes using (won($5)):0 with points pt 7 ps 0.7 lc rgb "#030303", \
-       data every ::cubes using (lost($5)):0 with points pt 9 ps 1.15 lc rgb "#040404"
+       data every ::cubes using (lost($5)):0 with points pt 9 ps 0.95 lc rgb "#040404"
 }
 unset multiplot
