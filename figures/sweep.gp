@@ -22,7 +22,7 @@ if (others > 0) {
 from(lowest, at_most) = !measured || lowest - 0.03 > at_most ? at_most : lowest - 0.03
 to(highest, at_least) = !measured || highest + 0.03 < at_least ? at_least : highest + 0.03
 above = 300.0
-below = others > 0 ? 84.0 + 24 * others : 0.0
+below = others > 0 ? 96.0 + 24 * others : 0.0
 height = above + below
 # So narrow that a telephone shows all of it, with labels large enough to be read there.
 set terminal svg size 440,height dynamic font "inherit,15" noenhanced
@@ -40,13 +40,13 @@ set multiplot
 set lmargin at screen 0.17
 set rmargin at screen 0.98
 set tmargin at screen 1 - 14 / height
-set bmargin at screen (below + 58) / height
+set bmargin at screen (below + 62) / height
 if (cubes > 0) {
   set xrange [size_min/1.15:size_max*1.15]
   set yrange [from(cube_low_min, 0.95):to(cube_high_max, 1.05)]
   set logscale x 2
   set xlabel "M = N = K" textcolor rgb "#010101"
-  set ylabel "times the stronger cuBLAS" textcolor rgb "#010101"
+  set ylabel "times the stronger cuBLAS" offset 1.5,0 textcolor rgb "#010101"
   if (!measured) { set label 1 "not yet measured" at graph 0.5,0.7 center textcolor rgb "#020202" }
   plot 1 with lines lw 1.5 lc rgb "#090909", \
        data every ::0::cubes-1 using 2:(known($5)) with lines lw 1.5 lc rgb "#020202", \
@@ -61,7 +61,7 @@ if (cubes > 0) {
 if (others > 0) {
   set lmargin at screen 0.31
   set tmargin at screen (below - 16) / height
-  set bmargin at screen 58 / height
+  set bmargin at screen 70 / height
   set xtics 0.5
   set xrange [from(low_min, 0.9):to(high_max, 1.1)]
   set yrange [others-0.4:-0.6]
