@@ -38,6 +38,11 @@
     }
   }
 
+  // --- Ladders and sweeps, whose ends are what they say, are seen whole on a phone.
+  if (width <= 500)
+    for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"]) .scroll'))
+      if (box.scrollWidth > box.clientWidth + 1) complain("a phone shows a part of a plot", box.closest("figure").querySelector("figcaption"));
+
   // --- Titles in the contents begin below each other, wrapped or not, with a gap behind their number.
   for (const link of all(".toc a")) {
     const number = link.querySelector(".chapter-number, .section-number, .toc-section-number"), title = document.createRange();
@@ -275,10 +280,12 @@
     break;
   }
 
-  // --- Punctuation stays with the formula before it.
+  // --- Punctuation stays with the formula before it, and a bracket with the one behind it.
   for (const formula of all("article p math"))
     if (/^[,.;:)]/.test((formula.nextSibling && formula.nextSibling.textContent) || "") && !formula.closest(".kept"))
       complain("punctuation may begin a line behind a formula", formula.parentElement);
+    else if (/[(\[]$/.test((formula.previousSibling && formula.previousSibling.textContent) || "") && !formula.closest(".kept"))
+      complain("a bracket may end a line before a formula", formula.parentElement);
 
   // --- A line with a bold word is as high as one without, and numbers of lists are lining figures.
   const heightOf = (words) => {

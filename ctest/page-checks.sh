@@ -46,6 +46,8 @@ a wrapped title in the contents does not begin where it began	<div class="toc"><
 a title in the contents touches its number	<div class="toc"><a style="padding-left: 0"><span class="section-number">1.1</span> title</a></div>
 a term is not marked	<p><label class="term" style="border: 0">x</label><input type="checkbox"><span class="side-note definition">x</span></p>
 what was defined before takes room	<p><label class="term">x</label><input type="checkbox"><span class="definition again">x</span></p>
+a phone shows a part of a plot	<figure id="fig:ladder-of-nobody"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
+a bracket may end a line before a formula	<p>of (<math><mi>x</mi></math>, y)</p>
 a chapter without an interactive figure	
 END_OF_FAULTS
 

@@ -25,7 +25,7 @@ above = 300.0
 below = others > 0 ? 96.0 + 24 * others : 0.0
 height = above + below
 # So narrow that a telephone shows all of it, with labels large enough to be read there.
-set terminal svg size 440,height dynamic font "inherit,15" noenhanced
+set terminal svg size 440,height dynamic font "inherit,16" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
@@ -37,7 +37,7 @@ known(ratio) = ratio > 0 ? ratio : 1/0
 set multiplot
 
 # Cubes.
-set lmargin at screen 0.17
+set lmargin at screen 0.18
 set rmargin at screen 0.98
 set tmargin at screen 1 - 14 / height
 set bmargin at screen (below + 62) / height
@@ -59,7 +59,7 @@ if (cubes > 0) {
 
 # All others, a row each.
 if (others > 0) {
-  set lmargin at screen 0.31
+  set lmargin at screen 0.33
   set tmargin at screen (below - 16) / height
   set bmargin at screen 70 / height
   set xtics 0.5

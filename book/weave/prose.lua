@@ -4,7 +4,7 @@ local text = require("weave.text")
 
 local prose = {}
 
--- A formula and the punctuation behind it stay on one line.
+-- A formula and the punctuation behind it stay on one line, and so does a bracket before it.
 function prose.keep_punctuation(inlines)
   for i = #inlines - 1, 1, -1 do
     local formula, behind = inlines[i], inlines[i + 1]
@@ -12,6 +12,11 @@ function prose.keep_punctuation(inlines)
     if formula.t == "Math" and formula.mathtype == "InlineMath" and marks then
       inlines[i] = pandoc.Span({formula, pandoc.Str(marks)}, pandoc.Attr("", {"kept"}))
       inlines[i + 1] = pandoc.Str(rest)
+    end
+    local before, bracket = (i > 1 and inlines[i - 1].t == "Str" and inlines[i - 1].text or ""):match("^(.-)([(%[]+)$")
+    if formula.t == "Math" and formula.mathtype == "InlineMath" and bracket then
+      inlines[i - 1] = pandoc.Str(before)
+      inlines[i] = pandoc.Span({pandoc.Str(bracket), inlines[i]}, pandoc.Attr("", {"kept"}))
     end
   end
   return inlines

@@ -16,5 +16,9 @@ end
 local marked = prose.keep_punctuation(pandoc.read("where $x$, too").blocks[1].content)
 testing.equal("a formula and its comma", marked[3].classes[1], "kept")
 testing.equal("together", pandoc.utils.stringify(marked[3]), "x,")
+local bracketed = prose.keep_punctuation(pandoc.read("of ($x$, $y$)").blocks[1].content)
+testing.equal("a bracket before a formula", bracketed[4].classes[1], "kept")
+testing.equal("and what is in it", pandoc.utils.stringify(bracketed[4]), "(x,")
+testing.equal("of which the text loses nothing", pandoc.utils.stringify(bracketed), "of (x, y)")
 
 testing.finish()
