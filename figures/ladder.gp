@@ -3,7 +3,7 @@ data = ARG1
 out = ARG2
 stats data using 2 nooutput
 rows = STATS_records
-set terminal svg size 440,66+33*rows dynamic font "inherit,16" noenhanced
+set terminal svg size 440,84+33*rows dynamic font "inherit,16" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror out
