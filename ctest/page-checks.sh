@@ -47,7 +47,7 @@ a title in the contents touches its number	<div class="toc"><a style="padding-le
 a term is not marked	<p><label class="term" style="border: 0">x</label><input type="checkbox"><span class="side-note definition">x</span></p>
 what was defined before takes room	<p><label class="term">x</label><input type="checkbox"><span class="definition again">x</span></p>
 a phone shows a part of a plot	<figure id="fig:ladder-of-nobody"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
-a bracket may end a line before a formula	<p>of (<math><mi>x</mi></math>, y)</p>
+a bracket may end a line before a formula	<p>of (<math><mi>x</mi></math> or y)</p>
 a chapter without an interactive figure	
 END_OF_FAULTS
 

@@ -1,7 +1,7 @@
 -- Terms: the words of the machine and of its costs, as notation.md lists them in tables headed "word" and "meaning". Where one first
 -- appears in the book, its row stands in the margin; where it first appears in a later chapter, it comes there when it is asked for.
 -- In: the blocks of a page, before anything is resolved. Out: the same with definitions, and the rows that the page has words of,
--- for its labels file. Captions, headings and program text define nothing, nor do words that are meant otherwise: [lines]{.plain}.
+-- for its labels file. Captions, headings, claims and program text define nothing, nor do words that are meant otherwise: [lines]{.plain}.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -87,7 +87,7 @@ local function defined(words, row, again)
   }
 end
 
-local passed_over = text.set_of("plain figure explorer lookups listing table break settled tally contents aside")
+local passed_over = text.set_of("plain claim figure explorer lookups listing table break settled tally contents aside")
 
 local function is_passed_over(element)
   for _, class in ipairs(element.classes) do
