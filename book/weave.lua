@@ -20,7 +20,7 @@
 
 package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.lua"}) .. ";" .. package.path
 
-local text = require("weave.text")
+local prose = require("weave.prose")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local numbering = require("weave.numbering")
@@ -96,56 +96,17 @@ local function resolve_div(div)
   end
 end
 
--- A formula and the punctuation behind it stay on one line.
-local function keep_punctuation(inlines)
-  if not page.weaving() then return nil end
-  for i = #inlines - 1, 1, -1 do
-    local formula, behind = inlines[i], inlines[i + 1]
-    local marks, rest = (behind.t == "Str" and behind.text or ""):match("^([,.;:)]+)(.*)$")
-    if formula.t == "Math" and formula.mathtype == "InlineMath" and marks then
-      inlines[i] = pandoc.Span({formula, pandoc.Str(marks)}, pandoc.Attr("", {"kept"}))
-      inlines[i + 1] = pandoc.Str(rest)
-    end
-  end
-  return inlines
-end
-
--- Prose is written with a keyboard's letters: ranges, minus signs, and "32 x 4", which is set with a cross, on one line.
-local function typeset(inlines)
-  if not page.weaving() then return nil end
-  for _, inline in ipairs(inlines) do
-    if inline.t == "Str" and inline.text ~= "us" and not inline.text:find("://", 1, true) then
-      inline.text = text.typeset(inline.text)
-    end
-  end
-  local function is_factor(inline, pattern)
-    return inline and (inline.t == "Link" or inline.t == "Span" or inline.t == "Str" and inline.text:match(pattern) ~= nil)
-  end
-  local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
-  for i = 3, #inlines do  -- the unit, not the people
-    local behind = inlines[i].t == "Str" and inlines[i].text:match("^us(%p*)$")
-    if behind and is_blank(inlines[i - 1]) and pandoc.utils.stringify(inlines[i - 2]):match("%d$") then
-      inlines[i].text = "µs" .. behind
-    end
-  end
-  for i = 3, #inlines - 2 do
-    if inlines[i].t == "Str" and inlines[i].text == "x" and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and
-       is_factor(inlines[i - 2], "[%d%u]$") and is_factor(inlines[i + 2], "^[%d%u]") then
-      inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str("×"), pandoc.Str("\u{a0}")
-    end
-  end
-  return inlines
-end
+local function keep_punctuation(inlines) return page.weaving() and prose.keep_punctuation(inlines) or nil end
+local function typeset(inlines) return page.weaving() and prose.typeset(inlines) or nil end
 
 local function keep_short(inline)
   if page.weaving() and code.kept(inline.text) then inline.classes:insert("kept") end
   return inline
 end
 
--- The writer lets every bracket grow, which in a line of text only sets it apart.
-local function without_growing(formula)
+local function in_line(formula)
   if not page.weaving() or page.only_tests or page.combined == "epub" or formula.mathtype ~= "InlineMath" then return nil end
-  return elements.html_inline(code.formula(formula):gsub('stretchy="true"', 'stretchy="false"'))
+  return elements.html_inline(code.formula(formula))
 end
 
 local function check_ceilings()
@@ -165,5 +126,5 @@ return {
   {Inlines = typeset},
   {Pandoc = check_ceilings},
   {Pandoc = finish},
-  {Code = keep_short, Math = without_growing},
+  {Code = keep_short, Math = in_line},
 }

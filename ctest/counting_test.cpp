@@ -1,7 +1,10 @@
 // Tests of what `./tile count` says, without a kernel: what it makes of counts, of the compiler's words, and of sources.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -157,6 +160,13 @@ TEST_CASE("a run comes back from its line of JSON") {
 }
 
 TEST_CASE("what a compiler says becomes one line with advice") {
+  const auto in_one_line = [](const std::string& said, const char* source) {
+    std::vector<std::string> lines = faults_of(said, source);
+    REQUIRE(lines.size() >= 1);
+    // of a file that is not there, and so has no TILE_COUNT
+    CHECK((lines.size() == 1 || contains(lines.at(1), "describes no run")));
+    return lines[0];
+  };
   CHECK(in_one_line("k.cu:7:3: error: ‘cudaMalloc’ was not declared in this scope\n", "k.cu") ==
         "k.cu:7: cudaMalloc is not part of the model: write auto a = tile::array<float>(\"a\", n), and hand a.device() "
         "to "
@@ -188,6 +198,42 @@ TEST_CASE("what a compiler says becomes one line with advice") {
       contains(in_one_line("k.cu:7:3: error: ‘cudaFuncAttributeMaxDynamicSharedMemorySize’ was not declared\n", "k.cu"),
                "asks for the shared memory"));
   CHECK(contains(in_one_line("k.cu:7:3: error: ‘cudaTextureObject_t’ does not name a type\n", "k.cu"), "no textures"));
+}
+
+TEST_CASE("all that is wrong with a file is told at once, each thing once") {
+  const std::filesystem::path source =
+      std::filesystem::temp_directory_path() / ("tile-faults-" + std::to_string(getpid()) + ".cu");
+  std::ofstream(source) << "#if 0\nint main() {}\n#endif\nTILE_COUNT(\"r\") {}\n\n  int main(int, char**) {\n";
+  const std::string name = source.filename().string();
+  const auto error = [&](int line, const std::string& message) {
+    return fmt::format("{}:{}:3: error: {}\n", source.string(), line, message);
+  };
+  const std::string undeclared = " was not declared in this scope";
+  const std::string said = error(7, "‘cudaMalloc’" + undeclared) + error(8, "‘cudaMalloc’" + undeclared) +
+                           error(8, "‘cudaMalloc’" + undeclared) + error(9, "‘cudaStream_t’" + undeclared) +
+                           error(10, "‘s’" + undeclared);
+  const std::vector<std::string> lines = faults_of(said, source);
+  REQUIRE(lines.size() == 3);
+  CHECK(contains(lines[0], name + ":7, 8: cudaMalloc is not part of the model: "));
+  CHECK(contains(lines[1], name + ":9: cudaStream_t is not part of the model: "));
+  CHECK(contains(lines[2], name + ":6: main() is not run"));
+  // What nothing is known of may come of what stands before it.
+  CHECK(faults_of(error(10, "‘s’" + undeclared) + error(11, "‘t’" + undeclared), source) ==
+        std::vector<std::string>{name + ":10: ‘s’" + undeclared, lines[2]});
+  // main() alone; then a file of neither.
+  std::ofstream(source) << "int main() {}\n";
+  CHECK(faults_of("ld: multiple definition of `main'\n", source).size() == 1);
+  std::ofstream(source) << "int i = j;\n";
+  const std::vector<std::string> neither = faults_of(error(1, "‘j’" + undeclared), source);
+  REQUIRE(neither.size() == 2);
+  CHECK(neither[1] == name + ": the file describes no run: add a TILE_COUNT (see the README)");
+  std::filesystem::remove(source);
+}
+
+TEST_CASE("a header that the model does not have is known by its name") {
+  CHECK(header_not_in_the_model("k.cu:2:10: fatal error: cub/cub.cuh: No such file or directory\n") == "cub/cub.cuh");
+  CHECK(header_not_in_the_model("k.cu:2:10: fatal error: mine.h: No such file or directory\n") == "");
+  CHECK(header_not_in_the_model("k.cu:2:10: error: ‘cub’ has not been declared\n") == "");
 }
 
 TEST_CASE("launches by angles become launches of the model") {

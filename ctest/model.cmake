@@ -58,6 +58,8 @@ function(tile_write_model_cc script compiler id first_of_chapter)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(one_error_GNU -fmax-errors=1)
   set(one_error_Clang -ferror-limit=1)
+  set(many_errors_GNU -fmax-errors=200)
+  set(many_errors_Clang -ferror-limit=200)
   set(runtime ${PROJECT_BINARY_DIR}/precompiled/chapter.o)
   set(libraries "\"$<TARGET_FILE:tile_model_machine>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh
@@ -78,7 +80,7 @@ esac
 \"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$@\"
 case $main in
   chapter) set -- ${first_of_chapter} ;;
-  count) set -- ${first} -g -w ;; # with the shapes of arrays
+  count) set -- ${first} ${many_errors_${id}} -g -w ;; # with the shapes of arrays, and all that is wrong
 esac
 \"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in

@@ -209,19 +209,29 @@ void require_current(const std::vector<Mutant>& all, const std::vector<Accepted>
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Mutants of one chapter's program: which mistakes do its tests see?"};
+  CLI::App app{"Mutants of one chapter's program: which mistakes do its tests see?", "./tile mutants NN"};
   std::string source, list, compiler, work;
   std::size_t count = 100;
   std::uint64_t seed = 1;
   bool print = false;
-  app.add_option("--source", source, "chapterNN.cu")->required();
-  app.add_option("--accepted", list, "the reviewed list of survivors");
-  app.add_option("--compiler", compiler, "model-cc");
-  app.add_option("--work", work, "directory for copies");
+  app.add_option("--source", source, "chapterNN.cu")->required()->group("");  // these four `tile` gives
+  app.add_option("--accepted", list, "the reviewed list of survivors")->group("");
+  app.add_option("--compiler", compiler, "model-cc")->group("");
+  app.add_option("--work", work, "directory for copies")->group("");
   app.add_option("--count", count, "how many mutants, chosen at random; 0 for all");
   app.add_option("--seed", seed, "another seed chooses others");
   app.add_flag("--list", print, "only print the mutants");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ConversionError& e) {
+    fmt::print(stderr, "mutants: not a number: {}; ./tile mutants NN --help lists the options\n", e.what());
+    return 2;
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "mutants: {}; ./tile mutants NN --help lists the options\n", e.what());
+    return 2;
+  }
   try {
     const std::string original = read_text(source);
     const std::vector<Mutant> all = mutants_of(original);

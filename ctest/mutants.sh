@@ -38,4 +38,10 @@ judge 1 "[$larger]" "+ for (int row = 0; row < rows && row <= SIZE; ++row)" "2 s
 judge 0 "[$larger, $longer]" "killed by: sums" "2 survived (2 of them with a reason)" "^score: \([0-9]*\) of \1 mistakes seen"
 judge 1 "[$larger, $longer, $stale]" "names an edit that no mutant makes"
 judge 1 "[{]" "^mutants: .*accepted.json"
+# An option that is wrong is told in one line, with what to do.
+for option in "--count x" "--number 3"; do
+  "$mutants" --source "$directory/sample.cu" $option >"$scratch/out" 2>"$scratch/err"
+  [ $? = 2 ] && [ "$(cat "$scratch/out" "$scratch/err" | wc -l)" = 1 ] && grep -q '^mutants: .*; ./tile mutants NN --help lists the options$' "$scratch/err" ||
+    complain "not one line for $option: $(cat "$scratch/out" "$scratch/err")"
+done
 exit "$wrong"

@@ -74,6 +74,25 @@
     }
   }
 
+  // --- Ladders and sweeps, whose ends are what they say, are seen whole on a phone.
+  if (width <= 500)
+    for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"]) .scroll'))
+      if (box.scrollWidth > box.clientWidth + 1) complain("a phone shows a part of a plot", box.closest("figure").querySelector("figcaption"));
+
+  // --- Titles in the contents begin below each other, wrapped or not, with a gap behind their number.
+  for (const link of all(".toc a")) {
+    const number = link.querySelector(".chapter-number, .section-number, .toc-section-number"), title = document.createRange();
+    if (!number || !visible(link)) continue;
+    title.setStartAfter(number);
+    title.setEndAfter(link.lastChild);
+    const boxes = [...title.getClientRects()].filter((box) => box.width > 3);
+    const begins = Math.min(...boxes.map((box) => box.left)), words = document.createRange();
+    words.selectNodeContents(number);
+    if (boxes.some((box, i) => (i === 0 || box.top > boxes[i - 1].top + 4) && Math.abs(box.left - begins) > 1.5))
+      complain("a wrapped title in the contents does not begin where it began", link);
+    if (begins - words.getBoundingClientRect().right < 4) complain("a title in the contents touches its number", link);
+  }
+
   // --- The contents beside the text show this page, and where parts begin.
   const contents = document.querySelector(".toc"), here = contents.querySelector("[aria-current]").getBoundingClientRect();
   if (width >= 1100 && (here.top < contents.getBoundingClientRect().top || here.bottom > innerHeight)) complain("this page is out of sight in the contents");
@@ -118,6 +137,14 @@
       return box.width > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
     });
     if (out) complain("a label ends outside of its drawing", out);
+  }
+
+  // --- Names of controls in a row are on one line.
+  for (const controls of all(".live .controls")) {
+    const names = all("label > span", controls).map((name) => [name, name.getBoundingClientRect(), name.nextElementSibling.getBoundingClientRect()]);
+    for (const [name, box, control] of names)
+      if (names.some(([, other, another]) => Math.abs(another.bottom - control.bottom) < 9 && Math.abs(other.bottom - box.bottom) > 1 && Math.abs(other.bottom - box.bottom) < 12))
+        complain("the name of a control is not level with its neighbour's", name.parentElement);
   }
 
   // --- What may be chosen is legible, and so is what differs in an edit.
@@ -234,11 +261,14 @@
     if (/==\s*\)\s*$/.test(said.textContent) || said.textContent.split('"').length % 2 === 0 || /0x[0-9a-f]{6}/.test(said.textContent))
       complain("a report ends in rubbish, has half a quotation or an address of one run", said);
 
+  // --- An operator in words has the gaps of any other, and no more.
+  for (const gap of all("math mspace + mo, math mo + mspace")) complain("a gap beside an operator that has its own", gap.closest("math"));
+
   // --- Captions and cells are set in type: no x for a cross, no hyphen for a minus or in a range, no straight apostrophe.
   for (const words of all("article :is(p, li, figcaption, td, th)")) {
     const plain = words.cloneNode(true);
     for (const part of all("code, math, pre, .live, p, li", plain)) part.remove();
-    const typed = /\w'[a-z]|[A-Za-z\d] x [A-Za-z\d]|[\w)] [%^] [\w(]|(^|\s)-(\s|$)|(^|[\s(\[])-\d|\d us\b|[A-Za-z] µs\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
+    const typed = /\w'[a-z]|[A-Za-z\d)] x [A-Za-z\d(]|^x [A-Za-z]|(?<![\w.])[1-9]\d*x\d+(x\d+)?(?![\w-])|[\w)] [%^] [\w(]|(^|\s)-(\s|$)|(^|[\s(\[])-\d|\d us\b|[A-Za-z] µs\b|\d[eE][+-]\d|(?<![-\w])\d[\d.,]*-\d[\d.,]*(?![-\w])/.exec(plain.textContent.replace(/\d{4}-\d\d-\d\d/g, ""));
     if (typed) complain(`typed, not set: "${typed[0]}"`, words);
   }
 
@@ -257,10 +287,12 @@
     break;
   }
 
-  // --- Punctuation stays with the formula before it.
+  // --- Punctuation stays with the formula before it, and a bracket with the one behind it.
   for (const formula of all("article p math"))
     if (/^[,.;:)]/.test((formula.nextSibling && formula.nextSibling.textContent) || "") && !formula.closest(".kept"))
       complain("punctuation may begin a line behind a formula", formula.parentElement);
+    else if (/[(\[]$/.test((formula.previousSibling && formula.previousSibling.textContent) || "") && !formula.closest(".kept"))
+      complain("a bracket may end a line before a formula", formula.parentElement);
 
   // --- A line with a bold word is as high as one without, and numbers of lists are lining figures.
   const heightOf = (words) => {
@@ -321,9 +353,14 @@
     if (visible(note)) complain("a touch elsewhere does not put the note away", note);
   }
 
-  // --- Terms are defined in the margin.
+  // --- Terms are defined in the margin, those of earlier chapters for whoever asks; each is marked in the text.
   for (const definition of all(".definition")) {
-    const text = definition.closest("p, li").getBoundingClientRect();
+    const text = definition.closest("p, li").getBoundingClientRect(), term = definition.previousElementSibling.previousElementSibling;
+    if (getComputedStyle(term).borderBottomStyle !== "dashed") complain("a term is not marked", term);
+    if (definition.matches(".again")) {
+      if (visible(definition)) complain("what was defined before takes room", definition);
+      term.click();
+    }
     if (!visible(definition) || definition.getBoundingClientRect().left < text.right) complain("a definition is not in the margin", definition);
   }
 

@@ -38,6 +38,16 @@ a sentence begins with a small letter	<p><a href="03.html">chapter 03</a> has it
 a column without a head	<figure><table><thead><tr><th>a</th><th></th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table></figure>
 a report ends in rubbish, has half a quotation or an address of one run	<pre class="captured">C[0][0] is 3, the reference -6 (bound 0) ==  )</pre>
 a bracket that grows in a line of text	<p><math><mo stretchy="true">(</mo></math></p>
+typed, not set: "8x8"	<p>A tile of 8x8 elements.</p>
+typed, not set: "x c"	<table><thead><tr><th>x cuBLAS</th></tr></thead></table>
+a gap beside an operator that has its own	<p><math><mspace width="1em"></mspace><mo>mod</mo></math></p>
+the name of a control is not level with its neighbour's	<div class="live"><div class="controls"><label class="wide"><span>a</span><input></label><label><span style="position: relative; top: -4px">b</span><input></label></div></div>
+a wrapped title in the contents does not begin where it began	<div class="toc"><a style="width: 6rem; text-indent: 1rem"><span class="section-number">1.1</span> many words that wrap</a></div>
+a title in the contents touches its number	<div class="toc"><a style="padding-left: 0"><span class="section-number">1.1</span> title</a></div>
+a term is not marked	<p><label class="term" style="border: 0">x</label><input type="checkbox"><span class="side-note definition">x</span></p>
+what was defined before takes room	<p><label class="term">x</label><input type="checkbox"><span class="definition again">x</span></p>
+a phone shows a part of a plot	<figure id="fig:ladder-of-nobody"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
+a bracket may end a line before a formula	<p>of (<math><mi>x</mi></math> or y)</p>
 a chapter without an interactive figure	
 the page is laid out differently in the dark	<style>@media (prefers-color-scheme: dark) { article p { font-weight: bold; } }</style>
 is not tried on both sides of it: (min-width: 700px)	<script>matchMedia("(min-width: 700px)");</script>

@@ -22,6 +22,11 @@ esac
 END_OF_TOOL
 play ctest <<'END_OF_TOOL'
 echo "$*" >"$TMPDIR/asked"
+case "$*" in
+  *"-N "*"-R ["*) printf 'RegularExpression::compile(): Unmatched [].\nRegularExpression::compile(): Error in compile.\n\nTotal Tests: 0\n'; exit ;;
+  *"-N "*"-R none"*) printf '\nTotal Tests: 0\n'; exit ;;
+  *"-N "*) printf '  Test #1: chapter01.counts\n\nTotal Tests: 1\n'; exit ;;
+esac
 printf '      Start 1: chapter01.counts\n1/4 Test #1: chapter01.counts .....   Passed    0.01 sec\n'
 printf '      Start 2: chapter01.gpu.runs\n2/4 Test #2: chapter01.gpu.runs .....***Skipped   0.01 sec\n'
 printf '      Start 3: chapter02.gpu.runs\n3/4 Test #3: chapter02.gpu.runs .....***Skipped   0.01 sec\n'
@@ -48,6 +53,19 @@ grep -q 'chapter01.counts .* Passed' "$scratch/out" || complain "a test that ran
 grep -q 'globbed\|no work to do' "$scratch/out" "$scratch/err" && complain "ninja's noise is shown"
 TESTS_FAIL=8 tile test
 [ $? = 8 ] || complain "tests that fail: another exit code"
+
+# One line says what is wrong with a name, and what to do.
+told() { # PATTERN ARGUMENTS...
+  pattern=$1
+  shift
+  tile "$@"
+  [ $? = 2 ] && [ "$(cat "$scratch/out" "$scratch/err" | wc -l)" = 1 ] && grep -q "^tile: $pattern" "$scratch/err" ||
+    complain "not one line '$pattern' for '$*': $(cat "$scratch/out" "$scratch/err")"
+}
+told "'\[' is no regular expression (Unmatched \[\]): put \\\\ before a sign that stands for itself, as in '\\\\\['" test '['
+told "no test has a name that matches 'none'; 'ctest --preset model -N' lists all names" test none
+told "no quick test has a name that matches 'none'" test --quick none
+told "count which file? For example: " count
 
 # Tests of a chapter that passed are left out until its program, an experiment or a record changes.
 built=$scratch/copy/build/model

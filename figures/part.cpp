@@ -141,7 +141,9 @@ Table table_of(const std::vector<Rung>& ladder) {
       "machine code, what it reached, and that over the best of the rows above; TFLOP/s",
       {"chapter", "title", "kernel", "ceiling, as written", "as compiled", "measured", "x the best before", "x cuBLAS"},
       {}};
-  const bool stronger = std::any_of(ladder.begin(), ladder.end(), [](const Rung& r) { return r.stronger_ratio; });
+  // A column is for more than one rung.
+  const bool stronger =
+      std::count_if(ladder.begin(), ladder.end(), [](const Rung& r) { return r.stronger_ratio.has_value(); }) > 1;
   if (stronger) table.header.push_back("x the stronger cuBLAS");
   const auto number = [](const std::optional<double>& value, int decimals = -1) {
     return value ? format_number(*value, decimals) : std::string("-");

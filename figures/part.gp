@@ -1,4 +1,5 @@
-# A part's ladder: what each chapter's kernel reached, and the ceilings as written and as compiled. Arguments: data, out.
+# A part's ladder: what each chapter's kernel reached, and the ceilings as written and as compiled; all of it on a telephone.
+# Arguments: data, out.
 # data.cublas gives cublas, TFLOP/s; 0 is not yet measured.
 data = ARG1
 out = ARG2
@@ -6,7 +7,7 @@ load data.".cublas"
 set datafile separator "\t"
 stats data using 2 nooutput
 rows = STATS_records
-set terminal svg size 480,120+27*rows dynamic font "inherit,13" noenhanced
+set terminal svg size 440,132+27*rows dynamic font "inherit,16" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
@@ -14,12 +15,13 @@ set xrange [0:68]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]
 set style fill solid 1.0 noborder
-set lmargin 12.5
+set lmargin at screen 0.28
+set rmargin at screen 0.97
 set key at screen 0.01,0.995 left top vertical Left reverse samplen 1.5 textcolor rgb "#010101"  # above, where a narrow window begins
 set tmargin 4.4
 set grid xtics lc rgb "#060606"
 if (cublas > 0) { set arrow 1 from cublas,graph 0 to cublas,graph 1 nohead lw 1.5 lc rgb "#020202" }
-if (cublas > 0) { set label 1 "cuBLAS" at cublas,graph 0.97 left offset 0.4,0 textcolor rgb "#020202" font "inherit,12" }
+if (cublas > 0) { set label 1 "cuBLAS" at cublas,graph 1 center offset 0,0.6 textcolor rgb "#020202" font "inherit,16" }
 # Marks stand on a rim of paper, or a bar would swallow them.
 known(x) = x > 0 ? x : 1/0
 plot data using (0):0:(0):2:($0-0.28):($0+0.28):ytic(1) with boxxyerror lc rgb "#030303" title "measured", \

@@ -22,44 +22,47 @@ if (others > 0) {
 from(lowest, at_most) = !measured || lowest - 0.03 > at_most ? at_most : lowest - 0.03
 to(highest, at_least) = !measured || highest + 0.03 < at_least ? at_least : highest + 0.03
 above = 300.0
-below = others > 0 ? 84.0 + 24 * others : 0.0
+below = others > 0 ? 96.0 + 24 * others : 0.0
 height = above + below
-set terminal svg size 720,height dynamic font "inherit,13" noenhanced
+# So narrow that a telephone shows all of it, with labels large enough to be read there.
+set terminal svg size 440,height dynamic font "inherit,16" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set key off
+set pointintervalbox 0.01  # else marks with whiskers have a ring, which is white in the dark as well
 won(ratio) = ratio >= 1 ? ratio : 1/0
 lost(ratio) = ratio > 0 && ratio < 1 ? ratio : 1/0
 known(ratio) = ratio > 0 ? ratio : 1/0
 set multiplot
 
 # Cubes.
-set lmargin at screen 0.12
+set lmargin at screen 0.18
 set rmargin at screen 0.98
 set tmargin at screen 1 - 14 / height
-set bmargin at screen (below + 58) / height
+set bmargin at screen (below + 62) / height
 if (cubes > 0) {
   set xrange [size_min/1.15:size_max*1.15]
   set yrange [from(cube_low_min, 0.95):to(cube_high_max, 1.05)]
   set logscale x 2
   set xlabel "M = N = K" textcolor rgb "#010101"
-  set ylabel "times the stronger cuBLAS" textcolor rgb "#010101"
+  set ylabel "times the stronger cuBLAS" offset 1.5,0 textcolor rgb "#010101"
   if (!measured) { set label 1 "not yet measured" at graph 0.5,0.7 center textcolor rgb "#020202" }
   plot 1 with lines lw 1.5 lc rgb "#090909", \
        data every ::0::cubes-1 using 2:(known($5)) with lines lw 1.5 lc rgb "#020202", \
        data every ::0::cubes-1 using 2:(known($5)):6:7 with yerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
        data every ::0::cubes-1 using 2:(won($5)) with points pt 7 ps 0.7 lc rgb "#030303", \
-       data every ::0::cubes-1 using 2:(lost($5)) with points pt 9 ps 0.9 lc rgb "#040404"
+       data every ::0::cubes-1 using 2:(lost($5)) with points pt 9 ps 0.95 lc rgb "#040404"
   unset label 1
   unset logscale x
 }
 
 # All others, a row each.
 if (others > 0) {
-  set lmargin at screen 0.24
+  set lmargin at screen 0.33
   set tmargin at screen (below - 16) / height
-  set bmargin at screen 58 / height
+  set bmargin at screen 70 / height
+  set xtics 0.5
   set xrange [from(low_min, 0.9):to(high_max, 1.1)]
   set yrange [others-0.4:-0.6]
   set xlabel "times the stronger cuBLAS" textcolor rgb "#010101"
@@ -67,6 +70,6 @@ if (others > 0) {
   set arrow 1 from 1,graph 0 to 1,graph 1 nohead lw 1.5 lc rgb "#090909"
   plot data every ::cubes using (known($5)):0:6:7:ytic(1) with xerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
        data every ::cubes using (won($5)):0 with points pt 7 ps 0.7 lc rgb "#030303", \
-       data every ::cubes using (lost($5)):0 with points pt 9 ps 0.9 lc rgb "#040404"
+       data every ::cubes using (lost($5)):0 with points pt 9 ps 0.95 lc rgb "#040404"
 }
 unset multiplot

@@ -48,9 +48,12 @@ function code.rows(coloured, numbers, counts, classes)
   return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
 end
 
--- A formula as HTML.
+-- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides
+-- those that any operator has.
 function code.formula(math)
-  return (pandoc.write(pandoc.Pandoc({pandoc.Plain({math})}, title), "html5", options):gsub("%s+$", ""))
+  local html = pandoc.write(pandoc.Pandoc({pandoc.Plain({math})}, title), "html5", options):gsub("%s+$", "")
+  html = html:gsub('stretchy="true"', 'stretchy="false"')
+  return (html:gsub("<mspace[^>]*></mspace>(<m[oi])>mod<(/m[oi])><mspace[^>]*></mspace>", "%1>mod<%2>"))
 end
 
 local longest_kept = 20  -- columns

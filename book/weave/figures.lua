@@ -55,9 +55,9 @@ local measure = 560  -- pixels that a column of text is wide: style.css
 local function widths(svg)
   local natural = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)") or "")
   if not natural then return nil end
-  local smallest = smallest_label
+  local smallest = math.huge
   for size in svg:gmatch("font%-size[=:]%s*[\"']?([%d.]+)") do smallest = math.min(smallest, tonumber(size)) end
-  local legible = math.ceil(natural * smallest_label / smallest)
+  local legible = math.ceil(natural * smallest_label / (smallest < math.huge and smallest or smallest_label))
   return math.max(legible, math.ceil(natural)), legible
 end
 

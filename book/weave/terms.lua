@@ -1,7 +1,7 @@
 -- Terms: the words of the machine and of its costs, as notation.md lists them in tables headed "word" and "meaning". Where one first
--- appears in a chapter, its row stands in the margin.
+-- appears in the book, its row stands in the margin; where it first appears in a later chapter, it comes there when it is asked for.
 -- In: the blocks of a page, before anything is resolved. Out: the same with definitions, and the rows that the page has words of,
--- for its labels file. Captions, headings and program text define nothing, nor do words that are meant otherwise: [lines]{.plain}.
+-- for its labels file. Captions, headings, claims and program text define nothing, nor do words that are meant otherwise: [lines]{.plain}.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -74,8 +74,8 @@ end
 
 local count = 0
 
--- The words in the text, and the row in the margin; the checkbox shows it where there is no margin.
-local function defined(words, row)
+-- The words in the text, and the row in the margin; the checkbox shows it where there is no margin, or where it was defined before.
+local function defined(words, row, again)
   count = count + 1
   local id = "term-" .. page.id .. "-" .. count
   local note = pandoc.List({pandoc.Strong({pandoc.Str(row.name)}), pandoc.Str(":"), pandoc.Space()})
@@ -83,11 +83,11 @@ local function defined(words, row)
   return {
     elements.html_inline('<label for="' .. id .. '" class="term">'), words, elements.html_inline("</label>" ..
       '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="define ' .. text.escape(row.name) .. '"/>'),
-    pandoc.Span(note, {class = "side-note definition", role = "note"}),
+    pandoc.Span(note, {class = "side-note definition" .. (again and " again" or ""), role = "note"}),
   }
 end
 
-local passed_over = text.set_of("plain figure explorer lookups listing table break settled tally contents aside")
+local passed_over = text.set_of("plain claim figure explorer lookups listing table break settled tally contents aside")
 
 local function is_passed_over(element)
   for _, class in ipairs(element.classes) do
@@ -147,16 +147,17 @@ function terms.collect(doc)
   return lines
 end
 
--- Puts into the margin the rows whose words no earlier chapter has.
+-- Puts into the margin the rows of a page's words; in one document those alone whose words no earlier chapter has.
 function terms.define(doc)
   if not page.is_chapter() or page.combined == "epub" or page.only_tests then return end
   local done = {}
   doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(glossary()), function(row, parts)
-    if done[row.name] or page.first_with_term[row.name] ~= page.id then return nil end
+    local again = page.first_with_term[row.name] ~= page.id
+    if done[row.name] or again and page.combined then return nil end
     done[row.name] = true
     local before, words, behind = parts()
     local result = pandoc.List({pandoc.Str(before)})
-    result:extend(defined(pandoc.Str(words), row))
+    result:extend(defined(pandoc.Str(words), row, again))
     result:insert(pandoc.Str(behind))
     return result
   end)

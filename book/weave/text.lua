@@ -54,10 +54,15 @@ local superscripts = {["0"] = "⁰", ["1"] = "¹", ["2"] = "²", ["3"] = "³", [
 function text.typeset(plain)
   if plain:match("^%-[-/ ]*$") then return (plain:gsub("%-", "–")) end  -- cells without a number
   plain = plain:gsub("(%w)'(%l)", "%1’%2"):gsub("s'(%s)", "s’%1"):gsub("(%d) us%f[%A]", "%1 µs"):gsub("^us$", "µs")
-  plain = plain:gsub("^x %f[%w]", "× "):gsub("(%d) x %f[%d]", "%1 × "):gsub("%f[%w](%u) x %f[%u]", "%1 × ")
+  plain = plain:gsub("^x %f[%w]", "×\u{a0}"):gsub("(%d) x %f[%d]", "%1\u{a0}×\u{a0}"):gsub("%f[%w](%u) x %f[%u]", "%1 × ")
   plain = plain:gsub("(%d)e([+-])0*(%d+)%f[%W]", function(digit, sign, power)
     return digit .. " × 10" .. ((sign == "-" and sign or "") .. power):gsub(".", superscripts)
   end)
+  plain = plain:gsub("[%w_./-]+", function(word)  -- extents that are one word, "4096x64x4096", but no name that has some
+    local extents, stop = word:match("^([1-9]%d*x%d[%dx]*)(%.?)$")
+    return extents and extents:gsub("x", "×") .. stop or nil
+  end)
+  plain = plain:gsub("(%d) (%([%d.]+%))", "%1\u{a0}%2")  -- a number, and another that belongs to it
   return (plain:gsub("[%w.,-]+", function(word)
     local from, to = word:match("^(%d[%d.,]*)%-(%d[%d.,]*)$")
     if from then return from == to and from or from .. "–" .. to end

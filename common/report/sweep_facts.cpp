@@ -95,14 +95,14 @@ Table table_of_verdicts(const std::vector<Record>& sweeps) {
               {}};
   if (sweeps.empty()) return table;
   table.caption =
-      "Problems that are won or lost, that is, with the 10th to the 90th percentile of the ratio on one side of 1, "
-      "and ties; from the smallest ratio to the largest";
+      "Problems that are lost or won, that is, with the 10th to the 90th percentile of the ratio on one side of 1, "
+      "and ties between; in each row from the smallest ratio to the largest";
   using Judged = std::pair<double, std::string>;  // ratio, problem
   std::vector<Judged> judged[std::size(words_of_outcomes)];
   for (const Case& c : this_chapter().sweep.problems)
     if (const Record* run = run_of(&sweeps.front(), c))
       judged[outcome_of(*run)].emplace_back(run->at("stronger_ratio").get<double>(), key_of(c.problem()));
-  for (const Outcome outcome : {won, tie, lost}) {
+  for (const Outcome outcome : {lost, tie, won}) {
     std::vector<Judged>& of_outcome = judged[outcome];
     std::stable_sort(of_outcome.begin(), of_outcome.end(), [](auto& a, auto& b) { return a.first < b.first; });
     std::string problems;

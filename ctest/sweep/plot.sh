@@ -1,5 +1,5 @@
 #!/bin/sh
-# A sweep is drawn: a mark for each problem, losses in a colour of their own, and "not yet measured" where nothing is. Usage:
+# A sweep is drawn: a mark for each problem, losses in a colour of their own, all of it on a telephone, and "not yet measured" where nothing is. Usage:
 #   plot.sh GNUPLOT SWEEP.GP SWEEP-TEST
 set -eu
 gnuplot=$1 script=$2 program=$3
@@ -43,6 +43,12 @@ marks others 3 1
 marks others 4 2
 grep -q '37 x 4099 x 1021' "$scratch/both.svg" || fail "a problem has no name"
 grep -q 'not yet measured' "$scratch/both.svg" && fail "a sweep that was measured is not shown as one"
+
+# On a telephone 400 pixels wide, 63 of them margins and a scroll bar, all of it is seen, with labels of 12 pixels; and nothing is white in the dark.
+width=$(sed -n 's/.*viewBox="0 0 \([0-9]*\) .*/\1/p' "$scratch/both.svg")
+font=$(sed -n 's/.*font-size="\([0-9]*\)[.0-9]*".*/\1/p' "$scratch/both.svg" | sort -n | head -n 1)
+[ $((width * 12)) -le $((337 * font)) ] || fail "a telephone shows a part: $width wide, labels of $font"
+grep '<use.*white' "$scratch/both.svg" | grep -qv 'scale(0[.]0' && fail "marks have rings"
 
 # What a program without a record emits.
 "$program" --on model --emit "$scratch/emit"

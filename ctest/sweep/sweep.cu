@@ -239,10 +239,10 @@ TEST_CASE("a problem is won or lost where the pairs agree on it" * doctest::test
       text += row.at(0) + row.at(1) + ": " + row.at(2) + "; ";
     return text;
   };
-  CHECK(verdicts(0.9, 0.99) == "won2: 256 (1.10), 1x1024x2048 (2.00); tie0: ; lost2: 1024 (0.80), 2048 (0.95); ");
-  CHECK(verdicts(0.9, 1) == "won2: 256 (1.10), 1x1024x2048 (2.00); tie1: 2048 (0.95); lost1: 1024 (0.80); ");
-  CHECK(verdicts(1, 1.2) == "won2: 256 (1.10), 1x1024x2048 (2.00); tie1: 2048 (0.95); lost1: 1024 (0.80); ");
-  CHECK(verdicts(1.01, 1.2) == "won3: 2048 (0.95), 256 (1.10), 1x1024x2048 (2.00); tie0: ; lost1: 1024 (0.80); ");
+  CHECK(verdicts(0.9, 0.99) == "lost2: 1024 (0.80), 2048 (0.95); tie0: ; won2: 256 (1.10), 1x1024x2048 (2.00); ");
+  CHECK(verdicts(0.9, 1) == "lost1: 1024 (0.80); tie1: 2048 (0.95); won2: 256 (1.10), 1x1024x2048 (2.00); ");
+  CHECK(verdicts(1, 1.2) == "lost1: 1024 (0.80); tie1: 2048 (0.95); won2: 256 (1.10), 1x1024x2048 (2.00); ");
+  CHECK(verdicts(1.01, 1.2) == "lost1: 1024 (0.80); tie0: ; won3: 2048 (0.95), 256 (1.10), 1x1024x2048 (2.00); ");
   CHECK(facts_of(&sweep).value("sweep.won") == 3);
   CHECK(tile::table_of_verdicts({}).rows.empty());
 }

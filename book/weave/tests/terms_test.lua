@@ -8,7 +8,7 @@ local files = testing.with_labels({
     "| name | meaning |\n|---|---|\n| step | a turn |\n",
 })
 local function document()
-  return pandoc.Pandoc(testing.blocks("# Warps\n\nOf a [warp]{.plain}, (warps) and warps, step by step.\n\n" ..
+  return pandoc.Pandoc(testing.blocks("# Warps\n\nOf a [warp]{.plain}, [a warp less]{.claim}, (warps) and warps, step by step.\n\n" ..
     "- *Issue\n  slots*, a line, a lane.\n\n::: {.listing}\nAn issue slot.\n:::\n"))
 end
 testing.on_page(files, {pages = "index 01 03"}, function()
@@ -17,10 +17,17 @@ testing.on_page(files, {pages = "index 01 03"}, function()
   local doc = document()
   terms.define(doc)
   local html = testing.html(doc.blocks)
-  testing.contains("where it first appears", html, 'Of a <span class="plain">warp</span>, (<label for="term-03-1" class="term">warps</label>')
+  testing.contains("where it first appears", html, 'Of a <span class="plain">warp</span>, <span class="claim">a warp less</span>, (<label for="term-03-1" class="term">warps</label>')
   testing.contains("its row", html, '<span class="side-note definition" role="note"><strong>warp, lane</strong>: 32 threads; one of them</span>) and warps,')
+  testing.contains("what an earlier chapter has, when it is asked for", html, '<span class="side-note definition again" role="note"><strong>line</strong>')
   local _, definitions = html:gsub("definition", "")
-  testing.equal("once, and not what an earlier chapter has", definitions, 1)
+  testing.equal("once each", definitions, 2)
+end)
+testing.on_page(files, {pages = "index 01 03", combined = "print"}, function()
+  local doc = document()
+  require("weave.terms").define(doc)
+  local _, definitions = testing.html(doc.blocks):gsub("definition", "")
+  testing.equal("in one document not what an earlier chapter has", definitions, 1)
 end)
 testing.on_page(files, {pages = "index 01 03", page = "01"}, function()
   local doc = document()

@@ -1,12 +1,14 @@
 #include "common/report/count/compiler_errors.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fstream>
+#include <map>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
-#include <vector>
 
 #include "common/check/repository.hpp"
 
@@ -87,28 +89,29 @@ bool is_of_the_reader(const std::string& path) {
   return !file.starts_with("/usr/") && !file.starts_with(root + "common/") && !file.starts_with("common/");
 }
 
-// The first error of the output, at the place in the reader's file from which it was come to.
-std::optional<Error> first_error(const std::string& said) {
+// The errors of the output, each at the place in the reader's file from which it was come to.
+std::vector<Error> errors_of(const std::string& said) {
   static const std::regex error(R"(^(.+?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$)");
   static const std::regex required(R"(^(.+?):(\d+):(?:\d+:)?\s+required (?:from|by) .*$)");
   static const std::regex included(R"(^(?:In file included from|\s+from) (.+?):(\d+)[:,].*$)");
   std::istringstream lines(said);
+  std::vector<Error> found;
   std::optional<Error> came_from;
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
     if (std::regex_match(line, match, error)) {
-      Error found{match[1], match[3], std::stoi(match[2])};
-      if (!is_of_the_reader(found.file) && came_from) {
-        found.file = came_from->file;
-        found.line = came_from->line;
+      found.push_back({match[1], match[3], std::stoi(match[2])});
+      if (!is_of_the_reader(found.back().file) && came_from) {
+        found.back().file = came_from->file;
+        found.back().line = came_from->line;
       }
-      return found;
-    }
-    if ((std::regex_match(line, match, required) || std::regex_match(line, match, included)) &&
-        is_of_the_reader(match[1]))
+      came_from.reset();
+    } else if ((std::regex_match(line, match, required) || std::regex_match(line, match, included)) &&
+               is_of_the_reader(match[1])) {
       came_from = Error{match[1], "", std::stoi(match[2])};
+    }
   }
-  return {};
+  return found;
 }
 
 // "'cudaMalloc' was not declared in this scope": the word.
@@ -122,16 +125,63 @@ std::string unknown_word(const std::string& message) {
   return "";
 }
 
-// The line of the source that defines main(), or 0.
-int line_of_main(const std::filesystem::path& source) {
-  static const std::regex definition(R"(^\s*(?:int|auto|void)\s+main\s*\(.*$)");
+// What a source says whether or not it compiles.
+struct Source {
+  int line_of_main = 0;  // outside of any #if; 0: there is none
+  bool describes_runs = false;
+  std::vector<Error> words;  // of CUDA's libraries, as the compiler would complain of them where it comes to them
+};
+
+// A line without what stands in strings and comments; `in_comment`: whether it begins in one, and then whether the next does.
+std::string program_text(const std::string& line, bool& in_comment) {
+  std::string text;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (in_comment) {
+      if (line.compare(i, 2, "*/") == 0) in_comment = false, ++i;
+    } else if (quote != 0) {
+      if (line[i] == '\\')
+        ++i;
+      else if (line[i] == quote)
+        quote = 0;
+    } else if (line.compare(i, 2, "//") == 0) {
+      break;
+    } else if (line.compare(i, 2, "/*") == 0) {
+      in_comment = true, ++i;
+    } else {
+      if (line[i] == '"' || line[i] == '\'') quote = line[i];
+      text += line[i];
+    }
+  }
+  return text;
+}
+
+Source look_at(const std::filesystem::path& source) {
+  static const std::regex main_defined(R"(^\s*(?:int|auto|void)\s+main\s*\(.*$)");
+  static const std::regex condition(R"(^\s*#\s*if.*$)"), end_of_condition(R"(^\s*#\s*endif.*$)");
+  static const std::regex included(R"(^\s*#\s*include.*$)"), defined(R"(^\s*#\s*define\s+(\w+).*$)");
+  static const std::regex of_libraries(
+      R"(\b(?:cuda(?:Malloc|HostAlloc|Free|Memcpy(?!ToSymbol|FromSymbol)|Memset|Event|Stream|DeviceSynchronize|)"
+      R"(GetLastError|PeekAtLastError|Error|Success|GetErrorString|Func|Launch|Occupancy)|cublas|curand)\w*)");
+  Source found;
   std::ifstream in(source);
-  int number = 0;
+  std::set<std::string> own;
+  int number = 0, conditions = 0;
+  bool in_comment = false;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    if (std::regex_match(line, definition)) return number;
+    line = program_text(line, in_comment);
+    if (std::regex_match(line, condition)) ++conditions;
+    if (std::regex_match(line, end_of_condition)) --conditions;
+    found.describes_runs = found.describes_runs || line.find("TILE_COUNT") != std::string::npos;
+    if (conditions > 0 || std::regex_match(line, included)) continue;
+    if (std::smatch name; std::regex_match(line, name, defined)) own.insert(name[1]);
+    if (found.line_of_main == 0 && std::regex_match(line, main_defined)) found.line_of_main = number;
+    for (std::sregex_iterator word(line.begin(), line.end(), of_libraries), end; word != end; ++word)
+      if (!own.contains(word->str()))
+        found.words.push_back({source.string(), fmt::format("'{}' was not declared", word->str()), number});
   }
-  return 0;
+  return found;
 }
 
 }  // namespace
@@ -160,43 +210,91 @@ std::string assembler_in_one_line(const std::string& said) {
 
 std::string instead_of(const std::string& word) { return advice_on(words, word); }
 
-std::string in_one_line(const std::string& said, const std::filesystem::path& source) {
-  const std::string name = source.filename().string();
-  if (said.find("multiple definition of `main'") != std::string::npos)
-    return fmt::format("{}:{}: main() is not run: describe each launch in a TILE_COUNT, and leave main() out", name,
-                       line_of_main(source));
-  const auto error = first_error(said);
-  if (!error) {
-    if (const std::string ptx = assembler_in_one_line(said); !ptx.empty()) return ptx;
-    static const std::regex undefined("undefined reference to `([^']*)'");
-    std::smatch match;
-    if (std::regex_search(said, match, undefined))
-      return fmt::format("{}: {} is declared and not defined: put its definition into the file", name, match[1].str());
-    return fmt::format("{}: the compiler refuses it without a word that count understands; --verbose shows all", name);
-  }
-  const std::string place = fmt::format("{}:{}", std::filesystem::path(error->file).filename().string(), error->line);
-  const std::string word = unknown_word(error->message);
+namespace {
+
+const std::regex missing_header("(.*): No such file or directory|'(.*)' file not found");
+
+// What to do about an error; "" where the compiler's own words must do.
+std::string advice_on(const Error& error) {
+  const std::string word = unknown_word(error.message);
   // nvcc knows the first by itself; the second stands where a <<<...>>> stood
   if (word == "__global__" || word == "tile")
-    return fmt::format(
-        "{}: what kernels are written with is not there: write #include \"common/report/count.hpp\" at the top, and "
-        "describe a launch in a TILE_COUNT (./tile count --help)",
-        place);
+    return "what kernels are written with is not there: write #include \"common/report/count.hpp\" at the top, and "
+           "describe a launch in a TILE_COUNT (./tile count --help)";
   if (const std::string instead = word.empty() ? "" : instead_of(word); !instead.empty())
-    return fmt::format("{}: {} is not part of the model: {}", place, word, instead);
-  static const std::regex missing("(.*): No such file or directory|'(.*)' file not found");
-  if (std::smatch header; std::regex_match(error->message, header, missing)) {
+    return fmt::format("{} is not part of the model: {}", word, instead);
+  if (std::smatch header; std::regex_match(error.message, header, missing_header)) {
     const std::string called = header[1].str() + header[2].str();
     if (const std::string instead = advice_on(headers, called); !instead.empty())
-      return fmt::format("{}: {} is not part of the model: {}", place, called, instead);
+      return fmt::format("{} is not part of the model: {}", called, instead);
   }
   const std::string ours = "static assertion failed: ";
-  if (error->message.starts_with(ours)) return fmt::format("{}: {}", place, error->message.substr(ours.size()));
+  if (error.message.starts_with(ours)) return error.message.substr(ours.size());
   static const std::regex unnamed(".*no match(?:es|ing).* function.*(?:to type|for call to)[^a-z]*(?:void|launch).*");
-  if (std::regex_match(error->message, unnamed))
-    return fmt::format("{}: which kernel is meant, its name does not tell: name its template arguments, kernel<float>",
-                       place);
-  return fmt::format("{}: {}", place, error->message);
+  if (std::regex_match(error.message, unnamed))
+    return "which kernel is meant, its name does not tell: name its template arguments, kernel<float>";
+  return "";
+}
+
+std::string place_of(const Error& error) { return std::filesystem::path(error.file).filename().string(); }
+
+// What is known to be wrong, a line for each advice, with all lines of the source that it is for; in the order of the first of these.
+// Of what else than unknown words the compiler says of one line, the first counts: the rest may come of it.
+std::vector<std::string> advised(const std::vector<Error>& errors) {
+  std::map<std::pair<std::string, std::string>, std::set<int>> lines_of;  // of a file and an advice
+  std::set<std::pair<std::string, int>> places;
+  for (const Error& error : errors) {
+    const std::string advice = advice_on(error);
+    const bool is_first = places.insert({error.file, error.line}).second;
+    if (!advice.empty() && (is_first || !unknown_word(error.message).empty()))
+      lines_of[{place_of(error), advice}].insert(error.line);
+  }
+  std::multimap<std::pair<std::string, int>, std::string> in_order;
+  for (const auto& [fault, lines] : lines_of)
+    in_order.insert(
+        {{fault.first, *lines.begin()}, fmt::format("{}:{}: {}", fault.first, fmt::join(lines, ", "), fault.second)});
+  std::vector<std::string> texts;
+  for (const auto& [place, text] : in_order) texts.push_back(text);
+  return texts;
+}
+
+// The one fault of a source in which nothing is known to be wrong: the first, for those behind it may come of it.
+std::string first_fault(const std::string& said, const std::vector<Error>& errors, const std::string& name) {
+  if (!errors.empty()) return fmt::format("{}:{}: {}", place_of(errors[0]), errors[0].line, errors[0].message);
+  if (const std::string ptx = assembler_in_one_line(said); !ptx.empty()) return ptx;
+  static const std::regex undefined("undefined reference to `([^']*)'");
+  if (std::smatch match; std::regex_search(said, match, undefined))
+    return fmt::format("{}: {} is declared and not defined: put its definition into the file", name, match[1].str());
+  return fmt::format("{}: the compiler refuses it without a word that count understands; --verbose shows all", name);
+}
+
+}  // namespace
+
+std::vector<std::string> faults_of(const std::string& said, const std::filesystem::path& source) {
+  const std::string name = source.filename().string();
+  const std::vector<Error> errors = errors_of(said);
+  const Source looked_at = look_at(source);
+  const bool main_is_linked = said.find("multiple definition of `main'") != std::string::npos;
+  std::vector<Error> known = errors;
+  known.insert(known.end(), looked_at.words.begin(), looked_at.words.end());
+  std::vector<std::string> faults = advised(known);
+  if (advised(errors).empty() && !main_is_linked) faults.insert(faults.begin(), first_fault(said, errors, name));
+  if (main_is_linked || looked_at.line_of_main > 0)
+    faults.push_back(fmt::format("{}:{}: main() is not run: describe each launch in a TILE_COUNT, and leave main() out",
+                                 name, looked_at.line_of_main));
+  else if (!looked_at.describes_runs)
+    faults.push_back(fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", name));
+  return faults;
+}
+
+std::string header_not_in_the_model(const std::string& said) {
+  for (const Error& error : errors_of(said)) {
+    std::smatch header;
+    if (!std::regex_match(error.message, header, missing_header)) continue;
+    const std::string called = header[1].str() + header[2].str();
+    if (!advice_on(headers, called).empty()) return called;
+  }
+  return "";
 }
 
 }  // namespace tile::counting

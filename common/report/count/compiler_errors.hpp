@@ -1,14 +1,19 @@
-// What the compiler said of a reader's file, in one line: where, what, and what to do instead. In: the compiler's output. Out: a line.
+// What the compiler said of a reader's file, in few lines: where, what, and what to do instead. In: the compiler's output. Out: lines.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace tile::counting {
 
-/// The first error, placed in the reader's own file where the compiler found it in a header of this repository. A word that
-/// the model does not have, and a mistake that is often made, comes with advice; anything else as the compiler says it.
-std::string in_one_line(const std::string& said, const std::filesystem::path& source);
+/// A line for each fault that is known, with all places where the file has it: words that the model does not have, mistakes that
+/// are often made, main(). Where the compiler's words are not among them, its first error, as it says it. A place is in the
+/// reader's own file, also where the compiler found the error in a header of this repository.
+std::vector<std::string> faults_of(const std::string& said, const std::filesystem::path& source);
+
+/// A header that the compiler misses and about which there is advice, as it is included, or "": what stands behind it was not read.
+std::string header_not_in_the_model(const std::string& said);
 
 /// What to write instead of a word of CUDA that the model does not have, or "".
 std::string instead_of(const std::string& word);

@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "common/check/repository.hpp"
 #include "common/records/rates.hpp"
@@ -99,11 +101,11 @@ class Report {
       const double flops = run.flops / double(run.kernels.size());
       print(counts, verdict_of(counts, rates_, flops, options_.registers), rates_, flops);
     }
-    if (!run.error.empty()) say(run.error);
+    if (!run.error.empty()) say_lines(run.error);
   }
   void add(const Failure& failure) {
     failures_.push_back(failure);
-    if (!options_.json) say(failure.message);
+    if (!options_.json) say_lines(failure.message);
   }
   // Returns the exit code.
   int finish() const {
@@ -120,9 +122,10 @@ class Report {
   }
 
  private:
-  void say(const std::string& what) const {
+  static void say_lines(const std::string& what) {
     std::fflush(stdout);
-    fmt::print(stderr, "count: {}\n", what);
+    std::istringstream lines(what);
+    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "count: {}\n", line);
   }
 
   const Options& options_;
@@ -131,14 +134,29 @@ class Report {
   std::vector<Failure> failures_;
 };
 
+// Makes an empty header where the compiler finds it, so that it says what is wrong behind it as well. Returns whether it could.
+bool stand_in_for(const std::string& header, const std::filesystem::path& directory) {
+  if (header.empty() || header.starts_with("/") || header.find("..") != std::string::npos) return false;
+  const std::filesystem::path file = directory / header;
+  if (std::filesystem::exists(file)) return false;
+  std::filesystem::create_directories(file.parent_path());
+  return bool(std::ofstream(file));
+}
+
 // Compiles a file. Returns whether it could be.
-bool compile(const Options& options, const std::string& file, const std::filesystem::path& program, Report& report) {
-  std::string said;
+bool compile(const Options& options, const std::string& file, const Scratch& scratch, Report& report) {
+  std::string said, before;
   const auto hear = [&](const std::string& line) { said += line + "\n"; };
-  const int status = run_program({options.compiler, file, program.string(), "count"}, STDERR_FILENO, hear);
-  if (status == 0) return true;
+  const std::filesystem::path stand_ins = scratch / "headers";
+  std::filesystem::remove_all(stand_ins);
+  setenv("CPLUS_INCLUDE_PATH", stand_ins.c_str(), 1);
+  const std::vector<std::string> command{options.compiler, file, (scratch / "program").string(), "count"};
+  while (run_program(command, STDERR_FILENO, hear) != 0 && stand_in_for(header_not_in_the_model(said), stand_ins))
+    before += std::exchange(said, "");
+  said = before + said;
+  if (said.empty()) return true;
   if (options.verbose) fmt::print(stderr, "{}", said);
-  report.add(Failure{file, in_one_line(said, file)});
+  for (const std::string& fault : faults_of(said, file)) report.add(Failure{file, fault});
   return false;
 }
 
@@ -160,11 +178,14 @@ void count(const std::string& file, const std::filesystem::path& program, Report
     report.add(Failure{file, fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file)});
 }
 
-// Why a file cannot be read; "" if it can.
+// Why a file is not compiled at all; "" if it is.
 std::string unreadable(const std::string& file) {
   if (std::filesystem::is_directory(file))
     return fmt::format("{} is a directory: name the .cu files in it that are to be counted", file);
-  return std::ifstream(file) ? "" : fmt::format("cannot read {}", file);
+  if (!std::ifstream(file)) return fmt::format("cannot read {}", file);
+  static const std::set<std::string> of_programs{".cu", ".cuh", ".cpp", ".cc", ".cxx", ".hpp", ".h"};
+  if (of_programs.contains(std::filesystem::path(file).extension().string())) return "";
+  return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
 }
 
 int run(const Options& options) {
@@ -175,7 +196,7 @@ int run(const Options& options) {
       report.add(Failure{file, why});
       continue;
     }
-    if (compile(options, file, scratch / "program", report)) count(file, scratch / "program", report);
+    if (compile(options, file, scratch, report)) count(file, scratch / "program", report);
   }
   return report.finish();
 }
@@ -200,6 +221,11 @@ int main(int argc, char** argv) {
     return tile::counting::run(options);
   } catch (const CLI::Success& e) {
     return app.exit(e);
+  } catch (const CLI::RequiredError&) {
+    fmt::print(
+        stderr,
+        "count: which file? For example: ./tile count my_kernel.cu; the README has a template, --help the options\n");
+    return 2;
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "count: {}; ./tile count --help lists the options\n", e.what());
     return 2;

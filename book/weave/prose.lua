@@ -1,0 +1,65 @@
+-- Prose: how it is set that was written with a keyboard's letters. In: the inlines of a paragraph, a cell, a caption. Out: the same, set.
+
+local text = require("weave.text")
+
+local prose = {}
+
+-- A formula and the punctuation behind it stay on one line, and so does a bracket before it.
+function prose.keep_punctuation(inlines)
+  for i = #inlines - 1, 1, -1 do
+    local formula, behind = inlines[i], inlines[i + 1]
+    local marks, rest = (behind.t == "Str" and behind.text or ""):match("^([,.;:)]+)(.*)$")
+    if formula.t == "Math" and formula.mathtype == "InlineMath" and marks then
+      inlines[i] = pandoc.Span({formula, pandoc.Str(marks)}, pandoc.Attr("", {"kept"}))
+      inlines[i + 1] = pandoc.Str(rest)
+    end
+    local before, bracket = (i > 1 and inlines[i - 1].t == "Str" and inlines[i - 1].text or ""):match("^(.-)([(%[]+)$")
+    if formula.t == "Math" and formula.mathtype == "InlineMath" and bracket then
+      inlines[i - 1] = pandoc.Str(before)
+      inlines[i] = pandoc.Span({pandoc.Str(bracket), inlines[i]}, pandoc.Attr("", {"kept"}))
+    end
+  end
+  return inlines
+end
+
+-- Between two factors of prose these are operators, and all three stand on one line.
+local operators = {["x"] = "×", ["-"] = "−", ["+"] = "+"}
+
+local values = text.set_of("Link Span Math Code")
+
+local function is_factor(inline, pattern)
+  if inline.t == "Str" then return inline.text:match(pattern) ~= nil end
+  return values[inline.t]
+end
+local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
+
+-- Prose is written with a keyboard's letters: ranges, minus signs, and "32 x 4", which is set with a cross, on one line.
+function prose.typeset(inlines)
+  for _, inline in ipairs(inlines) do
+    if inline.t == "Str" and inline.text ~= "us" and inline.text ~= "-" and not inline.text:find("://", 1, true) then
+      inline.text = text.typeset(inline.text)
+    end
+  end
+  for i = 3, #inlines do  -- the unit, not the people
+    local behind = inlines[i].t == "Str" and inlines[i].text:match("^us(%p*)$")
+    if behind and is_blank(inlines[i - 1]) and pandoc.utils.stringify(inlines[i - 2]):match("%d$") then
+      inlines[i].text = "µs" .. behind
+    end
+  end
+  if #inlines >= 3 and inlines[1].t == "Str" and inlines[1].text == "x" and is_blank(inlines[2]) and inlines[3].t == "Str" then
+    inlines[1], inlines[2] = pandoc.Str("×"), pandoc.Str("\u{a0}")  -- "x cuBLAS", in a table's head
+  end
+  for i = 3, #inlines - 2 do
+    local operator = inlines[i].t == "Str" and operators[inlines[i].text]
+    if operator and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and is_factor(inlines[i - 2], "[%d%u)]$") and
+       is_factor(inlines[i + 2], "^[%d%u(]") then
+      inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str(operator), pandoc.Str("\u{a0}")
+    end
+  end
+  for _, inline in ipairs(inlines) do
+    if inline.t == "Str" and inline.text == "-" then inline.text = text.typeset(inline.text) end
+  end
+  return inlines
+end
+
+return prose
