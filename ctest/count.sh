@@ -114,6 +114,24 @@ END
 for kind in race uninitialised; do grep -q "^count: $kind: k, two.cu:[45], " "$scratch/err" || complain "no $kind among: $(cat "$scratch/err")"; done
 grep -qv '^count: ' "$scratch/err" && complain "a line without its prefix: $(cat "$scratch/err")"
 
+# A race is told however many lines read what nobody wrote.
+{
+  echo '#include "common/report/count.hpp"
+__global__ void k(float* out) {
+  __shared__ float tile[64], none[64];
+  tile[threadIdx.x] = 1;'
+  for n in 1 2 3 4 5 6 7 8 9; do echo "  out[threadIdx.x] = none[$n];"; done
+  echo '  out[threadIdx.x] = tile[threadIdx.x ^ 32];
+}
+TILE_COUNT("a race behind nine others") {
+  auto out = tile::array<float>("out", 64);
+  k<<<1, 64>>>(out.device());
+}'
+} >"$scratch/ten.cu"
+"$tile_count" --compiler "$model_cc" "$scratch/ten.cu" >"$scratch/out" 2>"$scratch/err" && complain "a race behind nine others passes"
+grep -q "^count: race: k, ten.cu:[0-9]*, .* ten.cu:14 with no barrier between" "$scratch/err" || complain "nine others hide the race: $(cat "$scratch/err")"
+grep -q "^count: \.\.\. and 4 more findings" "$scratch/err" || complain "those left out are not counted: $(cat "$scratch/err")"
+
 # A run that fails before it has counted anything has no table, and so no columns to explain and nothing to compare.
 cat >"$scratch/traps.cu" <<'END'
 #include "common/report/count.hpp"

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/model/execute/arrays.hpp"
 #include "common/model/execute/execute.hpp"
@@ -78,10 +81,20 @@ std::size_t most_resident(const Launch& launch) {
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
+// The first findings, but of each kind at least one: a race is not hidden behind reads of what nobody wrote.
 std::string text_of(const std::vector<std::string>& findings) {
+  constexpr std::size_t most = 8;
+  std::set<std::string> kinds;
+  std::vector<bool> is_first_of_kind;
+  for (const std::string& finding : findings)
+    is_first_of_kind.push_back(kinds.insert(finding.substr(0, finding.find(':'))).second);
+  std::size_t others = most - std::min(most, kinds.size()), shown = 0;
   std::string text;
-  const std::size_t shown = std::min<std::size_t>(findings.size(), 8);
-  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "\n") + findings[i];
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (!is_first_of_kind[i] && others == 0) continue;
+    if (!is_first_of_kind[i]) --others;
+    text += (shown++ == 0 ? "" : "\n") + findings[i];
+  }
   if (findings.size() > shown) text += fmt::format("\n... and {} more findings", findings.size() - shown);
   return text;
 }
