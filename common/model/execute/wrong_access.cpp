@@ -128,16 +128,17 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
   report(w, other.unfenced ? Mistake::proxy_fence : Mistake::race, t.pc(), other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
-    return fmt::format("{}: {} {}{} {} (address {}), which {}{} {} at {} with no {} between",
-                       other.unfenced ? "missing proxy fence" : "race", where(w, t.pc()),
-                       t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
-                       format_address(t.address), actor_name(w, other.with),
-                       own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
-                       other.wrote ? "wrote" : "read", line_of(other_pc),
-                       other.unfenced                    ? "fence.proxy.async"
-                       : of_copy                         ? "wait"
-                       : region == nullptr && !own_block ? "cluster barrier"
-                                                         : "barrier");
+    return fmt::format(
+        "{}: {} {}{} {} (address {}), which {}{} {} at {} with {}", other.unfenced ? "missing proxy fence" : "race",
+        where(w, t.pc()), t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
+        format_address(t.address), actor_name(w, other.with),
+        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
+        other.wrote ? "wrote" : "read", line_of(other_pc),
+        other.unfenced      ? "no fence.proxy.async between"
+        : of_copy           ? "no wait between"
+        : own_block         ? "no barrier between"
+        : region == nullptr ? "no cluster barrier between"
+                            : "nothing between that orders blocks, as a fence and an atomic operation do");
   });
 }
 
