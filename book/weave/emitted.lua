@@ -1,6 +1,7 @@
 -- What the chapter programs said: facts by their keys, the rows of every other file below emit/NN/, and tables.
 -- In: keys and names of files. Out: facts {kind, value, unit, text} and rows by the names of their columns, which
--- common/report/emitted.tsv lists. What is missing, or is not as listed there, ends the weave.
+-- common/report/emitted.tsv lists. What is missing, or is not as listed there, ends the weave; what nobody asks for is not looked at here
+-- (check_emitted.lua does), for a chapter says thousands of things of which a page needs a hundred.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -11,7 +12,7 @@ local emitted = {
 }
 
 local listed  -- the schema
-local facts = {}  -- "NN" -> key -> fact
+local facts = {}  -- "NN" -> key -> fact, or until it is asked for {line, its number}
 
 local function lines(chapter, file, what)
   local whole = text.read(page.work .. "/emit/" .. chapter .. "/" .. file)
@@ -19,13 +20,19 @@ local function lines(chapter, file, what)
   return text.lines_of(whole)
 end
 
--- The rows of a file; `what` says what the prose wanted of it.
-function emitted.rows(chapter, file, what)
+-- The row that stands in line `number` of a file.
+local function row_of(chapter, file, line, number)
   listed = listed or schema.read(page.root .. "/common/report/emitted.tsv")
-  local columns, rows = schema.columns(listed, file), {}
+  local row, why = schema.row(listed, schema.columns(listed, file), text.split(line))
+  return row or page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. number .. ": " .. why)
+end
+
+-- The rows of a file; `what` says what the prose wanted of it. Where `first` is given, only rows that begin with these fields.
+function emitted.rows(chapter, file, what, first)
+  local beginning = first and table.concat(first, "\t") .. "\t" or ""
+  local rows = {}
   for i, line in ipairs(lines(chapter, file, what)) do
-    local row, why = schema.row(listed, columns, text.split(line))
-    rows[i] = row or page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. i .. ": " .. why)
+    if line:sub(1, #beginning) == beginning then rows[#rows + 1] = row_of(chapter, file, line, i) end
   end
   return rows
 end
@@ -53,9 +60,7 @@ end
 local function facts_of(chapter)
   if facts[chapter] then return facts[chapter] end
   local result = {}
-  for _, row in ipairs(emitted.rows(chapter, "facts.tsv", "numbers")) do
-    result[row.key] = {kind = row.kind, value = tonumber(row.value), unit = row.unit, text = row.text}
-  end
+  for i, line in ipairs(lines(chapter, "facts.tsv", "numbers")) do result[line:match("^[^\t]*")] = {line, i} end
   facts[chapter] = result
   return result
 end
@@ -64,7 +69,13 @@ end
 function emitted.fact(key)
   local chapter, rest = key:match("^(%d%d)/(.+)$")
   if not chapter then chapter, rest = page.home, key end
-  local fact = facts_of(chapter)[rest] or page.fail("no number has the key " .. chapter .. "/" .. rest)
+  local all = facts_of(chapter)
+  local fact = all[rest] or page.fail("no number has the key " .. chapter .. "/" .. rest)
+  if not fact.kind then
+    local row = row_of(chapter, "facts.tsv", table.unpack(fact))
+    fact = {kind = row.kind, value = tonumber(row.value), unit = row.unit, text = row.text}
+    all[rest] = fact
+  end
   return fact, chapter .. "/" .. rest
 end
 

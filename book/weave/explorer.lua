@@ -17,13 +17,11 @@ local explorer = {
 -- `space`, shared or global.
 function explorer.lanes_of(chapter, kernel, site, space)
   local words, bytes, op, array = {}, nil, nil, nil
-  for _, row in ipairs(emitted.rows(chapter, "samples.tsv", "accesses")) do
-    if row.kernel == kernel and row.site == site then
-      if row.space ~= space then page.fail(site .. " of " .. kernel .. " is not in " .. space .. " memory") end
-      local lane = tonumber(row.lane)
-      if words[lane] then break end  -- of an unrolled loop the trace has several
-      words[lane], bytes, op, array = tonumber(row.word), row.bytes, row.op, row.array
-    end
+  for _, row in ipairs(emitted.rows(chapter, "samples.tsv", "accesses", {kernel, site})) do
+    if row.space ~= space then page.fail(site .. " of " .. kernel .. " is not in " .. space .. " memory") end
+    local lane = tonumber(row.lane)
+    if words[lane] then break end  -- of an unrolled loop the trace has several
+    words[lane], bytes, op, array = tonumber(row.word), row.bytes, row.op, row.array
   end
   if not bytes then page.fail("chapter " .. chapter .. " has no trace of " .. kernel .. " " .. site) end
   return words, bytes, op, array

@@ -51,12 +51,10 @@ end
 -- What the model counted of a kernel, line by line.
 local function counts_by_line(chapter, kernel)
   local notes, known = {}, false
-  for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts")) do
-    if row.kernel == kernel then
-      known = true
-      local number = tonumber(row.line)
-      notes[number] = (notes[number] and notes[number] .. ", " or "") .. row.text
-    end
+  for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts", {kernel})) do
+    known = true
+    local number = tonumber(row.line)
+    notes[number] = (notes[number] and notes[number] .. ", " or "") .. row.text
   end
   if not known then page.fail("no counts of a kernel " .. kernel) end
   return notes

@@ -50,26 +50,29 @@ struct Turns {
   void reset() { count = block_count = 0; }
 };
 
-/// What the hooks need of the lane that is running.
+/// What the hooks need of the lane that is running. As it is by default nobody listens: all of memory is its own stack.
 struct Attention {
-  Address stack_low = 0, stack_high = 0;
+  Address stack_low = 0, stack_bytes = ~Address(0);
   Turns* turns = nullptr;  ///< null where turns are not counted
   Listener* listener = nullptr;
+
+  bool on_own_stack(Address address) const { return address - stack_low < stack_bytes; }
 };
 
-/// The lane that is running on this host thread, or nullptr: in host code, and while the model itself works.
-extern constinit thread_local Attention* attention;
+/// Of the lane that is running on this host thread; that of nobody in host code, and while the model itself works. No pointer to
+/// one: of every two calls of hooks one ends when it has been asked.
+extern constinit thread_local Attention attention;
 
 /// While one of these lives, nobody listens: the model may call inline functions that were compiled for kernels.
 class Unheard {
  public:
-  Unheard() : lane_(attention) { attention = nullptr; }
+  Unheard() : lane_(attention) { attention = {}; }
   ~Unheard() { attention = lane_; }
   Unheard(const Unheard&) = delete;
   Unheard& operator=(const Unheard&) = delete;
 
  private:
-  Attention* lane_;
+  Attention lane_;
 };
 
 /// Where the program's image begins; return addresses are kept as 32-bit offsets from here.

@@ -15,31 +15,25 @@ extern "C" const char __data_start;
 
 namespace simt::announce {
 
-constinit thread_local Attention* attention = nullptr;
+constinit thread_local Attention attention{};
 
 namespace {
 
-bool on_own_stack(const Attention& lane, Address address) {
-  return address - lane.stack_low < lane.stack_high - lane.stack_low;
-}
-
 [[gnu::always_inline]] inline void access(const volatile void* pointer, std::size_t size, Op op, void* return_address,
                                           bool is_volatile = false) {
-  Attention* const lane = attention;
   const auto address = reinterpret_cast<Address>(pointer);
-  if (lane == nullptr || on_own_stack(*lane, address)) return;
-  lane->listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
+  if (attention.on_own_stack(address)) return;
+  attention.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
 // Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
-[[gnu::noinline]] void tell_of_uncounted_turn(Attention& lane, void* return_address) {
-  lane.listener->many_turns(reinterpret_cast<Address>(return_address));
+[[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
+  attention.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
 
 [[gnu::always_inline]] inline void enter_block(void* return_address) {
-  Attention* const lane = attention;
-  if (lane == nullptr || lane->turns == nullptr) return;
-  Turns& turns = *lane->turns;
+  if (attention.turns == nullptr) return;
+  Turns& turns = *attention.turns;
   const std::uint32_t pc = offset_of(reinterpret_cast<Address>(return_address));
   const std::uint32_t count = turns.block_count;
   // Not std::find, which compares four at a time: there are few, mostly.
@@ -47,7 +41,7 @@ bool on_own_stack(const Attention& lane, Address address) {
     if (turns.blocks[i] != pc) continue;
     turns.blocks[0] = pc;
     turns.block_count = 1;
-    if (turns.count == account::unknown_turns) return tell_of_uncounted_turn(*lane, return_address);
+    if (turns.count == account::unknown_turns) return tell_of_uncounted_turn(return_address);
     ++turns.count;
     return;
   }
@@ -64,10 +58,10 @@ bool on_own_stack(const Attention& lane, Address address) {
 // An access whose shape the model does not know: fine on the lane's own stack, else an error. what() says which.
 template <class What>
 void refuse(const volatile void* pointer, void* return_address, What what) {
-  Attention* const lane = attention;
-  if (lane == nullptr || on_own_stack(*lane, reinterpret_cast<Address>(pointer))) return;
+  Listener* const listener = attention.listener;
+  if (listener == nullptr || attention.on_own_stack(reinterpret_cast<Address>(pointer))) return;
   const Unheard unheard;
-  lane->listener->refuse(reinterpret_cast<Address>(return_address), what());
+  listener->refuse(reinterpret_cast<Address>(return_address), what());
 }
 
 // A struct of three members: nvcc moves one whose size is no power of two member by member. Of 24 bytes and more it may be three
@@ -98,14 +92,14 @@ struct IndexCheck {
 // An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers, and
 // comes before the access to any other.
 void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_address) {
-  Attention* const lane = attention;
-  if (lane == nullptr) {
+  Listener* const listener = attention.listener;
+  if (listener == nullptr) {
     fmt::print(stderr, "{}:{}: index {} of an array of type {}\n", check.file, check.line, std::intptr_t(index),
                check.array->name);
     std::abort();
   }
   const Unheard unheard;
-  lane->listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
+  listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
 }
 
 // More bytes than any access has, or a number that is no power of two.

@@ -84,8 +84,7 @@ void require_aligned(Worker& w, Address address, std::size_t alignment, const Bo
 // A tensor map is a parameter of the kernel (each lane has its own copy, on its stack) or lies in global memory.
 void require_map(Worker& w, const TensorMap& map, Address pc) {
   const auto address = reinterpret_cast<Address>(&map);
-  const announce::Attention& lane = w.lane->attention;
-  if (address < lane.stack_low || address >= lane.stack_high) require_in_bounds(w, address, sizeof map, Op::load, pc);
+  if (!w.lane->attention.on_own_stack(address)) require_in_bounds(w, address, sizeof map, Op::load, pc);
   if (!map.encoded) refuse_copy(w, pc, "copies with a tensor map that tensor_map has not made");
 }
 

@@ -51,9 +51,9 @@ StackPool stack_pool;
 void lane_main(context::transfer_t from) {
   Worker& worker = *static_cast<Worker*>(from.data);
   worker.scheduler = from.fctx;
-  announce::attention = nullptr;
-  worker.launch->kernel->call([] { announce::attention = &running->lane->attention; });
-  announce::attention = nullptr;
+  announce::attention = {};
+  worker.launch->kernel->call([] { announce::attention = running->lane->attention; });
+  announce::attention = {};
   settle(worker);
   deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
   worker.lane->state = LaneState::done;
@@ -70,13 +70,12 @@ void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane) {
   std::byte* low = stacks + std::size_t(lane.linear) * stack_bytes;
   // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
   std::byte* top = low + stack_bytes - std::size_t(lane.linear % 64) * 128;
-  lane.attention = {reinterpret_cast<Address>(low), reinterpret_cast<Address>(low + stack_bytes),
-                    worker.traced ? &lane.turns : nullptr, &worker};
+  lane.attention = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
   lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
 }
 
 void suspend(Worker& worker, LaneState state) {
-  announce::Attention* const lane = std::exchange(announce::attention, nullptr);
+  const announce::Attention lane = std::exchange(announce::attention, {});
   worker.lane->state = state;
   worker.scheduler = context::jump_fcontext(worker.scheduler, nullptr).fctx;
   announce::attention = lane;
@@ -88,9 +87,9 @@ void run_lane(Worker& worker, Lane& lane) {
     lane.log = std::move(worker.empty_logs.back());
     worker.empty_logs.pop_back();
   }
-  announce::attention = &lane.attention;
+  announce::attention = lane.attention;
   lane.context = context::jump_fcontext(lane.context, &worker).fctx;
-  announce::attention = nullptr;
+  announce::attention = {};
 }
 
 void wait_for(const Wait& wait) {

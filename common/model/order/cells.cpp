@@ -170,10 +170,13 @@ SharedCells SharedCells::refined(std::size_t parts) const {
 // --- Global memory -----------------------------------------------------------------------------------------------
 
 // Cells that nobody has touched are all zeros, which is what pages are that nobody has touched. Of these the system keeps none ready,
-// nor must a touch cost it one of 2 MiB.
+// nor must a touch cost it one of 2 MiB. Few are made ready all at once: else each costs two faults, as it is read first, and
+// every thread of the host is told of the second.
 GlobalCells::GlobalCells(std::size_t elements) {
   const std::size_t bytes = std::max<std::size_t>(elements, 1) * sizeof(Cell);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const int at_once = bytes <= (std::size_t(8) << 20) ? MAP_POPULATE : 0;
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | at_once, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   if (bytes > (std::size_t(64) << 20)) madvise(memory, bytes, MADV_NOHUGEPAGE);
   cells_ = {static_cast<Cell*>(memory), Unmap{bytes}};
