@@ -1946,7 +1946,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("ragged.small.1023x129.covered_percent", covered_percent(small, 1023, 129),
                   0);
   facts.predicted("ragged.small.37x4099.covered_percent", covered_percent(small, 37, 4099), 0);
-  facts.predicted("ragged.small.1281.covered_percent", covered_percent(small, 1281, 1281), 0);
   facts.predicted("ragged.medium.1350.covered_percent",
                   covered_percent(Config<Medium>{}, 1350, 1350), 0);
   facts.predicted("limits.extent", MOST_EXTENT);
@@ -1960,8 +1959,6 @@ void predict(tile::Facts& facts) {
     return plan_for<Tiles>(few_results.M, few_results.N, few_results.K, sms);
   };
   const Plan split = plan_for_few(Config<SplitK>{});
-  facts.predicted("split.tiles", split.tiles());
-  facts.predicted("split.blocks", split.blocks);
   facts.predicted("split.shares", split.blocks / split.tiles());
   facts.predicted("split.places", sms * Config<SplitK>::BLOCKS);
   facts.predicted("split.small.blocks", plan_for_few(Config<Small>{}).blocks);
@@ -1969,7 +1966,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("split.most_tiles", sms * Config<SplitK>::BLOCKS / LEAST_SHARES);
   // sixteen rows and columns
   constexpr int few = 16, depth = 65536;
-  facts.predicted("few.small.blocks", plan_for<Config<Small>>(few, few, depth, sms).blocks);
   facts.predicted("few.columns.blocks",
                   tile::ceil_div(few, FewColumns::BM) * tile::ceil_div(few, FewColumns::BN) *
                       shares_for<FewColumns>(few, few, depth, sms).shares);

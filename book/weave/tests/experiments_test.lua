@@ -35,6 +35,10 @@ testing.on_page(files, {}, function(page)
   end
   ran(broken, "race: read,\\n  chapter03.cu:3")
   testing.contains("what the run said", shown("barrier"), '<pre class="captured">race: read, chapter03.cu:3</pre>')
+  ran((broken:gsub("[^\n]+", "", 1)), "race: read without the first line")
+  testing.contains("a run with empty lines for what need not be compiled", shown("barrier"), "race: read without the first line")
+  ran((broken:gsub("[^\n]+", "int other;", 1)), "race: read")
+  testing.equal("nothing of a run of a changed program", shown("barrier"):find("captured", 1, true), nil)
   ran(broken .. " ", "race: read")
   testing.equal("nothing of a run of another program", shown("barrier"):find("captured", 1, true), nil)
 
