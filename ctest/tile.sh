@@ -63,6 +63,7 @@ told() { # PATTERN ARGUMENTS...
     complain "not one line '$pattern' for '$*': $(cat "$scratch/out" "$scratch/err")"
 }
 told "'\[' is no regular expression (Unmatched \[\]): put \\\\ before a sign that stands for itself, as in '\\\\\['" test '['
+for command in read pdf epub doctor; do told "$command takes nothing behind it, and not '--bogus'" $command --bogus; done
 told "no test has a name that matches 'none'; 'ctest --preset model -N' lists all names" test none
 told "no quick test has a name that matches 'none'" test --quick none
 told "count which file? For example: " count

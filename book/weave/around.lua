@@ -52,8 +52,9 @@ local function searched(block)
   end
   local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = function(span)
     if elements.has(span, "definition") then return {} end
-  end})
-  return (pandoc.utils.stringify(without):gsub("%s+$", "")), block.t == "CodeBlock" and block.text or ""
+  end, Cite = function() return {} end})
+  local said = pandoc.utils.stringify(without):gsub("%s+([.,;:])", "%1"):gsub("%s+$", "")
+  return said, block.t == "CodeBlock" and block.text or ""
 end
 
 -- The names in a program text, each once.

@@ -1,7 +1,7 @@
 -- Tests of weave/around.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local function document()
-  local blocks = testing.blocks("Before.\n\n# A heading {#a number=3.1}\n\nText [x]{.definition} <here>.\n\n~~~\nsgemm_a<b>(a);\n~~~\n\n## A part {#b}\n\n- More.\n- And 1.\n- 2\n")
+  local blocks = testing.blocks("Before.\n\n# A heading {#a number=3.1}\n\nText [x]{.definition} <here> [@a].\n\nAs said [@b].\n\n~~~\nsgemm_a<b>(a);\n~~~\n\n## A part {#b}\n\n- More.\n- And 1.\n- 2\n")
   return pandoc.Pandoc(blocks, pandoc.Meta({}))
 end
 testing.on_page(testing.with_labels({["search/x"] = ""}), {}, function(page)
@@ -16,6 +16,7 @@ testing.on_page(testing.with_labels({["search/x"] = ""}), {}, function(page)
   local index = require("weave.text").lines_of(require("weave.text").read(page.work .. "/search/03.js"))
   testing.equal("an entry for each section", #index, 3)
   testing.contains("entry", index[2], [[page:"03.html",id:"a",chapter:"03 Shared tiling",number:"3.1",title:"A heading",text:"Text]])
+  testing.contains("no marks of references", index[2], ". As said.")
   testing.contains("names of the program", index[2], 'code:"sgemm_a"')
   testing.contains("items are words apart", index[3], 'text:"More. And 1. 2"')
   testing.equal("no definitions", index[2]:find("Text x", 1, true), nil)
