@@ -26,5 +26,5 @@ esac
       ;;
   esac
   printf '~~~~~~\n'
-} | "$1" --from markdown --to html5 --template "$book/source.html" --syntax-definition "$book/cuda.xml" \
+} | "$1" --from markdown --preserve-tabs --to html5 --template "$book/source.html" --syntax-definition "$book/cuda.xml" \
   -M "title=${2#"$(dirname "$book")/"}" ${chapter:+-M "page=$chapter"} --output "$3"
