@@ -144,6 +144,14 @@ foreach(module_test ${module_tests})
   set_tests_properties(book.weaver.${module} PROPERTIES LABELS quick)
 endforeach()
 
+add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh ${CMAKE_CURRENT_SOURCE_DIR}/record-page.awk ${site}/source)
+set_tests_properties(book.records PROPERTIES FIXTURES_REQUIRED book)
+
+# Between the program that runs break-it experiments and the page that shows what they said.
+add_test(NAME book.break-it COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/breaks-shown.sh $<TARGET_FILE:breaks> ${PANDOC}
+  ${CMAKE_CURRENT_SOURCE_DIR}/weave/tests/shown_runs.lua ${PROJECT_SOURCE_DIR}/ctest/breaks ${PROJECT_BINARY_DIR}/breaks/sample)
+set_tests_properties(book.break-it PROPERTIES FIXTURES_REQUIRED sample.breaks RESOURCE_LOCK build-directory)
+
 # What is there for the book and is not in it, and what the programs emitted that is not as common/report/emitted.tsv says.
 set(texts "")
 foreach(page ${pages})

@@ -67,7 +67,7 @@ const char* const note_widths_script = R"((() => {
 // Of a program or a record, which may have 100 000 lines, the first are laid out.
 const char* const first_lines_script = R"((() => {
   const style = new CSSStyleSheet();
-  style.replaceSync("code > span:nth-child(n + 200) { display: none !important; }");
+  style.replaceSync(":is(code > span, .record > li):nth-child(n + 200) { display: none !important; }");
   if (location.pathname.includes("/source/")) document.adoptedStyleSheets = [style];
 })())";
 const char* const ids_script = R"([...document.querySelectorAll("[id]")].map((e) => e.id))";

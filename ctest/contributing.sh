@@ -1,6 +1,7 @@
 #!/bin/sh
 # The ten steps of .github/CONTRIBUTING.md lead to a chapter: in a copy of the repository the commands of step 2 are carried out, the copy is
-# configured as step 3 says, and then has the targets and tests that the later steps name. Nothing is compiled. Every file that a step names is there.
+# configured as step 3 says, and then has the targets and tests that the later steps name. Nothing is compiled. Every file that a step names is there, and
+# what links of it and of the README name.
 # Usage: contributing.sh, at the top of the repository
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -41,5 +42,17 @@ done
 for file in $(grep -o '`[^`]*`' steps | tr -d '`' | tr ' ' '\n' | grep -E '^(book|chapters|ctest|common)/[a-z0-9./-]*$' | grep -v 16); do
   [ -e "$file" ] || complain "there is no $file"
 done
+# How pages are written stands there, not in the README; and links lead to files and headings.
+grep -q '^## Write a page$' .github/CONTRIBUTING.md || complain "CONTRIBUTING does not say how pages are written"
+grep -q '^## Write a page$' README.md && complain "the README says how pages are written"
+for text in README.md .github/CONTRIBUTING.md; do
+  sed 's/`[^`]*`//g' "$text" | grep -o '\](\([^)]*\))' | sed 's/^..//; s/)$//' | grep -v '^http' | while read -r link; do
+    case $link in
+      '#'*) sed -n 's/^##* //p' "$text" | tr 'A-Z ' 'a-z-' | grep -qx "${link#?}" || echo "$text: no heading $link" ;;
+      *) [ -e "$(dirname "$text")/$link" ] || echo "$text: no file $link" ;;
+    esac
+  done
+done >links
+[ ! -s links ] || complain "$(cat links)"
 [ "$wrong" = 0 ] && echo "the steps make a chapter"
 exit "$wrong"

@@ -78,9 +78,75 @@ int main() {
 }
 END
 "$tile_count" --compiler "$model_cc" "$scratch/all.cu" >"$scratch/out" 2>"$scratch/err" && complain "a program with main() is counted"
-sed 's/ is not .*//' "$scratch/err" >"$scratch/told"
-printf 'count: all.cu:%s\n' "2: cub/cub.cuh" "3: cudaError_t" "3: cudaSuccess" "7: cudaMalloc" "9: cudaFree" "5: main()" |
-  diff - "$scratch/told" || complain "not all that is wrong, once each"
+sed -e 's/ is not .*//' -e 's/, which may come of these.*//' "$scratch/err" >"$scratch/told"
+printf 'count: all.cu:%s\n' "2: cub/cub.cuh" "3: cudaError_t" "3: cudaSuccess" "5: main()" "7: cudaMalloc" "9: cudaFree" " and 2 more errors of the compiler" |
+  diff - "$scratch/told" || complain "not all that is wrong, once each, in the order of the file"
+
+# faults FILE.cu LINE...: the file does not compile, and these lines, of which each is a pattern, are what is said of it, in this order.
+faults() {
+  file=$1
+  shift
+  "$tile_count" --compiler "$model_cc" "$scratch/$file" >"$scratch/out" 2>"$scratch/err" && complain "$file compiles"
+  printf '%s\n' "$@" >"$scratch/patterns"
+  [ "$(wc -l <"$scratch/err")" = $# ] && paste -d '\n' "$scratch/patterns" "$scratch/err" | awk -v file="$file" '
+    NR % 2 { pattern = "^count: " file ":" $0; next }
+    $0 !~ pattern { wrong = 1 }
+    END { exit wrong }' || complain "of $file is said: $(cat "$scratch/err")"
+}
+
+# All faults that the compiler finds, a line each: a syntax error hides no other. What may come of one is left out.
+cat >"$scratch/three.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void k(float* p, int n) {
+  float x = p[threadIdx.x]
+  p[threadIdx.x] = x;
+}
+__global__ void g(float* p) {
+  int i = "text";
+  Unknown value = 1;
+  p[i] = value + undefined;
+  p[i + 1] = undefined + value;
+}
+TILE_COUNT("r") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device()); }
+END
+faults three.cu '4: expected .* before .*p' '7: invalid conversion from .* to .*int[^a-z]*$' '8: .*Unknown.* was not declared' \
+  '9: .*undefined.* was not declared' '12: the launch has more arguments' \
+  ' and 1 more error of the compiler, which may come of these; --verbose shows all'
+cat >"$scratch/brace.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void k(float* p) {
+  if (p != nullptr) {
+    p[threadIdx.x] = 1;
+}
+TILE_COUNT("r") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device()); }
+END
+faults brace.cu '6: .*' ' and [0-9]* more errors? of the compiler'
+
+# How many arguments a kernel takes, and which.
+cat >"$scratch/arguments.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void k(float* p, int n) { p[threadIdx.x] = float(n); }
+TILE_COUNT("many") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device(), 1, 2); }
+TILE_COUNT("few") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device()); }
+TILE_COUNT("others") { auto a = tile::array<int>("a", 32); k<<<1, 32>>>(a.device(), 1); }
+END
+faults arguments.cu '3: .* [(]it hands over 3: float[*], int, int; the kernel takes 2: float[*], int[)]$' \
+  '4: .* [(]it hands over 1: float[*]; the kernel takes 2: float[*], int[)]$' \
+  '5: .* another type .* [(]it hands over 2: int[*], int; the kernel takes 2: float[*], int[)]$'
+
+# A program as nvcc takes it: what to do, in the order of the file.
+cat >"$scratch/program.cu" <<'END'
+#include <cstdio>
+__global__ void k(float* p) { p[threadIdx.x] = 1; }
+int main() {
+  float* p;
+  cudaMalloc(&p, 128);
+  k<<<1, 32>>>(p);
+}
+END
+faults program.cu '2, 6: __global__ and <<<>>> are not known here: write #include "common/report/count.hpp" as the first line$' \
+  '3: main[(][)] is not run: describe each launch in a TILE_COUNT' '5: cudaMalloc is not part of the model' \
+  ' and [0-9]* more errors? of the compiler'
 
 # What is no source is told in one line, and so is a command without a file.
 not_counted() { # EXIT-CODE PATTERN ARGUMENT...
@@ -129,8 +195,57 @@ TILE_COUNT("a race behind nine others") {
 }'
 } >"$scratch/ten.cu"
 "$tile_count" --compiler "$model_cc" "$scratch/ten.cu" >"$scratch/out" 2>"$scratch/err" && complain "a race behind nine others passes"
-grep -q "^count: race: k, ten.cu:[0-9]*, .* ten.cu:14 with no barrier between" "$scratch/err" || complain "nine others hide the race: $(cat "$scratch/err")"
+head -n 1 "$scratch/err" | grep -q "^count: race: k, ten.cu:[0-9]*, .* ten.cu:14 with no barrier between" || complain "the race behind nine others is not told first: $(cat "$scratch/err")"
 grep -q "^count: \.\.\. and 4 more findings" "$scratch/err" || complain "those left out are not counted: $(cat "$scratch/err")"
+
+# A shuffle orders no memory; that is said where nothing else stands between two lanes of a warp, and not of other races.
+cat >"$scratch/shuffle.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void shuffled(float* out) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;
+  const float other = __shfl_xor_sync(~0u, 1.0f, 1);
+  out[threadIdx.x] = other + tile[threadIdx.x ^ 1];
+}
+__global__ void across_warps(float* out) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;
+  const float other = __shfl_xor_sync(~0u, 1.0f, 1);
+  out[threadIdx.x] = other + tile[threadIdx.x ^ 32];
+}
+__global__ void before_a_barrier(float* out) {
+  __shared__ float tile[64];
+  const float other = __shfl_xor_sync(~0u, 1.0f, 1);
+  __syncwarp();
+  tile[threadIdx.x] = other;
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+TILE_COUNT("a") { auto out = tile::array<float>("out", 32); shuffled<<<1, 32>>>(out.device()); }
+TILE_COUNT("b") { auto out = tile::array<float>("out", 64); across_warps<<<1, 64>>>(out.device()); }
+TILE_COUNT("c") { auto out = tile::array<float>("out", 32); before_a_barrier<<<1, 32>>>(out.device()); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/shuffle.cu" >"$scratch/out" 2>"$scratch/err" && complain "a race behind a shuffle passes"
+[ "$(grep -c '^count: race: .*no barrier between$' "$scratch/err")" = 4 ] && [ "$(grep -c 'does not order memory' "$scratch/err")" = 1 ] &&
+  grep -q '^count: race: shuffled, .*no barrier between (the shuffle of shuffle.cu:5 does not order memory: __syncwarp() does)$' "$scratch/err" ||
+  complain "what a shuffle does not do: $(cat "$scratch/err")"
+
+# Elements of 12 bytes that neighbouring lanes load are neighbours: what it costs that they are moved in parts. So are two words on one
+# line. Rows of which each lane takes a word are not.
+cat >"$scratch/parts.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void structs(float* out, const float3* in) { float3 v = in[threadIdx.x]; out[threadIdx.x] = v.x + v.y + v.z; }
+__global__ void pairs(float* out, const float* in) { out[threadIdx.x] = in[2 * threadIdx.x] + in[2 * threadIdx.x + 1]; }
+__global__ void apart(float* out, const float* in) { out[threadIdx.x] = in[3 * threadIdx.x]; }
+TILE_COUNT("a") { auto in = tile::array<float3>("in", 32); auto out = tile::array<float>("out", 32); structs<<<1, 32>>>(out.device(), in.device()); }
+TILE_COUNT("b") { auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 32); pairs<<<1, 32>>>(out.device(), in.device()); }
+TILE_COUNT("c") { auto in = tile::array<float>("in", 96), out = tile::array<float>("out", 32); apart<<<1, 32>>>(out.device(), in.device()); }
+END
+"$tile_count" --compiler "$model_cc" --json "$scratch/parts.cu" >"$scratch/out" || complain "elements of 12 bytes are not counted"
+said '"advice": "neighbouring lanes load neighbouring 12 bytes in 3 accesses, of which each touches the same 12 sectors; .* each would touch 4, with elements of 16 bytes (float4) there would be one access, of 16"' \
+  "what elements of 12 bytes cost"
+said '"advice": "neighbouring lanes load neighbouring 8 bytes in 2 accesses, .* the same 8 sectors; .* elements of 8 bytes (float2) there would be one access, of 8"' \
+  "what two words of a lane cost"
+said '"advice": "12 sectors, where 4 would do: neighbouring lanes are 12 bytes apart' "that words lie apart"
 
 # A run that fails before it has counted anything has no table, and so no columns to explain and nothing to compare.
 cat >"$scratch/traps.cu" <<'END'

@@ -173,7 +173,7 @@ TEST_CASE("what a compiler says becomes one line with advice") {
         "the kernel");
   for (const char* word : {"‘__global__’ does not name a type", "‘tile’ has not been declared"})
     CHECK(contains(in_one_line(std::string("k.cu:1:1: error: ") + word + "\n", "k.cu"),
-                   "k.cu:1: what kernels are written with is not there: write #include \"common/report/count.hpp\""));
+                   "k.cu:1: __global__ and <<<>>> are not known here: write #include \"common/report/count.hpp\""));
   CHECK(contains(in_one_line("k.cu:7:3: error: use of undeclared identifier 'cublasSgemm'\n", "k.cu"),
                  "cublasSgemm is not"));
   CHECK(contains(in_one_line("k.cu:7:3: error: ‘nvcuda’ has not been declared\n", "k.cu"), "no tensor cores yet"));
@@ -203,7 +203,8 @@ TEST_CASE("what a compiler says becomes one line with advice") {
 TEST_CASE("all that is wrong with a file is told at once, each thing once") {
   const std::filesystem::path source =
       std::filesystem::temp_directory_path() / ("tile-faults-" + std::to_string(getpid()) + ".cu");
-  std::ofstream(source) << "#if 0\nint main() {}\n#endif\nTILE_COUNT(\"r\") {}\n\n  int main(int, char**) {\n";
+  std::ofstream(source) << "#if 0\nint main() {}\n#endif\nTILE_COUNT(\"r\") {}\n\n  int main(int, char**) {\n"
+                           "cudaMalloc();\ncudaMalloc(cudaMalloc());\ncudaStream_t s;\nuse(s);\nt();\n";
   const std::string name = source.filename().string();
   const auto error = [&](int line, const std::string& message) {
     return fmt::format("{}:{}:3: error: {}\n", source.string(), line, message);
@@ -213,13 +214,23 @@ TEST_CASE("all that is wrong with a file is told at once, each thing once") {
                            error(8, "‘cudaMalloc’" + undeclared) + error(9, "‘cudaStream_t’" + undeclared) +
                            error(10, "‘s’" + undeclared);
   const std::vector<std::string> lines = faults_of(said, source);
-  REQUIRE(lines.size() == 3);
-  CHECK(contains(lines[0], name + ":7, 8: cudaMalloc is not part of the model: "));
-  CHECK(contains(lines[1], name + ":9: cudaStream_t is not part of the model: "));
-  CHECK(contains(lines[2], name + ":6: main() is not run"));
-  // What nothing is known of may come of what stands before it.
-  CHECK(faults_of(error(10, "‘s’" + undeclared) + error(11, "‘t’" + undeclared), source) ==
-        std::vector<std::string>{name + ":10: ‘s’" + undeclared, lines[2]});
+  REQUIRE(lines.size() == 4);  // in the order of the source
+  CHECK(contains(lines[0], name + ":6: main() is not run"));
+  CHECK(contains(lines[1], name + ":7, 8: cudaMalloc is not part of the model: "));
+  CHECK(contains(lines[2], name + ":9: cudaStream_t is not part of the model: "));
+  CHECK(contains(lines[3], name + ": and 1 more error of the compiler, which may come of these"));  // s
+  // What nothing is known of is told as the compiler says it, but for what else it says of a line, and where it says very much.
+  const std::vector<std::string> unknown = faults_of(
+      error(10, "expected ‘;’ [-fpermissive]") + error(10, "expected ‘)’") + error(11, "‘t’" + undeclared), source);
+  REQUIRE(unknown.size() == 6);
+  CHECK(contains(unknown[1], name + ":7, 8: cudaMalloc"));  // the source says it
+  CHECK(unknown[3] == name + ":10: expected ‘;’");
+  CHECK(unknown[4] == name + ":11: ‘t’" + undeclared);
+  CHECK(contains(unknown[5], "and 1 more error of"));
+  std::string many;
+  for (int line = 100; line < 150; ++line) many += error(line, "expected ‘)’ before token " + std::to_string(line));
+  CHECK(faults_of(many, source).size() == 13);
+  CHECK(contains(faults_of(many, source).back(), "and 41 more errors of"));
   // main() alone; then a file of neither.
   std::ofstream(source) << "int main() {}\n";
   CHECK(faults_of("ld: multiple definition of `main'\n", source).size() == 1);

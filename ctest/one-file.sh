@@ -1,6 +1,6 @@
 #!/bin/sh
 # The book as one file: epubcheck finds no error in the EPUB, which cuts no line of a program; the PDF has an outline, no name of a place twice, and pages as pdf-pages.awk wants
-# them. Skipped where epubcheck is not installed, or pdftotext to read the pages with.
+# them, an author, and its text in the middle. Skipped where epubcheck is not installed, or pdftotext to read the pages with.
 # Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH
 build=$1 cmake=$2 unless_same=$3
 command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
@@ -28,8 +28,12 @@ grep -q '<title>[1-9][0-9]* lines, 0 cut, 0 below' "$scratch/lines" || { echo "p
 "$cmake" --build "$build" --target pdf || exit 1
 twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
 [ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
+grep -aq '^<</Author (The Tile by Tile authors)' "$build/book/tile-by-tile.pdf" || { echo "the PDF does not say who wrote it"; exit 1; }
 grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
 command -v pdftotext >/dev/null || { echo "skipped: pdftotext is not installed (sudo apt-get install poppler-utils)"; exit 77; }
 tr '\n' ' ' <"$build/book/print.html" | grep -o '<h1 class="page"[^>]*>[^<]*</h1>' | sed 's/<[^>]*>//g' >"$scratch/titles"
 pdftotext -bbox "$build/book/tile-by-tile.pdf" "$scratch/words.html"
+author=$(pdfinfo "$build/book/tile-by-tile.pdf" 2>&1 | sed -n 's/^Author: *//p')
+[ "$author" = "The Tile by Tile authors" ] || { echo "the author in the PDF's properties is '$author'"; exit 1; }
+awk -f "$(dirname "$0")/pdf-middle.awk" "$scratch/words.html" || exit 1
 awk -f "$(dirname "$0")/pdf-pages.awk" "$scratch/titles" "$scratch/words.html"

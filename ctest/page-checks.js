@@ -35,6 +35,20 @@
       complain("contrast of " + contrast(element).toFixed(2) + " in ." + element.className + (opacity < 1 ? ", and faded" : ""), element);
   }
 
+  // --- The shade at an edge behind which there is more is seen on its ground.
+  const probe = document.body.appendChild(document.createElement("i"));
+  for (const ground of ["--paper", "--panel"]) {
+    const [below, above] = [ground, "--edge"].map((name) => {
+      probe.style.backgroundColor = "var(" + name + ")";
+      return rgb(getComputedStyle(probe).backgroundColor);
+    });
+    const alpha = above.length > 3 ? above[3] : 1;
+    const shade = below.map((part, i) => alpha * above[i] + (1 - alpha) * part);
+    const [lighter, darker] = [luminance(below), luminance(shade)].sort((x, y) => y - x);
+    if ((lighter + 0.05) / (darker + 0.05) < 1.5) complain("the shade at an edge is not seen on " + ground + ", " + scheme);
+  }
+  probe.remove();
+
   // --- The colour scheme, of which the dark one comes first, moves nothing: what follows is looked at in the light.
   const places = JSON.stringify(all("article :is(h1, h2, h3, p, li, td, th, figcaption, code, svg)").filter((element) => element.checkVisibility()).map((element) => element.getBoundingClientRect()));
   if (scheme === "dark") {
@@ -66,6 +80,11 @@
     for (const box of all("article *"))
       if (box.scrollWidth > box.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(box).overflowX) && !getComputedStyle(box).backgroundImage.includes("gradient"))
         complain("nothing tells that there is more at the side", box);
+    dispatchEvent(new Event("resize"));  // of a window that nobody sees, Chromium tells late
+    for (const box of all("article figure *"))
+      if (visible(box) && box.scrollWidth - box.clientWidth > 1 && /auto|scroll/.test(getComputedStyle(box).overflowX) &&
+          !box.matches("pre, .code") && !(box.previousElementSibling && box.previousElementSibling.matches(".more:not([hidden])")))
+        complain("no words tell that there is more at the side", box.closest("figure"));
     for (const cell of all("article td")) {
       const words = document.createRange();
       words.selectNodeContents(cell);
@@ -74,9 +93,9 @@
     }
   }
 
-  // --- Ladders and sweeps, whose ends are what they say, are seen whole on a phone.
+  // --- Ladders and sweeps, whose ends are what they say, and pictures of tiles are seen whole on a phone.
   if (width <= 500)
-    for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"]) .scroll'))
+    for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"], [id="fig:tiles"], [id="fig:thread04"]) .scroll'))
       if (box.scrollWidth > box.clientWidth + 1) complain("a phone shows a part of a plot", box.closest("figure").querySelector("figcaption"));
 
   // --- Titles in the contents begin below each other, wrapped or not, with a gap behind their number.

@@ -24,6 +24,8 @@ an edit is wider than its frame	<div class="diff"><div class="code"><pre style="
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
 short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
 nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>
+no words tell that there is more at the side	<figure><div style="overflow-x: auto"><div style="width: 3000px">x</div></div></figure>
+the shade at an edge is not seen on --panel, dark	<style>@media (prefers-color-scheme: dark) { :root { --edge: #000b !important; } }</style>
 a narrow column of text	<table><tr><td><div style="width: 3rem">words that wrap and wrap and wrap and wrap and wrap and wrap</div></td></tr></table>
 a reference is broken	<p style="width: 3rem">See <a href="03.html">chapter 03</a></p>
 a column is wider than all of its words, and another one wraps	<table><tr><td style="min-width: 15rem">a</td><td><div style="width: 3rem">words that wrap</div></td></tr></table>

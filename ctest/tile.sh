@@ -15,6 +15,7 @@ play dpkg-query <<'END_OF_TOOL'
 echo "install ok installed"
 END_OF_TOOL
 play cmake <<'END_OF_TOOL'
+echo "$*" >>"$TMPDIR/built"
 case "$*" in
   *" -n") echo "[0/2] Re-checking globbed directories..."; echo "[1/2] Re-running CMake..." ;;  # all that a dry run finds out
   *--build*) echo "[0/2] Re-checking globbed directories..."; echo "${SAYS-ninja: no work to do.}"; exit "${FAILS-0}" ;;
@@ -66,6 +67,16 @@ told "'\[' is no regular expression (Unmatched \[\]): put \\\\ before a sign tha
 for command in read pdf epub doctor; do told "$command takes nothing behind it, and not '--bogus'" $command --bogus; done
 told "no test has a name that matches 'none'; 'ctest --preset model -N' lists all names" test none
 told "no quick test has a name that matches 'none'" test --quick none
+# Where tests have been built, nothing is built for that; a test case may be new.
+mkdir -p "$scratch/copy/build/model/tests" "$scratch/copy/chapters/01-naive"
+touch "$scratch/copy/build/model/tests/chapter01.cmake"
+rm "$scratch/built"
+told "no test has a name that matches 'none'" test none
+[ ! -e "$scratch/built" ] || complain "before a name is refused, this is built: $(cat "$scratch/built")"
+echo 'TEST_CASE("none like it" * doctest::test_suite("model")) {}' >"$scratch/copy/chapters/01-naive/chapter01.cu"
+told "no test has a name that matches 'none'" test none
+[ -e "$scratch/built" ] || complain "a new test case is refused"
+rm "$scratch/copy/chapters/01-naive/chapter01.cu" "$scratch/copy/build/model/tests/chapter01.cmake"
 told "count which file? For example: " count
 
 # Tests of a chapter that passed are left out until its program, an experiment or a record changes.

@@ -342,8 +342,8 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
     if (row.at(0) == kernel) boxes[{row.at(2), std::stoi(row.at(1))}].add(std::stoi(row.at(3)), std::stoi(row.at(4)));
   if (boxes.empty()) throw std::runtime_error(fmt::format("no touches of {} in {}", kernel, touches.string()));
 
-  const double side = 190, gap = 46, left = 30, top = 30, scale = side / double(size);
-  Drawing d(left + 2 * side + gap + 20, top + 2 * side + gap + 26);
+  const double side = 150, gap = 32, left = 26, top = 30, scale = side / double(size);  // all of it on a telephone
+  Drawing d(left + 2 * side + gap + 8, top + 2 * side + gap + 26);
   const std::map<std::string, std::pair<double, double>> origin{
       {"A", {left, top + side + gap}}, {"B", {left + side + gap, top}}, {"C", {left + side + gap, top + side + gap}}};
   int last_load = 0;
@@ -358,20 +358,21 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
     const bool is_c = key.first == "C";
     d.rect(x, y, w, h, colour.at(key.first), "var(--paper)",
            is_c ? 1 : 0.2 + 0.3 * key.second / std::max(1, last_load));
-    if (!is_c) d.text(x + w / 2, y + h / 2 + 4, std::to_string(key.second / 2), "middle", 11, "var(--ink)");
+    if (!is_c) d.text(x + w / 2, y + h / 2 + 4, std::to_string(key.second / 2), "middle", 13, "var(--ink)");
   }
   for (const auto& [name, at] : origin) {  // frames come last: what they hold has rims of its own
     d.rect(at.first, at.second, side, side, "none", "var(--ink)");
     d.text(at.first - 8, at.second + 12, name, "end", 14);
   }
-  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 12);
+  d.text(left, 16, fmt::format("{} x {}; numbers: the round of the loop over K", size, size), "start", 13);
   d.save(out);
 }
 
 // Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
 void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
   const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
-  const double cell = std::min(6.5, 560.0 / (BN + BK)), left = 30, top = 30, gap = 26;
+  // All of it on a telephone, where elements need not be smaller for that than they are elsewhere.
+  const double cell = std::min(4.3, 560.0 / (BN + BK)), left = 20, top = 30, gap = 26;
   const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
   Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
   d.text(left, yC - 7, "As", "start", 14);

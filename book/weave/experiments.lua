@@ -110,10 +110,10 @@ end
 local function is_run_of(ran, program)
   local lines = text.lines_of(ran)
   local whole = text.lines_of(program)
-  for i = 1, math.max(#lines, #whole) do
-    if (lines[i] or "") ~= "" and lines[i] ~= whole[i] then return false end
+  for i, line in ipairs(lines) do
+    if line ~= "" and line ~= whole[i] then return false end
   end
-  return #lines > 0
+  return #lines == #whole
 end
 
 -- What was said when this edit of this program ran, or nil.

@@ -84,7 +84,7 @@ local record_of = remembered(function(chapter)
   local directory = (source_of(chapter) or ""):match("^(.*)/")
   if not directory then return nil end
   for _, file in ipairs(page.records) do
-    if file:sub(1, #directory) == directory and file:match("/measured/") then
+    if file:sub(1, #directory) == directory and file:match("/measured/[^/]*%.json$") then
       return {file = file, tree = tree_of(lines_of_file(file) or {})}
     end
   end

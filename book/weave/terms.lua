@@ -27,10 +27,17 @@ local function glossary()
   return rows
 end
 
--- The words of a row, "warp, lane", each as a list of lower-case words, and in the plural.
+-- The terms of a row, "warp, lane".
+local function names_of(row)
+  local names = {}
+  for name in (row.name .. ","):gmatch("%s*(.-),") do names[#names + 1] = name end
+  return names
+end
+
+-- They, and each in the plural.
 local function forms_of(row)
   local forms = {}
-  for term in (row.name .. ","):gmatch("%s*(.-),") do
+  for _, term in ipairs(names_of(row)) do
     forms[#forms + 1] = term
     forms[#forms + 1] = term .. (term:match("[sx]$") and "es" or "s")
   end
@@ -72,18 +79,48 @@ local function form_at(inlines, i, forms)
   end
 end
 
+-- The parts of a meaning that semicolons separate, "32 threads; one of them".
+local function meanings_of(row)
+  local meanings = {pandoc.List({})}
+  for _, inline in ipairs(row.meaning) do
+    local last = meanings[#meanings]
+    local before = inline.t == "Str" and inline.text:match("^(.*);$")
+    if before then
+      last:insert(pandoc.Str(before))
+      meanings[#meanings + 1] = pandoc.List({})
+    elseif inline.t ~= "Space" or #last > 0 then
+      last:insert(inline)
+    end
+  end
+  return meanings
+end
+
+-- What stands in the margin: each term with its meaning, where each has one; else all terms with the one that they share.
+local function note_of(row)
+  local names, meanings = names_of(row), meanings_of(row)
+  local each = #names == #meanings
+  local note = pandoc.List({})
+  for i, name in ipairs(names) do
+    note:insert(pandoc.Strong({pandoc.Str(name)}))
+    if each or i == #names then
+      note:extend({pandoc.Str(":"), pandoc.Space()})
+      note:extend(each and meanings[i] or row.meaning)
+    end
+    if i < #names then note:extend({pandoc.Str(each and ";" or ","), pandoc.Space()}) end
+  end
+  return note
+end
+
 local count = 0
 
 -- The words in the text, and the row in the margin; the checkbox shows it where there is no margin, or where it was defined before.
 local function defined(words, row, again)
   count = count + 1
   local id = "term-" .. page.id .. "-" .. count
-  local note = pandoc.List({pandoc.Strong({pandoc.Str(row.name)}), pandoc.Str(":"), pandoc.Space()})
-  note:extend(row.meaning)
   return {
     elements.html_inline('<label for="' .. id .. '" class="term">'), words, elements.html_inline("</label>" ..
       '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="define ' .. text.escape(row.name) .. '"/>'),
-    pandoc.Span(note, {class = "side-note definition" .. (again and " again" or ""), role = "note"}),
+    pandoc.Span(note_of(row), {class = "side-note definition" .. (again and " again" or ""), role = "note"}),
   }
 end
 

@@ -73,6 +73,8 @@ struct Site {
 struct Sample {
   std::size_t site = 0;               ///< index into Counts::sites
   std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
+  /// So many accesses by this instruction, of 16 bytes at most, lie one behind the other for each lane: the members of a struct.
+  int in_a_row = 1;
 };
 
 /// An element (by byte offset) that the sampled block touched between two barriers.

@@ -44,6 +44,20 @@ marks others 4 2
 grep -q '37 x 4099 x 1021' "$scratch/both.svg" || fail "a problem has no name"
 grep -q 'not yet measured' "$scratch/both.svg" && fail "a sweep that was measured is not shown as one"
 
+# Over the squares and over the others there is a heading, where there are any. The line goes through the squares of multiples of 64, and
+# past one between them.
+heading() { [ "$(grep -c ">$2<" "$scratch/$1.svg" || :)" = "$3" ] || fail "$1 has not $3 headings '$2'"; }
+for data in both cubes; do heading "$data" Squares 1; done
+heading others Squares 0
+for data in both others; do heading "$data" "Other shapes" 1; done
+heading cubes "Other shapes" 0
+{ cubes; row 1025 1025 1025 1025 0.9 0.88 0.92; others; } >"$scratch/between.tsv"
+draw between
+marks between 4 4
+line() { sed -n "s/.*rgb(  2,   2,   2)'  d='\(M[0-9.,]*\( L[0-9.,]*\)*\) *'.*/\1/p" "$scratch/$1.svg"; }
+[ "$(line between)" = "$(line both)" ] && [ "$(line between | wc -w)" = 3 ] ||
+  fail "the line through 256, 1024 and 4096 goes to: $(line between) or $(line both)"
+
 # On a telephone 400 pixels wide, 63 of them margins and a scroll bar, all of it is seen, with labels of 12 pixels; and nothing is white in the dark.
 width=$(sed -n 's/.*viewBox="0 0 \([0-9]*\) .*/\1/p' "$scratch/both.svg")
 font=$(sed -n 's/.*font-size="\([0-9]*\)[.0-9]*".*/\1/p' "$scratch/both.svg" | sort -n | head -n 1)

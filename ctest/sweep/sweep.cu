@@ -220,7 +220,7 @@ TEST_CASE("a sweep becomes a table and the data of a plot" * doctest::test_suite
   const tile::Table table = tile::table_of_sweep({sweep});
   REQUIRE(table.rows.size() == 4);
   CHECK(table.rows[1] ==
-        std::vector<std::string>{"1024", "large", "0.102", "21.1", "26.3", "23.4", "0.800", "0.800-0.800", "5"});
+        std::vector<std::string>{"1024", "0.800", "0.800-0.800", "large", "0.102", "21.1", "26.3", "23.4", "5"});
   CHECK(tile::table_of_sweep({}).rows.empty());
   std::ostringstream measured, pending;
   tile::write_sweep(measured, &sweep);

@@ -4,7 +4,7 @@ local files = testing.with_labels({
   ["labels/03.tsv"] = "page\t03\tShared tiling\nterm\twarp, lane\nterm\tissue slot\nterm\tline\n",
   ["labels/index.tsv"] = "page\t\tTile by Tile\n",
   ["labels/01.tsv"] = "page\t01\tNaive\nterm\tline\n",
-  ["book/notation.md"] = "| word | meaning |\n|---|---|\n| warp, lane | 32 threads; one of them |\n| issue slot | a *chance* |\n| line | 128 bytes |\n\n" ..
+  ["book/notation.md"] = "| word | meaning |\n|---|---|\n| warp, lane | 32 threads; one of them |\n| issue slot | a *chance* |\n| line | 128 bytes |\n| LD, ST | *loads* and stores; both |\n| A, B, C | x; y |\n\n" ..
     "| name | meaning |\n|---|---|\n| step | a turn |\n",
 })
 local function document()
@@ -18,7 +18,7 @@ testing.on_page(files, {pages = "index 01 03"}, function()
   terms.define(doc)
   local html = testing.html(doc.blocks)
   testing.contains("where it first appears", html, 'Of a <span class="plain">warp</span>, <span class="claim">a warp less</span>, (<label for="term-03-1" class="term">warps</label>')
-  testing.contains("its row", html, '<span class="side-note definition" role="note"><strong>warp, lane</strong>: 32 threads; one of them</span>) and warps,')
+  testing.contains("its row", html, '<span class="side-note definition" role="note"><strong>warp</strong>: 32 threads; <strong>lane</strong>: one of them</span>) and warps,')
   testing.contains("what an earlier chapter has, when it is asked for", html, '<span class="side-note definition again" role="note"><strong>line</strong>')
   local _, definitions = html:gsub("definition", "")
   testing.equal("once each", definitions, 2)
@@ -28,6 +28,13 @@ testing.on_page(files, {pages = "index 01 03", combined = "print"}, function()
   require("weave.terms").define(doc)
   local _, definitions = testing.html(doc.blocks):gsub("definition", "")
   testing.equal("in one document not what an earlier chapter has", definitions, 1)
+end)
+testing.on_page(files, {pages = "index 01 03"}, function()
+  local doc = pandoc.Pandoc(testing.blocks("First ST, then C."))
+  require("weave.terms").define(doc)
+  local html = testing.html(doc.blocks)
+  testing.contains("each term with its meaning", html, '<strong>LD</strong>: <em>loads</em> and stores; <strong>ST</strong>: both</span>')
+  testing.contains("terms that share one", html, '<strong>A</strong>, <strong>B</strong>, <strong>C</strong>: x; y</span>')
 end)
 testing.on_page(files, {pages = "index 01 03", page = "01"}, function()
   local doc = document()

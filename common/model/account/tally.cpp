@@ -18,6 +18,24 @@ LastBlocks& of_array(std::map<std::uint16_t, LastBlocks>& by_array, const Array&
   return by_array.try_emplace(array.index, array).first->second;
 }
 
+std::array<std::int64_t, 32> offsets_of(const WarpAccess& access, const Array& array) {
+  std::array<std::int64_t, 32> offsets{};
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
+  return offsets;
+}
+
+// The next access of a site that was sampled: whether each lane goes on where it was.
+void lengthen(SampledAccess& sample, const std::array<std::int64_t, 32>& next) {
+  const int bytes = sample.in_a_row * sample.key.size;
+  if (!sample.row_goes_on || bytes >= longest_row) return;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::int64_t first = sample.offsets[lane];
+    sample.row_goes_on = sample.row_goes_on && next[lane] == (first < 0 ? -1 : first + bytes);
+  }
+  sample.in_a_row += sample.row_goes_on;
+}
+
 }  // namespace
 
 SiteTally& SiteTally::operator+=(const SiteTally& more) {
@@ -71,12 +89,13 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
   }
   SiteTally& tally = add_to(key, cost, new_sectors, block);
-  if (sampled && !tally.sampled) {
-    tally.sampled = true;
-    std::array<std::int64_t, 32> offsets{};
-    for (std::size_t lane = 0; lane < 32; ++lane)
-      offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
-    samples.emplace_back(key, offsets);
+  if (!sampled) return;
+  const std::array<std::int64_t, 32> offsets = offsets_of(access, array);
+  if (tally.sample < 0) {
+    tally.sample = int(samples.size());
+    samples.push_back({key, offsets});
+  } else {
+    lengthen(samples[std::size_t(tally.sample)], offsets);
   }
 }
 

@@ -31,7 +31,8 @@ struct SiteKeyHash {
 struct SiteTally {
   std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
                 wavefronts = 0;
-  bool sampled = false, estimated = false;
+  int sample = -1;  ///< index into Tally::samples
+  bool estimated = false;
 
   SiteTally& operator+=(const SiteTally& more);
 };
@@ -80,11 +81,21 @@ class LastBlocks {
   std::unique_ptr<std::uint32_t, Free> serials_;
 };
 
+/// The first access of a site by the sampled warp.
+struct SampledAccess {
+  SiteKey key;
+  std::array<std::int64_t, 32> offsets{};  ///< bytes from where its array counts from, -1 for a lane that took no part
+  /// So many accesses, this one first, lie one behind the other for each lane, until they are `longest_row` bytes.
+  int in_a_row = 1;
+  bool row_goes_on = true;
+};
+/// No more bytes are of interest than a lane can move at once.
+constexpr int longest_row = 16;
+
 /// The account of what one host thread ran.
 struct Tally {
   SiteTallies sites;
-  /// The first access of a site by the sampled warp: bytes from where its array counts from, -1 for a lane that took no part.
-  std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
+  std::vector<SampledAccess> samples;
   /// By global array: who loaded and stored its sectors.
   std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
   /// Distinct sectors per block, summed over blocks.

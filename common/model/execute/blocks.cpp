@@ -76,6 +76,7 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
     lane.repeats = 0;
     lane.in_vain = false;
     lane.awaited = {};
+    lane.exchanged = {};
     lane.cluster_arrivals = lane.cluster_waits = 0;
     prepare_fiber(worker, block.stacks, lane);
   }

@@ -161,10 +161,11 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
     counts.of_blocks.back().block = launch.options.only_blocks[i];
   }
   for (Worker& worker : workers)
-    for (const auto& [key, offsets] : worker.tally.samples) {
+    for (const account::SampledAccess& sampled : worker.tally.samples) {
       Sample sample;
-      sample.site = std::size_t(std::distance(sites.begin(), sites.find(name_of_key(key))));
-      std::copy(offsets.begin(), offsets.end(), sample.byte_offset);
+      sample.site = std::size_t(std::distance(sites.begin(), sites.find(name_of_key(sampled.key))));
+      std::copy(sampled.offsets.begin(), sampled.offsets.end(), sample.byte_offset);
+      sample.in_a_row = sampled.in_a_row;
       counts.samples.push_back(sample);
     }
   std::sort(counts.samples.begin(), counts.samples.end(), [](auto& a, auto& b) { return a.site < b.site; });

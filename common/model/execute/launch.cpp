@@ -81,9 +81,11 @@ std::size_t most_resident(const Launch& launch) {
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
-// The first findings, but of each kind at least one: a race is not hidden behind reads of what nobody wrote.
-std::string text_of(const std::vector<std::string>& findings) {
+// The first findings, but of each kind at least one. Reads of what nobody wrote come last: they may be what a race leaves.
+std::string text_of(std::vector<std::string> findings) {
   constexpr std::size_t most = 8;
+  std::stable_partition(findings.begin(), findings.end(),
+                        [](const std::string& finding) { return !finding.starts_with("uninitialised: "); });
   std::set<std::string> kinds;
   std::vector<bool> is_first_of_kind;
   for (const std::string& finding : findings)

@@ -111,6 +111,14 @@ struct SameValue {
   std::function<void()> report;
 };
 
+/// The last shuffle, vote or reduction in which a lane took part, with which others of its warp, and when by its own count.
+struct Exchange {
+  unsigned mask = 0;
+  bool is_shuffle = false;
+  Address pc = 0;
+  order::Epoch epoch = 0;
+};
+
 /// What a lane saw where it waits for another value, and how far it had come when it first looked.
 struct Awaited {
   Address address = 0, pc = 0;  ///< of the access that it makes again and again
@@ -148,6 +156,7 @@ struct alignas(64) Lane {
   std::size_t done_at_arrival = 0;                        ///< of its accesses, see done_so_far
   announce::Turns turns{};
   std::uint32_t idle_turns = 0;        ///< of a long loop, since its last access
+  Exchange exchanged;                  ///< of a traced run
   std::size_t done_at_idle_turns = 0;  ///< of its accesses, see done_so_far
 };
 

@@ -36,6 +36,11 @@ bool name_the_active(Lane* warp, int lane_count) {
   return !here.empty();
 }
 
+bool is_shuffle(device::Collective function) {
+  return function == device::shuffle || function == device::shuffle_up || function == device::shuffle_down ||
+         function == device::shuffle_xor;
+}
+
 // Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
 bool end_collectives(Worker& worker, int first_lane, int lane_count) {
   Block& block = *worker.block;
@@ -69,6 +74,9 @@ bool end_collectives(Worker& worker, int first_lane, int lane_count) {
       }
       warp[o].state = LaneState::ready;
       if (wait.mask == 0xffffffffu) warp[o].turns.reset();
+      if (worker.traced && wait.function != device::sync && wait.function != device::meet_active)
+        warp[o].exchanged = {wait.mask, is_shuffle(wait.function), warp[o].wait.pc,
+                             block.order.clock(warp[o].linear).epoch};
     }
     if (worker.traced && wait.function == device::sync) block.order.warp_barrier(first_lane, lane_count, wait.mask);
     ended = true;

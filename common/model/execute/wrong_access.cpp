@@ -107,6 +107,17 @@ std::string indices(const announce::Shape& shape, std::size_t offset) {
   return text;
 }
 
+// Where two lanes of a warp took part in a shuffle or the like since they last met at a barrier: that it does not do. Else "".
+std::string not_by_exchange(const Worker& w, order::Stamp with) {
+  const Exchange& own = w.lane->exchanged;
+  const std::uint32_t other = order::thread_of(with);
+  if (other / 32 != std::uint32_t(w.lane->linear) / 32 || (own.mask >> other % 32 & 1u) == 0 ||
+      own.epoch != w.block->order.clock(w.lane->linear).epoch)
+    return "";
+  return fmt::format(" (the {} of {} does not order memory: __syncwarp() does)",
+                     own.is_shuffle ? "shuffle" : "warp operation", line_of(own.pc));
+}
+
 }  // namespace
 
 std::string element_name(const Target& target, const Region* region, Address address) {
@@ -129,7 +140,7 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
     return fmt::format(
-        "{}: {} {}{} {} (address {}), which {}{} {} at {} with {}", other.unfenced ? "missing proxy fence" : "race",
+        "{}: {} {}{} {} (address {}), which {}{} {} at {} with {}{}", other.unfenced ? "missing proxy fence" : "race",
         where(w, t.pc()), t.by_copy ? "asynchronously " : "", verb_of(t.op), element_name(target, region, t.address),
         format_address(t.address), actor_name(w, other.with),
         own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
@@ -138,7 +149,8 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
         : of_copy           ? "no wait between"
         : own_block         ? "no barrier between"
         : region == nullptr ? "no cluster barrier between"
-                            : "nothing between that orders blocks, as a fence and an atomic operation do");
+                            : "nothing between that orders blocks, as a fence and an atomic operation do",
+        own_block && !of_copy && !other.unfenced ? not_by_exchange(w, other.with) : "");
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,10 +18,15 @@ namespace {
 
 using simt::WarpAccess;
 
-std::optional<WarpAccess> sampled(const simt::Counts& counts, std::size_t site) {
+const simt::Sample* sample_of(const simt::Counts& counts, std::size_t site) {
   const auto sample =
       std::find_if(counts.samples.begin(), counts.samples.end(), [&](const simt::Sample& s) { return s.site == site; });
-  if (sample == counts.samples.end()) return {};
+  return sample == counts.samples.end() ? nullptr : &*sample;
+}
+
+std::optional<WarpAccess> sampled(const simt::Counts& counts, std::size_t site) {
+  const simt::Sample* const sample = sample_of(counts, site);
+  if (sample == nullptr) return {};
   WarpAccess access{.size = counts.sites[site].width};
   for (std::size_t lane = 0; lane < 32; ++lane) {
     if (sample->byte_offset[lane] < 0) continue;
@@ -172,7 +178,25 @@ std::uint64_t behind_a_sector(const WarpAccess& access) {
   return first % 32;
 }
 
-std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access, int sectors, std::uint64_t least) {
+// Neighbouring elements that are moved piece by piece; "" where not all bytes between one lane's and the next one's are moved, or
+// where they are more than a lane can move at once.
+std::string advice_on_pieces(const simt::Site& site, int in_a_row, std::uint64_t lanes, std::int64_t distance,
+                             int sectors, std::uint64_t least) {
+  const auto bytes = std::uint64_t(std::abs(distance));
+  if (bytes > 16 || in_a_row * site.width < std::int64_t(bytes)) return "";
+  const std::uint64_t at_once = std::bit_ceil(bytes);
+  return fmt::format(
+      "neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same {}; with an array "
+      "for "
+      "each part (a struct of arrays) each would touch {}, with elements of {} bytes{} there would be one access, of "
+      "{}",
+      site.op == simt::Op::load ? "load" : "store", bytes, bytes / std::uint64_t(site.width),
+      counted(std::uint64_t(sectors), "sector"), least, at_once,
+      site.width == 4 ? fmt::format(" (float{})", at_once / 4) : "", (lanes * at_once + 31) / 32);
+}
+
+std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access, int in_a_row, int sectors,
+                                std::uint64_t least) {
   const std::string cost = fmt::format("{}, where {} would do", counted(std::uint64_t(sectors), "sector"), least);
   const auto apart = distances(access);
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
@@ -182,6 +206,10 @@ std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access
         "{}: the first byte lies {} bytes behind the begin of a sector; let warps begin at multiples of "
         "32 bytes",
         cost, behind_a_sector(access));
+  if (const std::string text =
+          distance == 0 ? "" : advice_on_pieces(site, in_a_row, distinct_addresses(access), distance, sectors, least);
+      !text.empty())
+    return text;
   if (distance != 0)
     return fmt::format(
         "{}: neighbouring lanes are {} bytes apart; let neighbouring threads (threadIdx.x) {} "
@@ -207,10 +235,11 @@ std::string advice_on_tags(const WarpAccess& access, int passes) {
   return "";
 }
 
-std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const WarpAccess& access) {
+std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const WarpAccess& access,
+                             int in_a_row) {
   const int sectors = simt::sectors_of(access);
   const std::uint64_t bytes = distinct_addresses(access) * std::uint64_t(site.width), least = (bytes + 31) / 32;
-  if (std::uint64_t(sectors) > least) return advice_on_scattered(site, access, sectors, least);
+  if (std::uint64_t(sectors) > least) return advice_on_scattered(site, access, in_a_row, sectors, least);
   const bool is_load = site.op == simt::Op::load;
   if (const int passes = simt::tag_passes(access); passes > simt::global_wavefronts(access, is_load))
     if (const std::string text = advice_on_tags(access, passes); !text.empty()) return text;
@@ -237,7 +266,9 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
   const auto access = sampled(counts, which);
   if (!access) return "block 0's first warp does not come here: no example of its addresses was kept";
   if (site.op == simt::Op::atomic) return advice_on_atomic(*access);
-  return site.space == simt::Space::shared ? advice_on_shared(site, *access) : advice_on_global(counts, site, *access);
+  return site.space == simt::Space::shared
+             ? advice_on_shared(site, *access)
+             : advice_on_global(counts, site, *access, sample_of(counts, which)->in_a_row);
 }
 
 }  // namespace tile::counting

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
+#include <set>
+#include <utility>
 
 namespace tile::counting {
 namespace {
@@ -12,7 +15,34 @@ E named(const std::string& name, std::initializer_list<E> values) {
   return *std::find_if(values.begin(), std::prev(values.end()), [&](E value) { return name == simt::name_of(value); });
 }
 
-Json to_json(const simt::Site& s, const simt::Sample* sample) {
+// The example of a site's accesses that is told; where several instructions of its line have one, with what they access in a row
+// together. Of a site without any, nothing is in a row.
+simt::Sample sample_of(const simt::Counts& counts, std::size_t site) {
+  simt::Sample told;
+  bool is_first = true;
+  std::array<std::set<std::int64_t>, 32> accessed;
+  for (const simt::Sample& sample : counts.samples) {
+    if (sample.site != site) continue;
+    if (std::exchange(is_first, false)) told = sample;
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      for (int i = 0; sample.byte_offset[lane] >= 0 && i < sample.in_a_row; ++i)
+        accessed[lane].insert(sample.byte_offset[lane] + i * counts.sites[site].width);
+  }
+  if (is_first) return {.site = site, .byte_offset = {}, .in_a_row = 0};
+  int fewest = std::numeric_limits<int>::max();
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::int64_t own = told.byte_offset[lane], width = counts.sites[site].width;
+    if (own < 0) continue;
+    int in_a_row = 1;
+    for (std::int64_t at = own - width; accessed[lane].contains(at); at -= width) ++in_a_row;
+    for (std::int64_t at = own + width; accessed[lane].contains(at); at += width) ++in_a_row;
+    fewest = std::min(fewest, in_a_row);
+  }
+  told.in_a_row = fewest;
+  return told;
+}
+
+Json to_json(const simt::Site& s, const simt::Sample& sample) {
   Json json{{"file", s.file},
             {"line", s.line},
             {"op", simt::name_of(s.op)},
@@ -30,8 +60,9 @@ Json to_json(const simt::Site& s, const simt::Sample* sample) {
             {"wavefronts", s.wavefronts},
             {"estimated", s.estimated},
             {"by_copy", s.by_copy},
-            {"sample", nullptr}};
-  if (sample != nullptr) json["sample"] = Json(sample->byte_offset);
+            {"sample", nullptr},
+            {"in_a_row", sample.in_a_row}};
+  if (sample.in_a_row > 0) json["sample"] = Json(sample.byte_offset);
   return json;
 }
 
@@ -41,7 +72,8 @@ simt::Site site_of(const Json& json) {
   s.file = json.at("file");
   s.line = json.at("line");
   s.op = named(json.at("op"), {Op::load, Op::store, Op::atomic, Op::bulk_load, Op::bulk_store});
-  s.space = named(json.at("space"), {simt::Space::global, simt::Space::shared, simt::Space::distributed, simt::Space::constant});
+  s.space = named(json.at("space"),
+                  {simt::Space::global, simt::Space::shared, simt::Space::distributed, simt::Space::constant});
   s.array = json.at("array");
   s.row_bytes = json.at("row_bytes");
   s.width = json.at("bytes_per_lane");
@@ -74,11 +106,7 @@ Json to_json(const simt::Counts& c) {
             {"block_store_sectors", c.block_store_sectors},
             {"grid_sectors", c.grid_sectors},
             {"sites", Json::array()}};
-  for (std::size_t i = 0; i < c.sites.size(); ++i) {
-    const auto sample =
-        std::find_if(c.samples.begin(), c.samples.end(), [&](const simt::Sample& s) { return s.site == i; });
-    json["sites"].push_back(to_json(c.sites[i], sample == c.samples.end() ? nullptr : &*sample));
-  }
+  for (std::size_t i = 0; i < c.sites.size(); ++i) json["sites"].push_back(to_json(c.sites[i], sample_of(c, i)));
   return json;
 }
 
@@ -97,6 +125,7 @@ simt::Counts counts_of(const Json& json) {
     if (const Json& offsets = site.at("sample"); !offsets.is_null()) {
       simt::Sample sample;
       sample.site = c.sites.size();
+      sample.in_a_row = site.at("in_a_row");
       for (std::size_t lane = 0; lane < 32; ++lane) sample.byte_offset[lane] = offsets.at(lane);
       c.samples.push_back(sample);
     }
