@@ -21,7 +21,7 @@ if (others > 0) {
 # A range shows at least so much around 1.
 from(lowest, at_most) = !measured || lowest - 0.03 > at_most ? at_most : lowest - 0.03
 to(highest, at_least) = !measured || highest + 0.03 < at_least ? at_least : highest + 0.03
-above = 340.0
+above = 460.0
 below = others > 0 ? 126.0 + 24 * others : 0.0
 multiple = 64
 height = above + below
@@ -59,9 +59,9 @@ if (cubes > 0) {
   set label 3 sprintf("a line through multiples of %d", multiple) at screen 0.98,1-16/height right textcolor rgb "#020202"
   plot 1 with lines lw 1.5 lc rgb "#090909", \
        data every ::0::cubes-1 using (begin($2, $5)):(from_y):($2-from_x):($5-from_y) with vectors nohead lw 1.5 lc rgb "#020202", \
-       data every ::0::cubes-1 using 2:(known($5)):6:7 with yerrorbars pt 7 ps 0.1 lw 1.2 lc rgb "#020202", \
-       data every ::0::cubes-1 using 2:(won($5)) with points pt 7 ps 0.7 lc rgb "#030303", \
-       data every ::0::cubes-1 using 2:(lost($5)) with points pt 9 ps 0.95 lc rgb "#040404"
+       data every ::0::cubes-1 using 2:(known($5)):6:7 with yerrorbars pt 7 ps 0.1 lw 0.8 lc rgb "#020202", \
+       data every ::0::cubes-1 using 2:(won($5)) with points pt 7 ps 0.55 lc rgb "#030303", \
+       data every ::0::cubes-1 using 2:(lost($5)) with points pt 9 ps 0.75 lc rgb "#040404"
   unset label
   unset logscale x
 }
@@ -69,7 +69,7 @@ if (cubes > 0) {
 # All others, a row each.
 if (others > 0) {
   set lmargin at screen 0.33
-  set label 2 "Other shapes" at screen 0.01,(below-16)/height left textcolor rgb "#010101"
+  set label 2 "Other shapes" at screen 0.01,(below-24)/height left textcolor rgb "#010101"
   set tmargin at screen (below - 46) / height
   set bmargin at screen 70 / height
   set xtics 0.5
