@@ -45,8 +45,8 @@ class Listener {
 struct Turns {
   std::uint16_t count = 0;
   std::uint16_t block_count = 0;
+  std::uint64_t marks = 0;                  // a bit for each of `blocks` behind the first; one may stand for several
   std::array<std::uint32_t, 256> blocks{};  // of this turn; the first is 0 before there is one
-  std::uint64_t marks = 0;                  // a bit for each of them behind the first; one may stand for several
 
   void reset() {
     count = 0;
