@@ -7,8 +7,8 @@
 // memory.hpp hands out global memory, so that it is known what an address belongs to. Nothing here knows what the listener
 // makes of it, nor that there are warps.
 //
-// Most calls end in the first lines of hooks.cpp: between two accesses to memory that lanes share, a kernel makes many to its
-// own stack, and most basic blocks are run when nothing is counted.
+// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: between two accesses to
+// memory that lanes share, a kernel makes many to its own stack, and most basic blocks are run when nothing is counted.
 #pragma once
 
 #include <array>

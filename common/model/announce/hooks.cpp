@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +17,10 @@ extern "C" const char __data_start;
 namespace simt::announce {
 
 constinit thread_local Attention attention{};
+
+// hooks.s has these places.
+static_assert(offsetof(Attention, stack_low) == 0 && offsetof(Attention, stack_bytes) == 8 &&
+              offsetof(Attention, turns) == 16);
 
 namespace {
 
