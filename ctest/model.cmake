@@ -30,9 +30,10 @@ else()
   set(TILE_OTHER_ID GNU)
   find_program(TILE_OTHER_COMPILER g++)
 endif()
-# What most calls of hooks ask is asked in their place: hooks.s, which is for one architecture. A path with a comma would be two.
+# What most calls of hooks ask is asked in their place: hooks.s, which is for one architecture. A path with a comma would be two; with
+# -pipe, the assembler would read no other file.
 set(TILE_MODEL_ASSEMBLED_GNU "")
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT PROJECT_SOURCE_DIR MATCHES ",")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT PROJECT_SOURCE_DIR MATCHES "," AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-pipe")
   set(TILE_MODEL_ASSEMBLED_GNU "-Wa,${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s")
 endif()
 set(TILE_MODEL_FIRST -include common/model/block_copies.hpp)  # part of what is precompiled, which must itself come first
