@@ -103,17 +103,16 @@ for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__
   "$bin/model-source" "$scratch/table.cu" "$scratch/table.cpp"
   grep -q SIMT_NO_TABLE "$scratch/table.cpp" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
 done
-(echo '#include "common/report/count.hpp"'; cat "$scratch/table.cu") >"$scratch/refused.cu"
+# All that a compiler refuses, in one file: it says all that is wrong.
+(printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/report/count.hpp"\n'
+  cat "$scratch/table.cu"
+  printf '__global__ void __cluster_dims__(2, 1, 1) clustered() {}\n'
+  printf '__global__ void copies(float* x,\n  const CUtensorMap map) { x[0] = map.rows; }\n') >"$scratch/refused.cu"
 "$model_cc" "$scratch/refused.cu" "$scratch/refused" count >"$scratch/out" 2>&1
-grep -q "the model cannot count reads of constant tables" "$scratch/out" || { echo "a table is not refused by the compiler"; wrong=$((wrong + 1)); }
-
-printf '#include "common/report/count.hpp"\n__global__ void __cluster_dims__(2, 1, 1) k() {}\n' >"$scratch/cluster.cu"
-"$model_cc" "$scratch/cluster.cu" "$scratch/cluster" count >"$scratch/out" 2>&1
-grep -q "takes a cluster.s size from the launch" "$scratch/out" || { echo "a cluster is not refused"; wrong=$((wrong + 1)); }
-
-printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/report/count.hpp"\n__global__ void k(float* x,\n  const CUtensorMap map) { x[0] = map.rows; }\n' >"$scratch/map.cu"
-"$model_cc" "$scratch/map.cu" "$scratch/map" count >"$scratch/out" 2>&1
-grep -q "must be const __grid_constant__ CUtensorMap" "$scratch/out" || { echo "a copied tensor map is not refused"; wrong=$((wrong + 1)); }
+refused() { grep -q "$1" "$scratch/out" || { echo "$2"; wrong=$((wrong + 1)); }; }
+refused "the model cannot count reads of constant tables" "a table is not refused by the compiler"
+refused "takes a cluster.s size from the launch" "a cluster is not refused"
+refused "must be const __grid_constant__ CUtensorMap" "a copied tensor map is not refused"
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one

@@ -11,10 +11,12 @@
 // or
 //   "message"  the compiler's error; of a static assertion, its text.
 //
-// breaks build  makes the edited copy, without the program's other tests, and compiles it; ninja does so when something changed
-//               (breaks.cmake); with --whole, the other tests stay
-// breaks run    runs what was built
-// breaks emit   writes the experiments for the book
+// breaks build    makes the edited copy, without the program's other tests, and compiles it; with --whole, the other tests stay
+// breaks try      runs the test that must fail, where it was built, and keeps what it says
+// breaks capture  writes what was said, for the book
+// breaks judge    says whether all went as it should
+// breaks emit     writes the experiments for the book
+// Ninja builds, tries and captures when something has changed (breaks.cmake); to judge is a test.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -141,7 +143,21 @@ void build(const Experiment& e, const Build& b) {
   write_text(beside(".d"), depends + "\n");
 }
 
-// --- run ------------------------------------------------------------------------------------------------------------
+// --- try ----------------------------------------------------------------------------------------------------------
+
+/// Writes PROGRAM.out: the test's exit status, and in the lines below what it says; nothing where there is no program.
+void try_out(const Experiment& e, const fs::path& program) {
+  const fs::path out = program.string() + ".out", raw = program.string() + ".raw";
+  std::string text;
+  if (!e.test.empty() && fs::exists(program)) {
+    const auto test = run("timeout", {"120", program.string(), "--on", "model", "--test", e.test}, raw);
+    text = fmt::format("{}\n{}", test.status, test.output);
+    fs::remove(raw);
+  }
+  write_text(out, text);
+}
+
+// --- judge ----------------------------------------------------------------------------------------------------------
 
 /// The compiler's first error, of a static assertion its text.
 std::string first_error(const std::string& output) {
@@ -170,12 +186,12 @@ Result result_of(const Experiment& e, const fs::path& program) {
     return {fmt::format("the compiler does not say '{}' but '{}'", e.message, error), ""};
   }
   if (outcome != outcome_built) return {"it does not compile:\n" + output, ""};
-  const auto test =
-      run("timeout", {"120", program.string(), "--on", "model", "--test", e.test}, program.string() + ".out");
-  if (test.status == 0) return {fmt::format("the test '{}' still passes", e.test), ""};
-  if (test.status != 1)
-    return {fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, test.status, test.output), ""};
-  const auto found = findings::found_in(test.output);
+  const std::string out = read_text(program.string() + ".out");
+  const std::string status = out.substr(0, out.find('\n')), said = out.substr(status.size() + 1);
+  if (status == "0") return {fmt::format("the test '{}' still passes", e.test), ""};
+  if (status != "1")
+    return {fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, status, said), ""};
+  const auto found = findings::found_in(said);
   return {findings::mismatch(e.says, found), findings::text_of(e.says, found)};
 }
 
@@ -201,17 +217,23 @@ void write_if_different(const fs::path& file, const std::string& text) {
   if (!fs::exists(file) || read_text(file) != text) write_text(file, text);
 }
 
-int run_all(const std::vector<Experiment>& experiments, const fs::path& built) {
-  int wrong = 0;
+/// Leaves out the experiments that did not go as they should.
+void capture_all(const std::vector<Experiment>& experiments, const fs::path& built) {
   std::string messages;
+  for (const Experiment& e : experiments)
+    if (const Result result = result_of(e, built / e.name); result.surprise.empty())
+      messages += captured(e, result.message, built.filename().string() + ".cu");
+  write_if_different(built / "captured.tsv", messages);
+}
+
+int judge_all(const std::vector<Experiment>& experiments, const fs::path& built) {
+  int wrong = 0;
   for (const Experiment& e : experiments) {
     const Result result = result_of(e, built / e.name);
     const bool as_it_should = result.surprise.empty();
     fmt::print("{}: {}\n", e.name, as_it_should ? "breaks as it should" : result.surprise);
     wrong += !as_it_should;
-    if (as_it_should) messages += captured(e, result.message, built.filename().string() + ".cu");
   }
-  write_if_different(built / "captured.tsv", messages);
   fmt::print("{} experiments, {} wrong\n", experiments.size(), wrong);
   return wrong == 0 && !experiments.empty() ? 0 : 1;
 }
@@ -243,9 +265,16 @@ int main(int argc, char** argv) {
   building->add_option("--compiler", b.compiler, "model-cc")->required();
   building->add_option("--program", b.program, "the program to write, beside its log")->required();
   building->add_flag("--whole", b.whole, "leave the program's other tests in: must they compile as well?");
-  auto* running = app.add_subcommand("run", "run the experiments that were built");
-  running->add_option("--experiments", experiments, "breaks.json")->required();
-  running->add_option("--built", built, "directory with their programs")->required();
+  auto* trying = app.add_subcommand("try", "run one experiment that was built");
+  trying->add_option("--experiments", experiments, "breaks.json")->required();
+  trying->add_option("--name", name, "which of them")->required();
+  trying->add_option("--program", b.program, "its program")->required();
+  auto* capturing = app.add_subcommand("capture", "write what the experiments that were tried said to captured.tsv");
+  auto* judging = app.add_subcommand("judge", "judge the experiments that were tried");
+  for (auto* all : {capturing, judging}) {
+    all->add_option("--experiments", experiments, "breaks.json")->required();
+    all->add_option("--built", built, "directory with their programs")->required();
+  }
   auto* emitting = app.add_subcommand("emit", "write the experiments as tab-separated lines");
   emitting->add_option("--experiments", experiments, "breaks.json")->required();
   emitting->add_option("--output", output, "file to write")->required();
@@ -253,8 +282,10 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const auto list = load(experiments);
-    if (*running) return run_all(list, built);
+    if (*judging) return judge_all(list, built);
     if (*building) build(named(list, name), b);
+    if (*trying) try_out(named(list, name), b.program);
+    if (*capturing) capture_all(list, built);
     if (*emitting) {
       std::string lines;
       for (const Experiment& e : list) lines += line_for_the_book(e);

@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 wrong=0
 complain() { echo "$*"; wrong=1; }
 
-"$breaks" run --experiments "$directory/sample.json" --built "$built" >"$scratch/out" 2>&1 && complain "wrong experiments pass"
+"$breaks" judge --experiments "$directory/sample.json" --built "$built" >"$scratch/out" 2>&1 && complain "wrong experiments pass"
 grep -E '^([a-z-]+: |[0-9]+ experiments)' "$scratch/out" >"$scratch/verdicts"
 diff "$directory/sample.txt" "$scratch/verdicts" || { complain "other verdicts than in sample.txt"; cat "$scratch/out"; }
 
@@ -26,7 +26,7 @@ grep -q '^still-passes' "$built/captured.tsv" && complain "captured.tsv has an e
 # refuse PATTERN FIELDS: a file whose only experiment has these fields is refused with one line.
 refuse() {
   printf '%s' "$2" >"$scratch/experiments.json"
-  "$breaks" run --experiments "$scratch/experiments.json" --built "$built" >"$scratch/out" 2>&1 && complain "accepted: $2"
+  "$breaks" judge --experiments "$scratch/experiments.json" --built "$built" >"$scratch/out" 2>&1 && complain "accepted: $2"
   [ "$(wc -l <"$scratch/out")" = 1 ] && grep -q -- "$1" "$scratch/out" || { complain "does not say '$1' of $2"; cat "$scratch/out"; }
 }
 edit='"name": "race", "find": "a", "replace": "b"'
@@ -48,9 +48,9 @@ for whole in "" --whole; do
     complain "breaks build $whole leaves other tests than it should"
 done
 
-# How many experiments are built when the build command runs now.
-rebuilt() { "$@" | grep -c Breaking; }
-[ "$(rebuilt "$@")" = 0 ] || complain "experiments are built again though nothing changed"
+# How many experiments are built and tried when the build command runs now.
+rebuilt() { "$@" >"$scratch/built"; echo "$(grep -c Breaking "$scratch/built") $(grep -c Trying "$scratch/built")"; }
+[ "$(rebuilt "$@")" = "0 0" ] || complain "experiments are built again though nothing changed"
 touch "$built/race.edit"
-[ "$(rebuilt "$@")" = 1 ] || complain "an edit of one experiment does not build just that one"
+[ "$(rebuilt "$@")" = "1 1" ] || complain "an edit of one experiment does not build and try just that one"
 exit "$wrong"

@@ -30,6 +30,12 @@ else()
   set(TILE_OTHER_ID GNU)
   find_program(TILE_OTHER_COMPILER g++)
 endif()
+# What most calls of hooks ask is asked in their place: hooks.s, which is for one architecture. A path with a comma would be two; with
+# -pipe, the assembler would read no other file.
+set(TILE_MODEL_ASSEMBLED_GNU "")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT PROJECT_SOURCE_DIR MATCHES "," AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-pipe")
+  set(TILE_MODEL_ASSEMBLED_GNU "-Wa,${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s")
+endif()
 set(TILE_MODEL_FIRST -include common/model/block_copies.hpp)  # part of what is precompiled, which must itself come first
 set(TILE_MODEL_LINK_FLAGS "")
 foreach(name memcpy memmove mempcpy memset memcmp __memcpy_chk __memmove_chk __mempcpy_chk __memset_chk)
@@ -42,8 +48,9 @@ function(tile_add_model_program target name source)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/model-sources)
   add_custom_command(OUTPUT ${copy} DEPENDS ${source} model-source VERBATIM COMMAND model-source ${source} ${copy})
   add_executable(${target} ${copy})
-  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS "${TILE_MODEL_FLAGS};${TILE_MODEL_FIRST}"
-    OBJECT_DEPENDS ${PROJECT_SOURCE_DIR}/common/model/block_copies.hpp)
+  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS
+    "${TILE_MODEL_FLAGS};${TILE_MODEL_ASSEMBLED_${CMAKE_CXX_COMPILER_ID}};${TILE_MODEL_FIRST}"
+    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/common/model/block_copies.hpp;${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s")
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
@@ -54,6 +61,10 @@ function(tile_write_model_cc script compiler id first_of_chapter)
   list(JOIN TILE_MODEL_FLAGS_${id} " " own_flags)
   list(JOIN TILE_MODEL_FLAGS_EITHER " " flags)
   set(flags "${own_flags} ${flags}")
+  set(assembled "")
+  if(TILE_MODEL_ASSEMBLED_${id})
+    set(assembled "\"${TILE_MODEL_ASSEMBLED_${id}}\"")
+  endif()
   list(JOIN TILE_MODEL_FIRST " " first)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(one_error_GNU -fmax-errors=1)
@@ -82,7 +93,7 @@ case $main in
   chapter) set -- ${first_of_chapter} ;;
   count) set -- ${first} ${many_errors_${id}} -g -w ;; # with the shapes of arrays, and all that is wrong
 esac
-\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
+\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter) set -- \"${runtime}\" ;;
   count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;
@@ -112,7 +123,7 @@ function(tile_generate_model_cc)
       -Wl,--whole-archive ${archives} -o ${runtime}
     DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_model_machine tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
   add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
-  set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime})
+  set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime} ${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s)
   tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID}
     "-include \"${precompiled}/chapter.hpp\"")
   if(TILE_OTHER_COMPILER)

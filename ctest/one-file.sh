@@ -1,14 +1,13 @@
 #!/bin/sh
 # The book as one file: epubcheck finds no error in the EPUB, which cuts no line of a program; the PDF has an outline, no name of a place twice, and pages as pdf-pages.awk wants
 # them, an author, and its text in the middle. Skipped where epubcheck is not installed, or pdftotext to read the pages with.
-# Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH
-build=$1 cmake=$2 unless_same=$3
-command -v epubcheck >/dev/null && command -v java >/dev/null || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
-"$cmake" --build "$build" --target epub || exit 1
+# Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH EPUBCHECK JAVA PDFTOTEXT CHROMIUM, of which the last four may be "": not installed
+build=$1 cmake=$2 unless_same=$3 epubcheck=$4 java=$5 pdftotext=$6 chromium=$7
+[ -n "$epubcheck" ] && [ -n "$java" ] || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
 epub=$build/book/tile-by-tile.epub
 # Java compiles in a hurry: it works for seconds.
-sh "$unless_same" "$build/passed/epubcheck" "$epub" -- java -XX:TieredStopAtLevel=1 -jar "$(command -v epubcheck)" "$epub" || exit 1
-"$cmake" --build "$build" --target help | grep -q '^pdf' || exit 0  # without chromium
+sh "$unless_same" "$build/passed/epubcheck" "$epub" -- "$java" -XX:TieredStopAtLevel=1 -jar "$epubcheck" "$epub" || exit 1
+[ -n "$chromium" ] || exit 0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 whole=$(realpath "$epub")
@@ -21,19 +20,17 @@ cat >"$scratch/lines.html" <<END
   const below = lines.filter((line) => line.getClientRects()[0].top > line.previousElementSibling.getBoundingClientRect().bottom);
   document.title = lines.length + ' lines, ' + beyond.length + ' cut, ' + below.length + ' below their number';"></iframe>
 END
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 "$chromium" --headless --no-sandbox --allow-file-access-from-files --virtual-time-budget=20000 --dump-dom "file://$scratch/lines.html" 2>/dev/null |
   grep -o '<title>.*</title>' >"$scratch/lines"
 grep -q '<title>[1-9][0-9]* lines, 0 cut, 0 below' "$scratch/lines" || { echo "programs of the EPUB on a narrow page: $(cat "$scratch/lines")"; exit 1; }
-"$cmake" --build "$build" --target pdf || exit 1
 twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
 [ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
 grep -aq '^<</Author (The Tile by Tile authors)' "$build/book/tile-by-tile.pdf" || { echo "the PDF does not say who wrote it"; exit 1; }
 grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
-command -v pdftotext >/dev/null || { echo "skipped: pdftotext is not installed (sudo apt-get install poppler-utils)"; exit 77; }
+[ -n "$pdftotext" ] || { echo "skipped: pdftotext is not installed (sudo apt-get install poppler-utils)"; exit 77; }
 tr '\n' ' ' <"$build/book/print.html" | grep -o '<h1 class="page"[^>]*>[^<]*</h1>' | sed 's/<[^>]*>//g' >"$scratch/titles"
-pdftotext -bbox "$build/book/tile-by-tile.pdf" "$scratch/words.html"
-author=$(pdfinfo "$build/book/tile-by-tile.pdf" 2>&1 | sed -n 's/^Author: *//p')
+"$pdftotext" -bbox "$build/book/tile-by-tile.pdf" "$scratch/words.html"
+author=$("$(dirname "$pdftotext")/pdfinfo" "$build/book/tile-by-tile.pdf" 2>&1 | sed -n 's/^Author: *//p')
 [ "$author" = "The Tile by Tile authors" ] || { echo "the author in the PDF's properties is '$author'"; exit 1; }
 awk -f "$(dirname "$0")/pdf-middle.awk" "$scratch/words.html" || exit 1
 awk -f "$(dirname "$0")/pdf-pages.awk" "$scratch/titles" "$scratch/words.html"

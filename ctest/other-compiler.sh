@@ -1,11 +1,11 @@
 #!/bin/sh
-# Compiles programs with the compiler that the build was not made with (clang++ or g++) and compares what they count: the tests
+# Compares what programs count that were compiled with the compiler of the build and with the other one (clang++ or g++): the tests
 # among them must pass, the chapters print the same tables. Exits with 77, and says why, where there is no such compiler.
 #
-# Usage: other-compiler.sh COMPILER MODEL-CC SOURCE.cu PROGRAM [SOURCE.cu PROGRAM]...
+# Usage: other-compiler.sh COMPILER [SOURCE.cu PROGRAM OTHER-PROGRAM]...
 set -eu
-compiler=$1 model_cc=$2
-shift 2
+compiler=$1
+shift
 case $compiler in
   '' | *-NOTFOUND)
     echo "skipped: there is no second compiler to compare counts with (g++ and clang++)"
@@ -21,9 +21,8 @@ tables() {
 }
 
 while [ $# -gt 0 ]; do
-  source=$1 program=$2 other=$scratch/$(basename "$1" .cu)
-  shift 2
-  "$model_cc" "$source" "$other" chapter
+  source=$1 program=$2 other=$3
+  shift 3
   case $source in
     */chapter*)
       tables "$program" >"$scratch/expected"

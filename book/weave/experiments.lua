@@ -1,6 +1,6 @@
 -- Break-it experiments: ::: {.break name=NAME} shows an edit, and what a reader who makes it will see.
 -- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and captured.tsv,
--- what tests and compiler said when the experiments last ran (the test chapterNN.breaks). Out: blocks, and rows of the experiments for
+-- what tests and compiler said when the experiments last ran (the target chapterNN.breaks). Out: blocks, and rows of the experiments for
 -- whoever names one. Without a run of this very edit the page says how to make one. An unknown experiment ends the weave.
 
 local text = require("weave.text")

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/check/operands.hpp"
@@ -140,7 +141,6 @@ Facts facts_of(const Findings& found) {
 void emit(const Findings& found, const std::vector<Table>& tables, const std::filesystem::path& directory) {
   const Facts facts = facts_of(found);
   const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
-  std::filesystem::create_directories(directory);
   if (!tuning.ranking.empty()) emit_landscape(tuning.ranking, directory);
   if (!this_chapter().costs.empty()) {
     auto fit_file = open_for_writing(directory / "fit.tsv");
@@ -196,7 +196,9 @@ void report(const Options& options) {
   if (options.once) return run_untraced(chosen, problem, options.repeat);
 
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
-  Findings found{problem, count_kernels(chosen, problem, emitting), load_records(chapter_directory()), 0, {}, {}};
+  if (emitting) std::filesystem::create_directories(options.emit);
+  std::vector<Record> records = load_records(chapter_directory());  // before it takes time: they may be damaged
+  Findings found{problem, count_kernels(chosen, problem, emitting), std::move(records), 0, {}, {}};
   if (!options.record.empty()) {
     found.records.push_back(load_record(options.record));
     found.fresh = 1;

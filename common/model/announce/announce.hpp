@@ -7,8 +7,8 @@
 // memory.hpp hands out global memory, so that it is known what an address belongs to. Nothing here knows what the listener
 // makes of it, nor that there are warps.
 //
-// Most calls end in the first lines of hooks.cpp: between two accesses to memory that lanes share, a kernel makes many to its
-// own stack, and most basic blocks are run when nothing is counted.
+// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: between two accesses to
+// memory that lanes share, a kernel makes many to its own stack, and most basic blocks are run when nothing is counted.
 #pragma once
 
 #include <array>
@@ -45,9 +45,39 @@ class Listener {
 struct Turns {
   std::uint16_t count = 0;
   std::uint16_t block_count = 0;
-  std::array<std::uint32_t, 256> blocks{};  // of this turn
+  std::uint64_t marks = 0;                  // a bit for each of `blocks` behind the first; one may stand for several
+  std::array<std::uint32_t, 256> blocks{};  // of this turn; the first is 0 before there is one
 
-  void reset() { count = block_count = 0; }
+  void reset() {
+    count = 0;
+    begin_turn(0);
+    block_count = 0;
+  }
+  /// Whether the block that begins at `pc` is one of this turn.
+  bool has(std::uint32_t pc) const {
+    if (blocks[0] == pc) return true;
+    if ((marks & mark_of(pc)) == 0) return false;
+    // Not std::find, which compares four at a time: there are few, mostly.
+    for (std::uint32_t i = 1; i < block_count; ++i)
+      if (blocks[i] == pc) return true;
+    return false;
+  }
+  /// Notes one more block of this turn. Returns whether there is room for it.
+  bool add(std::uint32_t pc) {
+    if (block_count == blocks.size()) return false;
+    blocks[block_count++] = pc;
+    marks |= mark_of(pc);
+    return true;
+  }
+  /// A turn that has this block alone.
+  void begin_turn(std::uint32_t pc) {
+    blocks[0] = pc;
+    block_count = 1;
+    marks = 0;
+  }
+
+ private:
+  static std::uint64_t mark_of(std::uint32_t pc) { return std::uint64_t(1) << (pc >> 3) % 64; }
 };
 
 /// What the hooks need of the lane that is running. As it is by default nobody listens: all of memory is its own stack.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,12 +18,17 @@ namespace simt::announce {
 
 constinit thread_local Attention attention{};
 
+// hooks.s has these places.
+static_assert(offsetof(Attention, stack_low) == 0 && offsetof(Attention, stack_bytes) == 8 &&
+              offsetof(Attention, turns) == 16);
+
 namespace {
 
 [[gnu::always_inline]] inline void access(const volatile void* pointer, std::size_t size, Op op, void* return_address,
                                           bool is_volatile = false) {
   const auto address = reinterpret_cast<Address>(pointer);
-  if (attention.on_own_stack(address)) return;
+  if (attention.on_own_stack(address)) [[likely]]
+    return;
   attention.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
@@ -32,26 +38,17 @@ namespace {
 }
 
 [[gnu::always_inline]] inline void enter_block(void* return_address) {
-  if (attention.turns == nullptr) return;
+  if (attention.turns == nullptr) [[likely]]
+    return;
   Turns& turns = *attention.turns;
   const std::uint32_t pc = offset_of(reinterpret_cast<Address>(return_address));
-  const std::uint32_t count = turns.block_count;
-  // Not std::find, which compares four at a time: there are few, mostly.
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (turns.blocks[i] != pc) continue;
-    turns.blocks[0] = pc;
-    turns.block_count = 1;
+  if (turns.has(pc)) {
+    turns.begin_turn(pc);
     if (turns.count == account::unknown_turns) return tell_of_uncounted_turn(return_address);
     ++turns.count;
-    return;
-  }
-  if (count < turns.blocks.size()) {
-    turns.blocks[count] = pc;
-    turns.block_count = std::uint16_t(count + 1);
-  } else {  // too many to find the next turn: what follows is a guess
+  } else if (!turns.add(pc)) {  // too many to find the next turn: what follows is a guess
     turns.count = account::unknown_turns;
-    turns.blocks[0] = pc;
-    turns.block_count = 1;
+    turns.begin_turn(pc);
   }
 }
 

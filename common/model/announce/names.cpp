@@ -28,11 +28,21 @@ namespace {
 
 std::mutex symbols_mutex;  // libdw is not thread-safe
 
+// A thread-local variable, as the symbol table has it.
+struct ThreadLocal {
+  std::string mangled, name;
+  std::size_t offset, size;
+};
+
+// Whatever has been read once is kept: libdw goes through all symbols for each name, and through a whole file for its arrays.
 struct Program {
   Dwfl* dwfl = nullptr;
   Dwfl_Module* module = nullptr;
+  std::map<Address, std::string> functions;  // mangled; all kernels from the start
+  std::vector<ThreadLocal> thread_locals;
   std::map<Address, Place> places;
   std::map<const void*, std::vector<SharedVariable>> variables;  // that a kernel may touch
+  std::map<Dwarf_Off, std::map<std::size_t, Shape>> shapes;      // by compilation unit
 
   Program() {
     static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
@@ -46,17 +56,49 @@ struct Program {
   static void name_of_own_module() {}
 };
 
-Program& program() {
-  static Program instance;
-  return instance;
-}
-
 std::string demangle(const std::string& mangled) {
   int status = 0;
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string result = status == 0 ? text : mangled;
   std::free(text);
   return result;
+}
+
+// One pass over the symbols, for what is asked of most programs.
+void read_symbols(Program& p) {
+  for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
+       ++entry)
+    p.functions.emplace(*entry, "");
+  const int count = dwfl_module_getsymtab(p.module);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
+    if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
+    if (GELF_ST_TYPE(symbol.st_info) == STT_TLS)
+      p.thread_locals.push_back({text, demangle(text), symbol.st_value, symbol.st_size});
+    if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+      for (auto kernel = p.functions.lower_bound(value);
+           kernel != p.functions.end() && kernel->first < value + symbol.st_size; ++kernel)
+        kernel->second = text;
+  }
+}
+
+Program& program() {
+  static Program& instance = *[] {
+    static Program read;
+    read_symbols(read);
+    return &read;
+  }();
+  return instance;
+}
+
+// "" where the symbol table has no name.
+const std::string& mangled_name(Address function) {
+  const auto [it, fresh] = program().functions.try_emplace(function);
+  if (fresh)
+    if (const char* name = dwfl_module_addrname(program().module, function)) it->second = name;
+  return it->second;
 }
 
 // "void sgemm<Config<32> >(float const*)" -> "sgemm<Config<32> >"; "(anonymous namespace)::" is dropped.
@@ -126,18 +168,20 @@ Place find_place(Address return_address) {
 
 // How the names of a function's own variables begin, and of those of a lambda in it: _ZZ <function> E <variable> and
 // _ZZZ <function> E <lambda> E <variable>.
-std::array<std::string, 2> beginnings_within(Address function) {
-  const char* name = dwfl_module_addrname(program().module, function);
-  const std::string mangled = name == nullptr ? "" : name;
+std::array<std::string, 2> beginnings_within(const std::string& mangled) {
   if (!mangled.starts_with("_Z")) return {"?", "?"};
   return {"_ZZ" + mangled.substr(2) + "E", "_ZZZ" + mangled.substr(2) + "E"};
 }
 
 // The shapes of the thread-local arrays of the file that a function was compiled in.
-std::map<std::size_t, Shape> shapes_beside(const void* function) {
+const std::map<std::size_t, Shape>& shapes_beside(const void* function) {
+  static const std::map<std::size_t, Shape> none;
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(program().module, reinterpret_cast<Address>(function), &bias);
-  return unit == nullptr ? std::map<std::size_t, Shape>{} : shapes_in(*unit);
+  if (unit == nullptr) return none;
+  const auto [it, fresh] = program().shapes.try_emplace(dwarf_dieoffset(unit));
+  if (fresh) it->second = shapes_in(*unit);
+  return it->second;
 }
 
 bool begins_with(const std::string& name, const std::array<std::string, 2>& beginnings) {
@@ -145,28 +189,20 @@ bool begins_with(const std::string& name, const std::array<std::string, 2>& begi
 }
 
 std::vector<SharedVariable> find_variables(const void* kernel) {
-  Program& p = program();
-  const auto own = beginnings_within(reinterpret_cast<Address>(kernel));
-  std::vector<std::array<std::string, 2>> of_kernels;
-  for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
-       ++entry)
-    of_kernels.push_back(beginnings_within(*entry));
-  auto shapes = shapes_beside(kernel);
+  const Program& p = program();
+  const auto own = beginnings_within(mangled_name(reinterpret_cast<Address>(kernel)));
+  const auto& shapes = shapes_beside(kernel);
   std::vector<SharedVariable> variables;
-  const int count = dwfl_module_getsymtab(p.module);
-  for (int i = 0; i < count; ++i) {
-    GElf_Sym symbol;
-    GElf_Addr value = 0;
-    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
-    if (text == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
-    const std::string symbol_name = text, full = demangle(symbol_name);
-    const bool in_kernel = begins_with(symbol_name, own);
-    const bool elsewhere = std::any_of(of_kernels.begin(), of_kernels.end(),
-                                       [&](const auto& beginnings) { return begins_with(symbol_name, beginnings); });
-    if (!in_kernel && (elsewhere || !is_of_the_reader(full))) continue;
-    const auto at = full.rfind("::");
-    const std::string shown = at == std::string::npos ? full : full.substr(at + 2);
-    variables.push_back({shown, symbol.st_value, symbol.st_size, in_kernel, shapes[symbol.st_value]});
+  for (const ThreadLocal& v : p.thread_locals) {
+    const bool in_kernel = begins_with(v.mangled, own);
+    const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(), [&](const auto& function) {
+      return begins_with(v.mangled, beginnings_within(function.second));
+    });
+    if (!in_kernel && (elsewhere || !is_of_the_reader(v.name))) continue;
+    const auto at = v.name.rfind("::");
+    const std::string shown = at == std::string::npos ? v.name : v.name.substr(at + 2);
+    const auto shape = shapes.find(v.offset);
+    variables.push_back({shown, v.offset, v.size, in_kernel, shape == shapes.end() ? Shape{} : shape->second});
   }
   std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
   return variables;
@@ -183,8 +219,8 @@ Place place_of(Address return_address) {
 
 std::string function_name(const void* function) {
   const std::scoped_lock lock(symbols_mutex);
-  const char* name = dwfl_module_addrname(program().module, reinterpret_cast<Address>(function));
-  return name == nullptr ? "kernel" : short_name(demangle(name));
+  const std::string& name = mangled_name(reinterpret_cast<Address>(function));
+  return name.empty() ? "kernel" : short_name(demangle(name));
 }
 
 const std::vector<SharedVariable>& shared_variables(const void* kernel) {
