@@ -182,7 +182,7 @@ struct Thin : Small {
 };
 // For few columns: A is read once by them all.
 struct Narrow : Small {
-  static constexpr int BM = 128, BN = 32, MOST_SHARES = 8;
+  static constexpr int BM = 128, BN = 32, STAGES = 6, MOST_SHARES = 8;
   using Ragged = Narrow;
 };
 // Chapter 13's, for what copies in bulk do not take.
@@ -251,6 +251,9 @@ struct Config : Choices {
                 "a block has at most 1024 threads: the launch would fail");
   static_assert(SMEM_BYTES + 16 * BARRIERS <= 227 * 1024,
                 "a block has at most 227 KB of shared memory: the launch would fail");
+  static_assert(
+      BLOCKS * (SMEM_BYTES + 16 * BARRIERS + 1024) <= 228 * 1024,
+      "an SM has 228 KB of shared memory, of which each block's reserve is 1 KB: not all of BLOCKS would be resident");
 };
 // [/snippet config]
 
@@ -1637,9 +1640,9 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   const double elements = double(g.M) * g.N, products = elements * g.K,
                large_tiles = covered<Config<Large>>(g);
   // Of less, too many blocks would share a large tile, or a medium one.
-  const bool many = elements >= 1e6,
+  const bool many = elements >= 1e6, deep = products >= 3e9,
              each_has_one = large_tiles >= double(sms) * Large::BM * Large::BN,
-             enough = each_has_one || (many && products >= 2e9);
+             enough = each_has_one || (many && deep);
   // Times, in tenths of a product of large tiles, and for each step along K: what a product
   // takes; a kernel that goes before; each element that it transposes, or copies because it
   // lies where copies in bulk may not begin; that every large tile has more than one block;
@@ -1669,7 +1672,7 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
       {Choice::large, large * large_tiles + before(true) + of_several, enough},
       {Choice::tall, tall * large_tiles + copied + of_several,
        enough && float4s_of_A && g.K % 4 == 0},
-      {Choice::medium, medium * medium_tiles + copied + edges, many || products >= 3e9},
+      {Choice::medium, medium * medium_tiles + copied + edges, many || deep},
       {Choice::medium_transposed, medium_transposed * medium_tiles + before(true) + edges,
        medium_tiles >= double(sms) * Medium::BM * Medium::BN},
       {Choice::small_transposed,
@@ -2129,8 +2132,8 @@ std::vector<tile::Case> sweep_problems() {
        {16, 16, 65536},     {32, 32, 32768},     {64, 64, 16384},    {128, 128, 16384},
        {256, 256, 16384},   {100, 100, 10000},   {128, 128, 1024},   {1000, 16, 1000},
        {12, 2001, 4001},    {8192, 8192, 64},    {4095, 4097, 4093}, {1000, 1000, 1000},
-       {257, 257, 257},     {513, 513, 513},     {1001, 1001, 1001}, {2047, 2047, 2047},
-       {37, 4099, 1021},    {1023, 129, 4095},   {333, 1000, 2001}});
+       {8192, 32, 4096},    {257, 257, 257},     {513, 513, 513},    {1001, 1001, 1001},
+       {2047, 2047, 2047},  {37, 4099, 1021},    {1023, 129, 4095},  {333, 1000, 2001}});
   return problems;
 }
 
@@ -2427,6 +2430,12 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
   CHECK(choice(16384, 64, 4096) == Choice::small);
   CHECK(choice(64, 16384, 4096) == Choice::medium);
   CHECK(choice(192, 16384, 4096) == Choice::medium_transposed);  // a quarter
+  // with A transposed, if each SM has a medium tile
+  CHECK(choice(64, 128 * 131, 4096) == Choice::medium);
+  CHECK(choice(64, 128 * 132, 4096) == Choice::medium_transposed);
+  // three thousand million products
+  CHECK(choice(3072, 768, 1268) != Choice::tall);
+  CHECK(choice(3072, 768, 1272) == Choice::tall);
   CHECK(choice(256, 16384, 4096) == Choice::large);
   // much of A for few columns of B: it comes through registers, rather than be transposed
   CHECK(choice(16384, 256, 4096) == Choice::tall);
@@ -2543,6 +2552,7 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
                         : name == "stages2"       ? 2
                         : thin                    ? 4
                         : of_medium               ? 5
+                        : narrow                  ? 6
                         : name == "bk8"           ? 12
                         : small || name == "bk12" ? 8
                                                   : 6));
@@ -2806,6 +2816,8 @@ TEST_CASE("where an int does not count the rounds of all tiles, none is shared")
 TEST_CASE("sums of several blocks are the same bits in each run") {
   for (const tile::Kernel& kernel :
        {kernel<Config<Large>>("tma"), kernel<Config<Small>>("small"),
+        kernel<Config<SmallTransposed>>("small_transposed"),
+        kernel<Config<MediumTransposed>>("medium_transposed"),
         kernel<Config<SplitK>>("split_k"), vector_kernel<FewRows>("rows"),
         vector_kernel<FewColumns>("columns")}) {
     INFO(kernel.name);
@@ -2920,6 +2932,7 @@ TEST_CASE("flags are zero again when a run has ended, and the next run's sums ar
   // sums taken over one by one, and all together
   runs_leave_no_flags<Config<Large>>();
   runs_leave_no_flags<Config<Small>>();
+  runs_leave_no_flags<Config<MediumTransposed>>();
 }
 
 #if TILE_ON_MODEL
@@ -2940,6 +2953,10 @@ TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("mod
            {16384, 384, 4, "tall", tma(Config<ThroughRegisters>{})},
            {1024, 1024, 16, "medium", tma(Config<Medium>{})},
            {512, 512, 16, "small", tma(Config<Small>{})},
+           {1217, 1217, 1217, "medium_transposed",
+            reinterpret_cast<const void*>(sgemm_tma<Config<MediumTransposed>, false>)},
+           {1001, 1001, 1001, "small_transposed",
+            reinterpret_cast<const void*>(sgemm_tma<Config<SmallTransposed>, false>)},
            {64, 64, 4096, "split_k",
             reinterpret_cast<const void*>(add_shares<Config<SplitK>>)},  // the last to start
            {16, 16384, 128, "thin", tma(Config<Thin>{})},
