@@ -156,8 +156,8 @@ struct Medium : Small {
   static constexpr int BN = 128, WN = 64, BLOCKS = 2;
   using Ragged = Medium;
 };
-// Both for what has to be copied first anyhow, because its rows do not begin at multiples of
-// 16 bytes: A is transposed by that copy.
+// A is transposed before: by the copy that it needs anyhow, where its rows do not begin at
+// multiples of 16 bytes, and where the product is large beside it.
 struct SmallTransposed : Small {
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr TakeOver TAKE_OVER = TakeOver::in_turn;
