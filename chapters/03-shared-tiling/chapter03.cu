@@ -40,6 +40,7 @@ constexpr __host__ __device__ Position position_of(int thread) {
   return {thread / Config::BN, thread % Config::BN};
 }
 
+// [snippet head]
 // EDGES: whether a tile may hang over the edge of a matrix.
 template <bool EDGES>
 __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
@@ -54,6 +55,7 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
   const auto [threadRow, threadCol] = position_of(threadIdx.x);
   const int row = blockIdx.y * BM + threadRow;
   const int col = blockIdx.x * BN + threadCol;
+  // [/snippet head]
 
   // [snippet main-loop]
   const float* nextA =
@@ -88,12 +90,14 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
   }
   // [/snippet main-loop]
 
+  // [snippet epilogue]
   // only now: every thread had to load and to reach the barriers
   if (EDGES && (row >= M || col >= N)) return;
   float* c = &C[std::size_t(row) * ldc + col];
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C
   *c = result;                            //@ store-C
+  // [/snippet epilogue]
 }
 
 // [snippet launch]
