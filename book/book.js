@@ -20,12 +20,13 @@
     heading.append(link);
   }
 
-  // What is folded opens for whoever comes to a place in it or to the heading above it, and for paper.
+  // What is folded opens for whoever comes to a place in it, to the heading above it or to the listing that it is, and for paper.
   function unfoldPlace() {
     const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!place) return;
     const behind = place.nextElementSibling;
-    const folded = place.closest("details") || (/^H\d$/.test(place.tagName) && behind && behind.matches("details") && behind);
+    const folded = place.closest("details") || (/^H\d$/.test(place.tagName) && behind && behind.matches("details") && behind) ||
+      place.querySelector(".folded");
     if (!folded || folded.open) return;
     folded.open = true;
     place.scrollIntoView();

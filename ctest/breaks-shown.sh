@@ -13,25 +13,30 @@ export RUNS
 mkdir -p "$RUNS/breaks"
 cp -rs "$(cd "$built" && pwd)" "$RUNS/breaks/chapter03" && rm -f "$RUNS/breaks/chapter03/captured.tsv"
 "$breaks" capture --experiments "$directory/sample.json" --built "$RUNS/breaks/chapter03" || complain "what was said is not captured"
-"$breaks" emit --experiments "$directory/sample.json" --output "$RUNS/breaks.tsv" || complain "the experiments are not emitted"
 
 # shown WHEN NAME...: of these experiments a page shows what was said.
 shown() {
   when=$1
   shift
+  "$breaks" emit --experiments "$directory/sample.json" --source "$RUNS/chapter03.cu" --output "$RUNS/breaks.tsv" ||
+    complain "the experiments are not emitted"
   "$pandoc" --from markdown --lua-filter "$script" /dev/null >"$scratch/page" 2>"$scratch/shown" || complain "the weaver fails"
   [ "$(paste -s -d ' ' "$scratch/shown")" = "$*" ] || complain "$when a page shows the runs of: $(paste -s -d ' ' "$scratch/shown")"
 }
 cp "$directory/sample.cu" "$RUNS/chapter03.cu"
-shown "built with the one test that must fail," race check two-edits message
-for name in race check two-edits; do
-  rm "$RUNS/breaks/chapter03/$name.cu"
-  printf '#!/bin/sh\n' >"$scratch/compiler" && chmod +x "$scratch/compiler"
-  "$breaks" build --experiments "$directory/sample.json" --name "$name" --source "$directory/sample.cu" --compiler "$scratch/compiler" \
-    --program "$scratch/whole/$name" --whole || complain "breaks build --whole fails"
-  cp "$scratch/whole/$name.cu" "$RUNS/breaks/chapter03"
-done
-shown "built with all tests," race check two-edits message
+shown "after a run," race check two-edits message
 echo '// changed' >>"$RUNS/chapter03.cu"
 shown "of another source"
+
+# compared WORDS STATUS: what is said of kept messages.
+compared() {
+  "$breaks" compare --kept "$RUNS/messages.tsv" --built "$RUNS/breaks/chapter03" >"$scratch/out" 2>&1
+  [ $? = "$2" ] && [ "$(wc -l <"$scratch/out")" = $((2 * $2)) ] || { complain "of $1 messages is not said what should be"; cat "$scratch/out"; }
+}
+compared missing 1
+cp "$RUNS/breaks/chapter03/captured.tsv" "$RUNS/messages.tsv"
+compared equal 0
+sed -i '1s/$/ and more/' "$RUNS/messages.tsv"
+compared other 1
+sh -c "$(tail -n 1 "$scratch/out")" && compared renewed 0
 exit "$wrong"

@@ -16,10 +16,12 @@
 // breaks capture  writes what was said, for the book
 // breaks judge    says whether all went as it should
 // breaks emit     writes the experiments for the book
+// breaks compare  says whether the messages that are kept beside breaks.json, messages.tsv, are those that were captured
 // Ninja builds, tries and captures when something has changed (breaks.cmake); to judge is a test.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/crc.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -98,9 +100,21 @@ std::string edited(const std::string& source, const Experiment& e) {
   return text;
 }
 
+/// Eight digits that an edited program can be told by, or "gone" where the edit cannot be made.
+std::string sum_of(const std::string& source, const Experiment& e) {
+  try {
+    const std::string text = edited(source, e);
+    boost::crc_32_type crc;
+    crc.process_bytes(text.data(), text.size());
+    return fmt::format("{:08x}", crc.checksum());
+  } catch (const EditError&) {
+    return "gone";
+  }
+}
+
 // --- build ----------------------------------------------------------------------------------------------------------
 
-/// What building came to is the first line of PROGRAM.log; the compiler's output follows.
+/// What building came to is the first line of PROGRAM.log; which program it was of, the second; the compiler's output follows.
 const std::string outcome_built = "built", outcome_compiler = "does not compile", outcome_edit = "cannot be edited";
 
 struct Build {
@@ -124,21 +138,22 @@ void build(const Experiment& e, const Build& b) {
   fs::remove(b.program);
   fs::remove(headers);
   std::string depends = fmt::format("{}: {}", in_makefile(log), in_makefile(b.source));
+  const std::string source = read_text(b.source), sum = sum_of(source, e);
   try {
-    const std::string text = edited(read_text(b.source), e);
+    const std::string text = edited(source, e);
     write_text(copy, e.test.empty() || b.whole ? text : one_test::only(text, e.test));
     const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, log);
     if (compiled.status != 0 && compiled.output.find(": error: ") == std::string::npos) {
       fs::remove(log);
       throw std::runtime_error(fmt::format("{} was not compiled:\n{}", e.name, compiled.output));
     }
-    write_text(log, (compiled.status == 0 ? outcome_built : outcome_compiler) + "\n" + compiled.output);
+    write_text(log, fmt::format("{}\n{}\n{}", compiled.status == 0 ? outcome_built : outcome_compiler, sum, compiled.output));
     if (fs::exists(headers)) {  // not when the first error came early
       const std::string rule = read_text(headers);
       depends += rule.substr(rule.find(':') + 1);
     }
   } catch (const EditError& error) {
-    write_text(log, fmt::format("{}\n{}\n", outcome_edit, error.what()));
+    write_text(log, fmt::format("{}\n{}\n{}\n", outcome_edit, sum, error.what()));
   }
   write_text(beside(".d"), depends + "\n");
 }
@@ -168,6 +183,17 @@ std::string first_error(const std::string& output) {
   return line.starts_with(assertion) ? line.substr(assertion.size()) : line;
 }
 
+/// What building an experiment came to, as its log has it.
+struct Built {
+  std::string outcome, sum, output;
+};
+
+Built built_as(const fs::path& program) {
+  const std::string log = read_text(program.string() + ".log");
+  const auto first = log.find('\n'), second = log.find('\n', first + 1);
+  return {log.substr(0, first), log.substr(first + 1, second - first - 1), log.substr(second + 1)};
+}
+
 /// What came of an experiment.
 struct Result {
   std::string surprise;  ///< "" when it went as it should, else what happened instead
@@ -175,9 +201,7 @@ struct Result {
 };
 
 Result result_of(const Experiment& e, const fs::path& program) {
-  const std::string log = read_text(program.string() + ".log");
-  const std::string outcome = log.substr(0, log.find('\n'));
-  const std::string output = log.substr(outcome.size() + 1);
+  const auto& [outcome, sum, output] = built_as(program);
   if (outcome == outcome_edit) return {output, ""};
   if (!e.message.empty()) {
     if (outcome == outcome_built) return {"it compiles, and must not", ""};
@@ -202,14 +226,14 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// A line of captured.tsv, for the book: the experiment, and what its test or the compiler said. Places are named as in the source that
-/// a reader would edit, `source`.
-std::string captured(const Experiment& e, std::string message, const std::string& source) {
+/// A line of captured.tsv, for the book: the experiment, the sum of the edited program, and what its test or the compiler said. Places are
+/// named as in the source that a reader would edit, `source`.
+std::string captured(const Experiment& e, const std::string& sum, std::string message, const std::string& source) {
   const std::string copy = e.name + ".cu:";
   for (std::size_t at = 0; (at = message.find(copy, at)) != std::string::npos; at += source.size())
     message.replace(at, copy.size(), source + ":");
   while (message.ends_with('\n')) message.pop_back();
-  return fmt::format("{}\t{}\n", e.name, escaped(message));
+  return fmt::format("{}\t{}\t{}\n", e.name, sum, escaped(message));
 }
 
 /// Pages are woven anew when this file is newer than they are.
@@ -222,7 +246,7 @@ void capture_all(const std::vector<Experiment>& experiments, const fs::path& bui
   std::string messages;
   for (const Experiment& e : experiments)
     if (const Result result = result_of(e, built / e.name); result.surprise.empty())
-      messages += captured(e, result.message, built.filename().string() + ".cu");
+      messages += captured(e, built_as(built / e.name).sum, result.message, built.filename().string() + ".cu");
   write_if_different(built / "captured.tsv", messages);
 }
 
@@ -238,17 +262,27 @@ int judge_all(const std::vector<Experiment>& experiments, const fs::path& built)
   return wrong == 0 && !experiments.empty() ? 0 : 1;
 }
 
+/// Whether the messages that are kept are those that were captured; if not, says how to keep these.
+int compare(const fs::path& kept, const fs::path& built) {
+  const fs::path captured = built / "captured.tsv";
+  if (fs::exists(kept) && read_text(kept) == read_text(captured)) return 0;
+  fmt::print("{} has not what the experiments say now: it is for readers who have not run them. If it is to stay so:\n"
+             "cp '{}' '{}'\n", kept.string(), captured.string(), kept.string());
+  return 1;
+}
+
 // --- emit -----------------------------------------------------------------------------------------------------------
 
-/// Name, "test" or "message", old text, new text, the test or the message, what the test says; several edits are ended by \\f.
-std::string line_for_the_book(const Experiment& e) {
+/// Name, sum of the edited program, "test" or "message", old text, new text, the test or the message, what the test says; several edits
+/// are ended by \\f.
+std::string line_for_the_book(const Experiment& e, const std::string& source) {
   std::string find, replace;
   for (const Edit& edit : e.edits) {
     find += (find.empty() ? "" : "\f") + edit.find;
     replace += (&edit == &e.edits.front() ? "" : "\f") + edit.replace;
   }
   const bool test = !e.test.empty();
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, test ? "test" : "message", escaped(find), escaped(replace),
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", e.name, sum_of(source, e), test ? "test" : "message", escaped(find), escaped(replace),
                      test ? e.test : e.message, e.says);
 }
 
@@ -277,10 +311,16 @@ int main(int argc, char** argv) {
   }
   auto* emitting = app.add_subcommand("emit", "write the experiments as tab-separated lines");
   emitting->add_option("--experiments", experiments, "breaks.json")->required();
+  emitting->add_option("--source", b.source, "chapterNN.cu")->required();
   emitting->add_option("--output", output, "file to write")->required();
+  auto* comparing = app.add_subcommand("compare", "compare the messages that are kept with those that were captured");
+  std::string kept;
+  comparing->add_option("--kept", kept, "messages.tsv")->required();
+  comparing->add_option("--built", built, "directory with captured.tsv")->required();
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
   try {
+    if (*comparing) return compare(kept, built);
     const auto list = load(experiments);
     if (*judging) return judge_all(list, built);
     if (*building) build(named(list, name), b);
@@ -288,7 +328,8 @@ int main(int argc, char** argv) {
     if (*capturing) capture_all(list, built);
     if (*emitting) {
       std::string lines;
-      for (const Experiment& e : list) lines += line_for_the_book(e);
+      const std::string source = read_text(b.source);
+      for (const Experiment& e : list) lines += line_for_the_book(e, source);
       write_text(output, lines);
     }
     return 0;

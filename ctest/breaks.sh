@@ -15,7 +15,7 @@ diff "$directory/sample.txt" "$scratch/verdicts" || { complain "other verdicts t
 
 # captured NAME PATTERN: what the book shows of this experiment's run. Addresses are left out, and places are of the source.
 captured() {
-  grep -q "^$1	$2" "$built/captured.tsv" || { complain "captured.tsv does not say '$2' of $1"; cat "$built/captured.tsv"; }
+  grep -q "^$1	[0-9a-f]\{8\}	$2" "$built/captured.tsv" || { complain "captured.tsv does not say '$2' of $1"; cat "$built/captured.tsv"; }
 }
 captured race 'race: reverse, sample.cu:[0-9]*, block'
 captured check 'CHECK( result.back() == 0 ) is NOT correct!.n  values: '

@@ -397,6 +397,15 @@
     dispatchEvent(new Event("beforeprint"));
     if (!all("article details").every(isOpen)) complain("what is folded is not printed");
   }
+  const listing = document.querySelector("article figure.listing:has(> .folded)");
+  if (listing) {
+    const code = listing.querySelector(".folded");
+    code.open = false;
+    const moved = new Promise((resolve) => addEventListener("hashchange", () => setTimeout(resolve), { once: true }));
+    location.hash = listing.id;
+    await moved;
+    if (!isOpen(code)) complain("a folded listing stays so for whoever comes to it", listing);
+  }
   for (const row of all("article .settled"))
     if (!row.id || !row.querySelector("a.permalink")) complain("a finding without an address", row);
 

@@ -83,7 +83,7 @@ told "count which file? For example: " count
 built=$scratch/copy/build/model
 mkdir -p "$built/tests" "$built/breaks/chapter01" "$built/Testing/Temporary" "$scratch/copy/chapters/01-naive/measured"
 for file in "$built/tests/chapter01.cmake" "$built/tests/chapter02.cmake" "$built/breaks/chapter01/edit.log" "$built/bin/breaks" \
-  "$scratch/copy/chapters/01-naive/measured/gpu.json"; do
+  "$scratch/copy/chapters/01-naive/measured/gpu.json" "$scratch/copy/chapters/01-naive/messages.tsv"; do
   echo >"$file" && touch -d '2001-01-01' "$file"
 done
 # asks WHAT WHEN ARGUMENTS...: so does the test of the copy ask ctest, of all chapters.
@@ -115,6 +115,8 @@ touch "$built/bin/breaks"
 asks "" "what runs experiments was built" test
 touch "$scratch/copy/chapters/01-naive/measured/gpu.json"
 asks "" "a record has changed" test
+touch "$scratch/copy/chapters/01-naive/messages.tsv"
+asks "" "a message that is kept has changed" test
 
 SAYS="FAILED: chapter01" FAILS=1 tile read && complain "a build that fails passes"
 grep -q 'FAILED: chapter01' "$scratch/out" || complain "what a build says is not shown"

@@ -1,7 +1,8 @@
 -- Break-it experiments: ::: {.break name=NAME} shows an edit, and what a reader who makes it will see.
--- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and captured.tsv,
--- what tests and compiler said when the experiments last ran (the target chapterNN.breaks). Out: blocks, and rows of the experiments for
--- whoever names one. Without a run of this very edit the page says how to make one. An unknown experiment ends the weave.
+-- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and what tests and
+-- compiler said: captured.tsv, when the experiments last ran here (the target chapterNN.breaks), and messages.tsv beside breaks.json, when
+-- what they said was kept. Out: blocks, and rows of the experiments for whoever names one. Without a run of this very edit of this very
+-- program the page says how to make one. An unknown experiment ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -38,21 +39,17 @@ local function edits_of(row)
   return edits
 end
 
--- The source with the edits made, and of each edit the lines that it is about, {first, last} before and after.
-local function edited(source, edits, name)
+-- Where the edits are made in the source, in the order of their places, each {from, to, new, lines_more}.
+local function places_of(source, edits, name)
   local places = {}
   for _, edit in ipairs(edits) do
     local from, to = source:find(edit.old, 1, true)
     if not from then page.fail("the text that experiment " .. name .. " edits is gone from " .. page.source) end
-    places[#places + 1] = {from = from, to = to, new = edit.new}
+    local function breaks_in(some) return select(2, some:gsub("\n", "")) end
+    places[#places + 1] = {from = from, to = to, new = edit.new, lines_more = breaks_in(edit.new) - breaks_in(edit.old)}
   end
   table.sort(places, function(a, b) return a.from < b.from end)
-  local parts, done = {}, 1
-  for _, place in ipairs(places) do
-    parts[#parts + 1] = source:sub(done, place.from - 1) .. place.new
-    done = place.to + 1
-  end
-  return table.concat(parts) .. source:sub(done), places
+  return places
 end
 
 local function line_of(source, position) return select(2, source:sub(1, position - 1):gsub("\n", "")) + 1 end
@@ -106,31 +103,34 @@ local function diff_markup(rows)
   return code.rows(code.coloured(texts, "cuda"), numbers, nil, kinds)
 end
 
--- Whether a program that ran is this one: of its tests it may have but the one that is to fail, and empty lines for the others.
-local function is_run_of(ran, program)
-  local lines = text.lines_of(ran)
-  local whole = text.lines_of(program)
-  for i, line in ipairs(lines) do
-    if line ~= "" and line ~= whole[i] then return false end
-  end
-  return #lines == #whole
-end
-
--- What was said when this edit of this program ran, or nil.
-local function captured(name, program)
-  local directory = page.breaks .. "/chapter" .. page.id
-  if not is_run_of(text.read(directory .. "/" .. name .. ".cu") or "", program) then return nil end
-  for _, line in ipairs(text.lines_of(text.read(directory .. "/captured.tsv") or "")) do
+-- What a file of messages says of this experiment on this program, or nil. Its lines: the experiment, the sum of the edited program,
+-- what was said.
+local function message_in(file, row)
+  for _, line in ipairs(text.lines_of(text.read(file) or "")) do
     local fields = text.split(line)
-    if fields[1] == name then return unescape(fields[2]) end
+    if fields[1] == row.name and fields[2] == row.program then return unescape(fields[3]) end
   end
 end
 
-local function outcome(row, message)
+-- What was said when this edit of this program ran: here, or where its message was kept.
+local function captured(row)
+  return message_in(page.breaks .. "/chapter" .. page.id .. "/captured.tsv", row) or
+    message_in(page.root .. "/" .. page.source:gsub("[^/]*$", "messages.tsv"), row)
+end
+
+-- Whether what is said of an edited program names other lines than the source has in their place.
+local function lines_move(places, message)
+  local moved = false
+  for _, place in ipairs(places) do moved = moved or place.lines_more ~= 0 end
+  return moved and message:find("%.cu:%d") ~= nil
+end
+
+local function outcome(row, message, places)
   local opening = row.outcome == "test" and "Then this test fails: " .. code.inline(row.result) or
     "Then it does not compile"
   if message then
-    return '<p class="outcome">' .. opening .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
+    local whose = lines_move(places, message) and " (line numbers are those of the edited program)" or ""
+    return '<p class="outcome">' .. opening .. whose .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
       '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
   end
   local says = row.outcome == "test" and (row.says ~= "" and ", and says " .. code.inline(row.says) or "") or
@@ -142,13 +142,13 @@ function experiments.resolve(div)
   local name = div.attributes.name or page.fail("a break-it experiment without name")
   local row = find(page.id, name) or page.fail("breaks.json has no experiment " .. name)
   local source = text.read(page.root .. "/" .. page.source) or page.fail("no file " .. page.source)
-  local program, places = edited(source, edits_of(row), name)
+  local places = places_of(source, edits_of(row), name)
   local html = elements.html
   local blocks = pandoc.List({html('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">')})
   blocks:extend(div.content)
   blocks:insert(html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
   for _, place in ipairs(places) do blocks:insert(html(diff_markup(difference(source, place)))) end
-  blocks:insert(html("</div></div>" .. outcome(row, captured(name, program)) .. "</section>"))
+  blocks:insert(html("</div></div>" .. outcome(row, captured(row), places) .. "</section>"))
   return blocks
 end
 

@@ -1,5 +1,6 @@
--- Listings: ::: {.listing region=NAME [file=FILE] [counts=KERNEL]} shows a region of a program, the lines between
--- `// [snippet NAME]` and `// [/snippet NAME]`, with their numbers in the file, and beside each line what the model counted.
+-- Listings: ::: {.listing region=NAME [file=FILE] [counts=KERNEL] [folded=yes]} shows a region of a program, the lines between
+-- `// [snippet NAME]` and `// [/snippet NAME]`, with their numbers in the file, and beside each line what the model counted; a folded one,
+-- on a page that can open it, when asked.
 -- In: a Div. Out: blocks. An unknown region or kernel ends the weave.
 
 local text = require("weave.text")
@@ -96,11 +97,14 @@ function listings.resolve(div)
   local lines = text.escape(name) .. (first == last and ", line " .. first or ", lines " .. first .. "–" .. last)
   local source = page.combined and '<span class="source">' .. lines .. "</span>" or
     '<a class="source" href="source/' .. name .. ".html#L-" .. first .. '">' .. lines .. "</a>"
+  local frame = '<div class="code-frame' .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
+    code.rows(code.coloured(texts, "cuda"), numbers, counts) .. "</div></div>"
+  if div.attributes.folded and not page.combined then
+    frame = '<details class="folded"><summary>' .. #shown .. " lines of code</summary>" .. frame .. "</details>"
+  end
   return {
     elements.figure_open(div, "listing full-width"),
-    html("<figcaption>"), elements.caption_of(div), html(source .. "</figcaption>"),
-    html('<div class="code-frame' .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
-      code.rows(code.coloured(texts, "cuda"), numbers, counts) .. "</div></div></figure>"),
+    html("<figcaption>"), elements.caption_of(div), html(source .. "</figcaption>"), html(frame .. "</figure>"),
   }
 end
 

@@ -1,13 +1,12 @@
 -- Tests of weave/experiments.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local source = "int a;\n  if (x < 1) {\n    // [snippet r]\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\n"
-local broken = source:gsub("    wait%(%);  // why\n", "")
 local files = testing.with_labels({
   ["chapter03.cu"] = source,
-  ["emit/03/breaks.tsv"] = "barrier\ttest\t    wait();  // why\\n\t\ta race\trace: read\n" ..
-    "edge\tmessage\tx < 1\tx <= 1\ta message\t\n" ..
-    "both\ttest\tread(\"\\\\n\")\\fint b\tread(\"\\\\t\")\\fint c\ta race\trace: read\n" ..
-    "gone\ttest\tint z\tint y\ta race\trace: read\n",
+  ["emit/03/breaks.tsv"] = "barrier\t0a\ttest\t    wait();  // why\\n\t\ta race\trace: read\n" ..
+    "edge\t0b\tmessage\tx < 1\tx <= 1\ta message\t\n" ..
+    "both\t0c\ttest\tread(\"\\\\n\")\\fint b\tread(\"\\\\t\")\\fint c\ta race\trace: read\n" ..
+    "gone\tgone\ttest\tint z\tint y\ta race\trace: read\n",
 })
 testing.on_page(files, {}, function(page)
   local experiments = require("weave.experiments")
@@ -28,19 +27,21 @@ testing.on_page(files, {}, function(page)
   testing.equal("two edits", programs, 2)
   testing.refused("edit of nothing", "the text that experiment gone edits is gone from chapter03.cu", shown, "gone")
 
+  os.execute("mkdir -p '" .. page.work .. "/breaks/chapter03'")
   local function ran(program, says)
-    os.execute("mkdir -p '" .. page.work .. "/breaks/chapter03'")
-    page.write(page.work .. "/breaks/chapter03/barrier.cu", program)
-    page.write(page.work .. "/breaks/chapter03/captured.tsv", "barrier\t" .. says .. "\n")
+    page.write(page.work .. "/breaks/chapter03/captured.tsv", "edge\t" .. program .. "\tanother\nbarrier\t" .. program .. "\t" .. says .. "\n")
   end
-  ran(broken, "race: read,\\n  chapter03.cu:3")
+  local function kept(program, says) page.write(page.root .. "/messages.tsv", "barrier\t" .. program .. "\t" .. says .. "\n") end
+  ran("0a", "race: read,\\n  chapter03.cu:3")
   testing.contains("what the run said", shown("barrier"), '<pre class="captured">race: read, chapter03.cu:3</pre>')
-  ran((broken:gsub("[^\n]+", "", 1)), "race: read without the first line")
-  testing.contains("a run with empty lines for what need not be compiled", shown("barrier"), "race: read without the first line")
-  ran((broken:gsub("[^\n]+", "int other;", 1)), "race: read")
-  testing.equal("nothing of a run of a changed program", shown("barrier"):find("captured", 1, true), nil)
-  ran(broken .. " ", "race: read")
-  testing.equal("nothing of a run of another program", shown("barrier"):find("captured", 1, true), nil)
+  testing.contains("lines of an edited program that has one less", shown("barrier"), "(line numbers are those of the edited program):</p>")
+  kept("0a", "race: kept")
+  testing.contains("the run before what was kept", shown("barrier"), "race: read, chapter03.cu:3</pre>")
+  ran("0d", "race: read")
+  testing.contains("what was kept, instead of a run of another program", shown("barrier"), '<pre class="captured">race: kept</pre>')
+  testing.equal("no words on lines where the message has none", shown("barrier"):find("line numbers", 1, true), nil)
+  kept("0d", "race: kept")
+  testing.equal("nothing of another program", shown("barrier"):find("captured", 1, true), nil)
 
   experiments.require("03", "edge")
   testing.refused("unknown to the page", "breaks.json has no experiment nothing", shown, "nothing")

@@ -57,6 +57,8 @@ testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   testing.equal("no tags", html:find("//@", 1, true), nil)
   testing.equal("no empty comments", listing("region=broken"):find("//", 1, true), nil)
   testing.equal("no counts unless asked for", listing("region=outer"):find("line%-count"), nil)
+  testing.equal("open unless asked for", html:find("<details", 1, true), nil)
+  testing.contains("folded", listing("region=outer folded=yes"), '</figcaption> <details class="folded"><summary>3 lines of code</summary><div class="code-frame">')
   testing.contains("another file", listing("region=wrapper file=common/x.hpp"), "x.hpp, line 2<")
   testing.refused("a file without a page", "a listing of common/z.hpp, which has no page", listing, "region=wrapper file=common/z.hpp")
   testing.refused("counts of another file", "a listing of common/x.hpp with counts", listing,
