@@ -311,6 +311,13 @@ __global__ void go_round(unsigned number, unsigned* out) {
   out[0] = number;
 }
 
+// Longer than any loop may take that touches no memory.
+__global__ void count_for_long(unsigned* words) {
+  for (unsigned turn = 0; turn < 1u << 30; ++turn)
+    if (turn % 4096 == 0) words[turn / 4096 % 2] = turn + 4096;
+  words[0] = 1u << 30;
+}
+
 __global__ void wait_for_nobody(volatile int* flag) {
   if (blockIdx.x > 0) return;
   while (flag[threadIdx.x] == 0) {
@@ -588,6 +595,25 @@ TEST_CASE("a loop that touches no memory and does not end is told" * doctest::te
   const std::string stuck = said_of(go_round, dim3(1), dim3(1), 1u, out.device());
   CHECK(contains(stuck, "deadlock: go_round, order_test.cu:"));
   CHECK(contains(stuck, "goes round a loop, more than 67108864 times, and touches no memory"));
+}
+
+TEST_CASE("in an untraced run, too; not one that touches memory" * doctest::test_suite("model")) {
+  auto out = tile::array<unsigned>("out", 1);
+  const auto said_untraced = [&](unsigned number) -> std::string {
+    try {
+      tile::launch(go_round, dim3(1), dim3(1), 0, number, out.device());
+      return "";
+    } catch (const simt::Error& error) {
+      return error.what();
+    }
+  };
+  CHECK(said_untraced(0) == "");
+  CHECK(contains(said_untraced(1), "deadlock: go_round, order_test.cu:"));
+
+  auto words = tile::array<unsigned>("words", 2);
+  words.set({0, 0});
+  tile::launch(count_for_long, dim3(1), dim3(1), 0, words.device());
+  CHECK(words.host()[0] == 1u << 30);
 }
 
 TEST_CASE("an asynchronous copy is there after the wait, and for others after a barrier" *

@@ -34,6 +34,7 @@ namespace {
 
 // Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
 [[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
+  if (attention.listener == nullptr) return;  // turns of whoever runs now: counting may begin from another thread, at any time
   attention.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
 

@@ -218,6 +218,7 @@ bool advance_all(Worker& worker, const Wake& who_polls = {}) {
 
 void run_blocks(Worker& worker) {
   running = &worker;
+  if (!worker.traced) begin_watched_work(worker);
   prepare_memory(worker);
   Launch& launch = *worker.launch;
   while (!launch.stop) {
@@ -237,6 +238,7 @@ void run_blocks(Worker& worker) {
     }
   }
   end_work(worker);
+  if (!worker.traced) end_watched_work(worker);
   for (auto* blocks : {&worker.resident, &worker.idle})
     for (const auto& block : *blocks)
       if (block->stacks != nullptr) give_stacks(block->stacks);

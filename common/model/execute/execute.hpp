@@ -71,6 +71,13 @@ void run_blocks(Worker& worker);
 /// Of a traced run: a number that no longer is the same once the running lane has touched memory.
 inline std::size_t done_so_far(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
 
+// --- The watch (watch.cpp) -----------------------------------------------------------------------------------------------
+/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for long.
+void watch_until_done(Launch& launch, std::vector<Worker>& workers);
+/// What a worker of an untraced launch does first and last.
+void begin_watched_work(Worker& worker);
+void end_watched_work(Worker& worker);
+
 // --- Polls (polls.cpp) ---------------------------------------------------------------------------------------------------
 /// Notes that the running lane is about to load, or to update, and lets others run if it did nothing else for long.
 enum class Polling : std::uint8_t { plainly, strongly, atomically };

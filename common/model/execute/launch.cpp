@@ -163,7 +163,9 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     worker.tally.keep_blocks = !whole;
     launch.live_workers.push_back(&worker);
   }
+  launch.watched_workers = launch.traced ? 0 : workers.size();
   for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
+  if (!launch.traced) watch_until_done(launch, workers);
   for (auto& thread : threads) thread.join();
 
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));

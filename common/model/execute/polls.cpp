@@ -162,6 +162,11 @@ bool wake(Worker& w, const Wake& who) {
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;
+  if (!traced && announce::attention.listener == this) {
+    lane->idle_turns = 0;
+    announce::attention.listener = &close_watch;
+    return;
+  }
   if (const std::size_t done = done_so_far(*this); done != lane->done_at_idle_turns) {
     lane->done_at_idle_turns = done;
     lane->idle_turns = 0;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -266,6 +267,21 @@ enum class Mistake : std::uint8_t {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<Mistake, Address, Address>;
 
+struct Worker;
+
+/// Who hears of a lane that the watch has found (watch.cpp), in the place of its worker.
+class CloseWatch final : public announce::Listener {
+ public:
+  explicit CloseWatch(Worker& worker) : worker_(worker) {}
+  void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void many_turns(Address pc) override;
+  void refuse(Address pc, const std::string& what) override;
+  void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
+
+ private:
+  Worker& worker_;
+};
+
 /// One host thread running blocks of a launch.
 struct Worker final : announce::Listener {
   Launch* launch = nullptr;
@@ -284,6 +300,11 @@ struct Worker final : announce::Listener {
   std::vector<std::uint16_t> variable_at;  // 16 bytes of the TLS block -> 1 + index of the shared variable in them
   std::vector<std::uint32_t> room_at;  // 16 bytes of it -> bytes from there to that variable's end, 0 until it is used
   Region* last_region = nullptr;
+  // The watch over an untraced run (watch.cpp).
+  announce::Attention* attention = nullptr;  // of its host thread, while that works; under Launch::watch_mutex
+  std::atomic<std::uint64_t> slices{0};      // how often it has let a lane run
+  announce::Turns watched_turns{};           // of the lane that is running since the watch found it
+  CloseWatch close_watch{*this};
   // counts
   account::Tally tally;
   std::vector<Touch> touches;
@@ -335,6 +356,9 @@ struct Launch {
   // What was known and done by those who wrote an element of global memory atomically or through volatile after a fence.
   std::mutex released_mutex;
   std::unordered_map<Address, order::KnownPointer> released;
+  std::mutex watch_mutex;
+  std::condition_variable workers_done;
+  std::size_t watched_workers = 0;
   std::mutex mutex;
   std::vector<std::string> findings;
   std::set<MistakeKey> seen;  // each is told once
