@@ -8,7 +8,15 @@
 // the loop over K.
 //
 // Build, run, verify:   ./tile run 03      ctest --preset model -R chapter03
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
 #include "common/report/chapter.hpp"
+#if TILE_ON_GPU
+#include "common/measure/bench.hpp"
+#endif
 
 namespace {
 
@@ -41,16 +49,17 @@ constexpr __host__ __device__ Position position_of(int thread) {
 }
 
 // [snippet head]
-// EDGES: whether a tile may hang over the edge of a matrix.
-template <bool EDGES>
+// EDGES: whether a tile may hang over the edge of a matrix. AS_ROW: words from a row of As to
+// the next; but for an experiment there are none between them.
+template <bool EDGES, int AS_ROW = Config::BK>
 __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
                              const float* A, int lda,           // M x K
                              const float* B, int ldb,           // K x N
                              float beta,                        //
                              float* C, int ldc) {               // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK;
-  __shared__ float As[BM * BK];  // BM x BK, row-major
-  __shared__ float Bs[BK * BN];  // BK x BN, row-major
+  __shared__ float As[BM * AS_ROW];  // BM x BK, row-major
+  __shared__ float Bs[BK * BN];      // BK x BN, row-major
 
   const auto [threadRow, threadCol] = position_of(threadIdx.x);
   const int row = blockIdx.y * BM + threadRow;
@@ -68,10 +77,10 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
     const bool inA = !EDGES || (row < M && bkIdx + threadCol < K);
     const bool inB = !EDGES || (bkIdx + threadRow < K && col < N);
     float a = 0.0f, b = 0.0f;
-    if (inA) a = *nextA;                 //@ load-A
-    if (inB) b = *nextB;                 //@ load-B
-    As[threadRow * BK + threadCol] = a;  //@ store-As
-    Bs[threadRow * BN + threadCol] = b;  //@ store-Bs
+    if (inA) a = *nextA;                     //@ load-A
+    if (inB) b = *nextB;                     //@ load-B
+    As[threadRow * AS_ROW + threadCol] = a;  //@ store-As
+    Bs[threadRow * BN + threadCol] = b;      //@ store-Bs
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
@@ -80,8 +89,8 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
 
     // [snippet multiply]
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      const float regM = As[threadRow * BK + dotIdx];  //@ load-As
-      const float regN = Bs[dotIdx * BN + threadCol];  //@ load-Bs
+      const float regM = As[threadRow * AS_ROW + dotIdx];  //@ load-As
+      const float regN = Bs[dotIdx * BN + threadCol];      //@ load-Bs
       acc += regM * regN;
     }
     // [/snippet multiply]
@@ -110,6 +119,82 @@ void launch_shared(const tile::Gemm& g) {
                g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
+
+// [snippet rows]
+// How nvcc loads As follows from where its rows begin: at multiples of 16 bytes by four words,
+// of 8 bytes by two, else word by word.
+constexpr std::array words_of_a_row{32, 36, 34, 33};
+template <int AS_ROW>
+void launch_with_rows(const tile::Gemm& g) {
+  tile::launch(sgemm_shared<false, AS_ROW>, dim3(g.N / Config::BN, g.M / Config::BM),
+               dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
+               g.beta, g.C, g.ldc);
+}
+constexpr std::array<void (*)(const tile::Gemm&), 4> launches_with_rows{
+    launch_with_rows<32>, launch_with_rows<36>, launch_with_rows<34>, launch_with_rows<33>};
+// [/snippet rows]
+
+// Where the experiment is timed.
+constexpr int rows_timed_at = 4096;
+
+std::string row_key(int words) { return "as_row_" + std::to_string(words); }
+
+std::vector<tile::Chapter::Rate> row_rates() {
+  std::vector<tile::Chapter::Rate> rates;
+  for (const int words : words_of_a_row) {
+    const std::string label =
+        "ms at " + std::to_string(rows_timed_at) + ", rows of As of " + std::to_string(words);
+    rates.push_back({row_key(words), label + " words"});
+    rates.push_back({row_key(words) + ".low", label + ", the least of the rounds"});
+    rates.push_back({row_key(words) + ".high", label + ", the most of the rounds"});
+  }
+  return rates;
+}
+
+std::vector<tile::Chapter::Profiled> profiled_rows() {
+  std::vector<tile::Chapter::Profiled> profiled;
+  for (const int words : words_of_a_row)
+    if (words != Config::BK)  // that one is the chapter's kernel
+      profiled.push_back(
+          {row_key(words), "sgemm_sharedILb0ELi" + std::to_string(words) + "E"});
+  return profiled;
+}
+
+#if TILE_ON_GPU
+// They take turns, so that no drift of the GPU's clock looks like a difference.
+void measure_rows(tile::RateSink& sink) {
+  constexpr int ROUNDS = 9;
+  tile::TuningBench bench(rows_timed_at);
+  std::array<std::vector<double>, words_of_a_row.size()> ms;
+  for (int round = 0; round < ROUNDS; ++round)
+    for (std::size_t i = 0; i < ms.size(); ++i)
+      ms[i].push_back(bench.median_ms(launches_with_rows[i], 9));
+  for (std::size_t i = 0; i < ms.size(); ++i) {
+    const std::string key = row_key(words_of_a_row[i]);
+    sink.rate(key, tile::spread_of(ms[i]).median);
+    sink.rate(key + ".low", *std::min_element(ms[i].begin(), ms[i].end()));
+    sink.rate(key + ".high", *std::max_element(ms[i].begin(), ms[i].end()));
+  }
+}
+
+// For a profiler: each once, besides the chapter's kernel. What it counts is the same for all
+// values.
+void profile_rows() {
+  constexpr int n = rows_timed_at;
+  float *A, *B, *C;
+  for (float** matrix : {&A, &B, &C}) {
+    tile::cuda_check(cudaMalloc(matrix, std::size_t(n) * n * sizeof(float)), "cudaMalloc");
+    tile::cuda_check(cudaMemset(*matrix, 0, std::size_t(n) * n * sizeof(float)), "cudaMemset");
+  }
+  for (std::size_t i = 1; i < launches_with_rows.size(); ++i)
+    launches_with_rows[i]({n, n, n, 1, A, n, B, n, 0, C, n});
+  tile::cuda_check(cudaDeviceSynchronize(), "sgemm_shared");
+  cudaFree(A), cudaFree(B), cudaFree(C);
+}
+#else
+constexpr void (*measure_rows)(tile::RateSink&) = nullptr;
+constexpr void (*profile_rows)() = nullptr;
+#endif
 
 const tile::Case counted{256, 256, 256};
 
@@ -140,6 +225,18 @@ void predict(tile::Facts& facts) {
   // Bs.
   facts.predicted("pairs.requests_per_fma", (1 + 2) / 2.0, 1);
   facts.predicted("pairs.wavefronts_per_fma", (1 + 2) / 2.0, 1);
+  facts.predicted("singles.requests_per_fma", 2);
+  facts.predicted("singles.wavefronts_per_fma", 2);
+  // How much longer they would take than with 16-byte loads. Besides, a round stores two words
+  // and loads two from global memory for BK multiply-adds, each in a wavefront.
+  const double besides = 4.0 / Config::BK;
+  const auto by_wavefronts = [&](double wavefronts) {
+    return (wavefronts + besides) / (compiled_wavefronts + besides);
+  };
+  facts.predicted("pairs.by_instructions", (1 + 2) / 2.0 / compiled_requests, 2);
+  facts.predicted("pairs.by_wavefronts", by_wavefronts((1 + 2) / 2.0), 2);
+  facts.predicted("singles.by_instructions", 2 / compiled_requests, 2);
+  facts.predicted("singles.by_wavefronts", by_wavefronts(2), 2);
 
   const int registers = 37;  // of a thread, as published for that GPU
   const auto a6000 =
@@ -180,7 +277,9 @@ TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles},
                           Config::SMEM_BYTES}},
-             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict,
+             .measure_rates = measure_rows, .profile = profile_rows,
+             .profiled = profiled_rows(), .rates = row_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
@@ -189,6 +288,11 @@ TEST_CASE("K may end within a tile") {
   for (int K = 30; K <= 66; K += 4)
     cases.push_back({64, 32, K, 1, 0, 0, tile::Fill::integers});
   CHECK(tile::first_failure(launch_shared, cases) == "");
+}
+
+TEST_CASE("rows of As may lie apart") {
+  for (const auto launch : launches_with_rows)
+    CHECK(tile::first_failure(launch, {{64, 96, 128, 1, 0, 0, tile::Fill::integers}}) == "");
 }
 
 TEST_CASE("occupancy on an RTX A6000: registers and threads allow one block") {
