@@ -1,4 +1,5 @@
--- Figures: ::: {.figure src=FILE.svg alt="..."} puts a drawing into the page, in the page's colours.
+-- Figures: ::: {.figure src=FILE.svg alt="..."} puts a drawing into the page, in the page's colours. Several, separated by spaces, stand
+-- beside each other where there is room.
 -- In: a Div, and the drawing. Out: blocks. A figure that was not drawn, or has no text alternative, ends the weave.
 
 local text = require("weave.text")
@@ -70,18 +71,28 @@ local function with_attributes(svg, attributes) return (svg:gsub("<svg", "<svg" 
 
 local count = 0
 
--- `class` of the figure: a drawing, unless it is given.
-function figures.resolve(div, class)
-  local src = div.attributes.src or page.fail("a figure without src")
-  local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
+-- A drawing as the page has it.
+local function read_drawing(src)
   local svg = text.read(page.work .. "/figures/" .. src) or page.fail("no figure " .. src)
   count = count + 1
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub(">([^<>]*%S[^<>]*)<", function(words) return ">" .. text.typeset(words) .. "<" end)
-  svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
-  local natural = widths(svg)
+  return (svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", ""))
+end
+
+-- `class` of the figure: a drawing, unless it is given.
+function figures.resolve(div, class)
+  local src = div.attributes.src or page.fail("a figure without src")
+  local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
+  local drawings, natural = {}, nil
+  for file in src:gmatch("%S+") do
+    drawings[#drawings + 1] = read_drawing(file)
+    local wide = widths(drawings[#drawings])
+    natural = wide and (natural or 0) + wide
+  end
+  local svg = drawings[1]
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
-  local panels = panels_of(svg)
+  local panels = #drawings > 1 and drawings or panels_of(svg)
   if panels then
     for i, panel in ipairs(panels) do panels[i] = with_attributes(panel, style_of(panel)) end
     svg = '<div class="panels"' .. image .. ">" .. table.concat(panels) .. "</div>"
