@@ -1062,7 +1062,7 @@ void print_results(const fs::path& chapters, bool only_fastest) {
   for (const auto& [types, most] : reached) {
     fmt::print("| | cuBLAS, {} | | {} | 1 |{}\n", types, tile::format_number(most.cublas), stronger ? " |" : "");
     if (most.lt > 0)
-      fmt::print("| | cublasLt, {}, the fastest that its heuristics suggest | | {} | | |\n", types,
+      fmt::print("| | cuBLASLt, {}, the fastest that its heuristics suggest | | {} | | |\n", types,
                  tile::format_number(most.lt));
   }
   const auto& record = all.back().record;
