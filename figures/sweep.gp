@@ -23,8 +23,9 @@ from = !measured || low_min > 0.93 ? 0.9 : low_min - 0.03
 to = !measured || high_max < 1.07 ? 1.1 : high_max + 0.03
 
 above = 52.0
-below = 66.0
-height = above + below + 22 * (rows > 0 ? rows : 1)
+below = 72.0
+slots = half > 0 ? half : 1
+height = above + below + 22 * slots
 # So narrow that a telephone shows all of it, with labels large enough to be read there.
 set terminal svg size 440,height dynamic font "inherit,16" noenhanced
 set output out
@@ -44,7 +45,7 @@ set xtics to - from > 0.6 ? 0.25 : 0.1
 set x2tics to - from > 0.6 ? 0.25 : 0.1
 set xrange [from:to]
 set x2range [from:to]
-set yrange [(rows > 0 ? rows : 1)-0.4:-0.6]
+set yrange [slots-0.4:-0.6]
 set ytics scale 0
 set xlabel "times the stronger cuBLAS" textcolor rgb "#010101"
 set label 1 (squares ? "M = N = K" : "M x N x K") at screen 0.01,1-16/height left textcolor rgb "#020202"

@@ -49,6 +49,18 @@ local function panels_of(svg)
   return #found > 1 and found or nil
 end
 
+-- What stands before a part and among its attributes: one that begins further down begins a row, one that begins before the part before
+-- it ends lies over that, by so much.
+local function place_of(panel, before)
+  local x, y = panel:match("viewBox=[\"']([%d.]+) ([%d.]+)")
+  local left, top, width = (before or ""):match("viewBox=[\"']([%d.]+) ([%d.]+) ([%d.]+)")
+  if not left then return "", "", "" end
+  if tonumber(y) > tonumber(top) then return '<i class="row-end"></i>', "", "" end
+  local overlap = left + width - x
+  if overlap <= 0 then return "", "", "" end
+  return "", ' class="continued"', string.format("; --overlap: %gpx", overlap)
+end
+
 local smallest_label = 12  -- pixels
 local measure = 560  -- pixels that a column of text is wide: style.css
 
@@ -62,9 +74,9 @@ local function widths(svg)
   return math.max(legible, math.ceil(natural)), legible
 end
 
-local function style_of(svg)
+local function style_of(svg, rest)
   local natural, legible = widths(svg)
-  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
+  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx%s"', natural, legible, rest or "") or ""
 end
 
 local function with_attributes(svg, attributes) return (svg:gsub("<svg", "<svg" .. attributes:gsub("%%", "%%%%"), 1)) end
@@ -77,6 +89,7 @@ local function read_drawing(src)
   count = count + 1
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub(">([^<>]*%S[^<>]*)<", function(words) return ">" .. text.typeset(words) .. "<" end)
+  if page.combined then svg = svg:gsub("<text class='row%-again'.-</text>", "") end
   return (svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", ""))
 end
 
@@ -94,8 +107,12 @@ function figures.resolve(div, class)
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
   local panels = #drawings > 1 and drawings or panels_of(svg)
   if panels then
-    for i, panel in ipairs(panels) do panels[i] = with_attributes(panel, style_of(panel)) end
-    svg = '<div class="panels"' .. image .. ">" .. table.concat(panels) .. "</div>"
+    local parts = {}
+    for i, panel in ipairs(panels) do
+      local before, class_of, rest = place_of(panel, #drawings == 1 and panels[i - 1])
+      parts[i] = before .. with_attributes(panel, class_of .. style_of(panel, rest))
+    end
+    svg = '<div class="panels"' .. image .. ">" .. table.concat(parts) .. "</div>"
   else
     svg = with_attributes(svg, image .. style_of(svg))
   end
