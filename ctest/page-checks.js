@@ -98,6 +98,15 @@
     for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"], [id="fig:tiles"], [id="fig:thread04"]) .scroll'))
       if (box.scrollWidth > box.clientWidth + 1) complain("a phone shows a part of a plot", box.closest("figure").querySelector("figcaption"));
 
+  // --- Nor do tables of few rows scroll there, or drawings whose parts can stand below each other.
+  if (width <= 500)
+    for (const box of all("article .scroll:has(> table, > .panels), article :not(.scroll) > table")) {
+      const table = box.matches("table") ? box : box.querySelector(":scope > table");
+      if (box.closest(".live form") || !visible(box) || box.scrollWidth <= box.clientWidth + 1) continue;
+      if (!table) complain("parts of a drawing are wider than a phone", box.closest("figure"));
+      else if (table.tBodies[0].rows.length <= 30) complain("a table of few rows is wider than a phone", table);
+    }
+
   // --- Titles in the contents begin below each other, wrapped or not, with a gap behind their number.
   for (const link of all(".toc a")) {
     const number = link.querySelector(".chapter-number, .section-number, .toc-section-number"), title = document.createRange();
@@ -262,12 +271,14 @@
   for (const svg of all("article .drawing svg"))
     for (const label of linesThroughLabels(svg)) complain("a line goes through a label of " + (svg.closest("figure").id || "a figure"), label);
 
-  // --- Figures in text are lining ones: nothing takes the setting back.
-  for (const element of all("article p, article figcaption, article figcaption strong, .toc a, .side-note, td"))
-    if (!getComputedStyle(element).fontVariantNumeric.includes("lining-nums")) {
-      complain("digits are not lining figures", element);
-      break;
-    }
+  // --- Figures in text are lining ones of one width, for a narrow 1 touches its neighbours: nothing takes the setting back.
+  const settings = ["lining-nums", "tabular-nums"];
+  for (const element of all("article p, article figcaption, article figcaption strong, .toc a, .side-note, td, article .measured")) {
+    const missing = settings.filter((setting) => !getComputedStyle(element).fontVariantNumeric.includes(setting));
+    if (missing.length === 0) continue;
+    complain("digits are not " + missing.join(", "), element);
+    break;
+  }
 
   // --- Every chapter from 01 on has a figure to try.
   const chapter = /\/(\d\d)\.html$/.exec(location.pathname);
