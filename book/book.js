@@ -53,16 +53,21 @@
           head.append(...[...heads[i].cloneNode(true).childNodes], " ");
           cell.prepend(head);
         }
+    for (const cell of table.querySelectorAll("td")) cell.classList.toggle("whole", cell.scrollWidth > cell.clientWidth + 1);  // else half a row
   }
   function fit(frame) {
-    const table = frame.matches("table") ? frame : frame.querySelector(":scope > table:not(.live *)");
+    const table = frame.matches("table") ? frame : frame.querySelector(":scope > table");
     if (table && !table.matches(".blocks") && table.tHead && table.tBodies[0].rows.length <= mostBlocks && frame.clientWidth < telephone &&
         frame.scrollWidth > frame.clientWidth + 1)
       inBlocks(table);
   }
   addEventListener("DOMContentLoaded", () => {
-    for (const frame of document.querySelectorAll("article .scroll, :not(.scroll, .equal) > table"))
-      if (!frame.closest(".live")) new ResizeObserver(() => fit(frame)).observe(frame);
+    const frames = [...document.querySelectorAll("article .scroll, :not(.scroll, .equal) > table")].filter((frame) => !frame.closest(".live"));
+    const fitAll = () => frames.forEach(fit);
+    fitAll();
+    addEventListener("resize", fitAll);
+    document.fonts.ready.then(fitAll);
+    frames.forEach((frame) => new ResizeObserver(() => fit(frame)).observe(frame));  // also of what is unfolded
   });
 
   // Where a figure or a table is wider than its frame, words above it say so, until its end is in sight. Those that a reader may change are

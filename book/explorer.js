@@ -106,7 +106,7 @@
   // The drawing -----------------------------------------------------------------------------------------------------
   // As `figures banks` draws it, so that the picture stays in place; conflicts have another colour. In two halves, which stand below
   // each other where there is no room beside: the second has the names of rows again, to be seen only there.
-  const left = 76, cell = 17, font = 12, gap = 26, top = 36, half = TileBanks.banks / 2;
+  const left = 68, cell = 16.5, font = 12, gap = 26, top = 36, half = TileBanks.banks / 2;
 
   const rect = (x, y, width, height, fill, stroke, title = "") =>
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}">` +
@@ -180,7 +180,7 @@
     const [first, second] = [0, half].map((from) => drawnHalf(groups, from)), height = first.bottom + 8;
     let out = `<div class="panels" role="img" aria-label="Which lanes' words come out of which bank in each wavefront; the text above ` +
       `says where they conflict.">${svg(0, 0, left + half * cell + 0.5, height, first.out)}` +
-      svg(half * cell, 0, left + half * cell + 8, height, second.out, left + 0.5);
+      svg(half * cell, 0, left + half * cell + 4, height, second.out, left + 0.5);
     if (groups.some((group) => crowdedBanks(group).includes(true)))
       out += `<i class="row-end"></i>` + svg(0, height, left + half * cell, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
         text(15, height + 11, "in a bank that must give more than one word", "start", "var(--muted)"));

@@ -149,7 +149,7 @@ constexpr int half_of_banks = tile::GpuSpec::banks / 2;
 /// Where the cells of banks are drawn, and how.
 struct BankRow {
   double left, y, height;
-  static constexpr double cell = 17, font = 12;
+  static constexpr double cell = 16.5, font = 12;
 };
 
 /// Half a wavefront of a group, the banks from `from` on, as a row of cells; neighbouring words that the same lanes want share a box.
@@ -236,12 +236,12 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
   if (drawn != count)
     throw std::runtime_error(fmt::format("{} {}: drew {} wavefronts, the rule says {}", kernel, tag, drawn, count));
   const bool waits = count > 32 / together;
-  const double left = 76, top = 36, cell = BankRow::cell, height = count > 8 ? 14 : 18;
+  const double left = 68, top = 36, cell = BankRow::cell, height = count > 8 ? 14 : 18;
   const double bottom = top + count * height + (32 / together - 1) * 26 + 8, width = left + half_of_banks * cell;
-  Drawing d(width + half_of_banks * cell + 8, bottom + (waits ? 40 : 20));
+  Drawing d(width + half_of_banks * cell + 4, bottom + (waits ? 40 : 20));
   d.panel(0, width + 0.5, bottom);
   draw_half(d, groups, 0, left, top, height);
-  d.panel(half_of_banks * cell, width + 8, bottom);
+  d.panel(half_of_banks * cell, width + 4, bottom);
   draw_half(d, groups, half_of_banks, left, top, height);
   d.panel(0, width, waits ? 40 : 20, bottom);
   d.text(0, bottom + 13,
