@@ -42,6 +42,35 @@
     if (/^https?:/.test(link.textContent))
       link.replaceChildren(...link.textContent.split(/(?<=\/)/).flatMap((part) => [part, make("wbr", {})]));
 
+  // On a telephone a table of few rows that does not fit has a block for each row, in which each cell says what it is of.
+  const mostBlocks = 30, telephone = 480;
+  function inBlocks(table) {
+    table.classList.add("blocks");
+    const heads = [...table.tHead.rows[0].cells];
+    for (const row of table.tBodies[0].rows)
+      for (const [i, cell] of [...row.cells].entries())
+        if (heads[i].textContent.trim() && (i > 0 || cell.matches(".number"))) {
+          const head = make("span", { className: "head" });
+          head.append(...[...heads[i].cloneNode(true).childNodes], " ");
+          cell.prepend(head);
+        }
+    for (const cell of table.querySelectorAll("td")) cell.classList.toggle("whole", cell.scrollWidth > cell.clientWidth + 1);  // else half a row
+  }
+  function fit(frame) {
+    const table = frame.matches("table") ? frame : frame.querySelector(":scope > table");
+    if (table && !table.matches(".blocks") && table.tHead && table.tBodies[0].rows.length <= mostBlocks && frame.clientWidth < telephone &&
+        frame.scrollWidth > frame.clientWidth + 1)
+      inBlocks(table);
+  }
+  addEventListener("DOMContentLoaded", () => {
+    const frames = [...document.querySelectorAll("article .scroll, :not(.scroll, .equal) > table")].filter((frame) => !frame.closest(".live"));
+    const fitAll = () => frames.forEach(fit);
+    fitAll();
+    addEventListener("resize", fitAll);
+    document.fonts.ready.then(fitAll);
+    frames.forEach((frame) => new ResizeObserver(() => fit(frame)).observe(frame));  // also of what is unfolded
+  });
+
   // Where a figure or a table is wider than its frame, words above it say so, until its end is in sight. Those that a reader may change are
   // made by scripts behind this one.
   addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure .scroll").forEach(tellOfMore));

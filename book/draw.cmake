@@ -3,8 +3,8 @@
 #                                                another chapter's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts
 #   tile_comparison(NAME KIND [ARGUMENT...] NN/KERNEL...)  a picture of kernels, each of the chapter that is named
-#   tile_plot(NAME KIND [FILE])                  a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
-#                                                which the chapter's program emits
+#   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
+#                                                which the chapter's program emits; the script is given the arguments as well
 #   tile_ladder([FASTEST])                       the chapter is a rung: the plot ladder-NN; FASTEST: of earlier chapters the fastest kernel alone
 #   tile_loads_table()                           its table "loads", which grows from chapter to chapter
 #   tile_part(PAGE LAST)                         the last page of a part that ends with chapter LAST: its table and facts, and the plot ladder-PAGE
@@ -64,14 +64,16 @@ endfunction()
 function(tile_plot name kind)
   set(out ${work}/figures/${name}.svg)
   set(script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp)
+  set(arguments ${ARGN})
   if(ARGC GREATER 2)
+    list(POP_FRONT arguments)
     set(data ${work}/emit/${number}/${ARGV2})
     set(gather "")
   else()
     set(data ${work}/figures/${name}.tsv)
     set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${plot_options})
   endif()
-  add_custom_command(OUTPUT ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out}
+  add_custom_command(OUTPUT ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out} ${arguments}
     DEPENDS figures ${emitted} ${all_records} ${script} VERBATIM)
   tile_drawn(${name} ${out})
 endfunction()

@@ -104,19 +104,21 @@
     lanes.length === TileBanks.warp ? "all lanes" : `lane${lanes.length === 1 ? "" : "s"} ${laneNames(lanes)}`;
 
   // The drawing -----------------------------------------------------------------------------------------------------
-  // As `figures banks` draws it, so that the picture stays in place; conflicts have another colour.
-  const left = 96, cell = 17, gap = 24, top = 34;
+  // As `figures banks` draws it, so that the picture stays in place; conflicts have another colour. In two halves, which stand below
+  // each other where there is no room beside: the second has the names of rows again, to be seen only there.
+  const left = 68, cell = 16.5, font = 12, gap = 26, top = 36, half = TileBanks.banks / 2;
 
   const rect = (x, y, width, height, fill, stroke, title = "") =>
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}">` +
     `<title>${title}</title></rect>`;
-  const text = (x, y, words, anchor, size, fill = "var(--ink)") =>
-    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="${size}" style="fill:${fill};pointer-events:none">${words}</text>`;
+  const text = (x, y, words, anchor, fill = "var(--ink)", kind = "") =>
+    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="${font}" class="${kind}" style="fill:${fill};pointer-events:none">${words}</text>`;
 
-  /// The boxes of a wavefront: neighbouring words that the same lanes want share one. {bank, words, lanes, word, crowded}
-  function boxesOf(wavefront, crowded) {
+  /// The boxes of half a wavefront: neighbouring words that the same lanes want share one. {bank, words, lanes, word, crowded}
+  function boxesOf(wavefront, crowded, from) {
     const boxes = [];
-    for (const [bank, wanted] of wavefront.entries()) {
+    for (let bank = from; bank < from + half; ++bank) {
+      const wanted = wavefront[bank];
       if (wanted === null) continue;
       const before = boxes[boxes.length - 1];
       if (before && before.bank + before.words === bank && before.word + before.words === wanted.word &&
@@ -127,21 +129,21 @@
     return boxes;
   }
 
-  function drawnWavefront(wavefront, crowded, y, height, font) {
+  function drawnWavefront(wavefront, crowded, from, y, height) {
     let out = "";
-    for (let bank = 0; bank < TileBanks.banks; ++bank) out += rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
-    const boxes = boxesOf(wavefront, crowded), baseline = y + height / 2 + font * 0.34;
+    for (let bank = from; bank < from + half; ++bank) out += rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
+    const boxes = boxesOf(wavefront, crowded, from), baseline = y + height / 2 + font * 0.34;
     for (const [i, box] of boxes.entries()) {
       const x = left + box.bank * cell, width = box.words * cell, end = x + width;
       const words = box.words === 1 ? `word ${box.word}` : `words ${box.word} to ${box.word + box.words - 1}`;
       out += rect(x + 0.5, y + 0.5, width - 1, height - 1, box.crowded ? "var(--second)" : "var(--accent)", "none",
                   `${words}: ${named(box.lanes)}`);
-      const names = laneNames(box.lanes), room = (boxes[i + 1] ? boxes[i + 1].bank : TileBanks.banks) * cell + left - end;
+      const names = laneNames(box.lanes), room = (boxes[i + 1] ? boxes[i + 1].bank : from + half) * cell + left - end;
       const needed = names.length * font * 0.5;
-      if (needed < width + 2) out += text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
+      if (needed < width + 2) out += text(x + width / 2, baseline, names, "middle", "var(--paper)");
       else if (needed < room)  // over free banks, whose frames must not go through it
-        out += rect(end + 1, y + 1, Math.min(1.15 * needed + 4, room - 1), height - 2, "var(--paper)", "none") + text(end + 3, baseline, names, "start", font, "var(--muted)");
-      else out += text(x + width / 2, baseline, `${box.lanes[0]}…`, "middle", font, "var(--paper)");
+        out += rect(end + 1, y + 1, Math.min(1.15 * needed + 4, room - 1), height - 2, "var(--paper)", "none") + text(end + 3, baseline, names, "start", "var(--muted)");
+      else out += text(x + width / 2, baseline, `${box.lanes[0]}…`, "middle", "var(--paper)");
     }
     return out;
   }
@@ -150,31 +152,39 @@
   const crowdedBanks = (group) =>
     Array.from({ length: TileBanks.banks }, (_, bank) => group.wavefronts.length > 1 && group.wavefronts[1][bank] !== null);
 
-  function drawn(groups) {
+  /// The rows of the banks from `from` on, whose first has its cell at left + from * cell, and where they end.
+  function drawnHalf(groups, from) {
     const count = groups.reduce((sum, group) => sum + group.wavefronts.length, 0);
-    const dense = count > 8, height = dense ? 12 : 18, font = dense ? 10 : 11;
-    let out = text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
-    for (let bank = 0; bank < TileBanks.banks; ++bank)
-      out += text(left + (bank + 0.5) * cell, top - 7, bank, "middle", 10, "var(--muted)");
-    let y = top, row = 0;
+    const height = count > 8 ? 14 : 18, begin = left + from * cell, kind = from > 0 ? "row-again" : "";
+    let out = text(begin - 8, top - 8, "bank", "end", "var(--muted)", kind), y = top, row = 0;
+    for (let bank = from; bank < from + half; ++bank)
+      out += text(left + (bank + 0.5) * cell, top - 8, bank, "middle", "var(--muted)");
     for (const [i, group] of groups.entries()) {
       if (i > 0) y += gap;
       if (groups.length > 1)
-        out += text(left, i === 0 ? 12 : y - 6, `lanes ${group.first} to ${group.first + group.lanes - 1}`, "start", 12);
+        out += text(begin, i === 0 ? 13 : y - 7, `lanes ${group.first} to ${group.first + group.lanes - 1}`, "start", "var(--ink)", kind);
       const crowded = crowdedBanks(group);
       for (const wavefront of group.wavefronts) {
-        out += text(left - 8, y + height / 2 + font * 0.34, `wavefront ${++row}`, "end", font) +
-               drawnWavefront(wavefront, crowded, y, height, font);
+        out += text(begin - 8, y + height / 2 + font * 0.34, `wavefront ${++row}`, "end", "var(--ink)", kind) +
+               drawnWavefront(wavefront, crowded, from, y, height);
         y += height;
       }
     }
-    if (groups.some((group) => crowdedBanks(group).includes(true))) {
-      out += rect(left, y + 8, 10, 10, "var(--second)", "none") + text(left + 15, y + 17, "in a bank that must give more than one word", "start", 12, "var(--muted)");
-      y += 20;
-    }
-    const width = left + TileBanks.banks * cell + 8, legible = Math.ceil((width * 12) / 10);  // its smallest labels then have 12 pixels
-    return `<svg viewBox="0 0 ${width} ${y + 8}" style="--natural: ${legible}px; --legible: ${legible}px" role="img" ` +
-           `aria-label="Which lanes' words come out of which bank in each wavefront; the text above says where they conflict.">${out}</svg>`;
+    return { out, bottom: y };
+  }
+
+  function drawn(groups) {
+    const svg = (x, y, width, height, out, overlap = 0) =>
+      `<svg viewBox="${x} ${y} ${width} ${height}" class="${overlap ? "continued" : ""}" ` +
+      `style="--natural: ${width}px; --legible: ${width}px; --overlap: ${overlap}px">${out}</svg>`;
+    const [first, second] = [0, half].map((from) => drawnHalf(groups, from)), height = first.bottom + 8;
+    let out = `<div class="panels" role="img" aria-label="Which lanes' words come out of which bank in each wavefront; the text above ` +
+      `says where they conflict.">${svg(0, 0, left + half * cell + 0.5, height, first.out)}` +
+      svg(half * cell, 0, left + half * cell + 4, height, second.out, left + 0.5);
+    if (groups.some((group) => crowdedBanks(group).includes(true)))
+      out += `<i class="row-end"></i>` + svg(0, height, left + half * cell, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
+        text(15, height + 11, "in a bank that must give more than one word", "start", "var(--muted)"));
+    return out + "</div>";
   }
 
   // The account in words ----------------------------------------------------------------------------------------------
@@ -364,13 +374,13 @@
 
     // Putting it together -----------------------------------------------------------------------------------------------
     const heading = (words) => element("th", { scope: "col" }, words);
-    const axisRow = (axis, title) =>
-      element("tr", {}, element("th", { scope: "row" }, title), ...steps[axis].map((input) => element("td", {}, input)));
+    const stepRow = (title, i) =>
+      element("tr", {}, element("th", { scope: "row" }, title), ...["row", "col"].map((axis) => element("td", {}, steps[axis][i])));
     const byBits = element("details", {}, element("summary", {}, "Lane map, bit by bit"),
       element("p", {}, "Where lane 0 begins, and by how much each bit that is set in a lane’s number moves it on."),
       element("div", { class: "scroll" }, element("table", {},
-        element("thead", {}, element("tr", {}, heading(""), heading("lane 0"), ...bits.map((bit) => heading(`bit ${bit}`)))),
-        element("tbody", {}, axisRow("row", "row"), axisRow("col", "column")))));
+        element("thead", {}, element("tr", {}, ...["", "row", "column"].map(heading))),
+        element("tbody", {}, stepRow("lane 0", 0), ...bits.map((bit) => stepRow(`bit ${bit}`, bit + 1))))));
     const again = element("button", { type: "button", click: () => {
       if (!chosenTrace()) controls.map.value = "trace-0";
       asTraced();

@@ -50,7 +50,7 @@ local function use(element, page, source)
   end
   if a.region then used.regions[(a.file or source) .. " " .. a.region] = true end
   if a.name and element.classes:includes("table") then used.figures[(a.chapter or page) .. "/table-" .. a.name] = true end
-  if a.src then used.figures[a.src:match("^(.*)%.svg$")] = true end
+  for name in (a.src or ""):gmatch("(%S+)%.svg") do used.figures[name] = true end
 end
 
 local function read_page(id, file, root)

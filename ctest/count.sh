@@ -257,4 +257,51 @@ END
 "$tile_count" --compiler "$model_cc" "$scratch/traps.cu" >"$scratch/out" 2>"$scratch/err" && complain "a trap passes"
 [ "$(grep -c '^count: trap: traps, traps.cu:2, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()' "$scratch/err")" = 2 ] || complain "the trap is not told: $(cat "$scratch/err")"
 grep -q 'Columns\|Side by side' "$scratch/out" && complain "columns or a comparison without a table"
+
+# A run that failed is named on stdout as well, where a pipe shows it, and is compared with those that did not. Threads that update one
+# element are told how.
+cat >"$scratch/good.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void copy(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x]; }
+TILE_COUNT("a copy") { auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32); copy<<<1, 32>>>(out.device(), in.device()); }
+END
+cat >"$scratch/sum.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void sum(float* out, const float* in) {
+  *out += in[threadIdx.x];
+}
+__global__ void ones(int* bins) {
+  bins[threadIdx.x % 8]++;
+}
+__global__ void last(int* out) {
+  *out = threadIdx.x;
+}
+TILE_COUNT("a sum") { auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 1); sum<<<1, 64>>>(out.device(), in.device()); }
+TILE_COUNT("bins") { auto bins = tile::array<int>("bins", 8); ones<<<1, 32>>>(bins.device()); }
+TILE_COUNT("the last") { auto out = tile::array<int>("out", 1); last<<<1, 32>>>(out.device()); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/good.cu" "$scratch/sum.cu" "$scratch/three.cu" >"$scratch/out" 2>"$scratch/err" && complain "races and a file that is none pass"
+[ "$(grep -c '^  failed: race; stderr has the findings$' "$scratch/out")" = 3 ] || complain "stdout does not name the runs that failed: $(cat "$scratch/out")"
+said '^  requests  *2  *failed  *failed  *failed  *failed$' "columns of runs that failed"
+said '^  (2) sum.cu: a sum (failed)$' "which run failed"
+said '^  (5) three.cu: failed$' "which file is none"
+for at in 3 6; do
+  [ "$(grep -c "^count: race: .* at sum.cu:$at with no barrier between; where many threads update one element, each does so by atomicAdd$" "$scratch/err")" = 1 ] || complain "how line $at is to update: $(cat "$scratch/err")"
+done
+grep 'last, sum.cu:9' "$scratch/err" | grep -q atomic && complain "an element that is only written is updated"
+
+# Shared memory without an extent, and a launch that gives it none, or too little.
+cat >"$scratch/extern.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void k(float* out) {
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = 1;
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+TILE_COUNT("none") { auto out = tile::array<float>("out", 32); k<<<1, 32>>>(out.device()); }
+TILE_COUNT("half") { auto out = tile::array<float>("out", 32); k<<<1, 32, 64>>>(out.device()); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/extern.cu" >"$scratch/out" 2>"$scratch/err" && complain "shared memory that no launch gives passes"
+[ "$(wc -l <"$scratch/err")" = 2 ] && grep -q 'but the launch gives tile no bytes: as extern __shared__ it has as many as the third argument between <<< and >>> says$' "$scratch/err" &&
+  grep -q '4 bytes past the end of tile, to which the launch gives 64$' "$scratch/err" || complain "what the launch does not give: $(cat "$scratch/err")"
 exit "$wrong"

@@ -223,7 +223,7 @@ const char* const set_script = R"js(((values, places) => {
   const live = document.querySelector("figure.explorer .live"), controls = namedControls(live);
   for (const [name, value] of Object.entries(values)) controls[name].value = value;
   controls["padding, elements"].dispatchEvent(new Event("input", { bubbles: true }));
-  const labels = [...live.querySelectorAll("svg text")].map((t) => t.textContent);
+  const labels = [...live.querySelectorAll("svg text:not(.row-again)")].map((t) => t.textContent);
   const boxes = [...live.querySelectorAll("svg title")].map((t) => t.textContent.match(/^words? (\d+)(?: to (\d+))?: /));
   const words = boxes.filter((box) => box).flatMap(([, first, last]) =>
     Array.from({ length: (last || first) - first + 1 }, (_, i) => Number(first) + i));

@@ -98,6 +98,15 @@
     for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"], [id="fig:tiles"], [id="fig:thread04"]) .scroll'))
       if (box.scrollWidth > box.clientWidth + 1) complain("a phone shows a part of a plot", box.closest("figure").querySelector("figcaption"));
 
+  // --- Nor do tables of few rows scroll there, or drawings whose parts can stand below each other.
+  if (width <= 500)
+    for (const box of all("article .scroll:has(> table, > .panels), article :not(.scroll) > table")) {
+      const table = box.matches("table") ? box : box.querySelector(":scope > table");
+      if (box.closest(".live form") || !visible(box) || box.scrollWidth <= box.clientWidth + 1) continue;
+      if (!table) complain("parts of a drawing are wider than a phone", box.closest("figure"));
+      else if (table.tBodies[0].rows.length <= 30) complain("a table of few rows is wider than a phone", table);
+    }
+
   // --- Titles in the contents begin below each other, wrapped or not, with a gap behind their number.
   for (const link of all(".toc a")) {
     const number = link.querySelector(".chapter-number, .section-number, .toc-section-number"), title = document.createRange();
@@ -129,8 +138,8 @@
   }
 
   // --- Parts of a drawing that can stand by themselves stand below each other on a phone, and beside each other where there is room.
-  for (const panels of all("article .panels")) {
-    const boxes = all("svg", panels).map((svg) => svg.getBoundingClientRect());
+  for (const panels of all("article .panels").filter(visible)) {
+    const boxes = all("svg:not(.row-end ~ *)", panels).map((svg) => svg.getBoundingClientRect());
     const below = boxes.some((box, i) => i > 0 && box.top >= boxes[i - 1].bottom - 1);
     if (width <= 500 && boxes.some((box, i) => i > 0 && box.top < boxes[i - 1].bottom - 1))
       complain("parts of a drawing stand beside each other on a phone", panels.closest("figure"));
@@ -262,12 +271,14 @@
   for (const svg of all("article .drawing svg"))
     for (const label of linesThroughLabels(svg)) complain("a line goes through a label of " + (svg.closest("figure").id || "a figure"), label);
 
-  // --- Figures in text are lining ones: nothing takes the setting back.
-  for (const element of all("article p, article figcaption, article figcaption strong, .toc a, .side-note, td"))
-    if (!getComputedStyle(element).fontVariantNumeric.includes("lining-nums")) {
-      complain("digits are not lining figures", element);
-      break;
-    }
+  // --- Figures in text are lining ones of one width, for a narrow 1 touches its neighbours: nothing takes the setting back.
+  const settings = ["lining-nums", "tabular-nums"];
+  for (const element of all("article p, article figcaption, article figcaption strong, .toc a, .side-note, td, article .measured")) {
+    const missing = settings.filter((setting) => !getComputedStyle(element).fontVariantNumeric.includes(setting));
+    if (missing.length === 0) continue;
+    complain("digits are not " + missing.join(", "), element);
+    break;
+  }
 
   // --- Every chapter from 01 on has a figure to try.
   const chapter = /\/(\d\d)\.html$/.exec(location.pathname);
@@ -328,6 +339,28 @@
       complain("the number of an item is not a lining figure", item);
       break;
     }
+
+  // --- Bold letters and digits are heavier than those of the text, each of them, as high, and not much wider.
+  await Promise.all(["400", "700"].map((weight) => document.fonts.load(`${weight} 80px Book`)));
+  const pen = Object.assign(document.createElement("canvas"), { width: 160, height: 120 }).getContext("2d", { willReadFrequently: true });
+  const inkOf = (letter, weight) => {
+    pen.font = `${weight} 80px Book`;
+    pen.clearRect(0, 0, 160, 120);
+    pen.fillText(letter, 30, 90);
+    return pen.getImageData(0, 0, 160, 120).data.reduce((sum, value, i) => (i % 4 === 3 ? sum + value : sum), 0);
+  };
+  const ratioOf = (words, of) => {
+    const [plain, bold] = [400, 700].map((weight) => {
+      pen.font = `${weight} 80px Book`;
+      return of(pen.measureText(words));
+    });
+    return bold / plain;
+  };
+  const light = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"].filter((letter) => inkOf(letter, 700) < inkOf(letter, 400));
+  if (light.length > 0) complain("bold letters as light as the text's: " + light.join(""));
+  const height = ratioOf("x", (box) => box.actualBoundingBoxAscent), length = ratioOf("where warps of the tile stand", (box) => box.width);
+  if (Math.abs(height - 1) > 0.04) complain("bold letters are not as high as the text's: " + height.toFixed(2));
+  if (length > 1.06) complain("bold words are wide: " + length.toFixed(2));
 
   // --- Sections have links to themselves.
   for (const heading of all("article :is(h1, h2, h3)[id]")) {

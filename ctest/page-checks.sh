@@ -49,6 +49,10 @@ a title in the contents touches its number	<div class="toc"><a style="padding-le
 a term is not marked	<p><label class="term" style="border: 0">x</label><input type="checkbox"><span class="side-note definition">x</span></p>
 what was defined before takes room	<p><label class="term">x</label><input type="checkbox"><span class="definition again">x</span></p>
 a phone shows a part of a plot	<figure id="fig:ladder-of-nobody"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
+digits are not tabular-nums	<p style="font-variant-numeric: lining-nums">thread 11</p>
+bold letters as light as the text's	<style>@font-face { font-family: "Book"; src: url("fonts/latinmodern-math.otf"); font-weight: 600 700; }</style>
+a table of few rows is wider than a phone	<figure class="data-table"><div class="scroll"><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><div style="width: 3000px">2</div></td></tr></tbody></table></div></figure>
+parts of a drawing are wider than a phone	<figure class="drawing"><div class="scroll"><div class="panels"><svg viewBox="0 0 9 9" style="--natural: 500px; --legible: 500px"></svg></div></div></figure>
 a bracket may end a line before a formula	<p>of (<math><mi>x</mi></math> or y)</p>
 a chapter without an interactive figure	
 the page is laid out differently in the dark	<style>@media (prefers-color-scheme: dark) { article p { font-weight: bold; } }</style>

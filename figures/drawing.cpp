@@ -35,6 +35,13 @@ void Drawing::text(double x, double y, const std::string& words, const char* anc
                        anchor, size, fill, words);
 }
 
+void Drawing::text_again(double x, double y, const std::string& words, const char* anchor, double size,
+                         const char* fill) {
+  body_ += fmt::format(
+      "<text class='row-again' x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
+      anchor, size, fill, words);
+}
+
 void Drawing::line(double x1, double y1, double x2, double y2, const char* stroke) {
   body_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' style='stroke:{}'/>\n", x1, y1, x2, y2,
                        stroke);
@@ -49,9 +56,9 @@ void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stro
       x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
 }
 
-void Drawing::panel(double x, double width, double height) {
-  body_ += fmt::format("{}<g class='panel' data-box='{:.1f} 0 {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "", x, width,
-                       height);
+void Drawing::panel(double x, double width, double height, double y) {
+  body_ += fmt::format("{}<g class='panel' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "", x, y,
+                       width, height);
   in_panel_ = true;
 }
 

@@ -20,12 +20,14 @@ class Drawing {
   void outline(double x, double y, double w, double h, const char* stroke, double thickness);
   void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
             const char* fill = "var(--ink)");
+  /// The same words once more, seen where the part that has them stands below the one before it (book/style.css, .row-again).
+  void text_again(double x, double y, const std::string& words, const char* anchor, double size, const char* fill);
   void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)");
   /// A line with a head at its end.
   void arrow(double x1, double y1, double x2, double y2, const char* stroke);
-  /// What is drawn from here on is a part that can stand by itself, from x on, from the top: where a page is narrow, its
-  /// parts stand below each other (book/weave/figures.lua).
-  void panel(double x, double width, double height);
+  /// What is drawn from here on is a part that can stand by itself, from x and y on: where a page is narrow, its parts stand
+  /// below each other (book/weave/figures.lua). Where it is not, one that begins before the part before it ends lies over that.
+  void panel(double x, double width, double height, double y = 0);
   void save(const std::filesystem::path& file) const;
 
  private:

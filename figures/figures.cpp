@@ -144,17 +144,26 @@ std::vector<Wavefront> wavefronts_of(const simt::WarpAccess& access, int first, 
   return result;
 }
 
-/// One wavefront of a group as a row of 32 banks; neighbouring words that the same lanes want share a box. The banks that the group's
-/// second wavefront needs as well have a colour of their own. As book/explorer.js draws it.
-void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& second, double left, double y, double cell,
-                    double height, double font) {
-  constexpr int banks = tile::GpuSpec::banks;
-  for (int bank = 0; bank < banks; ++bank) d.rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
+constexpr int half_of_banks = tile::GpuSpec::banks / 2;
+
+/// Where the cells of banks are drawn, and how.
+struct BankRow {
+  double left, y, height;
+  static constexpr double cell = 16.5, font = 12;
+};
+
+/// Half a wavefront of a group, the banks from `from` on, as a row of cells; neighbouring words that the same lanes want share a box.
+/// The banks that the group's second wavefront needs as well have a colour of their own. As book/explorer.js draws it.
+void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& second, int from, BankRow row) {
+  constexpr double cell = BankRow::cell, font = BankRow::font;
+  const auto [left, y, height] = row;
+  const int behind = from + half_of_banks;
+  for (int bank = from; bank < behind; ++bank) d.rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
   const auto belongs = [&](int bank, const Wanted& box) {
-    return wavefront.count(bank) != 0 && wavefront.at(bank) == box;
+    return bank < behind && wavefront.count(bank) != 0 && wavefront.at(bank) == box;
   };
   const auto crowded = [&](int bank) { return second.count(bank) != 0; };
-  for (auto at = wavefront.begin(); at != wavefront.end();) {
+  for (auto at = wavefront.lower_bound(from); at != wavefront.lower_bound(behind);) {
     const auto& [bank, wanted] = *at;
     int words = 1;
     while (belongs(bank + words, {wanted.word + std::uint64_t(words), wanted.lanes}) &&
@@ -165,9 +174,10 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& sec
     d.rect(x + 0.5, y + 0.5, width - 1, height - 1, crowded(bank) ? "var(--second)" : "var(--accent)");
     const std::string names = lane_names(wanted.lanes);
     const double needed = double(names.size()) * font * 0.5;
+    const int next = at == wavefront.lower_bound(behind) ? behind : at->first;
     if (needed < width + 2) {
       d.text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
-    } else if (const int next = at == wavefront.end() ? banks : at->first; x + width + needed < left + next * cell) {
+    } else if (x + width + needed < left + next * cell) {
       d.rect(x + width + 1, y + 1, std::min(1.15 * needed + 4, next * cell + left - x - width - 1), height - 2,
              "var(--paper)");
       d.text(x + width + 3, baseline, names, "start", font, "var(--muted)");
@@ -177,42 +187,70 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& sec
   }
 }
 
-void draw_banks(const fs::path& emitted, const std::string& kernel, const std::string& tag, const fs::path& out) {
-  const auto [array, shared, load, access] = read_sample(emitted, kernel, tag);
-  const bool merges = shared && load;
-  const int group = simt::lanes_together(access, merges), count = simt::shared_wavefronts(access, merges);
-  constexpr int banks = tile::GpuSpec::banks;
-  const bool dense = count > 8;
-  const double left = 96, cell = 17, height = dense ? 12 : 18, font = dense ? 10 : 11, gap = 24, top = 34;
-  const bool waits = count > 32 / group;
-  Drawing d(left + banks * cell + 8, top + count * height + (32 / group - 1) * gap + (waits ? 48 : 30));
-  d.text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
-  for (int bank = 0; bank < banks; ++bank)
-    d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
+/// The lanes that are served together, and their wavefronts.
+struct Group {
+  int first, lanes;
+  std::vector<Wavefront> wavefronts;
+};
+
+/// The banks from `from` on. The second half has the names of rows again, for where it stands below the first. Returns where it ends.
+double draw_half(Drawing& d, const std::vector<Group>& groups, int from, double left, double top, double height) {
+  constexpr double cell = BankRow::cell, font = BankRow::font, gap = 26;
+  const double begin = left + from * cell;
+  const auto name = [&](double x, double y, const std::string& words, const char* anchor, const char* fill) {
+    from == 0 ? d.text(x, y, words, anchor, font, fill) : d.text_again(x, y, words, anchor, font, fill);
+  };
+  name(begin - 8, top - 8, "bank", "end", "var(--muted)");
+  for (int bank = from; bank < from + half_of_banks; ++bank)
+    d.text(left + (bank + 0.5) * cell, top - 8, std::to_string(bank), "middle", font, "var(--muted)");
   double y = top;
   int drawn = 0;
-  std::set<std::uint64_t> different;
-  for (int first = 0; first < 32; first += group) {
+  for (const auto& [first, lanes, wavefronts] : groups) {
     if (first != 0) y += gap;
-    if (group < 32)
-      d.text(left, first == 0 ? 12 : y - 6, fmt::format("lanes {} to {}", first, first + group - 1), "start", 12);
-    const auto wavefronts = wavefronts_of(access, first, group);
+    if (lanes < 32)
+      name(begin, first == 0 ? 13 : y - 7, fmt::format("lanes {} to {}", first, first + lanes - 1), "start",
+           "var(--ink)");
     for (const Wavefront& wavefront : wavefronts) {
-      d.text(left - 8, y + height / 2 + font * 0.34, fmt::format("wavefront {}", ++drawn), "end", font);
-      draw_wavefront(d, wavefront, wavefronts.size() > 1 ? wavefronts[1] : Wavefront{}, left, y, cell, height, font);
-      for (const auto& [bank, wanted] : wavefront) different.insert(wanted.word);
+      name(begin - 8, y + height / 2 + font * 0.34, fmt::format("wavefront {}", ++drawn), "end", "var(--ink)");
+      draw_wavefront(d, wavefront, wavefronts.size() > 1 ? wavefronts[1] : Wavefront{}, from, {left, y, height});
       y += height;
     }
   }
+  return y;
+}
+
+// Two halves, which a narrow page has below each other, and below them what it is.
+void draw_banks(const fs::path& emitted, const std::string& kernel, const std::string& tag, const fs::path& out) {
+  const auto [array, shared, load, access] = read_sample(emitted, kernel, tag);
+  const bool merges = shared && load;
+  const int together = simt::lanes_together(access, merges), count = simt::shared_wavefronts(access, merges);
+  std::vector<Group> groups;
+  std::set<std::uint64_t> different;
+  int drawn = 0;
+  for (int first = 0; first < 32; first += together) {
+    groups.push_back({first, together, wavefronts_of(access, first, together)});
+    for (const Wavefront& wavefront : groups.back().wavefronts)
+      for (const auto& [bank, wanted] : wavefront) different.insert(wanted.word);
+    drawn += int(groups.back().wavefronts.size());
+  }
   if (drawn != count)
     throw std::runtime_error(fmt::format("{} {}: drew {} wavefronts, the rule says {}", kernel, tag, drawn, count));
-  d.text(left, y + 20,
+  const bool waits = count > 32 / together;
+  const double left = 68, top = 36, cell = BankRow::cell, height = count > 8 ? 14 : 18;
+  const double bottom = top + count * height + (32 / together - 1) * 26 + 8, width = left + half_of_banks * cell;
+  Drawing d(width + half_of_banks * cell + 4, bottom + (waits ? 40 : 20));
+  d.panel(0, width + 0.5, bottom);
+  draw_half(d, groups, 0, left, top, height);
+  d.panel(half_of_banks * cell, width + 4, bottom);
+  draw_half(d, groups, half_of_banks, left, top, height);
+  d.panel(0, width, waits ? 40 : 20, bottom);
+  d.text(0, bottom + 13,
          fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
   if (waits) {
-    d.rect(left, y + 29, 10, 10, "var(--second)");
-    d.text(left + 15, y + 38, "in a bank that must give more than one word", "start", 12, "var(--muted)");
+    d.rect(0, bottom + 22, 10, 10, "var(--second)");
+    d.text(15, bottom + 31, "in a bank that must give more than one word", "start", 12, "var(--muted)");
   }
   d.save(out);
 }
@@ -1062,7 +1100,7 @@ void print_results(const fs::path& chapters, bool only_fastest) {
   for (const auto& [types, most] : reached) {
     fmt::print("| | cuBLAS, {} | | {} | 1 |{}\n", types, tile::format_number(most.cublas), stronger ? " |" : "");
     if (most.lt > 0)
-      fmt::print("| | cublasLt, {}, the fastest that its heuristics suggest | | {} | | |\n", types,
+      fmt::print("| | cuBLASLt, {}, the fastest that its heuristics suggest | | {} | | |\n", types,
                  tile::format_number(most.lt));
   }
   const auto& record = all.back().record;

@@ -120,7 +120,7 @@ class Corner {
 }  // namespace
 
 void draw_lanes(const std::filesystem::path& emit, const Kernels& kernels, const std::filesystem::path& out) {
-  const double cell = kernels.size() == 1 ? 8.5 : 5, between = 30, left = 4, top = 8;
+  const double cell = kernels.size() == 1 ? 8.5 : 4.6, between = 24, left = 4, top = 8;
   const double panel = Corner::width(cell) + between;
   const double height = top + Corner::height(cell) + 26;
   Drawing d(double(kernels.size()) * panel, height);

@@ -1,4 +1,5 @@
--- Figures: ::: {.figure src=FILE.svg alt="..."} puts a drawing into the page, in the page's colours.
+-- Figures: ::: {.figure src=FILE.svg alt="..."} puts a drawing into the page, in the page's colours. Several, separated by spaces, stand
+-- beside each other where there is room.
 -- In: a Div, and the drawing. Out: blocks. A figure that was not drawn, or has no text alternative, ends the weave.
 
 local text = require("weave.text")
@@ -48,6 +49,18 @@ local function panels_of(svg)
   return #found > 1 and found or nil
 end
 
+-- What stands before a part and among its attributes: one that begins further down begins a row, one that begins before the part before
+-- it ends lies over that, by so much.
+local function place_of(panel, before)
+  local x, y = panel:match("viewBox=[\"']([%d.]+) ([%d.]+)")
+  local left, top, width = (before or ""):match("viewBox=[\"']([%d.]+) ([%d.]+) ([%d.]+)")
+  if not left then return "", "", "" end
+  if tonumber(y) > tonumber(top) then return '<i class="row-end"></i>', "", "" end
+  local overlap = left + width - x
+  if overlap <= 0 then return "", "", "" end
+  return "", ' class="continued"', string.format("; --overlap: %gpx", overlap)
+end
+
 local smallest_label = 12  -- pixels
 local measure = 560  -- pixels that a column of text is wide: style.css
 
@@ -61,30 +74,45 @@ local function widths(svg)
   return math.max(legible, math.ceil(natural)), legible
 end
 
-local function style_of(svg)
+local function style_of(svg, rest)
   local natural, legible = widths(svg)
-  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx"', natural, legible) or ""
+  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx%s"', natural, legible, rest or "") or ""
 end
 
 local function with_attributes(svg, attributes) return (svg:gsub("<svg", "<svg" .. attributes:gsub("%%", "%%%%"), 1)) end
 
 local count = 0
 
--- `class` of the figure: a drawing, unless it is given.
-function figures.resolve(div, class)
-  local src = div.attributes.src or page.fail("a figure without src")
-  local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
+-- A drawing as the page has it.
+local function read_drawing(src)
   local svg = text.read(page.work .. "/figures/" .. src) or page.fail("no figure " .. src)
   count = count + 1
   svg = with_unique_ids(themed(svg), "f" .. page.id .. "-" .. count .. "-")
   svg = svg:gsub(">([^<>]*%S[^<>]*)<", function(words) return ">" .. text.typeset(words) .. "<" end)
-  svg = svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
-  local natural = widths(svg)
+  if page.combined then svg = svg:gsub("<text class='row%-again'.-</text>", "") end
+  return (svg:gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", ""))
+end
+
+-- `class` of the figure: a drawing, unless it is given.
+function figures.resolve(div, class)
+  local src = div.attributes.src or page.fail("a figure without src")
+  local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
+  local drawings, natural = {}, nil
+  for file in src:gmatch("%S+") do
+    drawings[#drawings + 1] = read_drawing(file)
+    local wide = widths(drawings[#drawings])
+    natural = wide and (natural or 0) + wide
+  end
+  local svg = drawings[1]
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
-  local panels = panels_of(svg)
+  local panels = #drawings > 1 and drawings or panels_of(svg)
   if panels then
-    for i, panel in ipairs(panels) do panels[i] = with_attributes(panel, style_of(panel)) end
-    svg = '<div class="panels"' .. image .. ">" .. table.concat(panels) .. "</div>"
+    local parts = {}
+    for i, panel in ipairs(panels) do
+      local before, class_of, rest = place_of(panel, #drawings == 1 and panels[i - 1])
+      parts[i] = before .. with_attributes(panel, class_of .. style_of(panel, rest))
+    end
+    svg = '<div class="panels"' .. image .. ">" .. table.concat(parts) .. "</div>"
   else
     svg = with_attributes(svg, image .. style_of(svg))
   end

@@ -59,7 +59,7 @@ std::vector<std::string> timed_at(const Record& entry) {
 Lines other_than_baseline(const Record& entry, Baseline baseline) {
   for (const Record& run : entry.at("runs"))
     if (run.contains("lt_search") != (baseline == Baseline::stronger))
-      return {fmt::format("{}: at {} cublasLt was {}searched, the program says otherwise",
+      return {fmt::format("{}: at {} cuBLASLt was {}searched, the program says otherwise",
                           entry.at("name").get<std::string>(), key_of(problem_of(run)),
                           run.contains("lt_search") ? "" : "not ")};
   return {};

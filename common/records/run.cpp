@@ -53,7 +53,7 @@ double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }
 
 std::string stronger_of(const Record& run) {
   const bool lt = run.contains("lt_median_ms") && run.at("lt_median_ms") < run.at("cublas_median_ms");
-  return lt ? "cublasLt" : "cublasGemmEx";
+  return lt ? "cuBLASLt" : "cublasGemmEx";
 }
 
 Record summary_of(const Record& run) {
@@ -67,7 +67,7 @@ Record summary_of(const Record& run) {
     add_ratios(summary, "lt_", ms, run.at("lt_samples_ms"));
     add_times(summary, "lt_", run, run.at("lt_samples_ms"));
   }
-  const std::string stronger = stronger_of(summary) == "cublasLt" ? "lt_" : "cublas_";
+  const std::string stronger = stronger_of(summary) == "cuBLASLt" ? "lt_" : "cublas_";
   summary["stronger_tflops"] = summary.at(stronger + "tflops");
   add_ratios(summary, "stronger_", ms, run.at(stronger + "samples_ms"));
   return summary;

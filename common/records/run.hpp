@@ -26,13 +26,13 @@ double to_nanosecond(double ms);
 
 /// What follows from a run's extents M, N, K and its "samples_ms" and "cublas_samples_ms", pairs of times measured one after
 /// the other: repetitions, medians, spreads, throughputs, and the spread of the paired ratio (cuBLAS's time over the
-/// kernel's). Where cublasLt was searched as well ("lt_search"), the same of "lt_samples_ms", unless it suggested nothing, and the
+/// kernel's). Where cuBLASLt was searched as well ("lt_search"), the same of "lt_samples_ms", unless it suggested nothing, and the
 /// spread of the paired ratio to the stronger of the two, the one with the lower median. Written by whoever measures, computed
 /// again by whoever checks. Throws RecordError when the samples do not come in pairs, nlohmann::json::exception when something
 /// is missing.
 Record summary_of(const Record& run);
 
-/// Which of the two is the stronger one in a run that has been summed up: "cublasLt" or "cublasGemmEx".
+/// Which of the two is the stronger one in a run that has been summed up: "cuBLASLt" or "cublasGemmEx".
 std::string stronger_of(const Record& run);
 
 }  // namespace tile

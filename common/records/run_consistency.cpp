@@ -13,7 +13,7 @@ void check_search(Findings& findings, const Record& run) {
                  double(tried.size()) + search.at("tensor_cores").get<double>() + search.at("refused").get<double>() +
                      search.at("not_begun").get<double>());
   if (run.contains("lt_samples_ms") != !tried.empty())
-    findings.add("cublasLt is timed where one of its suggestions was tried, and nowhere else");
+    findings.add("cuBLASLt is timed where one of its suggestions was tried, and nowhere else");
   if (tried.empty()) return;
   const Record& fastest = tried.at(search.at("fastest").get<std::size_t>());
   for (const Record& suggestion : tried) {

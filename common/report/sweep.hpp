@@ -15,7 +15,7 @@ namespace tile {
 /// std::runtime_error when a result is wrong.
 Record sweep();
 
-/// A row for each problem, for the reference GPU or whichever comes first.
+/// A row for each problem, for the reference GPU or whichever comes first: cubes first, from the smallest to the largest.
 Table table_of_sweep(const std::vector<Record>& sweeps);
 
 /// Which problems are won, which are lost to the stronger cuBLAS, and which are neither: a row each.

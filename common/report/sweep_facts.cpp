@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "common/records/problem.hpp"
 #include "common/report/chapter.hpp"
@@ -15,6 +16,14 @@ namespace {
 constexpr int smallest_that_counts = 1024;
 
 bool is_cube(const Case& c) { return c.M == c.N && c.N == c.K; }
+
+// The problems of the sweep in the order of its table and its plot: cubes first, from the smallest to the largest.
+std::vector<Case> cubes_first() {
+  std::vector<Case> problems = this_chapter().sweep.problems;
+  const auto others = std::stable_partition(problems.begin(), problems.end(), is_cube);
+  std::sort(problems.begin(), others, [](const Case& a, const Case& b) { return a.M < b.M; });
+  return problems;
+}
 
 // The run of a problem, or null.
 const Record* run_of(const Record* sweep, const Case& c) {
@@ -74,7 +83,7 @@ Table table_of_sweep(const std::vector<Record>& sweeps) {
   table.caption = fmt::format("Sweep of {} on an {}, {}, driver {}, CUDA {}", this_chapter().sweep.kernel.name,
                               sweep["gpu"].get<std::string>(), sweep["date"].get<std::string>(),
                               sweep["driver"].get<std::string>(), sweep["cuda"].get<std::string>());
-  for (const Case& c : this_chapter().sweep.problems) {
+  for (const Case& c : cubes_first()) {
     const Record* run = run_of(&sweep, c);
     if (run == nullptr) continue;
     const auto number = [&](const char* key, int decimals = -1) {
@@ -139,10 +148,7 @@ void add_sweep_facts(Facts& facts, const Record* sweep) {
 }
 
 void write_sweep(std::ostream& out, const Record* sweep) {
-  std::vector<Case> problems = this_chapter().sweep.problems;
-  const auto others = std::stable_partition(problems.begin(), problems.end(), is_cube);
-  std::sort(problems.begin(), others, [](const Case& a, const Case& b) { return a.M < b.M; });
-  for (const Case& c : problems) {
+  for (const Case& c : cubes_first()) {
     const Record* run = run_of(sweep, c);
     const auto value = [&](const char* key) { return run == nullptr ? 0.0 : run->at(key).get<double>(); };
     out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", key_of(c.problem()), c.M, c.N, c.K,

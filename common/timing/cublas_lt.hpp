@@ -1,4 +1,4 @@
-// The fastest of what cublasLt suggests for one problem: what a patient user of cuBLAS could get. In: a problem in device memory.
+// The fastest of what cuBLASLt suggests for one problem: what a patient user of cuBLAS could get. In: a problem in device memory.
 // Out: the product by that suggestion, and what was searched, as a part of a record. GPU programs only.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tile {
 
-/// Asks cublasLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times what they
+/// Asks cuBLASLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times what they
 /// suggest, in their order; of operands in FP32 not what would use tensor cores.
 class CublasLt {
  public:

@@ -23,7 +23,7 @@ void check(cublasStatus_t status, const char* what) {
     throw std::runtime_error(std::string(what) + ": " + cublasLtGetStatusString(status));
 }
 
-/// A handle of cublasLt's that destroys itself.
+/// A handle of cuBLASLt's that destroys itself.
 template <class Pointer, cublasStatus_t (*destroy)(Pointer)>
 class Handle {
  public:
@@ -61,7 +61,7 @@ class Stored : public Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy
   }
 };
 
-// An attribute of a suggestion, in cublasLt's own numbers; -1 where it has none.
+// An attribute of a suggestion, in cuBLASLt's own numbers; -1 where it has none.
 int attribute(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t name, std::size_t bytes) {
   std::uint32_t value = 0;
   const bool known =
@@ -84,7 +84,7 @@ Record attributes_of(const cublasLtMatmulHeuristicResult_t& suggestion) {
           {"waves", suggestion.wavesCount}};
 }
 
-// Where cublasLt does not tell what it multiplies with, the compute type is relied upon: FP32 without shortcuts.
+// Where cuBLASLt does not tell what it multiplies with, the compute type is relied upon: FP32 without shortcuts.
 bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
   std::uint64_t flags = 0;
   const bool known = cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
@@ -158,7 +158,7 @@ struct CublasLt::Plan {
     check(multiply(first, fastest), "cublasLtMatmul");
     if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
       throw std::runtime_error(
-          fmt::format("cublasLt's result is wrong at {}: Freivalds deviation {}", key_of(first.problem), deviation));
+          fmt::format("cuBLASLt's result is wrong at {}: Freivalds deviation {}", key_of(first.problem), deviation));
   }
 
   Handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;

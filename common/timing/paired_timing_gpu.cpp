@@ -51,7 +51,7 @@ void require_exact(const std::vector<Runnable>& kernels, Case c) {
   for (const Runnable& kernel : kernels) require_correct(kernel, rotation);
 }
 
-/// A kernel made ready for each copy of a rotation, and the times of its rounds: its own, cuBLAS's, and cublasLt's where that
+/// A kernel made ready for each copy of a rotation, and the times of its rounds: its own, cuBLAS's, and cuBLASLt's where that
 /// takes part.
 struct Timed {
   Timed(const Runnable& kernel, double deviation_found, const Rotation& rotation) : deviation(deviation_found) {
@@ -83,7 +83,7 @@ struct Effort {
   double seconds;
 };
 
-/// Times kernels in turn, a round each: the kernel, cuBLAS, and cublasLt where it is given, in an order that changes from round to
+/// Times kernels in turn, a round each: the kernel, cuBLAS, and cuBLASLt where it is given, in an order that changes from round to
 /// round, so that none always finds another's clock and heat. Returns their runs, but for what only one knows.
 std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rotation,
                                    const std::optional<CublasLt>& lt, const Effort& effort) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A sweep is drawn: a mark for each problem, losses in a colour of their own, all of it on a telephone, and "not yet measured" where nothing is. Usage:
-#   plot.sh GNUPLOT SWEEP.GP SWEEP-TEST
+# A sweep is drawn: a row and a mark for each problem, losses in a colour of their own, both halves on one scale, all of it on a telephone,
+# and "not yet measured" where nothing is. Usage: plot.sh GNUPLOT SWEEP.GP SWEEP-TEST
 set -eu
 gnuplot=$1 script=$2 program=$3
 scratch=$(mktemp -d)
@@ -8,11 +8,12 @@ trap 'rm -rf "$scratch"' EXIT
 wrong=0
 fail() { echo "$*"; wrong=1; }
 
-# draw NAME: from NAME.tsv; gnuplot must not complain.
+# draw NAME OF HALF: from NAME.tsv to NAME-OF-HALF.svg; gnuplot must not complain.
 draw() {
-  "$gnuplot" -c "$script" "$scratch/$1.tsv" "$scratch/$1.svg" 2>"$scratch/$1.err" || fail "$1 is not drawn"
-  [ ! -s "$scratch/$1.err" ] || { fail "gnuplot complains of $1:"; cat "$scratch/$1.err"; }
+  "$gnuplot" -c "$script" "$scratch/$1.tsv" "$scratch/$1-$2-$3.svg" "$2" "$3" 2>"$scratch/err" || fail "$2 $3 of $1 are not drawn"
+  [ ! -s "$scratch/err" ] || { fail "gnuplot complains of $2 $3 of $1:"; cat "$scratch/err"; }
 }
+draw_all() { for of in squares others; do for half in 1 2; do draw "$1" $of $half; done; done; }
 
 # marks NAME COLOUR COUNT: so many points of a colour; gnuplot draws each as a use of a symbol.
 marks() {
@@ -34,43 +35,46 @@ others() {
 { cubes; others; } >"$scratch/both.tsv"
 cubes >"$scratch/cubes.tsv"
 others >"$scratch/others.tsv"
-for data in both cubes others; do draw "$data"; done
-marks both 3 3
-marks both 4 3
-marks cubes 3 2
-marks cubes 4 1
-marks others 3 1
-marks others 4 2
-grep -q '37 x 4099 x 1021' "$scratch/both.svg" || fail "a problem has no name"
-grep -q 'not yet measured' "$scratch/both.svg" && fail "a sweep that was measured is not shown as one"
+for data in both cubes others; do draw_all $data; done
+marks both-squares-1 3 1
+marks both-squares-1 4 1
+marks both-squares-2 3 1
+marks both-squares-2 4 0
+marks both-others-1 3 1
+marks both-others-1 4 1
+marks both-others-2 3 0
+marks both-others-2 4 1
+for half in 1 2; do
+  cmp -s "$scratch/both-squares-$half.svg" "$scratch/cubes-squares-$half.svg" || fail "squares $half depend on other shapes"
+  cmp -s "$scratch/both-others-$half.svg" "$scratch/others-others-$half.svg" || fail "other shapes $half depend on squares"
+  marks cubes-others-$half 3 0
+  marks others-squares-$half 4 0
+done
 
-# Over the squares and over the others there is a heading, where there are any. The line goes through the squares of multiples of 64, and
-# past one between them.
-heading() { [ "$(grep -c ">$2<" "$scratch/$1.svg" || :)" = "$3" ] || fail "$1 has not $3 headings '$2'"; }
-for data in both cubes; do heading "$data" Squares 1; done
-heading others Squares 0
-for data in both others; do heading "$data" "Other shapes" 1; done
-heading cubes "Other shapes" 0
-{ cubes; row 1025 1025 1025 1025 0.9 0.88 0.92; others; } >"$scratch/between.tsv"
-draw between
-marks between 4 4
-line() { sed -n "s/.*rgb(  2,   2,   2)'  d='\(M[0-9.,]*\( L[0-9.,]*\)*\) *'.*/\1/p" "$scratch/$1.svg"; }
-[ "$(line between)" = "$(line both)" ] && [ "$(line between | wc -w)" = 3 ] ||
-  fail "the line through 256, 1024 and 4096 goes to: $(line between) or $(line both)"
+# Each problem has its name, at its own row and nowhere else.
+names() { sed -n 's/.*<text.*> *\([^<> ][^<>]*\)<\/.*/\1/p' "$scratch/$1.svg" | grep -x "$2" | tr '\n' ';'; }
+[ "$(names both-squares-1 '[0-9]\{3,\}')" = "256;1024;" ] || fail "names of the first squares: $(names both-squares-1 '.*')"
+[ "$(names both-squares-2 '[0-9]\{3,\}')" = "4096;" ] || fail "names of the other squares: $(names both-squares-2 '.*')"
+[ "$(names both-others-2 '[0-9].* x .*')" = "4096 x 11008 x 4096;" ] || fail "names of other shapes: $(names both-others-2 '.*')"
+grep -q 'not yet measured' "$scratch/both-others-1.svg" && fail "a sweep that was measured is not shown as one"
+
+# The scale of both halves is the same, and stands above the rows and below them.
+scale() { names "both-others-$1" '[01]\(\.[0-9]*\)\{0,1\}'; }
+[ "$(scale 1)" = "$(scale 2)" ] && [ "$(scale 1 | tr ';' '\n' | grep -cx 0.5)" = 2 ] || fail "scales: $(scale 1) and $(scale 2)"
 
 # On a telephone 400 pixels wide, 63 of them margins and a scroll bar, all of it is seen, with labels of 12 pixels; and nothing is white in the dark.
-width=$(sed -n 's/.*viewBox="0 0 \([0-9]*\) .*/\1/p' "$scratch/both.svg")
-font=$(sed -n 's/.*font-size="\([0-9]*\)[.0-9]*".*/\1/p' "$scratch/both.svg" | sort -n | head -n 1)
+width=$(sed -n 's/.*viewBox="0 0 \([0-9]*\) .*/\1/p' "$scratch/both-others-1.svg")
+font=$(sed -n 's/.*font-size="\([0-9]*\)[.0-9]*".*/\1/p' "$scratch/both-others-1.svg" | sort -n | head -n 1)
 [ $((width * 12)) -le $((337 * font)) ] || fail "a telephone shows a part: $width wide, labels of $font"
-grep '<use.*white' "$scratch/both.svg" | grep -qv 'scale(0[.]0' && fail "marks have rings"
+grep '<use.*white' "$scratch/both-others-1.svg" | grep -qv 'scale(0[.]0' && fail "marks have rings"
 
 # What a program without a record emits.
 "$program" --on model --emit "$scratch/emit"
 cp "$scratch/emit/sweep.tsv" "$scratch/pending.tsv"
-draw pending
-marks pending 3 0
-marks pending 4 0
-grep -q 'not yet measured' "$scratch/pending.svg" || fail "nothing says that it is not yet measured"
+draw pending squares 1
+marks pending-squares-1 3 0
+marks pending-squares-1 4 0
+grep -q 'not yet measured' "$scratch/pending-squares-1.svg" || fail "nothing says that it is not yet measured"
 
 [ "$wrong" = 0 ] && echo "a sweep is drawn as it should be"
 exit "$wrong"

@@ -49,7 +49,7 @@ tile::Record made_up_run(int M, int N, int K, double ms, double cublas_ms, doubl
   return run;
 }
 
-// The sweep above: lost to cublasLt, lost to cuBLAS, won, won.
+// The sweep above: lost to cuBLASLt, lost to cuBLAS, won, won.
 tile::Record made_up_sweep() {
   tile::Record sweep = tile::Record::parse(R"({"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d",
     "cuda": "13.0.88", "rates": {}, "sms": 132, "clock_hz": 1.98e9, "sweep": {"seconds": 42},
@@ -93,7 +93,7 @@ TEST_CASE("the stronger baseline is the one with the lower median, and its ratio
   CHECK(to_cublas["stronger_ratio"].get<double>() == doctest::Approx(1.1));
   CHECK(to_cublas["lt_ratio"].get<double>() == doctest::Approx(1.15));
   CHECK(to_cublas["stronger_tflops"] == to_cublas["cublas_tflops"]);
-  CHECK(tile::stronger_of(to_lt) == "cublasLt");
+  CHECK(tile::stronger_of(to_lt) == "cuBLASLt");
   CHECK(to_lt["stronger_ratio"].get<double>() == doctest::Approx(0.95));
   CHECK(to_lt["ratio"].get<double>() == doctest::Approx(1.1));  // to cublasGemmEx, whichever is stronger
   CHECK(to_lt["stronger_tflops"] == to_lt["lt_tflops"]);
@@ -109,7 +109,7 @@ TEST_CASE("the stronger baseline is the one with the lower median, and its ratio
   CHECK(summary["lt_ratio"] == 4.5);  // of 9, 9, 4.5, 2.25 and 2.25
 }
 
-TEST_CASE("where cublasLt suggests nothing, cuBLAS is the stronger" * doctest::test_suite("model")) {
+TEST_CASE("where cuBLASLt suggests nothing, cuBLAS is the stronger" * doctest::test_suite("model")) {
   tile::Record run = made_up_run(64, 64, 64, 2, 2.2, 1.9);
   run["lt_search"]["tried"] = tile::Record::array();
   run.erase("lt_samples_ms");
@@ -120,7 +120,7 @@ TEST_CASE("where cublasLt suggests nothing, cuBLAS is the stronger" * doctest::t
   CHECK_FALSE(tile::summary_of(run).contains("stronger_ratio"));
 }
 
-TEST_CASE("samples of cublasLt come in pairs, too" * doctest::test_suite("model")) {
+TEST_CASE("samples of cuBLASLt come in pairs, too" * doctest::test_suite("model")) {
   tile::Record run = made_up_run(64, 64, 64, 2, 2.2, 1.9);
   run["lt_samples_ms"] = {1.9};
   CHECK_THROWS_AS(tile::summary_of(run), tile::RecordError);
@@ -157,7 +157,7 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
            {"/kernels/0/runs/2/lt_search/asked", 2, "lt_search.suggested is 3, not from 0 to 2"},
            {"/kernels/0/runs/2/lt_search/workspace_bytes", 10, "lt_search, workspace_bytes is 1000, not from 0 to 10"},
            {"/kernels/0/runs/2/lt_search/tried", tile::Record::array(),
-            "cublasLt is timed where one of its suggestions was tried"},
+            "cuBLASLt is timed where one of its suggestions was tried"},
            {"/kernels/0/name", "another", "the sweep: its kernel is another, the program says only"},
            {"/kernels/0/blocks_per_sm", 31, "only: blocks_per_sm is 31"},
            {"/sms", 78, "the sweep: sms is 78, but an H200 has 132"},
@@ -183,7 +183,7 @@ TEST_CASE("a sweep that is changed by hand is noticed" * doctest::test_suite("mo
   CHECK(contains(joined(tile::contradictions_of_sweep(fewer)), "number of kernels is 2"));
   plain["kernels"][0]["runs"][3].erase("lt_search");
   CHECK(contains(joined(tile::wrong_with_sweep("nvidia-h200", plain, program)),
-                 "at 1x1024x2048 cublasLt was not searched, the program says otherwise"));
+                 "at 1x1024x2048 cuBLASLt was not searched, the program says otherwise"));
 }
 
 TEST_CASE("a plot gets cubes first, from the smallest to the largest") {
@@ -218,7 +218,9 @@ TEST_CASE("a sweep becomes facts, with its losses" * doctest::test_suite("model"
 TEST_CASE("a sweep becomes a table and the data of a plot" * doctest::test_suite("model")) {
   const tile::Record sweep = made_up_sweep();
   const tile::Table table = tile::table_of_sweep({sweep});
-  REQUIRE(table.rows.size() == 4);
+  std::vector<std::string> order;
+  for (const auto& row : table.rows) order.push_back(row.at(0));
+  REQUIRE(order == std::vector<std::string>{"256", "1024", "2048", "1x1024x2048"});
   CHECK(table.rows[1] ==
         std::vector<std::string>{"1024", "0.800", "0.800-0.800", "large", "0.102", "21.1", "26.3", "23.4", "5"});
   CHECK(tile::table_of_sweep({}).rows.empty());

@@ -35,17 +35,26 @@ std::string before_which(const Worker& w, Address address) {
   return "";
 }
 
+// What shared memory that belongs to nobody lies behind: "4 bytes past the end of tile".
+std::string behind_which(const PlacedVariable* before, std::size_t end) {
+  if (before == nullptr) return "outside every __shared__ array of this kernel";
+  if (before->is_dynamic && before->size == 0)
+    return fmt::format(
+        "but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument "
+        "between <<< and >>> says",
+        before->name);
+  return fmt::format("{} bytes past the end of {}{}", end - before->offset - before->size, before->name,
+                     before->is_dynamic ? fmt::format(", to which the launch gives {}", before->size) : "");
+}
+
 [[noreturn]] void report_wild_shared_access(Worker& w, std::size_t size, Touched t) {
   report(w, Mistake::bounds, t.pc(), 0, [&] {
     const std::size_t offset = t.address - w.tls_begin;
-    const SharedVariable* before = nullptr;
+    const PlacedVariable* before = nullptr;
     for (const auto& v : w.launch->variables)
       if (v.offset <= offset) before = &v;
     return fmt::format("out of bounds: {} {} {} bytes of shared memory at address {}, {}", where(w, t.pc()),
-                       verb_of(t.op), size, format_address(t.address),
-                       before == nullptr ? std::string("outside every __shared__ array of this kernel")
-                                         : fmt::format("{} bytes past the end of {}",
-                                                       offset + size - before->offset - before->size, before->name));
+                       verb_of(t.op), size, format_address(t.address), behind_which(before, offset + size));
   });
   abandon_block(w);
 }

@@ -73,7 +73,7 @@ void print_table(const std::vector<Sums>& sums, std::size_t first, std::size_t l
     if (std::all_of(sums.begin(), sums.end(), [&](const Sums& s) { return row.value(s) == 0; })) continue;
     std::vector<std::string> cells{row.name};
     for (std::size_t i = first; i < last; ++i)
-      cells.push_back(sums[i].launches == 0 ? "-" : format_number(row.value(sums[i])));
+      cells.push_back(sums[i].launches > 0 ? format_number(row.value(sums[i])) : table.rows.empty() ? "failed" : "-");
     if (quotient)
       cells.push_back(row.value(sums[0]) == 0 ? "-" : format_number(row.value(sums[1]) / row.value(sums[0])));
     table.rows.push_back(cells);
@@ -91,7 +91,9 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
                 runs.size() == 2 && sums[0].launches > 0 && sums[1].launches > 0);
   for (std::size_t i = 0; i < runs.size(); ++i)
     fmt::print("  ({}) {}: {}{}\n", i + 1, runs[i].file.substr(runs[i].file.rfind('/') + 1), runs[i].title,
-               runs[i].error.empty() ? fmt::format("; what binds: {}", sums[i].binds) : " (failed)");
+               runs[i].error.empty()   ? fmt::format("; what binds: {}", sums[i].binds)
+               : runs[i].title.empty() ? "failed"
+                                       : " (failed)");
 }
 
 }  // namespace tile::counting

@@ -1,6 +1,7 @@
 // `tile count`: counts the kernels of files and says what follows.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "common/report/count/compiler_errors.hpp"
 #include "common/report/count/json.hpp"
 #include "common/report/count/text.hpp"
+#include "common/report/count/updates.hpp"
 
 namespace tile::counting {
 namespace {
@@ -88,22 +90,32 @@ int run_program(const std::vector<std::string>& command, int descriptor, const s
   return status;
 }
 
-// What was found so far, told as it is found unless all is to be told in one document.
+// What was found so far, told as it is found unless all is to be told in one document. What is wrong goes to stderr; stdout says of
+// which run something is.
 class Report {
  public:
   Report(const Options& options, const Rates& rates) : options_(options), rates_(rates) {}
 
   void add(const Run& run) {
     runs_.push_back(run);
+    compared_.push_back(run);
     if (options_.json) return;
     fmt::print("\n== {}\n", run.title);
     for (const simt::Counts& counts : run.kernels) {
       const double flops = run.flops / double(run.kernels.size());
       print(counts, verdict_of(counts, rates_, flops, options_.registers), rates_, flops);
     }
-    if (!run.error.empty()) say_lines(run.error);
+    if (run.error.empty()) return;
+    fmt::print("  failed: {}; stderr has the findings\n", kinds_of(run.error));
+    say_lines(run.error);
   }
   void add(const Failure& failure) {
+    if (failures_.empty() || failures_.back().file != failure.file) {
+      Run none;
+      none.file = failure.file;
+      none.error = failure.message;
+      compared_.push_back(none);
+    }
     failures_.push_back(failure);
     if (!options_.json) say_lines(failure.message);
   }
@@ -115,13 +127,21 @@ class Report {
     } else {
       const auto with_table =
           std::count_if(runs_.begin(), runs_.end(), [](const Run& r) { return !r.kernels.empty(); });
-      if (with_table > 1) print_side_by_side(runs_, rates_, options_.registers);
+      if (with_table > 0 && compared_.size() > 1) print_side_by_side(compared_, rates_, options_.registers);
       if (with_table > 0) print_legend();
     }
     return failed || !failures_.empty() ? 1 : 0;
   }
 
  private:
+  // What the findings of a run begin with: "race, uninitialised".
+  static std::string kinds_of(const std::string& findings) {
+    std::set<std::string> kinds;
+    std::istringstream lines(findings);
+    for (std::string line; std::getline(lines, line);)
+      if (const auto colon = line.find(": "); colon < 30) kinds.insert(line.substr(0, colon));
+    return kinds.empty() ? "it did not end" : fmt::format("{}", fmt::join(kinds, ", "));
+  }
   static void say_lines(const std::string& what) {
     std::fflush(stdout);
     std::istringstream lines(what);
@@ -130,7 +150,7 @@ class Report {
 
   const Options& options_;
   const Rates rates_;
-  std::vector<Run> runs_;
+  std::vector<Run> runs_, compared_;  // the latter with a run for each file that has none
   std::vector<Failure> failures_;
 };
 
@@ -167,6 +187,7 @@ void count(const std::string& file, const std::filesystem::path& program, Report
   const auto hear = [&](const std::string& line) {
     Run run = run_of(Json::parse(line));
     run.file = file;
+    run.error = with_updates_explained(run.error, file);
     report.add(run);
     ++told;
   };
