@@ -33,6 +33,14 @@ struct Block;
 struct Launch;
 struct Worker;
 
+/// Where the shared memory of one block lies. No two blocks that have begun have the same, nor a block and one that has ended in a
+/// cluster which has not.
+struct Arena {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;
+  std::atomic<std::uint32_t> block{0};  ///< whose it is now, by Block::serial; 0: nobody's
+};
+
 // --- Lanes ---------------------------------------------------------------------------------------------------------
 constexpr int max_threads = 1024;  ///< of a block
 
@@ -194,8 +202,7 @@ struct Cluster {
   int threads = 0;             ///< that have not returned,
   int arrived = 0;             ///< and those of them that have come to the next barrier
   order::News over;            ///< what those learn who wait for the last one
-  /// What was released in the shared memory of its blocks, by the element that was written then: of blocks that run one after the
-  /// other it may lie at one address.
+  /// What was released in the shared memory of its blocks, by the element that was written then.
   std::unordered_map<Address, order::KnownPointer> released;
 };
 
@@ -238,9 +245,9 @@ struct Block {
   std::uint64_t gave_up_at = 0;  ///< of these, when its lanes last gave up waiting for mbarriers,
   int gave_up = 0;               ///< and how often they have since
   bool has_news = false;         ///< it has just begun, or another of its cluster has done what it may wait for
-  /// Contents of its __shared__ variables while another block runs: these reach them here.
-  std::vector<std::byte> saved_shared;
+  Arena* arena = nullptr;
 
+  Address shared_begin() const { return reinterpret_cast<Address>(arena->memory); }
   std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
 };
 
@@ -266,6 +273,16 @@ enum class Mistake : std::uint8_t {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<Mistake, Address, Address>;
 
+/// What lies where in an arena, in steps of so many bytes: the same in all blocks of a launch.
+struct SharedLayout {
+  static constexpr std::size_t grain = 16;  ///< no two variables share one
+
+  std::size_t bytes = 0;                       ///< of an arena
+  const std::uint16_t* variable_at = nullptr;  ///< 1 + index of the variable, or 0
+  const std::uint32_t* room_at = nullptr;      ///< bytes from there to the variable's end, or 0
+  const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
+};
+
 /// One host thread running blocks of a launch.
 struct Worker final : announce::Listener {
   Launch* launch = nullptr;
@@ -279,10 +296,8 @@ struct Worker final : announce::Listener {
   std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
   bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
-  Address tls_begin = 0;
-  std::size_t tls_size = 0;
-  std::vector<std::uint16_t> variable_at;  // 16 bytes of the TLS block -> 1 + index of the shared variable in them
-  std::vector<std::uint32_t> room_at;  // 16 bytes of it -> bytes from there to that variable's end, 0 until it is used
+  Address shared_begin = 0;  // that of the running block, and
+  SharedLayout shared;       // what lies where behind it
   Region* last_region = nullptr;
   // counts
   account::Tally tally;
@@ -299,8 +314,10 @@ struct Worker final : announce::Listener {
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
 
-/// A __shared__ variable and where its cells begin. One that is not the kernel's own is placed when a lane touches it.
+/// A __shared__ variable: where it lies in an arena, and where its cells begin. One that is not the kernel's own gets these when a
+/// lane touches it.
 struct PlacedVariable : SharedVariable {
+  std::size_t offset = 0;
   static constexpr std::size_t nowhere = ~std::size_t(0);
   std::atomic<std::size_t> first_byte{nowhere};  ///< among the bytes of all variables
   bool is_dynamic = false;                       ///< all of the launch's dynamic shared memory
@@ -315,7 +332,10 @@ struct Launch {
   std::size_t dynamic_shared = 0, static_shared = 0;
   bool traced = false;
   Trace options;
-  std::vector<PlacedVariable> variables;             // that the kernel may touch, ordered by offset
+  std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
+  std::vector<std::uint16_t> variable_at;  // what SharedLayout points to
+  std::vector<std::uint32_t> room_at, offset_of;
+  std::size_t arena_bytes = 0;
   std::atomic<std::size_t> shared_bytes{0};          // of those that are placed
   std::vector<Region*> arrays;                       // global arrays, ordered by address
   std::vector<std::vector<std::byte>> before;        // their contents when a traced launch began
