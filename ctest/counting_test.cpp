@@ -310,9 +310,13 @@ TEST_CASE("__shared__ variables become references to where the running block has
   for (const std::string same : {"[&] { a; }", "[](int a) { a; }", "[] { s.a; p->a; n::a; }", "c[a] - 1", "(c)[a] (b)",
                                  "[[maybe_unused]] int c;", "auto [c, d] = e; { a; }"})
     CHECK(in_kernel(same) == same + " }");
+  CHECK(in_kernel("decltype(a) c; decltype((a)) d;") == "std::remove_reference_t<decltype(a)> c; decltype((a)) d; }");
+  CHECK(contains(rewritten("void k() { __shared__ int a; { __shared__ int a; [] { a; } } }"), "[&a] { a; }"));
   const std::string outside = "namespace n { __shared__ int a; __device__ int f() { return a; } } __device__ int ";
   CHECK(contains(rewritten(outside + "g();"), "f() { auto& a = simt_shared_a::of_a(); { return a; } } }"));
   CHECK(contains(rewritten(outside + "g(int a) { return a; }"), "g(int a) { return a; }"));
+  CHECK(contains(rewritten(outside + "g() { return n::a + ::n::a + m::a; }"),
+                 "g() { return n::simt_shared_a::of_a() + ::n::simt_shared_a::of_a() + m::a; }"));
   CHECK(contains(rewritten("#define FAST __shared__ __align__(8)\nvoid k() { FAST int a; }"),
                  "struct simt_shared_a {  __align__ ( 8 ) int a; };"));
   for (const std::string refused :

@@ -1,5 +1,6 @@
 #include "ctest/rewrite_shared.hpp"
 
+#include <map>
 #include <set>
 
 namespace rewrite {
@@ -59,10 +60,16 @@ Lambda lambda_at(const Code& code, std::size_t open) {
   return {i, behind_brackets(code, i)};
 }
 
-// A __shared__ variable is there for lambdas without being captured, and its reference is not.
-void capture(Code& code, std::size_t begin, std::size_t end, const std::string& name,
-             std::set<std::size_t>& capturing) {
+// The names that were added to the captures of lambdas, by where these begin.
+using Captured = std::map<std::size_t, std::set<std::string>>;
+
+// A __shared__ variable is there for lambdas without being captured, and its reference is not; nor is its type a reference.
+void adapt_uses(Code& code, std::size_t begin, std::size_t end, const std::string& name, Captured& captured) {
   for (std::size_t open = begin; open < end; ++open) {
+    if (code[open] == "decltype" && code[open + 1] == "(" && code[open + 2] == name && code[open + 3] == ")") {
+      code.set(open, "std::remove_reference_t<decltype");
+      code.add_behind(open + 3, ">");
+    }
     if (code[open] != "[") continue;
     const Lambda lambda = lambda_at(code, open);
     const std::size_t close = behind_brackets(code, open) - 1;
@@ -70,12 +77,12 @@ void capture(Code& code, std::size_t begin, std::size_t end, const std::string& 
     for (std::size_t i = open; i < lambda.end; ++i) (i < lambda.body ? hidden : used) |= is_use(code, i, name);
     const bool by_reference = code[open + 1] == "&" && (code[open + 2] == "," || code[open + 2] == "]");
     if (!used || hidden || by_reference) continue;
-    const bool first = close == open + 1 && capturing.insert(open).second;
-    code.add_behind(close - 1, (first ? "&" : ", &") + name);
+    const bool first = close == open + 1 && captured[open].empty();
+    if (captured[open].insert(name).second) code.add_behind(close - 1, (first ? "&" : ", &") + name);
   }
 }
 
-void rewrite_dynamic(Code& code, const std::vector<bool>& outside, std::set<std::size_t>& capturing) {
+void rewrite_dynamic(Code& code, const std::vector<bool>& outside, Captured& captured) {
   for (std::size_t i = 0; i + 1 < code.size(); ++i) {
     if (!((code[i] == "extern" && code[i + 1] == "__shared__") || (code[i] == "__shared__" && code[i + 1] == "extern")))
       continue;
@@ -97,7 +104,7 @@ void rewrite_dynamic(Code& code, const std::vector<bool>& outside, std::set<std:
     code.set(i + 1, "");
     code.set(name, "*>(simt::device::dynamic_shared(\"" + called + "\"))");
     code.remove(end, end + 2);
-    capture(code, end + 2, end_of_scope(code, end + 2, false), called, capturing);
+    adapt_uses(code, end + 2, end_of_scope(code, end + 2, false), called, captured);
   }
 }
 
@@ -122,7 +129,7 @@ std::string namespaces_at(const Code& code, std::size_t end) {
   return all;
 }
 
-void rewrite_static(Code& code, const std::vector<bool>& outside, std::set<std::size_t>& capturing, Known& known) {
+void rewrite_static(Code& code, const std::vector<bool>& outside, Captured& captured, Known& known) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] != "__shared__") continue;
     const std::size_t first = first_of_statement(code, i);
@@ -150,7 +157,7 @@ void rewrite_static(Code& code, const std::vector<bool>& outside, std::set<std::
         code.add_behind(d.end, " static SIMT_INLINE auto& of_" + name + "() noexcept { return " + variable + "; }");
       } else {
         code.add_behind(d.end, " auto& " + name + " = " + variable + ";");
-        capture(code, d.end + 1, end_of_scope(code, d.end + 1, false), name, capturing);
+        adapt_uses(code, d.end + 1, end_of_scope(code, d.end + 1, false), name, captured);
       }
     }
     if (outside[i]) code.add_behind(d.end, " };");
@@ -161,8 +168,7 @@ void rewrite_static(Code& code, const std::vector<bool>& outside, std::set<std::
 // --- Variables outside functions ------------------------------------------------------------------------------------------------
 
 // Declares those that a function of the device uses at the begin of its body, which becomes a scope of its own within.
-void declare_within(Code& code, std::size_t statement, std::size_t open, std::set<std::size_t>& capturing,
-                    const Known& known) {
+void declare_within(Code& code, std::size_t statement, std::size_t open, Captured& captured, const Known& known) {
   const std::size_t end = behind_brackets(code, open);
   std::string declarations;
   for (const Known::Variable& v : known.outside) {
@@ -170,16 +176,28 @@ void declare_within(Code& code, std::size_t statement, std::size_t open, std::se
     for (std::size_t i = statement; i < end; ++i) (i < open ? hidden : used) |= is_use(code, i, v.name);
     if (!used || hidden || !namespaces_at(code, statement).starts_with(v.namespaces)) continue;
     declarations += " auto& " + v.name + " = " + v.reference + ";";
-    capture(code, open, end, v.name, capturing);
+    adapt_uses(code, open, end, v.name, captured);
   }
   if (declarations.empty()) return;
   code.add_behind(open, declarations + " {");
   code.add_behind(end - 1, " }");
 }
 
-void declare_in_functions(Code& code, std::set<std::size_t>& capturing, const Known& known) {
+// Whether the qualifiers before a name, if there are any, are those of a namespace's own.
+bool is_qualified_use(const Code& code, std::size_t i, const Known::Variable& v) {
+  if (code[i] != v.name || i < 2 || !code.is_sign(i - 2, "::")) return false;
+  std::string qualifiers;
+  std::size_t first = i;
+  for (; first >= 2 && code.is_sign(first - 2, "::"); first -= first > 2 && code.is_name(first - 3) ? 3 : 2)
+    qualifiers.insert(0, first > 2 && code.is_name(first - 3) ? code[first - 3] + "::" : "");
+  return v.namespaces == qualifiers || (!qualifiers.empty() && v.namespaces.ends_with("::" + qualifiers));
+}
+
+void declare_in_functions(Code& code, Captured& captured, const Known& known) {
   std::size_t statement = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
+    for (const Known::Variable& v : known.outside)
+      if (is_qualified_use(code, i, v)) code.set(i, v.reference);
     if (code[i] == "{") {
       bool of_device = false, is_class = false;
       for (std::size_t k = statement; k < i; k = opens(code[k]) ? behind_brackets(code, k) : k + 1) {
@@ -188,8 +206,7 @@ void declare_in_functions(Code& code, std::set<std::size_t>& capturing, const Kn
         is_class = is_class || code[k] == "struct" || code[k] == "class" || code[k] == "union";
       }
       if (of_device && !is_class) {
-        declare_within(code, statement, i, capturing, known);
-        i = behind_brackets(code, i) - 1;
+        declare_within(code, statement, i, captured, known);
       }
     }
     if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
@@ -199,11 +216,11 @@ void declare_in_functions(Code& code, std::set<std::size_t>& capturing, const Kn
 }  // namespace
 
 void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
-  std::set<std::size_t> capturing;  // lambdas that captured nothing before
+  Captured captured;
   expand_macros(code, known);
-  rewrite_dynamic(code, outside, capturing);
-  rewrite_static(code, outside, capturing, known);
-  if (!known.outside.empty()) declare_in_functions(code, capturing, known);
+  rewrite_dynamic(code, outside, captured);
+  rewrite_static(code, outside, captured, known);
+  if (!known.outside.empty()) declare_in_functions(code, captured, known);
 }
 
 }  // namespace rewrite

@@ -19,27 +19,18 @@
 #include "common/model/account/tally.hpp"
 #include "common/model/announce/announce.hpp"
 #include "common/model/announce/memory.hpp"
+#include "common/model/execute/shared.hpp"
 #include "common/model/model.hpp"
 #include "common/model/order/cells.hpp"
 
 namespace simt::execute {
 
-using announce::Address;
 using announce::Place;
 using announce::Region;
-using announce::SharedVariable;
 
 struct Block;
 struct Launch;
 struct Worker;
-
-/// Where the shared memory of one block lies. No two blocks that have begun have the same, nor a block and one that has ended in a
-/// cluster which has not.
-struct Arena {
-  std::byte* memory = nullptr;
-  std::size_t bytes = 0;
-  std::atomic<std::uint32_t> block{0};  ///< whose it is now, by Block::serial; 0: nobody's
-};
 
 // --- Lanes ---------------------------------------------------------------------------------------------------------
 constexpr int max_threads = 1024;  ///< of a block
@@ -273,16 +264,6 @@ enum class Mistake : std::uint8_t {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<Mistake, Address, Address>;
 
-/// What lies where in an arena, in steps of so many bytes: the same in all blocks of a launch.
-struct SharedLayout {
-  static constexpr std::size_t grain = 16;  ///< no two variables share one
-
-  std::size_t bytes = 0;                       ///< of an arena
-  const std::uint16_t* variable_at = nullptr;  ///< 1 + index of the variable, or 0
-  const std::uint32_t* room_at = nullptr;      ///< bytes from there to the variable's end, or 0
-  const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
-};
-
 /// One host thread running blocks of a launch.
 struct Worker final : announce::Listener {
   Launch* launch = nullptr;
@@ -312,17 +293,6 @@ struct Worker final : announce::Listener {
   void many_turns(Address pc) override;
   void refuse(Address pc, const std::string& what) override;
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
-};
-
-/// A __shared__ variable: where it lies in an arena, and where its cells begin. One that is not the kernel's own gets these when a
-/// lane touches it.
-struct PlacedVariable : SharedVariable {
-  std::size_t offset = 0;
-  static constexpr std::size_t nowhere = ~std::size_t(0);
-  std::atomic<std::size_t> first_byte{nowhere};  ///< among the bytes of all variables
-  bool is_dynamic = false;                       ///< all of the launch's dynamic shared memory
-
-  bool placed() const { return first_byte.load(std::memory_order_relaxed) != nowhere; }
 };
 
 struct Launch {
