@@ -358,6 +358,42 @@ std::string said_of_use(bool traced = true) {
   });
 }
 
+// The third block gets an address of the second one's, who waits for it: by mapa from the first, or as the second itself has it.
+template <bool BY_MAPA>
+__global__ void hand_over(int* volatile* address, volatile int* taken, int* out) {
+  __shared__ int words[4];
+  const unsigned rank = ptx::cluster_ctarank();
+  words[threadIdx.x] = 1;
+  cluster_barrier();  // all have begun
+  if (threadIdx.x == 0) {
+    if (blockIdx.x == (BY_MAPA ? 0 : 1)) *address = BY_MAPA ? ptx::mapa(words, 1) : words;
+    while (blockIdx.x < 2 && *taken == 0) {
+    }
+    if (blockIdx.x == 2) {
+      while (*address == nullptr) {
+      }
+      out[rank] = **address;
+      *taken = 1;
+    }
+  }
+  cluster_barrier();  // nobody is gone before
+}
+template <bool BY_MAPA>
+std::string said_of_foreign(bool traced) {
+  auto address = tile::array<int*>("address", 1);
+  auto taken = tile::array<int>("taken", 1), out = tile::array<int>("out", 1);
+  const auto work = [&] {
+    tile::launch_in_clusters(hand_over<BY_MAPA>, dim3(4), dim3(2), dim3(4), 0, address.device(), taken.device(),
+                             out.device());
+  };
+  return said_of([&] {
+    if (traced)
+      simt::trace(work);
+    else
+      work();
+  });
+}
+
 template <bool ATOMIC>
 std::string said_of_histogram(std::vector<int>* bins = nullptr) {
   auto in = tile::array<int>("in", 1000), out = tile::array<int>("out", 64);
@@ -509,7 +545,13 @@ TEST_CASE("what is wrong with the use of a cluster" * doctest::test_suite("model
     CHECK(contains(said_of_use<Use::rank_outside>(traced), "maps words[0] to block 2 of its cluster, which has 2"));
     CHECK(contains(said_of_use<Use::beyond_its_array>(traced), "bytes past the end of "));
     CHECK(contains(said_of_use<Use::global_address>(traced), "which is in none of its __shared__ arrays"));
-    CHECK(contains(said_of_use<Use::address_of_another>(traced), "let each block map that itself"));
+    CHECK(said_of_use<Use::address_of_another>(traced) == "");  // handed to the block whose memory it is
+    for (const std::string& said : {said_of_foreign<true>(traced), said_of_foreign<false>(traced)}) {
+      CAPTURE(said);
+      CHECK(contains(said, "cluster: hand_over<"));
+      CHECK(contains(said, "block (2,0,0), thread (0,0,0) reads shared memory of block (1,0,0) at address"));
+      CHECK(contains(said, ": only blocks of one cluster reach each other's"));
+    }
     const std::string missing = said_of_use<Use::missing_block>(traced);
     CHECK(contains(missing, "deadlock: use<(Use)6>, cluster_test.cu:"));
     CHECK(contains(missing, "waits at the cluster's barrier: 32 of 64 threads that have not returned are there"));

@@ -229,6 +229,58 @@ END
   grep -q '^count: race: shuffled, .*no barrier between (the shuffle of shuffle.cu:5 does not order memory: __syncwarp() does)$' "$scratch/err" ||
   complain "what a shuffle does not do: $(cat "$scratch/err")"
 
+# __shared__ variables of an included file, outside functions and in a macro's words.
+cat >"$scratch/scratch.cuh" <<'END'
+#pragma once
+#define SCRATCH __shared__ __align__(16)
+namespace scratch {
+__shared__ float line[64];
+inline __device__ void keep(float value) {
+  const auto store = [=](int i) { line[i] = value; };
+  store(threadIdx.x);
+}
+}
+__shared__ int turns[2][2];
+END
+cat >"$scratch/scratch.cu" <<'END'
+#include "common/report/count.hpp"
+#include "scratch.cuh"
+namespace scratch {
+__global__ void reverse(float* out) {
+  SCRATCH float line_of_kernel[64];
+  keep(threadIdx.x);
+  line_of_kernel[threadIdx.x] = 2;
+  if (threadIdx.x < 4) turns[threadIdx.x / 2][threadIdx.x % 2] = 1;
+  __syncthreads();
+  out[threadIdx.x] = line[63 - threadIdx.x] * line_of_kernel[63 - threadIdx.x] + turns[1][threadIdx.x % 2];
+}
+__global__ void race(float* out) {
+  turns[sizeof(decltype(::scratch::line)) / 256][1] = threadIdx.x;
+  out[threadIdx.x] = turns[1][1];
+}
+}
+TILE_COUNT("a") {
+  auto out = tile::array<float>("out", 64);
+  scratch::reverse<<<1, 64>>>(out.device());
+  tile::expect(out.host()[3] == 121, "reversed");
+}
+TILE_COUNT("b") { auto out = tile::array<float>("out", 64); scratch::race<<<1, 64>>>(out.device()); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/scratch.cu" >"$scratch/out" 2>"$scratch/err"
+grep -q '^  scratch.cuh:6  *store  *line (shared)  *4 ' "$scratch/out" && grep -q '^  scratch.cu:10  *load  *line_of_kernel (shared)  *4 ' "$scratch/out" &&
+  grep -q '^count: race: scratch::race, scratch.cu:1[34], .* turns\[1\]\[1\]' "$scratch/err" && ! grep -q 'scratch::reverse\|reversed' "$scratch/err" ||
+  complain "__shared__ of an included file: $(cat "$scratch/out" "$scratch/err")"
+cat >"$scratch/macro.cu" <<'END'
+#include "common/report/count.hpp"
+#define TILE_OF(n) __shared__ float tile[n];
+__global__ void k(float* out) {
+  TILE_OF(64)
+  out[threadIdx.x] = 1;
+}
+END
+"$tile_count" --compiler "$model_cc" "$scratch/macro.cu" >"$scratch/out" 2>"$scratch/err" && complain "a __shared__ that a macro hides passes"
+grep -q 'the model does not see a __shared__ that comes out of a macro with more in it' "$scratch/err" || complain "a __shared__ that a macro hides: $(cat "$scratch/err")"
+
 # Elements of 12 bytes that neighbouring lanes load are neighbours: what it costs that they are moved in parts. So are two words on one
 # line. Rows of which each lane takes a word are not.
 cat >"$scratch/parts.cu" <<'END'

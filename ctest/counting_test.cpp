@@ -70,7 +70,9 @@ std::string advice_on(Space space, Op op, int width, const std::function<int(int
 }
 
 std::string rewritten(const std::string& text) {
-  return rewrite::rewritten(text, [](const std::string& name) { return "new/" + name; });
+  rewrite::Known known;
+  return rewrite::rewritten(
+      text, [](const std::string& name) { return "new/" + name; }, known);
 }
 
 }  // namespace
@@ -290,6 +292,36 @@ TEST_CASE("variables of the device become known, constant memory loses its const
        {"__device__ int f(int a) { return a; }", "struct S { __device__ S() : a{1} {} int a; };",
         "template <class T> __device__ T f() { return {}; }", "R\"(__device__ int a;)\""})
     CHECK(rewritten(other) == other);
+}
+
+TEST_CASE("__shared__ variables become references to where the running block has them") {
+  CHECK(rewritten("void k() { __shared__ float a[4], b; }") ==
+        "void k() { struct simt_shared_a {  float a[4], b; }; auto& a = simt::shared<&simt_shared_a::a, \"a\", 0>(); "
+        "auto& b = "
+        "simt::shared<&simt_shared_a::b, \"b\", 1>(); }");
+  const auto in_kernel = [](const std::string& text) {
+    const std::string all = rewritten("void k() { __shared__ int a, b; " + text + " }");
+    return all.substr(all.find("1>();") + 6);
+  };
+  CHECK(in_kernel("[] { a; b; }") == "[&a, &b] { a; b; } }");
+  CHECK(in_kernel("f([=](int i) { a; })") == "f([=, &a](int i) { a; }) }");
+  CHECK(in_kernel("return [n] __device__ { return [&n] { b; }; };") ==
+        "return [n, &b] __device__ { return [&n, &b] { b; }; }; }");
+  for (const std::string same : {"[&] { a; }", "[](int a) { a; }", "[] { s.a; p->a; n::a; }", "c[a] - 1", "(c)[a] (b)",
+                                 "[[maybe_unused]] int c;", "auto [c, d] = e; { a; }"})
+    CHECK(in_kernel(same) == same + " }");
+  CHECK(in_kernel("decltype(a) c; decltype((a)) d;") == "std::remove_reference_t<decltype(a)> c; decltype((a)) d; }");
+  CHECK(contains(rewritten("void k() { __shared__ int a; { __shared__ int a; [] { a; } } }"), "[&a] { a; }"));
+  const std::string outside = "namespace n { __shared__ int a; __device__ int f() { return a; } } __device__ int ";
+  CHECK(contains(rewritten(outside + "g();"), "f() { auto& a = simt_shared_a::of_a(); { return a; } } }"));
+  CHECK(contains(rewritten(outside + "g(int a) { return a; }"), "g(int a) { return a; }"));
+  CHECK(contains(rewritten(outside + "g() { return n::a + ::n::a + m::a; }"),
+                 "g() { return n::simt_shared_a::of_a() + ::n::simt_shared_a::of_a() + m::a; }"));
+  CHECK(contains(rewritten("#define FAST __shared__ __align__(8)\nvoid k() { FAST int a; }"),
+                 "struct simt_shared_a {  __align__ ( 8 ) int a; };"));
+  for (const std::string refused :
+       {"__shared__ int a = 3;", "__shared__ int (*a)[4];", "__shared__ struct { int i; } a;"})
+    CHECK(contains(rewritten("void k() { " + refused + " }"), "GCC error \\\"a __shared__ variable is declared as"));
 }
 
 TEST_CASE("what is included is asked for by name, and lines stay where they are") {

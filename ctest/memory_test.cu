@@ -122,6 +122,55 @@ __global__ void beyond_its_own(float* out, int i) {
   out[0] = words[0];
 }
 
+// However it is declared, and whoever uses it.
+#define AS_A_WORD __shared__ __align__(32)
+__global__ void declared_in_many_ways(float* out, unsigned* places) {
+  static __shared__ alignas(64) float square[4][8], line[32];
+  __shared__ volatile int word;
+  AS_A_WORD unsigned short halves[3];
+  __shared__ float* pointers[2];
+  const unsigned i = threadIdx.x;
+  const auto fill = [=](float value) { square[i / 8][i % 8] = line[31 - i] = value; };
+  const auto of_both = [](unsigned k) { return [k](unsigned n) { return square[k][n] + line[n]; }; };
+  fill(float(i));
+  if (i == 0) {
+    word = 3;
+    halves[2] = 5;
+    pointers[1] = line;
+  }
+  __syncthreads();  // all that lies in shared memory is there
+  out[i] = of_both(1)(i % 8) + float(word + halves[2]) + pointers[1][i];
+  if (i == 0) {
+    places[0] = unsigned(reinterpret_cast<std::uintptr_t>(square) % 64);
+    places[1] = unsigned(reinterpret_cast<std::uintptr_t>(halves) % 32);
+    places[2] = unsigned(sizeof square + sizeof halves);
+  }
+}
+
+__global__ void race_in_a_row() {
+  __shared__ double rows[4][8];
+  rows[3][threadIdx.x / 2] = threadIdx.x;
+}
+
+// Two blocks that are there together leave where their words lie.
+template <bool TOUCH>
+__global__ void leave_address(volatile std::uintptr_t* addresses, float* out) {
+  __shared__ float words[4];
+  words[threadIdx.x] = 1;
+  __syncthreads();  // all words are there
+  if (threadIdx.x > 0) return;
+  addresses[blockIdx.x] = reinterpret_cast<std::uintptr_t>(words);
+  while (addresses[1 - blockIdx.x] == 0) {
+  }
+  if (TOUCH && blockIdx.x == 1) out[0] = *reinterpret_cast<float*>(addresses[0]);
+}
+
+__global__ void only_the_first_writes(float* out) {
+  __shared__ float words[32];
+  if (blockIdx.x == 0) words[threadIdx.x] = 1;
+  out[blockIdx.x * 32 + threadIdx.x] = words[threadIdx.x];
+}
+
 struct Words {
   float values[16];
 };
@@ -288,11 +337,46 @@ TEST_CASE("__shared__ variables of functions count towards the limit of a block"
 
 TEST_CASE("a __shared__ variable of another kernel is out of bounds" * doctest::test_suite("model")) {
   auto out = tile::array<float>("out", 1);
-  bool found = false;  // the linker decides what lies behind: variables of functions do, too
   for (int i = 32; i < 1024; i += 32)
-    found = found || contains(said_of(beyond_its_own, dim3(1), dim3(1), out.device(), i),
-                              fmt::format("{} bytes past the end of words", 4 * (i + 1 - 32)));
-  CHECK(found);
+    CHECK(contains(said_of(beyond_its_own, dim3(1), dim3(1), out.device(), i),
+                   fmt::format("{} bytes past the end of words", 4 * (i + 1 - 32))));
+  CHECK(contains(said_of(beyond_its_own, dim3(1), dim3(1), out.device(), -4), "outside every __shared__ array"));
+}
+
+TEST_CASE("__shared__ variables may be declared in many ways" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 32);
+  auto places = tile::array<unsigned>("places", 3);
+  const auto counts = counted(declared_in_many_ways, dim3(1), dim3(32), out.device(), places.device());
+  CHECK(counts.static_shared_bytes == 4 * 8 * 4 + 32 * 4 + 4 + 6 + 6 + 2 * 8);
+  for (unsigned i = 0; i < 32; ++i) CHECK(out.host()[i] == float(8 + i % 8) + float(31 - i % 8) + 8 + float(31 - i));
+  CHECK(places.host() == std::vector<unsigned>{0, 0, 4 * 8 * 4 + 6});
+  CHECK(contains(said_of(race_in_a_row, dim3(1), dim3(16)), "writes rows[3][0] (address "));
+}
+
+TEST_CASE("the shared memory of each block lies elsewhere, and is for it alone" * doctest::test_suite("model")) {
+  auto addresses = tile::array<std::uintptr_t>("addresses", 2);
+  auto out = tile::array<float>("out", 1);
+  for (const char* threads : {"1", "2"}) {
+    setenv("SIMT_THREADS", threads, 1);
+    addresses.set({0, 0});
+    CHECK(said_of(leave_address<false>, dim3(2), dim3(4), addresses.device(), out.device()) == "");
+    CHECK(addresses.host()[0] != addresses.host()[1]);
+    addresses.set({0, 0});
+    const std::string said = said_of(leave_address<true>, dim3(2), dim3(4), addresses.device(), out.device());
+    INFO(said);
+    CHECK(contains(said, "block (1,0,0), thread (0,0,0) reads shared memory of "));
+    const bool gone = contains(said, "a block that has ended, at address");
+    CHECK((gone || contains(said, "block (0,0,0) at address")));
+  }
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a block finds nothing in its shared memory that another has written" * doctest::test_suite("model")) {
+  auto out = tile::array<float>("out", 64);
+  setenv("SIMT_THREADS", "1", 1);
+  CHECK(contains(said_of(only_the_first_writes, dim3(2), dim3(32), out.device()),
+                 "block (1,0,0), thread (0,0,0) reads words[0]"));
+  unsetenv("SIMT_THREADS");
 }
 
 TEST_CASE("a thread's arguments are its own" * doctest::test_suite("model")) {

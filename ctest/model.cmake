@@ -91,7 +91,7 @@ esac
 \"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$@\"
 case $main in
   chapter) set -- ${first_of_chapter} ;;
-  count) set -- ${first} ${many_errors_${id}} -g -w ;; # with the shapes of arrays, and all that is wrong
+  count) set -- ${first} ${many_errors_${id}} -w ;; # all that is wrong
 esac
 \"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in

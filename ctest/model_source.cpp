@@ -23,9 +23,12 @@ class Sources {
       : top_(fs::absolute(top).parent_path()), directory_(directory) {}
 
   void write(const fs::path& source, const fs::path& output) {
-    const std::string text = rewrite::rewritten(files::read_text(source), [&](const std::string& name) {
-      return directory_.empty() ? name : included(name, fs::absolute(source).parent_path());
-    });
+    const std::string text = rewrite::rewritten(
+        files::read_text(source),
+        [&](const std::string& name) {
+          return directory_.empty() ? name : included(name, fs::absolute(source).parent_path());
+        },
+        known_);
     files::write_text(output, fmt::format("#line 1 \"{}\"\n{}", source.string(), text));
   }
 
@@ -47,6 +50,7 @@ class Sources {
 
   fs::path top_, directory_;
   std::map<fs::path, fs::path> written_;
+  rewrite::Known known_;
 };
 
 }  // namespace

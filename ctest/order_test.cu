@@ -597,7 +597,7 @@ TEST_CASE("a loop that touches no memory and does not end is told" * doctest::te
   CHECK(contains(stuck, "goes round a loop, more than 67108864 times, and touches no memory"));
 }
 
-TEST_CASE("in an untraced run, too; not one that touches memory" * doctest::test_suite("model")) {
+TEST_CASE("in an untraced run, too, but not of one that touches memory" * doctest::test_suite("model")) {
   auto out = tile::array<unsigned>("out", 1);
   const auto said_untraced = [&](unsigned number) -> std::string {
     try {

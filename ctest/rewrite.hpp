@@ -3,14 +3,28 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace rewrite {
 
 /// What becomes of `#include "NAME"`: the name to include instead.
 using Include = std::function<std::string(const std::string& name)>;
 
+/// What the files of a program have declared so far.
+struct Known {
+  /// A __shared__ variable outside functions: the namespaces that it stands in, each with :: behind it, and a reference to it.
+  struct Variable {
+    std::string namespaces, name, reference;
+  };
+  std::vector<Variable> outside;
+  std::map<std::string, std::string> macros;  ///< that stand for __shared__, and what each stands for besides
+  int declared = 0;                           ///< __shared__ variables, all of them
+};
+
 /// Rewritten are
+/// - `__shared__` variables: references to where they lie in the shared memory of the running block;
 /// - `extern __shared__ T name[];`, an array whose size the launch decides: a pointer to the model's dynamic shared memory;
 /// - `__device__` and `__constant__` variables outside functions and classes: behind each comes what makes it known as memory; what
 ///   is __constant__ loses a `const`, by which g++ would take its values without reading them;
@@ -19,6 +33,6 @@ using Include = std::function<std::string(const std::string& name)>;
 /// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream; what only looks like it, an error;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
 /// - included names, as `include` says.
-std::string rewritten(const std::string& text, const Include& include);
+std::string rewritten(const std::string& text, const Include& include, Known& known);
 
 }  // namespace rewrite

@@ -30,10 +30,11 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// A block runs on one host thread, so a thread-local variable is exactly "one per block". No two share the 16 bytes by which
-// the model looks them up. The other form, `extern __shared__ float smem[];`, is rewritten before it gets here
-// (ctest/rewrite.hpp).
-#define __shared__ __attribute__((aligned(16))) thread_local
+// The word itself is gone before the compiler sees a file (ctest/rewrite_shared.cpp), but where a macro of the file's own has it.
+// clang-format off: the pragma takes one string
+#define __shared__ \
+  _Pragma("GCC error \"the model does not see a __shared__ that comes out of a macro with more in it, or out of a file that it does not rewrite: write the declaration out\"")
+// clang-format on
 
 // Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
@@ -61,6 +62,8 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 #else
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
 #endif
+
+#include "common/cuda/words/shared.hpp"
 
 // --- Types ------------------------------------------------------------------------------------------------------
 struct uint3 {

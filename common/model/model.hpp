@@ -4,6 +4,7 @@
 // instead of libtsan. How that works, and what the model does not know, is told in the book's appendix
 // "The SIMT model" (book/appendix-simt-model.md). Where it is decided
 //   that an address is an access, and what it is called     announce/hooks.cpp, announce/names.cpp
+//   where the shared memory of a block lies                 execute/arenas.cpp, and what lies where in it, execute/arrays.cpp
 //   how many sectors, tag passes and wavefronts it takes    account/rules.hpp: sectors_of, tag_passes, shared_wavefronts
 //   that two lanes want the same bank                       account/rules.hpp: bank_passes
 //   which lanes' accesses are one request                   account/requests.hpp: for_each_request
@@ -49,7 +50,7 @@ struct Site {
   Op op{};
   Space space{};
   std::string array;             ///< name of the buffer or of the __shared__ array
-  std::size_t row_bytes = 0;     ///< of a __shared__ array of several dimensions, where the debug information has them
+  std::size_t row_bytes = 0;     ///< of an innermost row of a __shared__ array of several dimensions; else 0
   int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   std::uint64_t requests = 0;    ///< warp-wide instructions
   std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)

@@ -20,7 +20,7 @@ SIMT_INLINE std::uint16_t bf16_of(float value) {
 struct __nv_bfloat16 {
   std::uint16_t bits;
 
-  // constexpr: else a __shared__ array of it would be begun at run time, behind a guard that kernels read.
+  // constexpr: a __device__ array of it has its values before the program runs.
   constexpr __nv_bfloat16() : bits(0) {}
   SIMT_INLINE __nv_bfloat16(float value) : bits(simt::bf16_of(value)) {}
   SIMT_INLINE __nv_bfloat16(double value) : bits(simt::bf16_of(float(value))) {}

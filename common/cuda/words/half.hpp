@@ -33,7 +33,7 @@ SIMT_INLINE float float_of_half(std::uint16_t bits) {
 struct __half {
   std::uint16_t bits;
 
-  // constexpr: else a __shared__ array of it would be begun at run time, behind a guard that kernels read.
+  // constexpr: a __device__ array of it has its values before the program runs.
   constexpr __half() : bits(0) {}
   SIMT_INLINE __half(float value) : bits(simt::half_of(value)) {}
   SIMT_INLINE __half(double value) : bits(simt::half_of(float(value))) {}

@@ -6,17 +6,17 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
+#include "common/cuda/vocabulary.hpp"
 #include "common/model/announce/announce.hpp"
 
 // The linker's begin and end of the list that __global__ makes of kernels.
@@ -28,21 +28,14 @@ namespace {
 
 std::mutex symbols_mutex;  // libdw is not thread-safe
 
-// A thread-local variable, as the symbol table has it.
-struct ThreadLocal {
-  std::string mangled, name;
-  std::size_t offset, size;
-};
-
-// Whatever has been read once is kept: libdw goes through all symbols for each name, and through a whole file for its arrays.
+// Whatever has been read once is kept: libdw goes through all symbols for each name.
 struct Program {
   Dwfl* dwfl = nullptr;
   Dwfl_Module* module = nullptr;
-  std::map<Address, std::string> functions;  // mangled; all kernels from the start
-  std::vector<ThreadLocal> thread_locals;
+  std::map<Address, std::string> functions;      // mangled; all kernels from the start
+  std::vector<const SharedDeclaration*> shared;  // in the order of declaration; a number is a place here, plus 1
   std::map<Address, Place> places;
   std::map<const void*, std::vector<SharedVariable>> variables;  // that a kernel may touch
-  std::map<Dwarf_Off, std::map<std::size_t, Shape>> shapes;      // by compilation unit
 
   Program() {
     static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
@@ -64,8 +57,12 @@ std::string demangle(const std::string& mangled) {
   return result;
 }
 
+// How the names of what SharedDeclarations are begin.
+constexpr std::string_view shared_declarations = "_ZN4simt18shared_declarationI";
+
 // One pass over the symbols, for what is asked of most programs.
 void read_symbols(Program& p) {
+  std::vector<SharedDeclaration*> shared;
   for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
        ++entry)
     p.functions.emplace(*entry, "");
@@ -75,12 +72,20 @@ void read_symbols(Program& p) {
     GElf_Addr value = 0;
     const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
     if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
-    if (GELF_ST_TYPE(symbol.st_info) == STT_TLS)
-      p.thread_locals.push_back({text, demangle(text), symbol.st_value, symbol.st_size});
+    if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && std::string_view(text).starts_with(shared_declarations))
+      shared.push_back(reinterpret_cast<SharedDeclaration*>(value));
     if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
       for (auto kernel = p.functions.lower_bound(value);
            kernel != p.functions.end() && kernel->first < value + symbol.st_size; ++kernel)
         kernel->second = text;
+  }
+  std::sort(shared.begin(), shared.end(), [](auto* a, auto* b) {
+    return std::pair(a->place, std::string_view(a->within->name())) <
+           std::pair(b->place, std::string_view(b->within->name()));
+  });
+  for (SharedDeclaration* declaration : shared) {
+    p.shared.push_back(declaration);
+    declaration->number = std::uint32_t(p.shared.size());
   }
 }
 
@@ -118,12 +123,6 @@ std::string short_name(std::string name) {
     }
   }
   return name.substr(begin, end - begin);
-}
-
-// Whether a thread-local variable is none of the model's or of a library.
-bool is_of_the_reader(const std::string& name) {
-  const std::string_view others[] = {"simt::", "doctest::", "std::", "__tls_guard", "TLS ", "guard variable"};
-  return std::none_of(std::begin(others), std::end(others), [&](std::string_view o) { return name.starts_with(o); });
 }
 
 // Paths are relative where the compiler ran in the repository itself.
@@ -166,45 +165,33 @@ Place find_place(Address return_address) {
   return place;
 }
 
-// How the names of a function's own variables begin, and of those of a lambda in it: _ZZ <function> E <variable> and
-// _ZZZ <function> E <lambda> E <variable>.
-std::array<std::string, 2> beginnings_within(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return {"?", "?"};
-  return {"_ZZ" + mangled.substr(2) + "E", "_ZZZ" + mangled.substr(2) + "E"};
+// Whether a type is declared within a function, or within a lambda in it: Z <function> E <type>, ZZ <function> E <lambda> E <type>.
+bool is_within(std::string_view type, const std::string& function) {
+  if (!function.starts_with("_Z")) return false;
+  const std::string encoded = function.substr(1) + "E";
+  return type.starts_with(encoded) || (type.starts_with("Z") && type.substr(1).starts_with(encoded));
 }
 
-// The shapes of the thread-local arrays of the file that a function was compiled in.
-const std::map<std::size_t, Shape>& shapes_beside(const void* function) {
-  static const std::map<std::size_t, Shape> none;
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(program().module, reinterpret_cast<Address>(function), &bias);
-  if (unit == nullptr) return none;
-  const auto [it, fresh] = program().shapes.try_emplace(dwarf_dieoffset(unit));
-  if (fresh) it->second = shapes_in(*unit);
-  return it->second;
-}
-
-bool begins_with(const std::string& name, const std::array<std::string, 2>& beginnings) {
-  return name.starts_with(beginnings[0]) || name.starts_with(beginnings[1]);
+Shape shape_of(const SharedDeclaration& declaration) {
+  Shape shape{declaration.element, {}};
+  for (const std::size_t extent : declaration.extents)
+    if (extent != 0) shape.extents.push_back(extent);
+  return shape;
 }
 
 std::vector<SharedVariable> find_variables(const void* kernel) {
   const Program& p = program();
-  const auto own = beginnings_within(mangled_name(reinterpret_cast<Address>(kernel)));
-  const auto& shapes = shapes_beside(kernel);
+  const std::string& own = mangled_name(reinterpret_cast<Address>(kernel));
   std::vector<SharedVariable> variables;
-  for (const ThreadLocal& v : p.thread_locals) {
-    const bool in_kernel = begins_with(v.mangled, own);
-    const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(), [&](const auto& function) {
-      return begins_with(v.mangled, beginnings_within(function.second));
-    });
-    if (!in_kernel && (elsewhere || !is_of_the_reader(v.name))) continue;
-    const auto at = v.name.rfind("::");
-    const std::string shown = at == std::string::npos ? v.name : v.name.substr(at + 2);
-    const auto shape = shapes.find(v.offset);
-    variables.push_back({shown, v.offset, v.size, in_kernel, shape == shapes.end() ? Shape{} : shape->second});
+  for (const SharedDeclaration* d : p.shared) {
+    const std::string_view within = d->within->name();
+    const bool in_kernel = is_within(within, own);
+    const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(),
+                                       [&](const auto& function) { return is_within(within, function.second); });
+    if (in_kernel || !elsewhere)
+      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(*d), d->number});
   }
-  std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
+  std::stable_partition(variables.begin(), variables.end(), [](const SharedVariable& v) { return v.in_kernel; });
   return variables;
 }
 
@@ -230,18 +217,9 @@ const std::vector<SharedVariable>& shared_variables(const void* kernel) {
   return it->second;
 }
 
-std::pair<Address, std::size_t> tls_block() {
-  std::pair<Address, std::size_t> found{0, 0};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* out) {
-        auto& result = *static_cast<std::pair<Address, std::size_t>*>(out);
-        for (int i = 0; i < info->dlpi_phnum; ++i)
-          if (info->dlpi_phdr[i].p_type == PT_TLS)
-            result = {reinterpret_cast<Address>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
-        return 1;  // the program itself comes first; its libraries hold no __shared__
-      },
-      &found);
-  return found;
+std::uint32_t shared_variable_count() {
+  const std::scoped_lock lock(symbols_mutex);
+  return std::uint32_t(program().shared.size());
 }
 
 std::string variable_at(Address address) {

@@ -12,67 +12,79 @@ namespace simt::execute {
 namespace {
 
 const char* const unnamed_dynamic_shared = "dynamic shared memory";
-alignas(1024) thread_local std::byte dynamic_shared_memory[largest_shared];
+constexpr std::size_t dynamic_alignment = 1024;
+// Room before what lies in an arena, and behind the kernel's own variables, those of functions, and dynamic shared memory, so that who
+// reaches a little too far is told what he missed.
+constexpr std::size_t guard_bytes = 4096;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 
-void* dynamic_shared() { return dynamic_shared_memory; }
+void describe_layout(Launch& launch) {
+  constexpr std::size_t grain = SharedLayout::grain;
+  launch.variable_at.assign(launch.arena_bytes / grain, 0);
+  launch.room_at.assign(launch.arena_bytes / grain, 0);
+  launch.offset_of.assign(announce::shared_variable_count() + 1, 0);  // there the kernel may touch nothing
+  for (std::size_t i = 0; i < launch.variables.size(); ++i) {
+    const PlacedVariable& v = launch.variables[i];
+    const std::size_t end = v.offset + v.size;
+    for (std::size_t at = v.offset; at < end; at += grain) {
+      launch.variable_at[at / grain] = std::uint16_t(i + 1);
+      launch.room_at[at / grain] = std::uint32_t(end - at);
+    }
+    if (!v.is_dynamic) launch.offset_of[v.number] = std::uint32_t(v.offset);
+  }
+}
+
+void* dynamic_shared(const Worker& worker) {
+  return reinterpret_cast<void*>(worker.shared_begin + worker.launch->variables.back().offset);
+}
 
 void name_dynamic_shared(Worker& worker, const char* name) {
   if (worker.dynamic_shared_named) return;
   const announce::Unheard unheard;
-  const auto offset = reinterpret_cast<Address>(dynamic_shared_memory) - worker.tls_begin;
   const std::scoped_lock lock(worker.launch->mutex);
-  for (PlacedVariable& v : worker.launch->variables)
-    if (v.offset == offset && v.name == unnamed_dynamic_shared) v.name = name;
+  PlacedVariable& dynamic = worker.launch->variables.back();
+  if (dynamic.name == unnamed_dynamic_shared) dynamic.name = name;
   worker.dynamic_shared_named = true;
 }
 
 void place_shared_memory(Launch& launch) {
-  std::vector<SharedVariable> variables = announce::shared_variables(launch.kernel->address);
-  const auto offset = reinterpret_cast<Address>(dynamic_shared_memory) - announce::tls_block().first;
-  variables.push_back({unnamed_dynamic_shared, offset, launch.dynamic_shared});
-  std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
-  launch.variables = std::vector<PlacedVariable>(variables.size());
+  const std::vector<SharedVariable>& variables = announce::shared_variables(launch.kernel->address);
+  launch.variables = std::vector<PlacedVariable>(variables.size() + 1);
+  std::size_t end = guard_bytes;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     PlacedVariable& v = launch.variables[i];
+    if (i > 0 && variables[i - 1].in_kernel && !variables[i].in_kernel) end += guard_bytes;
     static_cast<SharedVariable&>(v) = variables[i];
-    v.is_dynamic = v.offset == offset;
-    if (v.is_dynamic || v.in_kernel) place(launch, v);
+    v.offset = rounded_up(end, std::max(v.alignment, SharedLayout::grain));
+    end = v.offset + v.size;
+    if (v.in_kernel) place(launch, v);
   }
+  PlacedVariable& dynamic = launch.variables.back();
+  dynamic.name = unnamed_dynamic_shared;
+  dynamic.size = launch.dynamic_shared;
+  dynamic.is_dynamic = true;
+  dynamic.offset = rounded_up(end + guard_bytes, dynamic_alignment);
+  place(launch, dynamic);
+  launch.arena_bytes = rounded_up(dynamic.offset + dynamic.size + guard_bytes, SharedLayout::grain);
   launch.static_shared = static_bytes(launch);
 }
 
 std::string shared_name(const Worker& w, Address address, std::size_t element) {
-  const PlacedVariable* variable = is_shared(w, address) ? variable_of(w, address, 1) : nullptr;
+  const Block* const block = owner_of(w, address);
+  const PlacedVariable* variable = block == nullptr ? nullptr : variable_of(w, *block, address, 1);
   if (variable == nullptr) return "";
-  return element_name({&variable->name, element, w.tls_begin + variable->offset, nullptr, &variable->shape}, nullptr,
-                      address);
-}
-
-void prepare_memory(Worker& w) {
-  std::tie(w.tls_begin, w.tls_size) = announce::tls_block();
-  constexpr std::size_t grain = announce::shared_alignment;
-  w.variable_at.assign(w.tls_size / grain + 1, 0);
-  w.room_at.assign(w.tls_size / grain + 1, 0);
-  for (std::size_t i = 0; i < w.launch->variables.size(); ++i) {
-    const PlacedVariable& v = w.launch->variables[i];
-    for (std::size_t at = v.offset; at < v.offset + v.size; at += grain)
-      w.variable_at[at / grain] = std::uint16_t(i + 1);
-  }
-}
-
-std::size_t bytes_of_all_shared(const Launch& launch) {
-  std::size_t bytes = 0;
-  for (const PlacedVariable& v : launch.variables) bytes += (v.size + 15) / 16 * 16;
-  return bytes;
+  return element_name({&variable->name, element, block->shared_begin() + variable->offset, nullptr, &variable->shape},
+                      nullptr, address);
 }
 
 void place(Launch& launch, PlacedVariable& variable) {
   const std::scoped_lock lock(launch.mutex);
   if (variable.placed()) return;
   variable.first_byte = launch.shared_bytes.load();
-  launch.shared_bytes += (variable.size + 15) / 16 * 16;
+  launch.shared_bytes += rounded_up(variable.size, SharedLayout::grain);
 }
 
 void prepare_shared(Worker& w, Block& block) {
@@ -86,19 +98,13 @@ void prepare_shared(Worker& w, Block& block) {
 }
 
 account::Array array_of(const Worker& w, Address address) {
-  if (is_shared(w, address)) {
-    const auto index = std::uint16_t(w.variable_at[(address - w.tls_begin) / announce::shared_alignment] - 1);
+  if (const Block* owner = is_shared(w, address) ? w.block : owner_of(w, address)) {
+    const std::size_t offset = address - owner->shared_begin();
+    const auto index = std::uint16_t(w.shared.variable_at[offset / SharedLayout::grain] - 1);
     const PlacedVariable& v = w.launch->variables[index];
-    const Address begin = w.tls_begin + v.offset;
-    return {Space::shared, index, begin, begin + v.size, begin};
+    const Address begin = owner->shared_begin() + v.offset;
+    return {owner == w.block ? Space::shared : Space::distributed, index, begin, begin + v.size, begin};
   }
-  if (w.launch->cluster_blocks > 1)
-    if (const Remote at = remote_at(w, *w.block->cluster, address); at.own != 0) {
-      account::Array array = array_of(w, at.own);
-      for (std::uint64_t* place : {&array.begin, &array.end, &array.counted_from}) *place += address - at.own;
-      array.space = Space::distributed;
-      return array;
-    }
   const auto& arrays = w.launch->arrays;
   const auto after =
       std::upper_bound(arrays.begin(), arrays.end(), address, [](Address a, const Region* r) { return a < r->begin; });

@@ -1,6 +1,5 @@
 // The blocks of a worker: which of them have begun, which one runs, and when none can go on.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "common/model/execute/arrays.hpp"
@@ -9,26 +8,9 @@
 namespace simt::execute {
 namespace {
 
-// Room behind the shared memory of a cluster's block, so that who reaches too far is told what he missed.
-constexpr std::size_t bytes_behind_shared = 4096;
-
-// Moves the contents of the __shared__ variables of the running block out of the way, or back.
-void swap_shared(Worker& worker, Block& block, bool out) {
-  if (out && block.saved_shared.size() < worker.launch->shared_bytes)
-    block.saved_shared.resize(worker.launch->shared_bytes);
-  for (const PlacedVariable& v : worker.launch->variables) {
-    if (!v.placed() || v.first_byte + v.size > block.saved_shared.size()) continue;  // the block has not touched it
-    auto* variable = reinterpret_cast<std::byte*>(worker.tls_begin + v.offset);
-    std::byte* saved = block.saved_shared.data() + v.first_byte;
-    std::memcpy(out ? saved : variable, out ? variable : saved, v.size);
-  }
-}
-
 void switch_to(Worker& worker, Block& block) {
-  if (worker.block == &block) return;
-  if (worker.block != nullptr) swap_shared(worker, *worker.block, true);
-  if (!block.saved_shared.empty()) swap_shared(worker, block, false);
   worker.block = &block;
+  worker.shared_begin = block.shared_begin();
 }
 
 void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
@@ -40,7 +22,8 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
   worker.resident.push_back(std::move(worker.idle.back()));
   worker.idle.pop_back();
   Block& block = *worker.resident.back();
-  block.saved_shared.clear();
+  if (block.arena == nullptr) block.arena = take_arena(launch.arena_bytes);
+  block.arena->block = serial;
   switch_to(worker, block);
   block.index = index;
   block.serial = serial;
@@ -97,7 +80,6 @@ void start_cluster(Worker& worker, std::uint64_t number) {
     cluster->threads += int(block.lanes.size());
     block.cluster = cluster;
     block.rank = rank;
-    if (launch.cluster_blocks > 1) block.saved_shared.resize(bytes_of_all_shared(launch) + bytes_behind_shared);
   }
 }
 
@@ -188,6 +170,7 @@ void finish(Worker& worker) {
   for (auto& resident : worker.resident)
     if (resident->cluster == cluster) {
       resident->cluster = nullptr;
+      resident->arena->block = 0;
       worker.idle.push_back(std::move(resident));
     }
   std::erase(worker.resident, nullptr);
@@ -198,7 +181,7 @@ void finish(Worker& worker) {
 bool advance_all(Worker& worker, const Wake& who_polls = {}) {
   bool progress = false;
   for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop; ++i) {
-    if (!may_go_on(worker, *worker.resident[i], who_polls.who)) continue;
+    if (!may_go_on(*worker.resident[i], who_polls.who)) continue;
     switch_to(worker, *worker.resident[i]);
     const std::uint64_t before = work_of(*worker.block);
     if (advance(worker, who_polls)) {
@@ -219,8 +202,8 @@ bool advance_all(Worker& worker, const Wake& who_polls = {}) {
 void run_blocks(Worker& worker) {
   running = &worker;
   if (!worker.traced) begin_watched_work(worker);
-  prepare_memory(worker);
   Launch& launch = *worker.launch;
+  worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
@@ -240,8 +223,10 @@ void run_blocks(Worker& worker) {
   end_work(worker);
   if (!worker.traced) end_watched_work(worker);
   for (auto* blocks : {&worker.resident, &worker.idle})
-    for (const auto& block : *blocks)
+    for (const auto& block : *blocks) {
       if (block->stacks != nullptr) give_stacks(block->stacks);
+      if (block->arena != nullptr) give_arena(block->arena);
+    }
   worker.block = nullptr;
   running = nullptr;
 }

@@ -147,7 +147,7 @@ const Mbarrier& require_mbarrier(Worker& w, Block& to, Address mbarrier, Address
   return m;
 }
 
-// A load to one or several blocks, in each to where the running one has it.
+// A load to one or several blocks, in each to the place that the running one names in its own shared memory.
 void start_load(Worker& w, const Box& box, std::size_t shared_alignment, Address mbarrier,
                 const std::vector<Block*>& blocks, Address pc) {
   struct Destination {
@@ -155,19 +155,23 @@ void start_load(Worker& w, const Box& box, std::size_t shared_alignment, Address
     const Mbarrier* mbarrier;
   };
   std::vector<Destination> destinations;
-  for (Block* to : blocks) destinations.push_back({to, &require_mbarrier(w, *to, mbarrier, pc)});
+  const auto mbarrier_of = [&](const Block& to) { return same_place(to, *w.block, mbarrier); };
+  for (Block* to : blocks) destinations.push_back({to, &require_mbarrier(w, *to, mbarrier_of(*to), pc)});
   require_memory(w, box, shared_alignment, Op::bulk_load, pc);
   const auto by = [&](const Destination& d) {
     return order::By{order::By::What::mbarrier, d.mbarrier->number, d.mbarrier->epoch, d.block->serial};
   };
   if (w.traced) {
     note(w, box, Op::bulk_load, pc, by(destinations.front()), [&](Address place) {
-      for (const Destination& d : destinations) touch_in_bulk_of(w, *d.block, place, chunk, pc, by(d));
+      for (const Destination& d : destinations)
+        touch_in_bulk_of(w, *d.block, same_place(*d.block, *w.block, place), chunk, pc, by(d));
     });
     note_shared(w, box, Op::bulk_load, pc, destinations.size());
   }
   for (const Destination& d : destinations) {
-    d.block->bulk_loads.push_back({box, w.block, mbarrier, d.mbarrier->phase, w.lane->linear, pc});
+    Box there = box;
+    there.shared = same_place(*d.block, *w.block, box.shared);
+    d.block->bulk_loads.push_back({there, w.block, mbarrier_of(*d.block), d.mbarrier->phase, w.lane->linear, pc});
     d.block->has_news = d.block->has_news || d.block != w.block;
   }
 }

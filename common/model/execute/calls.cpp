@@ -16,9 +16,15 @@ uint3 block_index() { return running->block->index; }
 dim3 block_extent() { return running->launch->block; }
 dim3 grid_extent() { return running->launch->grid; }
 
+void* shared(const SharedDeclaration& declaration) noexcept {
+  const execute::Worker* const w = running;
+  if (w == nullptr) return nullptr;  // a function of the device that the host calls: it may not use it
+  return reinterpret_cast<void*>(w->shared_begin + w->shared.offset_of[declaration.number]);
+}
+
 void* dynamic_shared(const char* name) {
   execute::name_dynamic_shared(*running, name);
-  return execute::dynamic_shared();
+  return execute::dynamic_shared(*running);
 }
 
 void block_barrier() { execute::wait_for_block(execute::Address(__builtin_return_address(0))); }

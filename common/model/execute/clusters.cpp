@@ -1,7 +1,6 @@
 // Clusters: their barrier, how one block reaches the shared memory of another, and who does so too early or too late.
 //
-// While a block runs, its shared memory is the host thread's own, and that of the other blocks of its cluster lies in their saved
-// copies: there it is reached. So an address of another block's shared memory is good for the block that asked for it.
+// Each block has its shared memory in an arena of its own, all alike: an address says in which, and its place there which variable.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +11,6 @@
 
 namespace simt::execute {
 namespace {
-
-Address address_in(const Block& block, const PlacedVariable& variable) {
-  return reinterpret_cast<Address>(block.saved_shared.data()) + variable.first_byte;
-}
 
 // Ends the cluster's barrier if nobody is missing.
 void end_barrier(Worker& w, Cluster& cluster) {
@@ -36,22 +31,10 @@ void end_barrier(Worker& w, Cluster& cluster) {
 
 }  // namespace
 
-Remote remote_at(const Worker& w, const Cluster& cluster, Address address) {
-  for (Block* block : cluster.blocks) {
-    if (address - reinterpret_cast<Address>(block->saved_shared.data()) >= block->saved_shared.size()) continue;
-    for (const PlacedVariable& v : w.launch->variables)
-      if (v.placed() && address - address_in(*block, v) < v.size)
-        return {block, w.tls_begin + v.offset + (address - address_in(*block, v))};
-    return {block, 0};
-  }
-  return {};
-}
-
-Address seen_by_cluster(Worker& w, Address address) {
-  if (w.launch->cluster_blocks == 1 || !is_shared(w, address)) return address;
-  const PlacedVariable* variable = variable_of(w, address, 1);
-  if (variable == nullptr) return address;
-  return address_in(*w.block, *variable) + (address - w.tls_begin - variable->offset);
+Block* owner_of(const Worker& w, Address address) {
+  for (Block* block : w.block->cluster->blocks)
+    if (address - block->shared_begin() < w.shared.bytes) return block;
+  return nullptr;
 }
 
 bool end_cluster_waits(Worker& w) {
@@ -142,9 +125,7 @@ void* map_to_block(void* shared, std::uint32_t rank) {
     execute::refuse_use(w, pc,
                         fmt::format("maps {} to block {} of its cluster, which has {}: they count from 0",
                                     execute::shared_name(w, address, 4), rank, blocks.size()));
-  if (rank == w.block->rank) return shared;
-  const Address within = address - w.tls_begin - variable->offset;
-  return reinterpret_cast<void*>(execute::address_in(*blocks[rank], *variable) + within);
+  return reinterpret_cast<void*>(execute::same_place(*blocks[rank], *w.block, address));
 }
 
 void arrive_at_cluster_barrier() {

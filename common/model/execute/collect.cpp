@@ -31,7 +31,7 @@ unsigned lanes_with_first(const Worker& worker, const account::Array& array, con
     const auto lane = std::size_t(std::countr_zero(lanes));
     const Address address = access.address[lane];
     if (address >= array.begin && address < array.end) within |= 1u << lane;
-    if (array.space != Space::distributed || is_shared(worker, address)) continue;
+    if (array.space != Space::distributed) continue;
     const account::Array own = array_of(worker, address);
     if (own.space == array.space && own.index == array.index) within |= 1u << lane;
   }

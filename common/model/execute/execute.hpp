@@ -10,8 +10,8 @@
 // memory that some other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no
 // lane can go on. Blocks start in the order of their numbers (blocks.cpp), or only some of them run, if the trace asks for that
 // (choose_blocks in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
-// hold at once; their shared memory is swapped then, since `__shared__` is the host thread's own (thread_local). When nothing can
-// go on at all, the error lists who waits where for what, and what is missing.
+// hold at once; each has its shared memory in an arena of its own (arenas.cpp). When nothing can go on at all, the error lists who
+// waits where for what, and what is missing.
 //
 // Each access is looked at in touch.cpp: in which array it falls (arrays.cpp) and whether it may be made, which
 // wrong_access.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a warp
@@ -64,6 +64,14 @@ void suspend(Worker& worker, LaneState state);
 /// Leaves the running lane for good: its block cannot go on.
 [[noreturn]] void abandon_block(Worker& worker);
 
+// --- Arenas (arenas.cpp) -------------------------------------------------------------------------------------------------
+/// Memory for the shared memory of a block, and what is done with it when no block needs it. What one block leaves there the next
+/// one finds.
+Arena* take_arena(std::size_t bytes);
+void give_arena(Arena* arena);
+/// The arena of any block, of those that have begun or ended, that an address lies in; or nullptr.
+const Arena* arena_at(Address address);
+
 // --- Blocks (blocks.cpp) -------------------------------------------------------------------------------------------------
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
@@ -93,7 +101,7 @@ struct Wake {
   std::uint32_t patience = 0;
 };
 /// Whether a block has something to do, if such lanes go on.
-bool may_go_on(const Worker& worker, const Block& block, Wake::Who who);
+bool may_go_on(const Block& block, Wake::Who who);
 /// Lets such lanes of the running block go on. Returns whether there are any.
 bool wake(Worker& worker, const Wake& who);
 /// Waits until a lane of the worker may go on, since none can now. Says who.
@@ -123,8 +131,7 @@ std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
 /// "mbarrier full[1]"
 std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
 std::string name_of_numbered_mbarrier(const Worker& worker, std::uint32_t number);
-/// The mbarrier of a block, at an address as the running block has it, that the running lane is about to use for what `verb`
-/// says; else the lane does not go on.
+/// The mbarrier of a block that the running lane is about to use for what `verb` says; else the lane does not go on.
 Mbarrier& mbarrier_at(Worker& worker, Block& owner, Address mbarrier, Address pc, const char* verb);
 /// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
 void refuse_mbarrier(Worker& worker, const Block& owner, Address address, std::size_t size, Op op, Address pc,
@@ -139,14 +146,12 @@ bool let_bulk_loads_arrive(Worker& worker);
 void require_no_bulk_copies(Worker& worker);
 
 // --- Clusters (clusters.cpp) -----------------------------------------------------------------------------------------------
-/// Whose shared memory lies at an address outside the running block's own.
-struct Remote {
-  Block* block = nullptr;  ///< null: no block's of the cluster
-  Address own = 0;         ///< where the running block has the same; 0: it is in no variable
-};
-Remote remote_at(const Worker& worker, const Cluster& cluster, Address address);
-/// Where all blocks of a cluster see an address of the running block's shared memory.
-Address seen_by_cluster(Worker& worker, Address address);
+/// The block of the running one's cluster whose shared memory an address lies in, or nullptr.
+Block* owner_of(const Worker& worker, Address address);
+/// Where a block has what lies at an address of another's shared memory.
+inline Address same_place(const Block& in, const Block& of, Address address) {
+  return address - of.shared_begin() + in.shared_begin();
+}
 /// Ends the waits of the running block's lanes for their cluster's barrier. Returns whether there were any.
 bool end_cluster_waits(Worker& worker);
 /// Notes that a lane has returned, for whom others of the cluster need not wait.

@@ -145,6 +145,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     collector->counts.push_back(description_of(launch));
     return;
   }
+  describe_layout(launch);
   for (auto& [begin, region] : announce::regions().by_begin) {
     launch.arrays.push_back(&region);
     if (!launch.traced) continue;

@@ -32,9 +32,11 @@ std::string use_of(const Worker& w, const Block& owner, Address mbarrier, Addres
   refuse_use(w, *w.block, mbarrier, pc, verb, why);
 }
 
-void require_place(Worker& w, Address mbarrier, Address pc, const char* verb) {
-  if (!is_shared(w, mbarrier)) refuse_use(w, mbarrier, pc, verb, ", which is not in shared memory");
+// Whether an mbarrier may be there, in the shared memory of `owner`.
+void require_place(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb) {
+  if (owner_of(w, mbarrier) != &owner) refuse_use(w, mbarrier, pc, verb, ", which is not in shared memory");
   if (mbarrier % size_of_mbarrier != 0) refuse_use(w, mbarrier, pc, verb, ", which is not a multiple of 8");
+  if (owner.ended) refuse_use(w, owner, mbarrier, pc, verb, ", which has ended: no cluster barrier keeps it");
   require_in_bounds(w, mbarrier, size_of_mbarrier, Op::store, pc);
 }
 
@@ -73,8 +75,7 @@ std::string name_of_numbered_mbarrier(const Worker& w, std::uint32_t number) {
 }
 
 Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, const char* verb) {
-  require_place(w, mbarrier, pc, verb);
-  if (owner.ended) refuse_use(w, owner, mbarrier, pc, verb, ", which has ended: no cluster barrier keeps it");
+  require_place(w, owner, mbarrier, pc, verb);
   const auto found = owner.mbarriers.find(mbarrier);
   if (found == owner.mbarriers.end() || !found->second.live)
     refuse_use(w, owner, mbarrier, pc, verb, ", which nobody has initialised");
@@ -185,7 +186,7 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   execute::Worker& w = *running;
   execute::settle(w);
   const char* const verb = "initialises";
-  execute::require_place(w, address, pc, verb);
+  execute::require_place(w, *w.block, address, pc, verb);
   if (count == 0 || count > execute::most_arrivals)
     execute::refuse_use(w, address, pc, verb,
                         fmt::format(" for {} arrivals; 1 to {} are possible", count, execute::most_arrivals));
@@ -221,20 +222,18 @@ void mbarrier_inval(void* mbarrier) {
 
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   const announce::Unheard unheard;
-  const auto pc = reinterpret_cast<Address>(__builtin_return_address(0));
-  auto address = reinterpret_cast<Address>(mbarrier);
+  const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
   execute::Worker& w = *running;
   execute::settle(w);
   const char* const verb = arrives ? "arrives at" : "announces bytes for";
-  execute::Remote at{w.block, address};
-  if (const auto other = execute::remote_at(w, *w.block->cluster, address); other.own != 0) at = other;
-  const bool remote = at.block != w.block;
-  address = at.own;
-  if (remote && w.traced) execute::note_visit(w, *at.block, Op::atomic, pc);
-  execute::Mbarrier& m = execute::mbarrier_at(w, *at.block, address, pc, verb);
-  const auto refuse = [&](const std::string& why) { execute::refuse_use(w, *at.block, address, pc, verb, why); };
-  ++at.block->happenings;
-  at.block->has_news = at.block->has_news || remote;
+  execute::Block* const other = execute::owner_of(w, address);
+  execute::Block& owner = other == nullptr ? *w.block : *other;
+  const bool remote = &owner != w.block;
+  if (remote && w.traced) execute::note_visit(w, owner, Op::atomic, pc);
+  execute::Mbarrier& m = execute::mbarrier_at(w, owner, address, pc, verb);
+  const auto refuse = [&](const std::string& why) { execute::refuse_use(w, owner, address, pc, verb, why); };
+  ++owner.happenings;
+  owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
   if (m.bytes > execute::most_bytes)
     refuse(fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, execute::most_bytes));
@@ -250,7 +249,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   }
   --m.missing;
   if (m.missing == 0 && m.bytes < 0) refuse(execute::too_many_bytes(m));
-  execute::end_phase(w, *at.block, m);
+  execute::end_phase(w, owner, m);
 }
 
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {

@@ -24,37 +24,23 @@ constexpr std::uint32_t most_logged_repeats = 1 << 16;
 // after so many turns. After so many rounds in which none gets anywhere, none ever will.
 constexpr int most_vain_rounds = 11;
 
-const void* memory_of(const Worker& w, const Block& block, const Awaited& awaited) {
-  const auto* memory = reinterpret_cast<const void*>(awaited.address);
-  if (!is_shared(w, awaited.address)) {
-    if (w.launch->cluster_blocks == 1) return memory;
-    const Remote at = remote_at(w, *block.cluster, awaited.address);
-    return at.block == nullptr || at.block != w.block ? memory : reinterpret_cast<const void*>(at.own);
-  }
-  if (&block == w.block) return memory;
-  const PlacedVariable* variable = variable_of(w, awaited.address, awaited.size);
-  if (variable == nullptr || variable->first_byte + variable->size > block.saved_shared.size()) return nullptr;
-  return block.saved_shared.data() + variable->first_byte + (awaited.address - w.tls_begin - variable->offset);
-}
-
 bool knows_its_value(const Lane& lane) {
   return lane.awaited.size > 0 && lane.awaited.address == lane.last_address && lane.awaited.pc == lane.last_pc;
 }
 
-bool has_changed(const Worker& w, const Block& block, const Lane& lane) {
-  if (!knows_its_value(lane)) return false;
-  const void* memory = memory_of(w, block, lane.awaited);
-  return memory != nullptr && std::memcmp(memory, lane.awaited.seen.data(), lane.awaited.size) != 0;
+bool has_changed(const Lane& lane) {
+  const auto* memory = reinterpret_cast<const void*>(lane.awaited.address);
+  return knows_its_value(lane) && std::memcmp(memory, lane.awaited.seen.data(), lane.awaited.size) != 0;
 }
 
-bool goes_on(const Worker& w, const Block& block, const Lane& lane, Wake::Who who) {
+bool goes_on(const Lane& lane, Wake::Who who) {
   if (lane.state != LaneState::polling) return false;
-  if (who == Wake::Who::all || has_changed(w, block, lane)) return true;
+  if (who == Wake::Who::all || has_changed(lane)) return true;
   return who == Wake::Who::vague && !(knows_its_value(lane) && lane.awaited.strong);
 }
 
 bool any_may_go_on(const Worker& w, Wake::Who who) {
-  return std::any_of(w.resident.begin(), w.resident.end(), [&](const auto& b) { return may_go_on(w, *b, who); });
+  return std::any_of(w.resident.begin(), w.resident.end(), [&](const auto& b) { return may_go_on(*b, who); });
 }
 
 // Takes back the last load but one, of several by the same instruction, and marks the count as a guess.
@@ -96,7 +82,7 @@ void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Po
     if (w.traced) remember_turns(lane);
   } else {
     if (lane.in_vain) take_back(lane, address, pc);
-    if (++lane.repeats % repeats_of_a_poll == 0 && !has_changed(w, *w.block, lane)) let_others_run(w, pc);
+    if (++lane.repeats % repeats_of_a_poll == 0 && !has_changed(lane)) let_others_run(w, pc);
     if (lane.repeats > most_logged_repeats && !lane.log.empty()) forget_repeat(lane);
   }
   awaited.address = address;
@@ -143,16 +129,16 @@ std::string described_poll(const Worker& w, const Lane& lane) {
                      value_seen(lane.awaited));
 }
 
-bool may_go_on(const Worker& w, const Block& block, Wake::Who who) {
+bool may_go_on(const Block& block, Wake::Who who) {
   if (block.ended) return false;
-  return block.has_news || std::any_of(block.lanes.begin(), block.lanes.end(),
-                                       [&](const Lane& lane) { return goes_on(w, block, lane, who); });
+  return block.has_news ||
+         std::any_of(block.lanes.begin(), block.lanes.end(), [&](const Lane& lane) { return goes_on(lane, who); });
 }
 
 bool wake(Worker& w, const Wake& who) {
   bool any = false;
   for (Lane& lane : w.block->lanes) {
-    if (!goes_on(w, *w.block, lane, who.who)) continue;
+    if (!goes_on(lane, who.who)) continue;
     lane.state = LaneState::ready;
     lane.awaited.patience = std::max(lane.awaited.patience, who.patience);
     any = true;

@@ -20,15 +20,14 @@
 #include "common/model/account/tally.hpp"
 #include "common/model/announce/announce.hpp"
 #include "common/model/announce/memory.hpp"
+#include "common/model/execute/shared.hpp"
 #include "common/model/model.hpp"
 #include "common/model/order/cells.hpp"
 
 namespace simt::execute {
 
-using announce::Address;
 using announce::Place;
 using announce::Region;
-using announce::SharedVariable;
 
 struct Block;
 struct Launch;
@@ -195,8 +194,7 @@ struct Cluster {
   int threads = 0;             ///< that have not returned,
   int arrived = 0;             ///< and those of them that have come to the next barrier
   order::News over;            ///< what those learn who wait for the last one
-  /// What was released in the shared memory of its blocks, by the element that was written then: of blocks that run one after the
-  /// other it may lie at one address.
+  /// What was released in the shared memory of its blocks, by the element that was written then.
   std::unordered_map<Address, order::KnownPointer> released;
 };
 
@@ -239,9 +237,9 @@ struct Block {
   std::uint64_t gave_up_at = 0;  ///< of these, when its lanes last gave up waiting for mbarriers,
   int gave_up = 0;               ///< and how often they have since
   bool has_news = false;         ///< it has just begun, or another of its cluster has done what it may wait for
-  /// Contents of its __shared__ variables while another block runs: these reach them here.
-  std::vector<std::byte> saved_shared;
+  Arena* arena = nullptr;
 
+  Address shared_begin() const { return reinterpret_cast<Address>(arena->memory); }
   std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
 };
 
@@ -295,10 +293,8 @@ struct Worker final : announce::Listener {
   std::set<MistakeKey> seen;                           // what this worker has met; Launch::seen is all workers'
   bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
-  Address tls_begin = 0;
-  std::size_t tls_size = 0;
-  std::vector<std::uint16_t> variable_at;  // 16 bytes of the TLS block -> 1 + index of the shared variable in them
-  std::vector<std::uint32_t> room_at;  // 16 bytes of it -> bytes from there to that variable's end, 0 until it is used
+  Address shared_begin = 0;  // that of the running block, and
+  SharedLayout shared;       // what lies where behind it
   Region* last_region = nullptr;
   // The watch over an untraced run (watch.cpp).
   announce::Attention* attention = nullptr;  // of its host thread, while that works; under Launch::watch_mutex
@@ -320,15 +316,6 @@ struct Worker final : announce::Listener {
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
 
-/// A __shared__ variable and where its cells begin. One that is not the kernel's own is placed when a lane touches it.
-struct PlacedVariable : SharedVariable {
-  static constexpr std::size_t nowhere = ~std::size_t(0);
-  std::atomic<std::size_t> first_byte{nowhere};  ///< among the bytes of all variables
-  bool is_dynamic = false;                       ///< all of the launch's dynamic shared memory
-
-  bool placed() const { return first_byte.load(std::memory_order_relaxed) != nowhere; }
-};
-
 struct Launch {
   const BoundKernel* kernel = nullptr;
   std::string name;
@@ -336,7 +323,10 @@ struct Launch {
   std::size_t dynamic_shared = 0, static_shared = 0;
   bool traced = false;
   Trace options;
-  std::vector<PlacedVariable> variables;             // that the kernel may touch, ordered by offset
+  std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
+  std::vector<std::uint16_t> variable_at;  // what SharedLayout points to
+  std::vector<std::uint32_t> room_at, offset_of;
+  std::size_t arena_bytes = 0;
   std::atomic<std::size_t> shared_bytes{0};          // of those that are placed
   std::vector<Region*> arrays;                       // global arrays, ordered by address
   std::vector<std::vector<std::byte>> before;        // their contents when a traced launch began

@@ -64,13 +64,13 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
   if (!block.mbarriers.empty())
     refuse_mbarrier(w, block, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
   const std::size_t first =
-      variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.tls_begin - variable->offset);
+      variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.shared_begin - variable->offset);
   if ((first + size - 1) >> block.granule_bits >= block.shared.size()) grow_cells(w, block);
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size; i += block.granule()) {
     const std::size_t cell = (first + i) >> block.granule_bits;
     if (block.shared.put_usual(cell, access)) continue;
-    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.tls_begin + variable->offset, nullptr,
+    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.shared_begin + variable->offset, nullptr,
                         &variable->shape};
     touch_shared_cell(w, block, t, target, i, cell);
   }
@@ -113,39 +113,34 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
 
 // The variable of another block of the cluster that an access lies in, if there is one and that block is there.
 struct Distributed {
-  Remote at;
+  Block* owner = nullptr;
   PlacedVariable* variable = nullptr;
 };
 [[gnu::noinline]] Distributed distributed_at(const Worker& w, Address address, std::size_t size) {
   if (w.launch->cluster_blocks == 1) return {};
-  const Remote at = remote_at(w, *w.block->cluster, address);
-  if (at.own == 0 || at.block == w.block || at.block->ended) return {};
-  return {at, variable_of(w, at.own, size)};
+  Block* const owner = owner_of(w, address);
+  if (owner == nullptr || owner == w.block || owner->ended) return {};
+  return {owner, variable_of(w, *owner, address, size)};
 }
 
-// Notes how many bytes follow in the variable that an access lies in, if there is one. Returns whether there is.
-[[gnu::noinline]] bool note_room(Worker& w, Address address, std::size_t size) {
-  const PlacedVariable* variable = variable_of(w, address, size);
-  if (variable == nullptr) return false;
-  const std::size_t grain = (address - w.tls_begin) / announce::shared_alignment;
-  w.room_at[grain] = std::uint32_t(variable->offset + variable->size - grain * announce::shared_alignment);
-  return true;
+// Whether bytes of the running block's shared memory lie in a variable.
+[[gnu::always_inline]] inline bool has_room(const Worker& w, Address address, std::size_t size) {
+  const std::size_t offset = address - w.shared_begin;
+  return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
 }
 
 // Whether an access stays within a __shared__ array of the kernel or an allocation.
 [[gnu::always_inline]] inline bool in_bounds(Worker& w, Address address, std::size_t size) {
-  if (!is_shared(w, address))
-    return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
-  const std::size_t offset = address - w.tls_begin;
-  return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment] ||
-         note_room(w, address, size);
+  if (is_shared(w, address)) return has_room(w, address, size);
+  return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
 }
 
-// An access to what lies in another block where the running one has `own`.
-void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Address own, std::size_t size, Touched t) {
+// An access to a variable of another block.
+void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std::size_t size, Touched t) {
   if (size < owner.granule()) refine_cells(owner);
-  if (!owner.mbarriers.empty()) refuse_mbarrier(w, owner, own, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
-  const Address within = own - w.tls_begin - variable.offset;
+  if (!owner.mbarriers.empty())
+    refuse_mbarrier(w, owner, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  const Address within = t.address - owner.shared_begin() - variable.offset;
   const std::size_t first = variable.first_byte + within;
   if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
   const Target target{&variable.name, owner.granule() == 1 ? size : 4, t.address - within, &owner, &variable.shape};
@@ -157,18 +152,18 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, Add
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   if (t.op != Op::load && clock.fenced != nullptr) {
-    const bool in_cluster = is_shared(w, t.address) || remote_at(w, *w.block->cluster, t.address).block != nullptr;
+    const bool in_cluster = is_shared(w, t.address) || owner_of(w, t.address) != nullptr;
     const std::scoped_lock lock(w.launch->released_mutex);
     auto& all = in_cluster ? w.block->cluster->released : w.launch->released;
-    order::KnownPointer& released = all[seen_by_cluster(w, t.address)];
+    order::KnownPointer& released = all[t.address];
     released = order::joined(released, clock.fenced);
   }
   if (t.op != Op::load && clock.fenced_in_block != nullptr) {
-    order::KnownPointer& released = w.block->released[seen_by_cluster(w, t.address)];
+    order::KnownPointer& released = w.block->released[t.address];
     released = order::joined(released, clock.fenced_in_block);
   }
   if (t.op != Op::store) {
-    w.lane->learn_from = seen_by_cluster(w, t.address);
+    w.lane->learn_from = t.address;
     w.lane->unsettled = true;
   }
 }
@@ -228,8 +223,7 @@ namespace {
 [[gnu::always_inline]] inline bool stays_in_bounds(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address))
     return w.last_region != nullptr && address >= w.last_region->begin && address + size <= w.last_region->end;
-  const std::size_t offset = address - w.tls_begin;
-  return offset % announce::shared_alignment + size <= w.room_at[offset / announce::shared_alignment];
+  return has_room(w, address, size);
 }
 
 // Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its block. Notes
@@ -240,8 +234,8 @@ namespace {
   if (lane.unsettled || !is_shared(w, address) || size < block.granule() || !block.mbarriers.empty() ||
       lane.log.size() == lane.log.capacity())
     return false;
-  const std::size_t offset = address - w.tls_begin;
-  const std::uint16_t index = w.variable_at[offset / announce::shared_alignment];
+  const std::size_t offset = address - w.shared_begin;
+  const std::uint16_t index = w.shared.variable_at[offset / SharedLayout::grain];
   if (index == 0) return false;
   const PlacedVariable& variable = w.launch->variables[index - 1];
   if (offset + size > variable.offset + variable.size || !variable.placed()) return false;
@@ -283,10 +277,10 @@ void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Addr
 }
 
 bool touch_distributed(Worker& w, std::size_t size, Touched t) {
-  const auto [at, variable] = distributed_at(w, t.address, size);
+  const auto [owner, variable] = distributed_at(w, t.address, size);
   if (variable == nullptr) return false;
-  note_visit(w, *at.block, t.op, t.pc());
-  touch_cells_of(w, *at.block, *variable, at.own, size, t);
+  note_visit(w, *owner, t.op, t.pc());
+  touch_cells_of(w, *owner, *variable, size, t);
   return true;
 }
 
@@ -299,16 +293,13 @@ void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address 
     touch_global(w, size, t);
 }
 
-void touch_in_bulk_of(Worker& w, Block& owner, Address own, std::size_t size, Address pc, const order::By& by) {
-  if (&owner == w.block) return touch_in_bulk(w, own, size, Op::store, pc, by);
+void touch_in_bulk_of(Worker& w, Block& owner, Address address, std::size_t size, Address pc, const order::By& by) {
+  if (&owner == w.block) return touch_in_bulk(w, address, size, Op::store, pc, by);
   w.copying = by;
-  const Touched here{own, announce::offset_of(pc), Op::store, true};
-  const PlacedVariable* variable = variable_of(w, own, size);
-  if (variable == nullptr) report_out_of_bounds(w, size, here);
-  Touched there = here;
-  there.address = reinterpret_cast<Address>(owner.saved_shared.data()) + variable->first_byte +
-                  (own - w.tls_begin - variable->offset);
-  touch_cells_of(w, owner, *variable, own, size, there);
+  const Touched t{address, announce::offset_of(pc), Op::store, true};
+  const PlacedVariable* variable = variable_of(w, owner, address, size);
+  if (variable == nullptr) report_out_of_bounds(w, size, t);
+  touch_cells_of(w, owner, *variable, size, t);
 }
 
 void settle(Worker& w) {

@@ -11,7 +11,7 @@ struct Target {
   const std::string* array;
   std::size_t element;  // bytes
   Address begin;
-  const Block* of = nullptr;  // if not the running one: whose shared memory it is
+  const Block* of = nullptr;               // if not the running one: whose shared memory it is
   const announce::Shape* shape = nullptr;  // of a __shared__ array, if that is known
 };
 
@@ -37,8 +37,8 @@ bool touch_distributed(Worker& worker, std::size_t size, Touched t);
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// An access of a copy in bulk to `size` bytes that are in bounds: whether it is in order with what threads do.
 void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
-/// The store of a copy in bulk to another block's shared memory, where the running one has the address `own`.
-void touch_in_bulk_of(Worker& worker, Block& owner, Address own, std::size_t size, Address pc, const order::By& by);
+/// The store of a copy in bulk to the shared memory of any block of the cluster.
+void touch_in_bulk_of(Worker& worker, Block& owner, Address address, std::size_t size, Address pc, const order::By& by);
 void start_copy(Worker& worker, void* to, const void* from, std::size_t bytes, Address pc);
 /// Lets the copies of groups up to `group` arrive.
 void deliver_copies(Lane& lane, order::Epoch group);

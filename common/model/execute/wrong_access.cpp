@@ -36,52 +36,47 @@ std::string before_which(const Worker& w, Address address) {
 }
 
 // What shared memory that belongs to nobody lies behind: "4 bytes past the end of tile".
-std::string behind_which(const PlacedVariable* before, std::size_t end) {
+std::string behind_which(const PlacedVariable* before, std::ptrdiff_t end) {
   if (before == nullptr) return "outside every __shared__ array of this kernel";
   if (before->is_dynamic && before->size == 0)
     return fmt::format(
         "but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument "
         "between <<< and >>> says",
         before->name);
-  return fmt::format("{} bytes past the end of {}{}", end - before->offset - before->size, before->name,
+  return fmt::format("{} bytes past the end of {}{}", end - std::ptrdiff_t(before->offset + before->size), before->name,
                      before->is_dynamic ? fmt::format(", to which the launch gives {}", before->size) : "");
 }
 
-[[noreturn]] void report_wild_shared_access(Worker& w, std::size_t size, Touched t) {
+// Outside every variable of a block.
+[[noreturn]] void report_wild_shared_access(Worker& w, const Block& owner, std::size_t size, Touched t) {
   report(w, Mistake::bounds, t.pc(), 0, [&] {
-    const std::size_t offset = t.address - w.tls_begin;
+    const auto offset = std::ptrdiff_t(t.address - owner.shared_begin());
     const PlacedVariable* before = nullptr;
-    for (const auto& v : w.launch->variables)
-      if (v.offset <= offset) before = &v;
-    return fmt::format("out of bounds: {} {} {} bytes of shared memory at address {}, {}", where(w, t.pc()),
-                       verb_of(t.op), size, format_address(t.address), behind_which(before, offset + size));
+    for (const PlacedVariable& v : w.launch->variables)
+      if ((v.size > 0 || v.is_dynamic) && std::ptrdiff_t(v.offset) <= offset) before = &v;
+    return fmt::format("out of bounds: {} {} {} bytes of shared memory{} at address {}, {}", where(w, t.pc()),
+                       verb_of(t.op), size, &owner == w.block ? "" : of_block(owner), format_address(t.address),
+                       behind_which(before, offset + std::ptrdiff_t(size)));
   });
   abandon_block(w);
 }
 
-// An address in the memory that holds another block's shared memory for the cluster.
-[[noreturn]] void report_wild_distributed_access(Worker& w, std::size_t size, Touched t, const Remote& at) {
-  if (at.block == w.block)
-    w.refuse(t.pc(), fmt::format("{} its own shared memory by the address that another block has for it: hand over "
-                                 "which element it is, and let each block map that itself",
-                                 verb_of(t.op)));
-  if (at.block->ended) {
-    report(w, Mistake::cluster, t.pc(), 0, [&] {
-      return fmt::format("cluster: {} {} shared memory{} at address {}, which has ended: no cluster barrier keeps it",
-                         where(w, t.pc()), verb_of(t.op), of_block(*at.block), format_address(t.address));
-    });
-    abandon_block(w);
-  }
-  report(w, Mistake::bounds, t.pc(), 0, [&] {
-    const std::size_t end = t.address + size - reinterpret_cast<Address>(at.block->saved_shared.data());
-    const PlacedVariable* before = nullptr;
-    for (const auto& v : w.launch->variables)
-      if (v.placed() && v.first_byte < end && (before == nullptr || v.first_byte > before->first_byte)) before = &v;
-    return fmt::format("out of bounds: {} {} {} bytes of shared memory{} at address {}, {}", where(w, t.pc()),
-                       verb_of(t.op), size, of_block(*at.block), format_address(t.address),
-                       before == nullptr ? std::string("outside every __shared__ array")
-                                         : fmt::format("{} bytes past the end of {}",
-                                                       end - before->first_byte - before->size, before->name));
+// An address in the shared memory of another block.
+[[noreturn]] void report_foreign_access(Worker& w, std::size_t size, Touched t, const Arena& arena) {
+  Block* const owner = owner_of(w, t.address);
+  if (owner != nullptr && !owner->ended) report_wild_shared_access(w, *owner, size, t);
+  report(w, Mistake::cluster, t.pc(), 0, [&] {
+    const std::string what = fmt::format("cluster: {} {} shared memory", where(w, t.pc()), verb_of(t.op)),
+                      address = format_address(t.address);
+    if (owner != nullptr)
+      return fmt::format("{}{} at address {}, which has ended: no cluster barrier keeps it", what, of_block(*owner),
+                         address);
+    const std::uint32_t number = arena.block;
+    if (number == 0) return fmt::format("{} of a block that has ended, at address {}", what, address);
+    const dim3 grid = w.launch->grid;
+    const std::uint32_t linear = number - 1;
+    return fmt::format("{} of block ({},{},{}) at address {}: only blocks of one cluster reach each other's", what,
+                       linear % grid.x, linear / grid.x % grid.y, linear / grid.x / grid.y, address);
   });
   abandon_block(w);
 }
@@ -164,9 +159,9 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
 }
 
 void report_out_of_bounds(Worker& w, std::size_t size, Touched t) {
-  if (is_shared(w, t.address)) report_wild_shared_access(w, size, t);
-  if (const Remote at = remote_at(w, *w.block->cluster, t.address); at.block != nullptr)
-    report_wild_distributed_access(w, size, t, at);
+  const Arena* const arena = arena_at(t.address);
+  if (arena == w.block->arena) report_wild_shared_access(w, *w.block, size, t);
+  if (arena != nullptr) report_foreign_access(w, size, t, *arena);
   report_wild_access(w, size, t);
 }
 
