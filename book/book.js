@@ -49,7 +49,7 @@
     const heads = [...table.tHead.rows[0].cells];
     for (const row of table.tBodies[0].rows)
       for (const [i, cell] of [...row.cells].entries())
-        if (heads[i].textContent.trim() && (i > 0 || cell.matches(".number"))) {
+        if (heads[i].textContent.trim() && cell.textContent.trim() && (i > 0 || cell.matches(".number"))) {
           const head = make("span", { className: "head" });
           head.append(...[...heads[i].cloneNode(true).childNodes], " ");
           cell.prepend(head);

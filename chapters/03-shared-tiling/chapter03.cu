@@ -295,6 +295,30 @@ TEST_CASE("rows of As may lie apart") {
     CHECK(tile::first_failure(launch, {{64, 96, 128, 1, 0, 0, tile::Fill::integers}}) == "");
 }
 
+#if TILE_ON_GPU
+__global__ void meet_without(int leaving, int* out) {
+  if (int(threadIdx.x) < leaving) return;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+TEST_CASE("a barrier does not wait for threads that have returned" *
+          doctest::test_suite("gpu")) {
+  constexpr int threads = 128;
+  auto* out =
+      static_cast<int*>(tile::machine::allocate(threads * sizeof(int), sizeof(int), "out"));
+  for (const int leaving : {0, 1, 16, 32, 80, 127}) {
+    std::vector<int> met(threads, 0);
+    tile::machine::copy_to_device(out, met.data(), threads * sizeof(int));
+    tile::launch(meet_without, dim3(1), dim3(threads), 0, leaving, out);
+    tile::machine::synchronize();
+    tile::machine::copy_to_host(met.data(), out, threads * sizeof(int));
+    CHECK(std::count(met.begin(), met.end(), 1) == threads - leaving);
+  }
+  tile::machine::release(out);
+}
+#endif
+
 TEST_CASE("occupancy on an RTX A6000: registers and threads allow one block") {
   constexpr auto o =
       tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, 37, Config::SMEM_BYTES);
