@@ -599,7 +599,7 @@ TEST_CASE("a race is between two threads" * doctest::test_suite("model")) {
       mistake([&] { tile::launch(last_reader_writes_global, dim3(2), dim3(1), 0, out.device()); });
   CHECK(contains(blocks, "block (1,0,0), thread (0,0,0) writes out[0]"));
   CHECK(contains(blocks, "which thread (0,0,0) of block number 0 read"));
-  CHECK(contains(blocks, "with nothing between that orders blocks, as a fence and an atomic operation do"));
+  CHECK(contains(blocks, "with nothing between that orders the two, as a fence and an atomic operation do"));
   unsetenv("SIMT_THREADS");
 }
 

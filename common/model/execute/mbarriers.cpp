@@ -82,7 +82,7 @@ Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, con
   Mbarrier& m = found->second;
   if (w.traced && !w.block->order.ordered(m.initialised, w.lane->linear))
     report(w, Mistake::race, pc, m.init_pc, [&] {
-      return fmt::format("race: {}, which thread {} initialised at {} with no barrier between",
+      return fmt::format("race: {}, which thread {} initialised at {} with no barrier between that orders the two",
                          use_of(w, owner, mbarrier, pc, verb), thread_name(w, order::thread_of(m.initialised)),
                          line_of(m.init_pc));
     });

@@ -12,7 +12,8 @@ namespace simt::execute {
 namespace {
 
 order::Access access_of(const Worker& w, Touched t) {
-  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{}, t.at};
+  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{},
+          t.at,           t.may_poll};
 }
 
 // Whether two stores are those of two lanes of a warp by one instruction.
@@ -201,6 +202,13 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std
 
 namespace {
 
+// Whether an access to a block's own shared memory through volatile counts as an atomic one does: a store of who has fenced, and a
+// load once anybody has.
+bool counts_in_block(const Worker& w, Op op) {
+  const order::BlockOrder& order = w.block->order;
+  return order.any_fenced() && (op == Op::load || order.fenced(w.lane->linear));
+}
+
 // Whatever an access may be.
 [[gnu::noinline]] void look_at_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
                                       bool is_volatile) {
@@ -215,8 +223,9 @@ namespace {
     else
       forget_polling(lane, address, pc);
   }
-  const bool strong = op == Op::atomic || (is_volatile && (!is_shared(w, address) || w.launch->cluster_blocks > 1));
-  touch(w, size, {address, announce::offset_of(pc), op, false, strong});
+  const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
+  const bool strong = op == Op::atomic || (is_volatile && (!of_own_block || counts_in_block(w, op)));
+  touch(w, size, {address, announce::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
 }
 
 // An access of an untraced run to what its lane may touch: nothing is kept of it.

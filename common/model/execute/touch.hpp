@@ -21,7 +21,9 @@ struct Touched {
   std::uint32_t at;  // the instruction, as an offset into the program
   Op op;
   bool by_copy = false;  // not by the thread itself, but by Worker::copying
-  bool strong = false;   // atomic, or volatile in global memory: such accesses of several threads are no race
+  bool strong =
+      false;  // atomic, or through volatile as far as that counts: such accesses of several threads are no race
+  bool may_poll = false;  // a load through volatile of a block's own shared memory
 
   Address pc() const { return announce::image_base() + at; }
 };

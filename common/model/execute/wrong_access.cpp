@@ -149,11 +149,11 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
         format_address(t.address), actor_name(w, other.with),
         own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
         other.wrote ? "wrote" : "read", line_of(other_pc),
-        other.unfenced      ? "no fence.proxy.async between"
-        : of_copy           ? "no wait between"
-        : own_block         ? "no barrier between"
-        : region == nullptr ? "no cluster barrier between"
-                            : "nothing between that orders blocks, as a fence and an atomic operation do",
+        other.unfenced      ? "no fence.proxy.async between that orders the two"
+        : of_copy           ? "no wait between that orders the two"
+        : own_block         ? "no barrier between that orders the two"
+        : region == nullptr ? "no cluster barrier between that orders the two"
+                            : "nothing between that orders the two, as a fence and an atomic operation do",
         own_block && !of_copy && !other.unfenced ? not_by_exchange(w, other.with) : "");
   });
 }

@@ -3,15 +3,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
+#include <mutex>
 #include <new>
+#include <thread>
 
 namespace simt::order {
 namespace {
 
 // Flags of a stamp in a cell.
-constexpr Stamp atomic_write = 1;                                          // of a writer
-constexpr Stamp several_lanes = 1, several_warps = 2, several_blocks = 4;  // of a reader
+constexpr Stamp atomic_write = 1;  // of a writer
+constexpr Stamp may_poll = 1;      // of readers that are kept apart: they have read through volatile
+// Of the last of several readers; their set holds no more; it holds one of each block.
+constexpr Stamp several = 1, full = 2, full_of_blocks = 4;
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
@@ -24,7 +27,7 @@ void SharedCells::start(std::size_t words, int threads) {
   words_.assign(words, {});
   readers_.assign(words * warps_, {});
   bulk_reads_.clear();
-  foreign_.clear();
+  apart_.clear();
   owner_ = 0;
 }
 
@@ -35,7 +38,7 @@ void SharedCells::start_in_cluster(std::size_t words, int threads, std::uint32_t
 
 void SharedCells::forget_readers(std::size_t word) {
   words_[word].last_read = 0;
-  if (!foreign_.empty()) foreign_[word].clear();
+  if (!apart_.empty()) apart_[word].clear();
   for (std::size_t warp = 0; warp < warps_; ++warp) readers_of(word, warp) = {};
 }
 
@@ -56,32 +59,45 @@ bool SharedCells::bulk_read_before(std::size_t word, const Access& access, Confl
   return true;
 }
 
-void SharedCells::note_foreign_read(std::size_t word, const Access& access) {
-  if (foreign_.empty()) foreign_.resize(words_.size());
+// What other lanes of the warp have read at another epoch than the access's, which takes their place.
+void SharedCells::set_apart(std::size_t word, const Access& access, Readers& readers) {
+  const BlockOrder& order = access.order;
   const auto lane = std::uint32_t(access.thread) % 32;
-  const Stamp warp =
-      stamp(access.order.serial(), std::uint32_t(access.thread) - lane, access.order.clock(access.thread).epoch);
-  std::vector<ForeignReaders>& readers = foreign_[word];
-  for (ForeignReaders& r : readers)  // this read stands for the lane's earlier ones
-    if (actor_and_block_of(r.warp) == actor_and_block_of(warp)) r.lanes &= ~(1u << lane);
-  std::erase_if(readers, [&](const ForeignReaders& r) { return r.lanes == 0 && r.warp != warp; });
-  const auto same = std::find_if(readers.begin(), readers.end(), [&](const auto& r) { return r.warp == warp; });
-  if (same == readers.end())
-    readers.push_back({warp, 1u << lane, access.pc});
-  else
-    *same = {warp, same->lanes | 1u << lane, access.pc};
+  const std::uint32_t others = readers.lanes & ~(1u << lane);
+  if (others != 0 && readers.epoch >= order.warp_floor(access.thread))  // else this read stands for theirs, too
+    keep_apart(word, order,
+               {stamp(order.serial(), std::uint32_t(access.thread) - lane, readers.epoch), others, readers.pc});
+  readers.lanes = 0;
 }
 
-bool SharedCells::foreign_read_before(std::size_t word, const Access& access, Conflict& conflict) const {
-  if (foreign_.empty()) return false;
-  for (const ForeignReaders& r : foreign_[word])
-    for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
-      const Stamp reader =
-          stamp(block_of(r.warp), actor_of(r.warp) + std::uint32_t(std::countr_zero(lanes)), epoch_of(r.warp));
-      if (access.order.ordered(reader, access.thread)) continue;
-      conflict = {.with = reader, .pc = r.pc};
-      return true;
-    }
+void SharedCells::keep_apart(std::size_t word, const BlockOrder& order, const WarpReaders& readers) {
+  if (apart_.empty()) apart_.resize(words_.size());
+  std::vector<WarpReaders>& all = apart_[word];
+  for (WarpReaders& r : all) {
+    const bool over = block_of(r.warp) == order.serial() && epoch_of(r.warp) < order.floor();
+    const bool same_warp = actor_and_block_of(r.warp) == actor_and_block_of(readers.warp) &&
+                           (r.warp & flags_mask) == (readers.warp & flags_mask);
+    if (over) r.lanes = 0;
+    if (same_warp) r.lanes &= ~readers.lanes;  // these reads stand for the lanes' earlier ones
+  }
+  std::erase_if(all, [&](const WarpReaders& r) { return r.lanes == 0 && r.warp != readers.warp; });
+  const auto same = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.warp == readers.warp; });
+  if (same == all.end())
+    all.push_back(readers);
+  else
+    *same = {readers.warp, same->lanes | readers.lanes, readers.pc};
+}
+
+bool SharedCells::read_apart_before(std::size_t word, const Access& access, Conflict& conflict) const {
+  if (apart_.empty()) return false;
+  for (const WarpReaders& r : apart_[word]) {
+    if (owner_ == 0 && block_of(r.warp) != access.order.serial()) continue;  // of who had this memory before
+    if (access.atomic && (r.warp & may_poll)) continue;
+    const Stamp reader = r.unordered(access.order, access.thread);
+    if (reader == 0) continue;
+    conflict = {.with = reader, .pc = r.pc};
+    return true;
+  }
   return false;
 }
 
@@ -94,13 +110,11 @@ bool SharedCells::own_read_before(std::size_t word, const Access& access, Confli
   for (std::size_t warp = 0; warp < warps_; ++warp) {
     const Readers& r = readers_of(word, warp);
     if (r.epoch < floor) continue;
-    for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
-      const auto thread = std::uint32_t(warp * 32) + std::uint32_t(std::countr_zero(lanes));
-      const Stamp reader = stamp(foreign ? owner_ : order.serial(), thread, r.epoch);
-      if (order.ordered(reader, access.thread)) continue;
-      conflict = {.with = reader, .pc = r.pc};
-      return true;
-    }
+    const Stamp first = stamp(foreign ? owner_ : order.serial(), std::uint32_t(warp * 32), r.epoch);
+    const Stamp reader = WarpReaders(first, r.lanes, r.pc).unordered(order, access.thread);
+    if (reader == 0) continue;
+    conflict = {.with = reader, .pc = r.pc};
+    return true;
   }
   return false;
 }
@@ -127,15 +141,15 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
   if (!access.writes) {
     if (access.by.async_proxy())
       note_bulk_read(at, access);
-    else if (foreign && !access.atomic)
-      note_foreign_read(at, access);
+    else if (access.may_poll || (foreign && !access.atomic))
+      keep_apart(at, order, WarpReaders(access.mine() | (access.may_poll ? may_poll : 0), access.pc));
     else if (!access.atomic)
       note_read(at, access);
     return found;
   }
   found = found || bulk_read_before(at, access, conflict) || own_read_before(at, access, conflict) ||
-          foreign_read_before(at, access, conflict);
-  if (word.last_read >= (foreign ? 1 : order.floor()) || !foreign_.empty()) forget_readers(at);
+          read_apart_before(at, access, conflict);
+  if (word.last_read >= (foreign ? 1 : order.floor()) || (!apart_.empty() && !apart_[at].empty())) forget_readers(at);
   word.writer = access.mine() | (access.atomic ? atomic_write : 0);
   word.writer_pc = access.pc;
   return found;
@@ -145,8 +159,8 @@ SharedCells SharedCells::grown(std::size_t words) const {
   SharedCells more;
   more.start(words, int(warps_) * 32);
   more.owner_ = owner_;
-  more.foreign_ = foreign_;
-  if (!foreign_.empty()) more.foreign_.resize(words);
+  more.apart_ = apart_;
+  if (!apart_.empty()) more.apart_.resize(words);
   std::copy(words_.begin(), words_.end(), more.words_.begin());
   for (std::size_t warp = 0; warp < warps_; ++warp)
     std::copy_n(readers_.begin() + std::ptrdiff_t(warp * words_.size()), words_.size(),
@@ -160,7 +174,7 @@ SharedCells SharedCells::refined(std::size_t parts) const {
   SharedCells fine;
   fine.warps_ = warps_;
   fine.owner_ = owner_;
-  for (const auto& readers : foreign_) fine.foreign_.insert(fine.foreign_.end(), parts, readers);
+  for (const auto& readers : apart_) fine.apart_.insert(fine.apart_.end(), parts, readers);
   for (const Word& word : words_) fine.words_.insert(fine.words_.end(), parts, word);
   for (const Readers& readers : readers_) fine.readers_.insert(fine.readers_.end(), parts, readers);
   for (const BulkRead& read : bulk_reads_) fine.bulk_reads_.insert(fine.bulk_reads_.end(), parts, read);
@@ -184,32 +198,67 @@ GlobalCells::GlobalCells(std::size_t elements) {
 
 void GlobalCells::Unmap::operator()(Cell* cells) const { munmap(cells, bytes); }
 
-namespace {
-
-bool of_one_warp(Stamp reader) { return !(reader & (several_warps | several_blocks)); }
-
-// Whether all that a reader's stamp stands for is ordered before what `thread` does next.
-bool readers_ordered(const BlockOrder& order, Stamp reader, int thread) {
-  if (reader & several_blocks) return false;
-  if (!(reader & (several_lanes | several_warps))) return order.ordered(reader, thread);
-  return order.all_ordered(reader, !of_one_warp(reader), thread);
+void GlobalCells::Lock::lock() {
+  while (taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
 }
 
-// The reader's stamp after one more read.
-Stamp with_reader(const BlockOrder& order, Stamp before, Stamp mine, int thread) {
-  if (before == 0) return mine;
-  if ((before & several_warps) && block_of(before) == block_of(mine) && epoch_of(before) >= epoch_of(mine))
-    return before;
-  if (readers_ordered(order, before, thread)) return mine;  // what is ordered after this read is ordered after those
-  if (block_of(before) != block_of(mine)) return mine | several_blocks;
-  const Stamp sticky = before & several_blocks;
-  const Stamp latest = stamp(block_of(mine), actor_of(mine), std::max(epoch_of(before), epoch_of(mine)));
-  if (actor_of(before) == actor_of(mine) && !(before & (several_lanes | several_warps))) return latest | sticky;
-  if ((before & several_warps) || warp_of(before) != warp_of(mine)) return latest | sticky | several_warps;
-  return latest | sticky | several_lanes;
+// Notes one more read of a cell whose lock is held.
+void GlobalCells::note_another(Cell& cell, const Access& access, Stamp mine) {
+  const BlockOrder& order = access.order;
+  const Stamp reader = cell.reader.load(relaxed);
+  ReaderSet* set = cell.readers.load(relaxed);
+  Stamp flags = 0;
+  if (!(reader & several) && reader != 0 && !order.ordered(reader, access.thread)) {
+    if (set == nullptr) cell.readers.store(set = sets_.take(), relaxed);
+    if (set != nullptr) set->start_with(reader, cell.reader_pc.load(relaxed));
+    if (set != nullptr) flags = several;
+  }
+  flags |= reader & several;
+  bool noted = true;
+  if (flags != 0) {
+    noted = set->note(order, access.thread, mine, access.pc);
+    if (set->full()) flags |= set->full_of_blocks() ? full | full_of_blocks : full;
+  }
+  cell.reader.store((noted ? mine : reader & ~flags_mask) | flags, relaxed);
+  if (noted) cell.reader_pc.store(access.pc, relaxed);
 }
 
-}  // namespace
+void GlobalCells::note_read(std::size_t element, const Access& access, Stamp mine) {
+  Cell& cell = cells_[element];
+  Stamp reader = cell.reader.load(relaxed);
+  if ((reader & ~flags_mask) == mine) return;
+  const bool ordered = reader == 0 || access.order.ordered(reader, access.thread);
+  const bool others_stand_for_it = (reader & full_of_blocks) || block_of(reader) == block_of(mine);
+  if ((reader & full) && others_stand_for_it && !ordered) return;
+  if (ordered && !(reader & several) && cell.reader.compare_exchange_strong(reader, mine, relaxed)) {
+    cell.reader_pc.store(access.pc, relaxed);
+    return;
+  }
+  const std::scoped_lock lock(lock_of(element));
+  note_another(cell, access, mine);
+}
+
+// Whether a read is not ordered before the write that the access is. Readers before it need not be known any longer.
+bool GlobalCells::read_before(std::size_t element, const Access& access, Stamp mine, Conflict& conflict) {
+  Cell& cell = cells_[element];
+  const Stamp reader = cell.reader.load(relaxed);
+  if (reader == 0) return false;
+  if (!(reader & several)) {
+    if (access.order.ordered(reader, access.thread) || actor_and_block_of(reader) == actor_and_block_of(mine))
+      return false;
+    conflict = {.with = reader, .pc = cell.reader_pc.load(relaxed)};
+    return true;
+  }
+  const std::scoped_lock lock(lock_of(element));
+  ReaderSet& set = *cell.readers.load(relaxed);
+  Stamp who = 0;
+  const WarpReaders* const group = set.unordered(access.order, access.thread, mine, who);
+  if (group != nullptr) conflict = {.with = who, .pc = group->pc};
+  if (access.atomic) return group != nullptr;  // another atomic write need not be ordered after this one
+  set.clear();
+  cell.reader.store(0, relaxed);
+  return group != nullptr;
+}
 
 bool GlobalCells::put(std::size_t element, const Access& access, Conflict& conflict) {
   Cell& cell = cells_[element];
@@ -227,29 +276,11 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
     found = true;
   }
   if (!access.writes) {
-    if (access.atomic)
-      return found;  // it would conflict with plain writes alone, and those are found when they are read
-    Stamp reader = cell.reader.load(relaxed);
-    if (reader & several_blocks) return found;
-    Stamp now = with_reader(order, reader, mine, access.thread);
-    if (now == reader) return found;
-    while (!cell.reader.compare_exchange_weak(reader, now, relaxed))
-      now = with_reader(order, reader, mine, access.thread);
-    if (reader != 0 && actor_and_block_of(reader) != actor_and_block_of(mine))
-      cell.other_reader.store(reader & ~flags_mask, relaxed);
-    cell.reader_pc.store(access.pc, relaxed);
+    // An atomic read would conflict with plain writes alone, and those are found when they are read.
+    if (!access.atomic) note_read(element, access, mine);
     return found;
   }
-  const Stamp reader = cell.reader.load(relaxed);
-  if (!found && reader != 0 && !readers_ordered(order, reader, access.thread)) {
-    // Where several read, the one to name is not the writer itself.
-    const Stamp other = cell.other_reader.load(relaxed);
-    const bool itself = actor_and_block_of(reader) == actor_and_block_of(mine);
-    if (!itself || (reader & flags_mask)) {
-      conflict = {.with = itself && other != 0 ? other : reader & ~flags_mask, .pc = cell.reader_pc.load(relaxed)};
-      found = true;
-    }
-  }
+  found = found || read_before(element, access, mine, conflict);
   if (writer == 0) written_.fetch_add(1, relaxed);
   cell.writer.store(mine | (access.atomic ? atomic_write : 0), relaxed);
   cell.writer_pc.store(access.pc, relaxed);

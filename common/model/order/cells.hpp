@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/model/order/clocks.hpp"
+#include "common/model/order/readers.hpp"
 
 namespace simt::order {
 
@@ -19,7 +21,8 @@ struct Access {
   int thread = 0;
   bool writes = false, atomic = false;
   By by{};
-  std::uint32_t pc = 0;  ///< offset of the return address in the program's image
+  std::uint32_t pc = 0;   ///< offset of the return address in the program's image
+  bool may_poll = false;  ///< a load through volatile of a block's own shared memory: no race with an atomic store
 
   Stamp mine() const { return by.thread() ? order.stamp_of(thread) : order.stamp_of(thread, by); }
 };
@@ -53,8 +56,8 @@ class SharedCells {
   bool put_usual(std::size_t word, const Access& access) {
     const Stamp writer = words_[word].writer;
     const BlockOrder& order = access.order;
-    if (access.writes || access.atomic || !access.by.thread() || block_of(writer) != order.serial() ||
-        actor_of(writer) >= copies_of || epoch_of(writer) >= order.floor())
+    if (access.writes || access.atomic || access.may_poll || !access.by.thread() ||
+        block_of(writer) != order.serial() || actor_of(writer) >= copies_of || epoch_of(writer) >= order.floor())
       return false;
     note_read(word, access);
     return true;
@@ -72,7 +75,7 @@ class SharedCells {
     std::uint32_t writer_pc = 0;
     Epoch last_read = 0;  // the latest epoch of any reader since the last write; 0: not read
   };
-  // Readers of one warp since the last write. Where lanes read at different epochs, the latest stands for all.
+  // Lanes of one warp that have read at one epoch since the last write, as its last reader did. Others are kept apart.
   struct Readers {
     Epoch epoch = 0;
     std::uint32_t lanes = 0, pc = 0;
@@ -82,37 +85,35 @@ class SharedCells {
   void note_read(std::size_t word, const Access& access) {
     const Epoch epoch = access.order.clock(access.thread).epoch;
     Readers& mine = readers_of(word, std::size_t(access.thread) / 32);
-    if (mine.epoch < access.order.floor()) mine.lanes = 0;  // older reads are ordered before all that comes
-    mine = {std::max(mine.epoch, epoch), mine.lanes | 1u << access.thread % 32, access.pc};
+    if (mine.epoch != epoch) set_apart(word, access, mine);
+    mine = {epoch, mine.lanes | 1u << access.thread % 32, access.pc};
     words_[word].last_read = std::max(words_[word].last_read, epoch);
   }
   void note_bulk_read(std::size_t word, const Access& access);
   bool bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
-  void note_foreign_read(std::size_t word, const Access& access);
+  void set_apart(std::size_t word, const Access& access, Readers& readers);
+  void keep_apart(std::size_t word, const BlockOrder& order, const WarpReaders& readers);
   bool own_read_before(std::size_t word, const Access& access, Conflict& conflict);
-  bool foreign_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
+  bool read_apart_before(std::size_t word, const Access& access, Conflict& conflict) const;
 
   // The last read by a copy in bulk.
   struct BulkRead {
     Stamp reader = 0;
     std::uint32_t pc = 0;
   };
-  // Lanes of a warp of another block that have read at one epoch since the last write.
-  struct ForeignReaders {
-    Stamp warp = 0;  // its first lane, and the epoch
-    std::uint32_t lanes = 0, pc = 0;
-  };
   std::uint32_t owner_ = 0;  // of a cluster's block: its number
   std::size_t warps_ = 1;
-  std::vector<std::vector<ForeignReaders>> foreign_;  // one for each word, or empty: of none
+  // Readers since the last write of other blocks, of a warp whose lanes read at several epochs, and through volatile: a list for each
+  // word, or empty: of none.
+  std::vector<std::vector<WarpReaders>> apart_;
   std::vector<Word> words_;
   std::vector<Readers> readers_;      // of all words for each warp: the lanes of one run one after the other
   std::vector<BulkRead> bulk_reads_;  // one for each word, or empty: of none
 };
 
-/// An allocation of global memory, shared by the blocks of a grid, as a launch finds it: nobody has touched anything. Of several readers it knows one, another, and whether they
-/// are of one warp, of one block, or of several: a write by a thread that is ordered after each of them by other means than a
-/// barrier of that warp or block is taken for a race.
+/// An allocation of global memory, shared by the blocks of a grid, as a launch finds it: nobody has touched anything. As in
+/// FastTrack, an element remembers one reader as long as each read is ordered after the one before, and else a set of readers, here of
+/// so many and no more: a write is checked against those that it holds.
 class GlobalCells {
  public:
   /// They take memory only where they are touched, and may be more than the computer has room for.
@@ -128,15 +129,28 @@ class GlobalCells {
 
  private:
   struct Cell {
-    std::atomic<Stamp> writer{0}, reader{0}, other_reader{0};
+    std::atomic<Stamp> writer{0}, reader{0};  // of several readers the last that is noted, and flags
+    std::atomic<ReaderSet*> readers{nullptr};
     std::atomic<std::uint32_t> writer_pc{0}, reader_pc{0};
   };
+  // Held while the readers of an element are more than one, by who looks at them.
+  struct alignas(64) Lock {
+    std::atomic_flag taken;
+    void lock();
+    void unlock() { taken.clear(std::memory_order_release); }
+  };
+  Lock& lock_of(std::size_t element) { return locks_[element % locks_.size()]; }
+  void note_read(std::size_t element, const Access& access, Stamp mine);
+  void note_another(Cell& cell, const Access& access, Stamp mine);
+  bool read_before(std::size_t element, const Access& access, Stamp mine, Conflict& conflict);
   struct Unmap {
     std::size_t bytes;
     void operator()(Cell* cells) const;
   };
   std::unique_ptr<Cell[], Unmap> cells_;
   std::atomic<std::size_t> written_{0};
+  std::array<Lock, 64> locks_;
+  ReaderSets sets_;
 };
 
 }  // namespace simt::order

@@ -144,20 +144,6 @@ bool BlockOrder::init_fenced(Stamp initialised, int thread) const {
          proxy_fenced(initialised, false, thread);
 }
 
-bool BlockOrder::all_ordered(Stamp before, bool whole_block, int thread) const {
-  if (block_of(before) == serial_) {
-    if (actor_of(before) >= copies_of) return ordered(before, thread);
-    if (epoch_of(before) < floor_) return true;
-    const std::uint32_t warp = warp_of(before);
-    if (!whole_block && warp == std::uint32_t(thread) / 32 && epoch_of(before) < warp_floors_[warp]) return true;
-  }
-  const ThreadClock& mine = clock(thread);
-  if (mine.known == nullptr) return false;
-  const View* view = mine.known->of_block(block_of(before));
-  if (view == nullptr) return false;
-  return epoch_of(before) < (whole_block ? view->all : std::max(view->all, value_at(view->warps, warp_of(before))));
-}
-
 KnownPointer BlockOrder::joined_of(const std::vector<int>& threads, KnownPointer ThreadClock::*what) const {
   KnownPointer all;
   std::set<const Known*> seen;

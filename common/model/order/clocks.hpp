@@ -135,6 +135,11 @@ class BlockOrder {
 
   std::uint32_t serial() const { return serial_; }
   Epoch floor() const { return floor_; }
+  /// Accesses of all lanes of a thread's warp before this epoch are ordered before what the thread does next.
+  Epoch warp_floor(int thread) const { return std::max(floor_, warp_floors_[std::size_t(thread) / 32]); }
+  /// Whether a thread of the block has executed a fence, and whether `thread` has, or stands behind a barrier with one that has.
+  bool any_fenced() const { return any_fenced_; }
+  bool fenced(int thread) const { return clock(thread).fenced != nullptr || clock(thread).fenced_in_block != nullptr; }
   ThreadClock& clock(int thread) { return clocks_[std::size_t(thread)]; }
   const ThreadClock& clock(int thread) const { return clocks_[std::size_t(thread)]; }
   Stamp stamp_of(int thread) const { return stamp(serial_, std::uint32_t(thread), clock(thread).epoch); }
@@ -159,8 +164,6 @@ class BlockOrder {
   bool proxy_fenced(Stamp written, bool in_global_memory, int thread) const;
   /// The same of an mbarrier that a thread initialised.
   bool init_fenced(Stamp initialised, int thread) const;
-  /// Whether all accesses of the stamp's warp (`whole_block`: block) up to its epoch are ordered before what `thread` does next.
-  bool all_ordered(Stamp before, bool whole_block, int thread) const;
 
   void block_barrier();
   /// All lanes of a warp, or those of a mask; threads that have returned do not matter.
