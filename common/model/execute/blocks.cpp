@@ -58,6 +58,10 @@ void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
     lane.in_vain = false;
+    lane.look_count = 0;
+    lane.round.clear();
+    lane.rounds = lane.looks_elsewhere = 0;
+    lane.waits = lane.yields = 0;
     lane.awaited = {};
     lane.exchanged = {};
     lane.cluster_arrivals = lane.cluster_waits = 0;
@@ -127,7 +131,7 @@ bool stands_still(const Worker& worker) {
 std::uint64_t work_of(const Block& block) {
   std::uint64_t work = 0;
   for (const Lane& lane : block.lanes)
-    work = work * 31 + lane.last_pc + lane.last_address + std::uint64_t(lane.state == LaneState::done);
+    work = work * 31 + lane.last_pc + lane.last_address + lane.yields + std::uint64_t(lane.state == LaneState::done);
   return work;
 }
 

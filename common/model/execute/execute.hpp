@@ -7,7 +7,7 @@
 // How: each thread is a fiber (fibers.cpp), a *lane* with a stack of its own. One host thread, a *worker*, runs the lanes of a
 // block in turn, warp by warp, each until it waits. What a lane waits for is a state of its own (Wait), and waits.cpp decides
 // when it is over: a barrier of the block, a named one, a phase of an mbarrier, a collective operation of a warp, registers, or a value in
-// memory that some other lane will write (the lane keeps loading the same element: it *polls*). Copies in bulk arrive when no
+// memory that some other lane will write (the lane keeps loading the same element, or the same few: it *polls*). Copies in bulk arrive when no
 // lane can go on. Blocks start in the order of their numbers (blocks.cpp), or only some of them run, if the trace asks for that
 // (choose_blocks in launch.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
 // hold at once; each has its shared memory in an arena of its own (arenas.cpp). When nothing can go on at all, the error lists who
@@ -86,13 +86,27 @@ void watch_until_done(Launch& launch, std::vector<Worker>& workers);
 void begin_watched_work(Worker& worker);
 void end_watched_work(Worker& worker);
 
+// --- Lanes without end (endless.cpp) -------------------------------------------------------------------------------------
+/// The usual bounds, times SIMT_PATIENCE from the environment.
+Bounds bounds_of_launch();
+/// Ends the running lane if its log may not grow: it would take all memory.
+void require_bounded_log(Worker& worker, Address pc);
+/// Counts an access of a lane that the watch has found, and ends the lane if there are too many.
+void count_watched_access(Worker& worker, Address pc);
+/// A lane that looks so often, at what changes or with other accesses in between, lets others run.
+constexpr std::uint32_t looks_of_a_yield = 1 << 16;
+/// Lets others run, as the running lane makes looks without end and is not seen to wait; ends it if that comes too often.
+void yield_to_others(Worker& worker, Address pc);
+/// Ends the running lane, which has waited too often.
+[[noreturn]] void leave_endless_waits(Worker& worker, Address pc);
+
 // --- Polls (polls.cpp) ---------------------------------------------------------------------------------------------------
 /// Notes that the running lane is about to load, or to update, and lets others run if it did nothing else for long.
 enum class Polling : std::uint8_t { plainly, strongly, atomically };
 void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
 /// Lets others run, if the running lane is not to go on all the same.
 void let_others_run(Worker& worker, Address pc);
-/// What a lane that polls does: which element it loads, and what it finds there.
+/// What a lane that polls does: which elements it loads, and what it finds there.
 std::string described_poll(const Worker& worker, const Lane& lane);
 /// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they poll, or
 /// whether they do; all of them, for so many turns; or nobody, ever.

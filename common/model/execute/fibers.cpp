@@ -48,6 +48,15 @@ class StackPool {
 };
 StackPool stack_pool;
 
+// What the running lane looked at before it waits has nothing to do with what it looks at afterwards.
+void begin_wait(Lane& lane, Address pc) {
+  lane.repeats = 0;
+  lane.look_count = 0;
+  lane.looks_elsewhere = 0;
+  if (++lane.waits > running->launch->bounds.waits) [[unlikely]]
+    leave_endless_waits(*running, pc);
+}
+
 void lane_main(context::transfer_t from) {
   Worker& worker = *static_cast<Worker*>(from.data);
   worker.scheduler = from.fctx;
@@ -97,7 +106,7 @@ void wait_for(const Wait& wait) {
   const announce::Unheard unheard;
   settle(*running);
   running->lane->wait = wait;
-  running->lane->repeats = 0;
+  begin_wait(*running->lane, wait.pc);
   suspend(*running, LaneState::waiting);
 }
 
@@ -107,7 +116,7 @@ void wait_for_block(Address pc) {
   if (lane.unsettled) settle(*running);
   lane.wait.what = Wait::For::block_barrier;
   lane.wait.pc = pc;
-  lane.repeats = 0;
+  begin_wait(lane, pc);
   suspend(*running, LaneState::waiting);
 }
 

@@ -134,6 +134,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
   launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
+  launch.bounds = bounds_of_launch();
   if (launch.traced) launch.options = collector->options;
   place_shared_memory(launch);
   check_launch(launch);

@@ -119,15 +119,19 @@ struct Exchange {
   order::Epoch epoch = 0;
 };
 
-/// What a lane saw where it waits for another value, and how far it had come when it first looked.
-struct Awaited {
-  Address address = 0, pc = 0;  ///< of the access that it makes again and again
+/// What a lane saw where it loaded or updated a value, and how far it had come when it first looked there.
+struct Look {
+  Address address = 0, pc = 0;
   std::size_t size = 0;
-  bool strong = false;  ///< it is atomic or volatile; else the loop may just read the same element often
   std::array<std::byte, 16> seen{};
-  std::uint32_t patience = 0;  ///< so often does the lane go on all the same
-  std::uint16_t turns = 0;  ///< of loops before the first of these accesses, and the basic blocks of the last of them
+  std::uint16_t turns = 0;  ///< of loops before the first of such accesses, and the basic blocks of the last of them
   std::vector<std::uint32_t> blocks_of_turn;
+  std::size_t logged = 0;  ///< accesses in the lane's log before it
+};
+/// The look that a lane makes again and again where it waits for another value.
+struct Awaited : Look {
+  bool strong = false;         ///< it is atomic or volatile; else the loop may just read the same element often
+  std::uint32_t patience = 0;  ///< so often does the lane go on all the same
 };
 
 /// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
@@ -140,6 +144,7 @@ struct alignas(64) Lane {
   Address last_pc = 0, last_address = 0;
   std::uint32_t repeats = 0;
   bool in_vain = false;  ///< the last one was volatile or atomic, and changed nothing
+  std::uint8_t look_count = 0;
   // What is to be looked at once the access that is being made has been made.
   bool unsettled = false;  ///< whether there is any of it
   Address learn_from =
@@ -158,6 +163,15 @@ struct alignas(64) Lane {
   std::uint32_t idle_turns = 0;        ///< of a long loop, since its last access
   Exchange exchanged;                  ///< of a traced run
   std::size_t done_at_idle_turns = 0;  ///< of its accesses, see done_so_far
+  // A lane that makes several looks again and again waits for a value, too (polls.cpp).
+  std::vector<Look> looks;            ///< the last ones in vain, of which no two are the same: `look_count` of them
+  std::vector<Look> round;            ///< while it polls so: those for which it does
+  std::uint32_t rounds = 0;           ///< that were in vain,
+  std::uint32_t looks_elsewhere = 0;  ///< and looks since the last such round or wait
+  // What a lane without end makes too many of (endless.cpp).
+  std::uint64_t waits = 0;             ///< for others, other than for a value in memory,
+  std::uint64_t yields = 0;            ///< how often it let others run though it was not seen to wait,
+  std::uint64_t watched_accesses = 0;  ///< and what it did since the watch found it
 };
 
 inline bool waits_for(const Lane& lane, Wait::For what) {
@@ -260,7 +274,8 @@ enum class Mistake : std::uint8_t {
   cluster,
   registers,
   trap,
-  deadlock
+  deadlock,
+  endless
 };
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<Mistake, Address, Address>;
@@ -316,12 +331,21 @@ struct Worker final : announce::Listener {
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
 
+/// What a lane may do before it is taken to go on without end.
+struct Bounds {
+  std::uint64_t patience = 1;          ///< as SIMT_PATIENCE says: all others are multiplied by it
+  std::uint64_t logged_accesses = 0;   ///< in a traced run, from one wait to the next
+  std::uint64_t watched_accesses = 0;  ///< in an untraced one
+  std::uint64_t waits = 0, yields = 0;
+};
+
 struct Launch {
   const BoundKernel* kernel = nullptr;
   std::string name;
   dim3 grid, block, cluster;
   std::size_t dynamic_shared = 0, static_shared = 0;
   bool traced = false;
+  Bounds bounds;
   Trace options;
   std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
   std::vector<std::uint16_t> variable_at;  // what SharedLayout points to

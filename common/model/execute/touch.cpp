@@ -176,6 +176,8 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std
     touch_shared(w, size, t);
   else
     touch_global(w, size, t);
+  if (w.lane->log.size() == w.lane->log.capacity()) [[unlikely]]
+    require_bounded_log(w, t.pc());
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
 }
 
@@ -222,6 +224,8 @@ bool counts_in_block(const Worker& w, Op op) {
                                       : Polling::plainly);
     else
       forget_polling(lane, address, pc);
+  } else {
+    lane.in_vain = false;
   }
   const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
   const bool strong = op == Op::atomic || (is_volatile && (!of_own_block || counts_in_block(w, op)));
@@ -276,7 +280,10 @@ void Worker::access(Address address, std::size_t size, Op op, Address pc, bool i
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
   if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds(*this, address, size))
     return look_at_access(*this, address, size, op, pc, is_volatile);
-  if (op != Op::store) forget_polling(*lane, address, pc);
+  if (op != Op::store)
+    forget_polling(*lane, address, pc);
+  else
+    lane->in_vain = false;
 }
 
 bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }

@@ -11,6 +11,7 @@ namespace simt::execute {
 
 void CloseWatch::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   worker_.lane->idle_turns = 0;
+  count_watched_access(worker_, pc);
   worker_.access(address, size, op, pc, is_volatile);
 }
 
