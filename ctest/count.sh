@@ -356,4 +356,28 @@ END
 "$tile_count" --compiler "$model_cc" "$scratch/extern.cu" >"$scratch/out" 2>"$scratch/err" && complain "shared memory that no launch gives passes"
 [ "$(wc -l <"$scratch/err")" = 2 ] && grep -q 'but the launch gives tile no bytes: as extern __shared__ it has as many as the third argument between <<< and >>> says$' "$scratch/err" &&
   grep -q '4 bytes past the end of tile, to which the launch gives 64$' "$scratch/err" || complain "what the launch does not give: $(cat "$scratch/err")"
+# Launches as programs write them: behind a case, in a macro, of an expression.
+cat >"$scratch/launches.cu" <<'END'
+#include "common/report/count.hpp"
+template <int n> __global__ void fill(float* out) { out[threadIdx.x] = n; }
+#define FILL(n, threads, ...) \
+  fill<n><<<1, threads, 0, \
+            nullptr>>>(__VA_ARGS__)
+TILE_COUNT("launches") {
+  auto out = tile::array<float>("out", 32);
+  switch (out.host().size()) {
+    case 32: fill<1><<<1, 32>>>(out.device());
+  }
+  tile::expect(out.host()[5] == 1, "behind a case");
+  FILL(2, 32, out.device());
+  tile::expect(out.host()[5] == 2, "in a macro");
+  void (*const pointer)(float*) = fill<3>;
+  (*pointer)<<<1, {32, 1, 1}>>>(out.device());
+  tile::expect(out.host()[5] == 3, "through a pointer");
+  if (true) (fill<(4 > 3) ? 1 << 2 : 0>)<<<{1, 1, 1}, 32>>>(out.device());
+  tile::expect(out.host()[5] == 4, "of an expression");
+}
+END
+"$tile_count" --compiler "$model_cc" "$scratch/launches.cu" >"$scratch/out" 2>"$scratch/err" || complain "launches of programs: $(cat "$scratch/err")"
+[ "$(grep -c '^ *hottest ' "$scratch/out")" = 4 ] || complain "not each launch has a table: $(cat "$scratch/out")"
 exit "$wrong"
