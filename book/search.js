@@ -14,6 +14,9 @@ const TileSearch = (() => {
     return this._str || Number(this.final) + Object.keys(this.edges).sort().map((letter) => letter + this.edges[letter].id + ";").join("");
   };
 
+  // The page of all claims repeats what chapters say.
+  const isCollected = (entry) => entry.page === "claims.html";
+
   // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
   function build() {
     index = lunr(function () {
@@ -24,11 +27,24 @@ const TileSearch = (() => {
       this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
         this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code },
-          { boost: entry.title === "Exercises" ? 0.5 : 1 }));
+          { boost: entry.title === "Exercises" || isCollected(entry) ? 0.5 : 1 }));
     });
   }
 
-  const wordsOf = (query) => query.toLowerCase().split(/[\s-]+/).map((word) => word.replace(/^[^\w.]+|[^\w]+$/g, "")).filter((word) => word);
+  const wordsOf = (text) => text.toLowerCase().split(/[\s-]+/).map((word) => word.replace(/^[^\w.]+|[^\w]+$/g, "")).filter((word) => word);
+
+  const stopWords = new Set(("a an and are be by can do does for from how i in into is it its mean means of on or that the this to use used " +
+    "was what when where which who why with work works").split(" "));
+
+  // As the book spells: vectorised (but size and resize), neighbour, behaviour, colour, centre.
+  const british = (word) => word.replace(/(?<=\w{3})(?<!s)iz(e|ed|es|er|ers|ing|ation|ations)$/, "is$1").replace(/^(neighb|behavi|col)or/, "$1our").replace(/^center/, "centre");
+
+  // The words that a query asks for: those that stand in most texts only where it has no others, or is a title as it stands.
+  function asked(query) {
+    const words = wordsOf(query), telling = words.filter((word) => !stopWords.has(word)).map(british);
+    const isTitle = TILE_SEARCH.some((entry) => wordsOf(entry.title).join(" ") === words.join(" "));
+    return telling.length === 0 || isTitle ? words : telling;
+  }
 
   // Entry number -> score, of a single word: as it stands, its stem, or what begins with it.
   function scores(word) {
@@ -42,6 +58,7 @@ const TileSearch = (() => {
 
   // How well a title answers: it is the query, it is the query's definition, begins with it, has all of its words, or not.
   function titleRank(entry, words) {
+    if (isCollected(entry) && entry.id !== "") return 0;
     const title = entry.title.toLowerCase(), query = words.join(" ");
     const titleWords = wordsOf(entry.title);
     const pageFirst = entry.id === "" ? 0.5 : 0;
@@ -55,7 +72,7 @@ const TileSearch = (() => {
 
   /// The entries that answer a query, the best first: those with all words, or with any where none has all.
   function find(query) {
-    const words = wordsOf(query);
+    const words = asked(query);
     if (words.join("").length < 2) return [];
     if (!index) build();
     const each = words.map(scores);
@@ -64,6 +81,8 @@ const TileSearch = (() => {
       entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
     })).filter((hit) => hit.rank > 0 || hit.score > 0);
     const best = hits.filter((hit) => hit.rank > 0 || hit.all);
+    const parts = query.replace(/([a-z])([A-Z])/g, "$1 $2");  // atomicAdd
+    if (hits.length === 0 && parts !== query) return find(parts);
     return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
   }
 
@@ -126,7 +145,7 @@ const TileSearch = (() => {
       open(query.length >= 2);
       if (results.hidden) return;
       const found = find(query).slice(0, shownResults);
-      results.append(...found.map((entry, i) => item(entry, wordsOf(query), i)));
+      results.append(...found.map((entry, i) => item(entry, asked(query), i)));
       if (found.length === 0) results.append(element("li", { className: "nothing" }, "Nothing found."));
     }
 

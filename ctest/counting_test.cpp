@@ -257,6 +257,17 @@ TEST_CASE("launches by angles become launches of the model") {
   for (const std::string other :
        {"a << b", "x = y >> 3 < 2", "// k<<<1, 2>>>();", "\"k<<<1, 2>>>()\"", "operator<<<int>(a)"})
     CHECK(rewritten(other) == other);
+  CHECK(rewritten("case 256: k<256><<<g, b>>>(a);") == "case 256: tile::launch(k<256>,g, b, 0, a);");
+  CHECK(rewritten("if (x) k<(3 > 2), 1 << 4><<<1, {32, 1, 1}>>>();") ==
+        "if (x) tile::launch(k<(3 > 2), 1 << 4>,1, {32, 1, 1}, 0);");
+  CHECK(rewritten("return (k)<<<1, 2>>>();") == "return tile::launch((k),1, 2, 0);");
+  CHECK(rewritten("(*g)<<<1, 2>>>();") == "tile::launch((*g),1, 2, 0);");
+  CHECK(rewritten("if (x) table[0].of(3)<<<1, 2>>>();") == "if (x) tile::launch(table[0].of(3),1, 2, 0);");
+  CHECK(rewritten("A<int>::k<<<1, 2>>>();") == "tile::launch(A<int>::k,1, 2, 0);");
+  CHECK(rewritten("return ::k<<<1, 2>>>();") == "return tile::launch(::k,1, 2, 0);");
+  CHECK(rewritten("#define RUN(name, ...) \\\n  name##_kernel<<<1, 2, 0, \\\n s>>>(__VA_ARGS__)") ==
+        "#define RUN(name, ...) \\\n  tile::launch(name##_kernel,1, 2, 0 \\\n  __VA_OPT__(,) __VA_ARGS__)");
+  CHECK(contains(rewritten("x = 3 <<<1, 2>>>(a);"), "GCC error"));
   CHECK(contains(rewritten("k<<<1>>>(a);"), "GCC error \\\"a launch is kernel<<<grid, block>>>(...)"));
   CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
         "dim3 host_gridDim(4), host_blockDim(32);\ntile::launch(k,host_gridDim, host_blockDim, 0);}\nblockDim.x");

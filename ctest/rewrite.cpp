@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
 #include <vector>
 
 #include "ctest/code.hpp"
@@ -71,27 +72,76 @@ void refuse_own_tensor_maps(Code& code) {
 
 // --- Launches ----------------------------------------------------------------------------------------------------------------
 
-// The first token of the kernel's name, template arguments and all, that ends before `end`.
+// Words behind which an expression begins.
+bool stands_before_expression(const std::string& word) {
+  static const std::set<std::string> words{"return", "else", "do", "case", "co_return", "goto", "throw"};
+  return words.contains(word);
+}
+
+// The bracket that the one before `end` closes; `end` if there is none.
+std::size_t begin_of_brackets(const Code& code, std::size_t end) {
+  int depth = 0;
+  for (std::size_t i = end; i-- > 0;) {
+    depth += closes(code[i]) - opens(code[i]);
+    if (depth == 0) return i;
+  }
+  return end;
+}
+
+// The < of the template arguments that end before `end`; `end` if there is none.
+std::size_t begin_of_angles(const Code& code, std::size_t end) {
+  int depth = 0;
+  for (std::size_t i = end; i-- > 0 && code[i] != ";" && code[i] != "{" && code[i] != "}";) {
+    if (closes(code[i])) i = begin_of_brackets(code, i + 1);
+    const bool arrow = code[i] == ">" && i > 0 && code.is_sign(i - 1, "->");
+    const bool shift = code[i] == "<" && i > 0 && code.is_sign(i - 1, "<<");
+    depth += (code[i] == ">" && !arrow) - (code[i] == "<" && !shift);
+    i -= shift;
+    if (depth == 0 && code[i] == "<") return i;
+  }
+  return end;
+}
+
+// The first token of the expression before `end` that names a kernel: A::kernel<1>, macro##name, (*kernel), table[i].kernel. `end` if
+// there is none.
 std::size_t begin_of_kernel(const Code& code, std::size_t end) {
   std::size_t i = end;
-  if (i > 0 && code[i - 1] == ">") {
-    int depth = 0;
-    do {
+  for (;;) {
+    const std::size_t part = i;
+    bool in_brackets = false;
+    if (i > 0 && (code[i - 1] == ")" || code[i - 1] == "]")) {
+      i = begin_of_brackets(code, i);
+      in_brackets = i < part;
+    } else if (i > 0 && code[i - 1] == ">") {
+      i = begin_of_angles(code, i);
+      if (i == part || !code.is_name(i - 1)) return end;
+    }
+    const bool called = i > 0 && code.is_name(i - 1) && !stands_before_expression(code[i - 1]) && code[i - 1] != "if" &&
+                        code[i - 1] != "for" && code[i - 1] != "while" && code[i - 1] != "switch";
+    if (called)
       --i;
-      depth += (code[i] == ">") - (code[i] == "<");
-    } while (i > 0 && depth > 0);
+    else if (in_brackets && i > 0 && code[i - 1] == "]")
+      continue;
+    else if (!in_brackets)
+      return part;
+    if (i >= 2 && (code.is_sign(i - 2, "::") || code.is_sign(i - 2, "->") || code.is_sign(i - 2, "##"))) {
+      i -= 2;
+      const bool global = code[i] == ":" && (i == 0 || !(code.is_name(i - 1) || code[i - 1] == ">") ||
+                                             stands_before_expression(code[i - 1]));
+      if (global) return i;
+    } else if (i >= 1 && code[i - 1] == ".") {
+      --i;
+    } else {
+      return i;
+    }
   }
-  while (i > 0 && (code.is_name(i - 1) || code[i - 1] == ":")) {
-    if (code.is_name(i - 1) && i < end && code.is_name(i)) break;  // "return kernel"
-    --i;
-  }
-  return i;
 }
 
 constexpr const char* launch_form =
     "a launch is kernel<<<grid, block>>>(...), kernel<<<grid, block, shared bytes>>>(...) or the same with a stream";
 
 void rewrite_launch(Code& code, std::size_t open) {
+  if (open > 0 && code[open - 1] == "operator") return;
   const std::size_t begin = begin_of_kernel(code, open);
   std::vector<std::size_t> ends;  // of the arguments between <<< and >>>
   std::size_t i = open + 3;
@@ -100,8 +150,7 @@ void rewrite_launch(Code& code, std::size_t open) {
     i = opens(code[i]) ? behind_brackets(code, i) : i + 1;
   }
   const std::size_t close = i;
-  if (begin == open || code[begin] == "operator") return;
-  if (!code.is_sign(close, ">>>") || code[close + 3] != "(" || ends.empty() || ends.size() > 3) {
+  if (begin == open || !code.is_sign(close, ">>>") || code[close + 3] != "(" || ends.empty() || ends.size() > 3) {
     code.set(begin, "_Pragma(\"GCC error \\\"" + std::string(launch_form) + "\\\"\") " + code[begin]);
     return;
   }
@@ -109,15 +158,24 @@ void rewrite_launch(Code& code, std::size_t open) {
   code.set(open, ",");
   code.remove(open + 1, open + 3);
   if (ends.size() == 3) code.remove(ends[2], close);  // the stream
-  const bool no_arguments = code[close + 4] == ")";
+  const std::string& first_argument = code[close + 4];
+  const std::string comma = first_argument == ")" ? "" : first_argument == "__VA_ARGS__" ? " __VA_OPT__(,) " : ", ";
   code.set(close, ends.size() == 1 ? ", 0" : "");
   code.remove(close + 1, close + 3);
-  code.set(close + 3, no_arguments ? "" : ", ");
+  code.set(close + 3, comma);
 }
 
 void rewrite_launches(Code& code) {
-  for (std::size_t i = 0; i < code.size(); ++i)
+  for (std::size_t i = 0; i < code.size(); ++i) {
     if (code.is_sign(i, "<<<")) rewrite_launch(code, i);
+    if (!code.is_directive(i) || code[i].find("<<<") == std::string::npos) continue;
+    const std::string& t = code[i];
+    const auto word = t.find_first_not_of(" \t", 1);
+    if (word == std::string::npos || t.compare(word, 6, "define") != 0) continue;
+    Code body(t.substr(word));
+    rewrite_launches(body);
+    code.set(i, t.substr(0, word) + body.text());
+  }
 }
 
 // --- Names that the model has taken --------------------------------------------------------------------------------------------

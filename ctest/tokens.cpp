@@ -72,6 +72,8 @@ std::vector<Token> of(const std::string& text) {
     if (is_space(c)) {
       take(Kind::space,
            std::size_t(std::find_if_not(text.begin() + std::ptrdiff_t(at), text.end(), is_space) - text.begin()));
+    } else if (text.compare(at, 2, "\\\n") == 0) {
+      take(Kind::space, at + 2);
     } else if (text.compare(at, 2, "//") == 0) {
       take(Kind::comment, end_of_line(text, at));
     } else if (text.compare(at, 2, "/*") == 0) {

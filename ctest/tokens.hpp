@@ -16,7 +16,7 @@ struct Token {
 };
 
 /// Signs are single characters. A directive (#include ...) is one token with the lines that it is continued on, a comment in it
-/// included; so are strings, raw ones too, and characters.
+/// included; so are strings, raw ones too, and characters. A backslash that ends a line is space.
 std::vector<Token> of(const std::string& text);
 
 }  // namespace tokens

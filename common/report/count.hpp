@@ -16,6 +16,9 @@
 
 #include "common/cuda/cuda.hpp"
 #include "common/cuda/machine.hpp"
+#if TILE_ON_MODEL
+#include "common/cuda/words/errors.hpp"
+#endif
 
 namespace tile {
 

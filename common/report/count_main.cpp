@@ -2,9 +2,13 @@
 // JSON (common/report/count/run.hpp) to the descriptor that its argument names; without one, to stdout.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,15 +34,51 @@ counting::Run counted(const Described& one) {
   counting::Run run;
   run.title = one.title;
   stated_flops = 0;
-  try {
-    run.kernels = simt::trace(one.body);
-    if (run.kernels.empty()) run.error = "it launches nothing: call tile::launch in its TILE_COUNT";
-  } catch (const std::exception& e) {
-    run.error = e.what();
-  }
-  run.flops = stated_flops;
+  // What was launched before an error has been counted.
+  run.kernels = simt::trace([&] {
+    try {
+      one.body();
+    } catch (const std::exception& e) {
+      run.error = e.what();
+    }
+  });
+  if (run.kernels.empty() && run.error.empty()) run.error = "it launches nothing: call tile::launch in its TILE_COUNT";
+  if (run.error.empty()) run.flops = stated_flops;
   return run;
 }
+
+// Says on stderr which run is being counted if that takes long; it says so once.
+class Progress {
+ public:
+  explicit Progress(const char* title) : waits_([this, title] { say_if_slow(title); }) {}
+  ~Progress() {
+    {
+      const std::scoped_lock lock(mutex_);
+      done_ = true;
+    }
+    ended_.notify_one();
+    waits_.join();
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+ private:
+  void say_if_slow(const char* title) {
+    static bool said = false;
+    std::unique_lock lock(mutex_);
+    if (said || ended_.wait_for(lock, std::chrono::seconds(5), [this] { return done_; })) return;
+    said = true;
+    fmt::print(
+        stderr,
+        "count: still counting \"{}\"; a smaller size in its TILE_COUNT is enough where its counts grow with it\n",
+        title);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool done_ = false;
+  std::thread waits_;
+};
 
 }  // namespace
 
@@ -53,7 +93,10 @@ int main(int argc, char** argv) {
   if (out == nullptr) return 2;
   int status = 0;
   for (const auto& one : tile::described()) {
-    const tile::counting::Run run = tile::counted(one);
+    const tile::counting::Run run = [&] {
+      const tile::Progress progress(one.title);
+      return tile::counted(one);
+    }();
     fmt::print(out, "{}\n", tile::counting::to_json(run).dump());
     std::fflush(out);
     if (!run.error.empty()) status = 1;

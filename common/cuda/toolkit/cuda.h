@@ -1,4 +1,4 @@
-// Of the toolkit, for the model: its words are those of common/cuda/vocabulary.hpp.
+// Of the toolkit, for the model: its words are those of common/cuda/vocabulary.hpp and words/errors.hpp.
 #pragma once
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/errors.hpp"

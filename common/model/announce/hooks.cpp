@@ -34,7 +34,8 @@ namespace {
 
 // Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
 [[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
-  if (attention.listener == nullptr) return;  // turns of whoever runs now: counting may begin from another thread, at any time
+  if (attention.listener == nullptr)
+    return;  // turns of whoever runs now: counting may begin from another thread, at any time
   attention.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
 
@@ -68,6 +69,11 @@ std::size_t member_of_three(std::size_t size) { return size == 3 || size == 6 ||
 
 void refuse_range(const void* pointer, std::size_t size, void* return_address) {
   refuse(pointer, return_address, [&] {
+    if (size <= 16 && (size & (size - 1)) == 0)
+      return fmt::format(
+          "moves a struct of {} bytes that is not aligned to as many: nvcc splits it by the alignment of its members, "
+          "which the model does not know; declare it alignas({}), which is one access, or assign its members",
+          size, size);
     return fmt::format(
         "moves {} bytes at once, and a GPU at most 16: how it would split them, the model does not know; assign "
         "elements "

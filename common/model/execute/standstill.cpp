@@ -10,6 +10,33 @@
 namespace simt::execute {
 namespace {
 
+// "lanes 16 to 31, of 0xffffffff: thread (16,0,0) has returned", of a lane that waits for others of its warp.
+std::string missing_lanes(const Block& block, const Lane& lane) {
+  const std::size_t first = std::size_t(lane.linear) / 32 * 32;
+  const Lane* absent = nullptr;
+  std::string numbers;
+  for (std::size_t i = 0, last = 0; i < 32; i = last + 1) {
+    const auto is_missing = [&](std::size_t l) {
+      return (lane.wait.mask >> l & 1u) != 0 &&
+             (first + l >= block.lanes.size() || !waits_for(block.lanes[first + l], Wait::For::collective) ||
+              block.lanes[first + l].wait.pc != lane.wait.pc);
+    };
+    last = i;
+    if (!is_missing(i)) continue;
+    if (absent == nullptr && first + i < block.lanes.size()) absent = &block.lanes[first + i];
+    while (last + 1 < 32 && is_missing(last + 1)) ++last;
+    numbers += fmt::format("{}{}{}", numbers.empty() ? "" : ", ", i, last == i ? "" : fmt::format(" to {}", last));
+  }
+  const std::string where_it_is = absent == nullptr                  ? "the block has no such threads"
+                                  : absent->state == LaneState::done ? "has returned"
+                                  : absent->wait.pc == Address(0)    ? "is elsewhere"
+                                                                     : "waits at " + line_of(absent->wait.pc);
+  return fmt::format(
+      "lanes {} of the mask {:#010x}, which never arrive at it: {}{}", numbers, lane.wait.mask,
+      absent == nullptr ? "" : fmt::format("thread ({},{},{}) ", absent->thread.x, absent->thread.y, absent->thread.z),
+      where_it_is);
+}
+
 // What a lane waits for, and what is missing.
 std::string described(const Worker& worker, const Lane& lane) {
   const Block& block = *worker.block;
@@ -18,7 +45,7 @@ std::string described(const Worker& worker, const Lane& lane) {
     case Wait::For::block_barrier:
       return "waits at __syncthreads";
     case Wait::For::collective:
-      return fmt::format("waits for lanes {:#010x} that never arrive at it", lane.wait.mask);
+      return "waits for " + missing_lanes(block, lane);
     case Wait::For::named_barrier: {
       const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.barrier)];
       const auto there = std::count_if(block.lanes.begin(), block.lanes.end(), [&](const Lane& l) {

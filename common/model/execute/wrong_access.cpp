@@ -95,9 +95,12 @@ std::string behind_which(const PlacedVariable* before, std::ptrdiff_t end) {
   }
   report(w, Mistake::bounds, t.pc(), 0, [&] {
     const std::string before = before_which(w, t.address),
-                      beside = before.empty() ? beside_which(w, t.address, size, ~Address(0)) : before;
+                      near = before.empty() ? beside_which(w, t.address, size, Address(1) << 32) : before,
+                      beside = near.empty()
+                                   ? "in no allocation: is it a pointer of the host? a tile::array has .device()"
+                                   : near;
     return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
-                       verb_of(t.op), size, format_address(t.address), beside.empty() ? "in no allocation" : beside);
+                       verb_of(t.op), size, format_address(t.address), beside);
   });
   abandon_block(w);
 }
@@ -111,13 +114,16 @@ std::string indices(const announce::Shape& shape, std::size_t offset) {
   return text;
 }
 
-// Where two lanes of a warp took part in a shuffle or the like since they last met at a barrier: that it does not do. Else "".
+// Where two lanes of a warp took part in a shuffle or the like since they last met at a barrier: that it does not do. What does, of
+// two other lanes of a warp. Else "".
 std::string not_by_exchange(const Worker& w, order::Stamp with) {
   const Exchange& own = w.lane->exchanged;
   const std::uint32_t other = order::thread_of(with);
   if (other / 32 != std::uint32_t(w.lane->linear) / 32 || (own.mask >> other % 32 & 1u) == 0 ||
       own.epoch != w.block->order.clock(w.lane->linear).epoch)
-    return "";
+    return other / 32 == std::uint32_t(w.lane->linear) / 32
+               ? " (both are lanes of one warp: __syncwarp() between the two is what is missing)"
+               : "";
   return fmt::format(" (the {} of {} does not order memory: __syncwarp() does)",
                      own.is_shuffle ? "shuffle" : "warp operation", line_of(own.pc));
 }

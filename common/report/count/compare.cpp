@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t runs_a_table = 6;
 
-// What a run sums up to. A run that failed has no launches and sums up to nothing.
+// What a run sums up to. A run that failed sums up to nothing, whatever it launched before.
 struct Sums {
   std::size_t launches = 0;
   double requests = 0, global = 0, sectors = 0, wavefronts = 0, bytes = 0, cycles = 0;
@@ -26,6 +26,7 @@ struct Sums {
 
 Sums sums_of(const Run& run, const Rates& rates, int registers) {
   Sums sums;
+  if (!run.error.empty()) return sums;
   sums.launches = run.kernels.size();
   for (const simt::Counts& counts : run.kernels) {
     for (const simt::Site& s : counts.sites) {

@@ -20,7 +20,7 @@ struct Run {
   std::string file, title;
   std::string error;                  ///< what ended it, one finding a line; "": nothing
   double flops = 0;                   ///< that it says it does (tile::flops); 0: it does not say
-  std::vector<simt::Counts> kernels;  ///< one for each launch, in order; none where it failed
+  std::vector<simt::Counts> kernels;  ///< one for each launch, in order; of a run that failed, those before
 };
 
 /// Of counts all but addresses, names of functions and touches. `sample` of a site is null where the sampled warp was not there.
