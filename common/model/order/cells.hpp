@@ -60,7 +60,7 @@ class SharedCells {
         block_of(writer) != order.serial() || actor_of(writer) >= copies_of || epoch_of(writer) >= order.floor())
       return false;
     const Readers& readers = readers_of(word, std::size_t(access.thread) / 32);
-    if (readers.epoch >= order.floor() && readers.epoch != order.clock(access.thread).epoch) return false;
+    if (readers.epoch != order.clock(access.thread).epoch && readers.epoch >= order.floor()) return false;
     note_read_of_thread(word, access);
     return true;
   }
