@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/cuda/ptx.hpp"
+#include "common/cuda/ptx_mbarrier.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/count.hpp"
 
@@ -378,6 +379,119 @@ __global__ void wait_for_nobody(volatile int* flag) {
   }
 }
 
+// --- Several readers ------------------------------------------------------------------------------------------------------
+
+// Two warps read an element, and come to something (`TOLD` false: the second one does not); the third warp then writes it.
+enum class By { named_barrier, mbarrier };
+template <By HOW, bool SHARED, bool TOLD>
+__global__ void two_warps_read(float* words, float* out) {
+  __shared__ float own[1];
+  __shared__ std::uint64_t read;
+  const unsigned warp = threadIdx.x / 32;
+  if (threadIdx.x == 0) own[0] = 1;
+  if (threadIdx.x == 0) tile::ptx::mbarrier_init(&read, TOLD ? 64 : 32);
+  __syncthreads();  // the word is written, and the mbarrier there
+  float* const word = SHARED ? own : words;
+  if (warp < 2) out[threadIdx.x] = word[0];
+  const bool comes = warp != 1 || TOLD;
+  if (HOW == By::named_barrier && comes) tile::ptx::barrier_sync(1, TOLD ? 96 : 64);
+  if (HOW == By::mbarrier && comes && warp < 2) tile::ptx::mbarrier_arrive(&read);
+  if (HOW == By::mbarrier && warp == 2) tile::ptx::mbarrier_wait_parity(&read, 0);
+  if (threadIdx.x == 64) word[0] = 9;
+}
+
+// The upper half reads, all meet, the lower half reads and meets (or does not), and one of it writes.
+template <bool MEETS>
+__global__ void halves_read(int* out) {
+  __shared__ int word;
+  if (threadIdx.x == 0) word = 1;
+  __syncwarp();
+  int mine = 0;
+  if (threadIdx.x >= 16) mine = word;
+  __syncwarp();
+  if (threadIdx.x < 16) {
+    mine = word;
+    if (MEETS) __syncwarp(0x0000ffffu);
+    if (threadIdx.x == 3) word = 2;
+  }
+  out[threadIdx.x] = mine;
+}
+
+// All lanes read and arrive; lane 0 reads once more, and arrives (or does not) where the writer waits as well.
+template <bool ARRIVES>
+__global__ void one_lane_reads_again(int* out) {
+  __shared__ int word;
+  __shared__ std::uint64_t read, again;
+  if (threadIdx.x == 0) {
+    word = 1;
+    tile::ptx::mbarrier_init(&read, 32);
+    tile::ptx::mbarrier_init(&again, 1);
+  }
+  __syncthreads();  // the word is written, and the mbarriers are there
+  if (threadIdx.x < 32) {
+    out[threadIdx.x] = word;
+    tile::ptx::mbarrier_arrive(&read);
+    if (threadIdx.x == 0) out[0] = word;
+    if (threadIdx.x == 0 && ARRIVES) tile::ptx::mbarrier_arrive(&again);
+  } else {
+    tile::ptx::mbarrier_wait_parity(&read, 0);
+    if (ARRIVES) tile::ptx::mbarrier_wait_parity(&again, 0);
+    if (threadIdx.x == 32) word = 2;
+  }
+}
+
+// All blocks read the words, and the last one to finish writes them.
+template <Fence FENCE>
+__global__ void last_block_clears(float* words, unsigned* finished, float* out) {
+  __shared__ bool last;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = words[threadIdx.x];
+  fence<FENCE>();
+  __syncthreads();  // all of the block have read
+  if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
+  __syncthreads();  // all learn whether theirs is the last block
+  if (last) words[threadIdx.x] = 0;
+}
+
+// In each turn all blocks read a word, which one of them then counts up. With OFTEN false, the second turn's reads are not waited for.
+__device__ void meet_all(unsigned* arrived, unsigned turn) {
+  __syncthreads();  // all of the block are here
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrived, 1u);
+    while (atomicAdd(arrived, 0u) < gridDim.x * (turn + 1)) __nanosleep(20);
+    __threadfence();
+  }
+  __syncthreads();  // all blocks are
+}
+template <bool OFTEN>
+__global__ void all_read_one_writes(float* word, unsigned* arrived, float* out) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = word[0];
+  meet_all(arrived, 0);
+  out[blockIdx.x * blockDim.x + threadIdx.x] += word[0];
+  if (OFTEN) meet_all(arrived, 1);
+  if (blockIdx.x == 0 && threadIdx.x == 0) word[0] += 1;
+}
+
+// A word handed over in shared memory through a volatile flag.
+template <Fence BEFORE, Fence BEHIND>
+__global__ void volatile_flag(int* out) {
+  __shared__ volatile int flag;
+  __shared__ int word;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();  // the flag is down
+  if (threadIdx.x == 32) {
+    word = 42;
+    fence<BEFORE>();
+    flag = 1;
+  }
+  if (threadIdx.x == 0) {
+    while (flag == 0) {
+    }
+    fence<BEHIND>();
+    out[0] = word;
+  }
+}
+
 // --- Asynchronous copies ----------------------------------------------------------------------------------------------------
 
 enum class Copying { right, no_wait, lax, no_barrier, overwritten };
@@ -561,6 +675,64 @@ TEST_CASE("a flag in shared memory is the block's own" * doctest::test_suite("mo
     CHECK(contains(said_of(flags_of_their_own, dim3(2), dim3(32), word.device(), out.device()), "word[0]"));
   }
   unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("who writes is ordered after each of several readers, or accused" * doctest::test_suite("model")) {
+  auto word = tile::array<float>("word", 1), out = tile::array<float>("out", 96);
+  const auto said = [&](void (*kernel)(float*, float*)) {
+    return said_of(kernel, dim3(1), dim3(96), word.device(), out.device());
+  };
+  for (const auto kernel :
+       {two_warps_read<By::named_barrier, false, true>, two_warps_read<By::named_barrier, true, true>,
+        two_warps_read<By::mbarrier, false, true>, two_warps_read<By::mbarrier, true, true>})
+    CHECK(said(kernel) == "");
+  for (const auto kernel :
+       {two_warps_read<By::named_barrier, false, false>, two_warps_read<By::named_barrier, true, false>,
+        two_warps_read<By::mbarrier, false, false>, two_warps_read<By::mbarrier, true, false>}) {
+    const std::string race = said(kernel);
+    CHECK(contains(race, "race: two_warps_read<"));
+    CHECK(contains(race, "thread (64,0,0) writes "));
+    CHECK(contains(race, "with no barrier between that orders the two"));
+  }
+}
+
+TEST_CASE("lanes of a warp that read at different moments are told apart" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 64);
+  CHECK(said_of(halves_read<true>, dim3(1), dim3(32), out.device()) == "");
+  CHECK(contains(said_of(halves_read<false>, dim3(1), dim3(32), out.device()), "race: halves_read<false>"));
+  CHECK(said_of(one_lane_reads_again<true>, dim3(1), dim3(64), out.device()) == "");
+  CHECK(contains(said_of(one_lane_reads_again<false>, dim3(1), dim3(64), out.device()),
+                 "thread (32,0,0) writes word[0]"));
+}
+
+TEST_CASE("blocks that have read are ordered before the one that writes, or it is accused" *
+          doctest::test_suite("model")) {
+  auto words = tile::array<float>("words", 64), out = tile::array<float>("out", 64 * 12);
+  auto count = tile::array<unsigned>("count", 1);
+  const auto said = [&](void (*kernel)(float*, unsigned*, float*), unsigned blocks) {
+    count.set({0});
+    return said_of(kernel, dim3(blocks), dim3(64), words.device(), count.device(), out.device());
+  };
+  for (const char* workers : {"1", "2"}) {
+    setenv("SIMT_THREADS", workers, 1);
+    for (const unsigned blocks : {2u, 3u, 12u}) {
+      CHECK(said(last_block_clears<Fence::of_gpu>, blocks) == "");
+      CHECK(contains(said(last_block_clears<Fence::none>, blocks), "writes words["));
+      CHECK(said(all_read_one_writes<true>, blocks) == "");
+      CHECK(contains(said(all_read_one_writes<false>, blocks), "words[0]"));
+    }
+  }
+  unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a volatile flag in shared memory counts behind a fence" * doctest::test_suite("model")) {
+  auto out = tile::array<int>("out", 1);
+  CHECK(said_of(volatile_flag<Fence::of_block, Fence::of_block>, dim3(1), dim3(64), out.device()) == "");
+  CHECK(out.host()[0] == 42);
+  CHECK(said_of(volatile_flag<Fence::of_gpu, Fence::of_gpu>, dim3(1), dim3(64), out.device()) == "");
+  const std::string none = said_of(volatile_flag<Fence::none, Fence::none>, dim3(1), dim3(64), out.device());
+  CHECK(contains(none, "writes flag[0]"));
+  CHECK(contains(said_of(volatile_flag<Fence::none, Fence::of_block>, dim3(1), dim3(64), out.device()), "race: "));
 }
 
 TEST_CASE("blocks may take tickets and hold locks" * doctest::test_suite("model")) {

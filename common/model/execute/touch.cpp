@@ -12,8 +12,13 @@ namespace simt::execute {
 namespace {
 
 order::Access access_of(const Worker& w, Touched t) {
-  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.by_copy ? w.copying : order::By{},
-          t.at,           t.may_poll};
+  return {w.block->order,
+          w.lane->linear,
+          t.op != Op::load,
+          t.strong,
+          t.may_poll,
+          t.by_copy ? w.copying : order::By{},
+          t.at};
 }
 
 // Whether two stores are those of two lanes of a warp by one instruction.

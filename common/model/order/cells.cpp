@@ -13,8 +13,8 @@ namespace {
 // Flags of a stamp in a cell.
 constexpr Stamp atomic_write = 1;  // of a writer
 constexpr Stamp may_poll = 1;      // of readers that are kept apart: they have read through volatile
-// Of the last of several readers; their set holds no more; it holds one of each block.
-constexpr Stamp several = 1, full = 2, full_of_blocks = 4;
+// Of the last of several readers; their set is full; it knows enough blocks.
+constexpr Stamp several = 1, full = 2, many_blocks = 4;
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
@@ -59,15 +59,18 @@ bool SharedCells::bulk_read_before(std::size_t word, const Access& access, Confl
   return true;
 }
 
-// What other lanes of the warp have read at another epoch than the access's, which takes their place.
-void SharedCells::set_apart(std::size_t word, const Access& access, Readers& readers) {
+// What other lanes of the warp have read at another epoch is kept apart.
+void SharedCells::note_read(std::size_t word, const Access& access) {
   const BlockOrder& order = access.order;
   const auto lane = std::uint32_t(access.thread) % 32;
-  const std::uint32_t others = readers.lanes & ~(1u << lane);
-  if (others != 0 && readers.epoch >= order.warp_floor(access.thread))  // else this read stands for theirs, too
+  const Readers& before = readers_of(word, std::size_t(access.thread) / 32);
+  const std::uint32_t others = before.lanes & ~(1u << lane);
+  // What they read before the last barrier of the warp, this read stands for.
+  if (before.epoch != order.clock(access.thread).epoch && others != 0 &&
+      before.epoch >= order.warp_floor(access.thread))
     keep_apart(word, order,
-               {stamp(order.serial(), std::uint32_t(access.thread) - lane, readers.epoch), others, readers.pc});
-  readers.lanes = 0;
+               {stamp(order.serial(), std::uint32_t(access.thread) - lane, before.epoch), others, before.pc});
+  note_read_of_thread(word, access);
 }
 
 void SharedCells::keep_apart(std::size_t word, const BlockOrder& order, const WarpReaders& readers) {
@@ -217,7 +220,7 @@ void GlobalCells::note_another(Cell& cell, const Access& access, Stamp mine) {
   bool noted = true;
   if (flags != 0) {
     noted = set->note(order, access.thread, mine, access.pc);
-    if (set->full()) flags |= set->full_of_blocks() ? full | full_of_blocks : full;
+    flags |= (set->full() ? full : 0) | (set->of_many_blocks() ? many_blocks : 0);
   }
   cell.reader.store((noted ? mine : reader & ~flags_mask) | flags, relaxed);
   if (noted) cell.reader_pc.store(access.pc, relaxed);
@@ -228,8 +231,8 @@ void GlobalCells::note_read(std::size_t element, const Access& access, Stamp min
   Stamp reader = cell.reader.load(relaxed);
   if ((reader & ~flags_mask) == mine) return;
   const bool ordered = reader == 0 || access.order.ordered(reader, access.thread);
-  const bool others_stand_for_it = (reader & full_of_blocks) || block_of(reader) == block_of(mine);
-  if ((reader & full) && others_stand_for_it && !ordered) return;
+  const bool no_room = (reader & many_blocks) || ((reader & full) && block_of(reader) == block_of(mine));
+  if (no_room && !ordered) return;
   if (ordered && !(reader & several) && cell.reader.compare_exchange_strong(reader, mine, relaxed)) {
     cell.reader_pc.store(access.pc, relaxed);
     return;

@@ -20,9 +20,9 @@ struct Access {
   const BlockOrder& order;
   int thread = 0;
   bool writes = false, atomic = false;
-  By by{};
-  std::uint32_t pc = 0;   ///< offset of the return address in the program's image
   bool may_poll = false;  ///< a load through volatile of a block's own shared memory: no race with an atomic store
+  By by{};
+  std::uint32_t pc = 0;  ///< offset of the return address in the program's image
 
   Stamp mine() const { return by.thread() ? order.stamp_of(thread) : order.stamp_of(thread, by); }
 };
@@ -59,7 +59,9 @@ class SharedCells {
     if (access.writes || access.atomic || access.may_poll || !access.by.thread() ||
         block_of(writer) != order.serial() || actor_of(writer) >= copies_of || epoch_of(writer) >= order.floor())
       return false;
-    note_read(word, access);
+    const Readers& readers = readers_of(word, std::size_t(access.thread) / 32);
+    if (readers.epoch != order.clock(access.thread).epoch && readers.epoch >= order.floor()) return false;
+    note_read_of_thread(word, access);
     return true;
   }
   /// Notes the access; returns whether it conflicts, and with what.
@@ -82,16 +84,17 @@ class SharedCells {
   };
   Readers& readers_of(std::size_t word, std::size_t warp) { return readers_[warp * words_.size() + word]; }
   void forget_readers(std::size_t word);
-  void note_read(std::size_t word, const Access& access) {
+  // Where no lane of its warp has read the word at another epoch since the last barrier of the block.
+  void note_read_of_thread(std::size_t word, const Access& access) {
     const Epoch epoch = access.order.clock(access.thread).epoch;
     Readers& mine = readers_of(word, std::size_t(access.thread) / 32);
-    if (mine.epoch != epoch) set_apart(word, access, mine);
+    if (mine.epoch != epoch) mine.lanes = 0;  // older reads are ordered before all that comes
     mine = {epoch, mine.lanes | 1u << access.thread % 32, access.pc};
     words_[word].last_read = std::max(words_[word].last_read, epoch);
   }
   void note_bulk_read(std::size_t word, const Access& access);
   bool bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const;
-  void set_apart(std::size_t word, const Access& access, Readers& readers);
+  void note_read(std::size_t word, const Access& access);
   void keep_apart(std::size_t word, const BlockOrder& order, const WarpReaders& readers);
   bool own_read_before(std::size_t word, const Access& access, Conflict& conflict);
   bool read_apart_before(std::size_t word, const Access& access, Conflict& conflict) const;

@@ -14,26 +14,25 @@ Stamp WarpReaders::unordered(const BlockOrder& order, int thread, Stamp self) co
 }
 
 void ReaderSet::start_with(Stamp reader, std::uint32_t pc) {
-  clear();
   groups_[0] = {reader, pc};
+  size_ = 1;
 }
 
 bool ReaderSet::note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc) {
   const WarpReaders mine(reader, pc);
-  WarpReaders* same = nullptr;
-  for (WarpReaders& group : groups_) {
-    if (group.lanes == 0) continue;
-    if (group.warp == mine.warp)
-      same = &group;
-    else if (group.unordered(order, thread) == 0)
-      group.lanes = 0;
-    else if (actor_and_block_of(group.warp) == actor_and_block_of(mine.warp))
-      group.lanes &= ~mine.lanes;  // its own earlier read
-  }
-  if (same != nullptr) {
-    same->lanes |= mine.lanes;
-    same->pc = pc;
-    return true;
+  for (std::size_t i = 0; i < size_;) {
+    WarpReaders& group = groups_[i];
+    if (group.warp == mine.warp) {
+      group.lanes |= mine.lanes;
+      group.pc = pc;
+      return true;
+    }
+    if (actor_and_block_of(group.warp) == actor_and_block_of(mine.warp))
+      group.lanes &= ~mine.lanes;  // its earlier read
+    if (group.unordered(order, thread) == 0)
+      group = groups_[--size_];
+    else
+      ++i;
   }
   WarpReaders* const place = place_for(block_of(reader));
   if (place == nullptr) return false;
@@ -42,33 +41,33 @@ bool ReaderSet::note(const BlockOrder& order, int thread, Stamp reader, std::uin
 }
 
 std::size_t ReaderSet::groups_of(std::uint32_t block) const {
-  return std::size_t(std::count_if(groups_.begin(), groups_.end(), [&](const WarpReaders& group) {
-    return group.lanes != 0 && block_of(group.warp) == block;
-  }));
+  return std::size_t(std::count_if(groups_.begin(), groups_.begin() + size_,
+                                   [&](const WarpReaders& group) { return block_of(group.warp) == block; }));
 }
 
 // A free place; else, for a block that has none, one of a block that has several.
 WarpReaders* ReaderSet::place_for(std::uint32_t block) {
-  for (WarpReaders& group : groups_)
-    if (group.lanes == 0) return &group;
+  if (!full()) return &groups_[size_++];
   if (groups_of(block) != 0) return nullptr;
   for (WarpReaders& group : groups_)
     if (groups_of(block_of(group.warp)) > 1) return &group;
   return nullptr;
 }
 
-bool ReaderSet::full() const {
-  return std::all_of(groups_.begin(), groups_.end(), [](const WarpReaders& group) { return group.lanes != 0; });
-}
-
-bool ReaderSet::full_of_blocks() const {
-  return full() && std::all_of(groups_.begin(), groups_.end(),
-                               [&](const WarpReaders& group) { return groups_of(block_of(group.warp)) == 1; });
+bool ReaderSet::of_many_blocks() const {
+  constexpr std::size_t many = 4;
+  if (size_ < many) return false;
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < size_; ++i)
+    blocks += std::none_of(groups_.begin(), groups_.begin() + i, [&](const WarpReaders& before) {
+      return block_of(before.warp) == block_of(groups_[i].warp);
+    });
+  return blocks >= many;
 }
 
 const WarpReaders* ReaderSet::unordered(const BlockOrder& order, int thread, Stamp self, Stamp& who) const {
-  for (const WarpReaders& group : groups_)
-    if ((who = group.unordered(order, thread, self)) != 0) return &group;
+  for (std::size_t i = 0; i < size_; ++i)
+    if ((who = groups_[i].unordered(order, thread, self)) != 0) return &groups_[i];
   return nullptr;
 }
 

@@ -21,23 +21,23 @@ struct WarpReaders {
   WarpReaders(Stamp warp_stamp, std::uint32_t which, std::uint32_t at) : warp(warp_stamp), lanes(which), pc(at) {}
   /// One reader.
   WarpReaders(Stamp reader, std::uint32_t at)
-      : warp(reader & ~flags_mask & ~(Stamp(31) << actor_shift)), lanes(1u << actor_of(reader) % 32), pc(at) {}
+      : warp(reader & ~(Stamp(31) << actor_shift)), lanes(1u << actor_of(reader) % 32), pc(at) {}
 
   /// One of them whose read is not ordered before what `thread` does next, other than `self`; 0: none.
   Stamp unordered(const BlockOrder& order, int thread, Stamp self = 0) const;
 };
 
-/// Up to eight such groups that have read one element. Of more, those are left out whose blocks are there already, and
-/// then those of further blocks: a race with a reader that is left out is not found.
+/// Up to seven such groups that have read one element. Of more, those are left out whose blocks are there already, and those of
+/// further blocks than four, or than there is room for: a race with a reader that is left out is not found.
 class ReaderSet {
  public:
-  void clear() { groups_.fill({}); }
+  void clear() { size_ = 0; }
   void start_with(Stamp reader, std::uint32_t pc);
   /// Notes the read of a thread, or of a copy that it starts. It stands for all that are ordered before it. Whether there was room.
   bool note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc);
-  bool full() const;
-  /// Full, and with no two groups of a block.
-  bool full_of_blocks() const;
+  bool full() const { return size_ == groups_.size(); }
+  /// Whether they are of so many blocks that no more are asked for.
+  bool of_many_blocks() const;
   /// A group with a reader that is not ordered before what `thread` does next; null: none. That reader is `who`.
   const WarpReaders* unordered(const BlockOrder& order, int thread, Stamp self, Stamp& who) const;
 
@@ -45,7 +45,8 @@ class ReaderSet {
   std::size_t groups_of(std::uint32_t block) const;
   WarpReaders* place_for(std::uint32_t block);
 
-  std::array<WarpReaders, 8> groups_;
+  std::size_t size_ = 0;
+  std::array<WarpReaders, 7> groups_;
 };
 
 /// Reader sets for the elements that need one, up to about a million. They stay where they are.
