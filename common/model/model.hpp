@@ -15,6 +15,7 @@
 //   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
 //   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
 //   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change
+//   that a thread goes on without end                       execute/endless.cpp: bounds_of_launch
 //   that an asynchronous copy (cp.async) has arrived        execute/touch.cpp: deliver_copies
 //   that a copy in bulk (cp.async.bulk) has arrived         execute/bulk.cpp: let_bulk_loads_arrive
 //   that a warp gets the registers that it wants            execute/registers.cpp: end_register_waits
