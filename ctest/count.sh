@@ -414,6 +414,8 @@ TILE_COUNT("helped") { auto out = tile::array<float>("out", 32); launch_ones(out
 END
 "$tile_count" --compiler "$model_cc" "$scratch/helped.cu" >"$scratch/out" 2>"$scratch/err" || complain "a header of helpers: $(cat "$scratch/err")"
 refused 'cudaMemcpyAsync is not part of the model: fill an array' 'TILE_COUNT("r") { cudaMemcpyAsync(nullptr, nullptr, 4); }'
+refused 'the size of a __shared__ array is not a constant: write a constant, or extern __shared__' \
+  '__global__ void k(float* p, int n) { __shared__ float s[n]; p[0] = s[0] = 1; }' 'TILE_COUNT("r") {}'
 refused '__cvta_generic_to_shared is not part of the model: ' '__global__ void k(unsigned* p) { *p = __cvta_generic_to_shared(p); }' 'TILE_COUNT("r") {}'
 refused '__vadd4 is not part of the model: ' '__global__ void k(unsigned* p) { *p = __vadd4(*p, 1u); }' 'TILE_COUNT("r") {}'
 
@@ -485,4 +487,32 @@ grep -q 'pairs, ' "$scratch/err" && reason '[a-z]*: pairs, reasons.cu:8, .*align
 reason 'out of bounds: ones, .* in no allocation: is it a pointer of the host' "a pointer of the host"
 reason 'race: volatile_sum, .* (both are lanes of one warp: __syncwarp() between the two is what is missing)' "a warp that no longer goes in step"
 reason 'warp operation: half_warp, .* waits for lanes 16 to 31 of the mask 0xffffffff, .* thread (16,0,0) has returned' "which lanes are missing"
+# What advice must not leave out: that an atomic in shared memory may be what costs most, how many lanes an example has, and that
+# nvcc may join a thread's neighbouring words.
+cat >"$scratch/advised.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void histogram(int* out, const int* in) {
+  __shared__ int bins[32];
+  bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[in[threadIdx.x] % 4], 1);
+  __syncthreads();
+  if (threadIdx.x < 4) out[threadIdx.x] = bins[threadIdx.x];
+}
+__global__ void few(float* out) { if (threadIdx.x < 4) out[threadIdx.x * 8] = 1; }
+__global__ void eight(float* out, const float* in) {
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum += in[threadIdx.x * 8 + i];
+  out[threadIdx.x] = sum;
+}
+TILE_COUNT("a") { auto in = tile::array<int>("in", 32), out = tile::array<int>("out", 32); histogram<<<1, 32>>>(out.device(), in.device()); }
+TILE_COUNT("b") { auto out = tile::array<float>("out", 32); few<<<1, 32>>>(out.device()); }
+TILE_COUNT("c") { auto in = tile::array<float>("in", 256), out = tile::array<float>("out", 32); eight<<<1, 32>>>(out.device(), in.device()); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/advised.cu" >"$scratch/lines" 2>"$scratch/err" || complain "what is to be advised on: $(cat "$scratch/err")"
+tr -s '\n ' ' ' <"$scratch/lines" >"$scratch/out"
+said 'unknown advised.cu:6, atomic of bins: what it costs in shared memory is not known' "that an atomic's cost is not known"
+said '(of the warp that was looked at, 4 lanes took part)' "how many lanes took part"
+said "nvcc may join the neighbouring accesses of a thread into wider ones" "that nvcc may join words"
 exit "$wrong"

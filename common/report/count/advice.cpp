@@ -259,16 +259,29 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
   return "its sectors are used as far as they go; only fewer accesses would cost less";
 }
 
+// Whether each thread moves neighbouring elements, and no advice on pieces says so: nvcc may make wider accesses of them.
+bool may_be_joined(const simt::Site& site, const WarpAccess& access, int in_a_row) {
+  if (in_a_row < 2 || site.width >= 16) return false;
+  const auto apart = distances(access);
+  return std::all_of(apart.begin(), apart.end(),
+                     [](const auto& one) { return one.first == 0 || std::abs(one.first) > 16; });
+}
+
 }  // namespace
 
 std::string advice(const simt::Counts& counts, std::size_t which) {
   const simt::Site& site = counts.sites[which];
   const auto access = sampled(counts, which);
   if (!access) return "block 0's first warp does not come here: no example of its addresses was kept";
-  if (site.op == simt::Op::atomic) return advice_on_atomic(*access);
-  return site.space == simt::Space::shared
-             ? advice_on_shared(site, *access)
-             : advice_on_global(counts, site, *access, sample_of(counts, which)->in_a_row);
+  const int in_a_row = sample_of(counts, which)->in_a_row;
+  std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(*access)
+                     : site.space == simt::Space::shared ? advice_on_shared(site, *access)
+                                                         : advice_on_global(counts, site, *access, in_a_row);
+  if (const int lanes = std::popcount(access->active); lanes < 32)
+    text += fmt::format(" (of the warp that was looked at, {} took part)", counted(std::uint64_t(lanes), "lane"));
+  if (site.op != simt::Op::atomic && may_be_joined(site, *access, in_a_row))
+    text += "; nvcc may join the neighbouring accesses of a thread into wider ones (chapter 05)";
+  return text;
 }
 
 }  // namespace tile::counting

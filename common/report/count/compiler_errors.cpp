@@ -275,6 +275,11 @@ std::string advice_on(const Error& error) {
                                                  numbered(error.handed_over), numbered(error.taken));
     return error.message.substr(ours.size()) + launch;
   }
+  static const std::regex variable_extent("size of array .* is not an integral constant-expression");
+  if (std::regex_match(error.message, variable_extent))
+    return "the size of a __shared__ array is not a constant: write a constant, or extern __shared__ float s[], with "
+           "its "
+           "bytes as the third argument between <<< and >>>";
   static const std::regex unnamed(".*no match(?:es|ing).* function.*(?:to type|for call to)[^a-z]*(?:void|launch).*");
   if (std::regex_match(error.message, unnamed))
     return "which kernel is meant, its name does not tell: name its template arguments, kernel<float>";

@@ -114,6 +114,12 @@ void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rate
   print_sites(counts, verdict);
   print_bounds(verdict, rates, flops);
   print_occupancy(counts, verdict);
+  for (const simt::Site& site : counts.sites)
+    if (site.op == simt::Op::atomic && site.space == simt::Space::shared)
+      fmt::print("{}\n",
+                 wrapped("  unknown   ", fmt::format("{}, atomic of {}: what it costs in shared memory is not known "
+                                                     "to the model, and it may be the hottest line",
+                                                     place_of(site), site.array)));
   if (!verdict.hottest) return;
   const simt::Site& hottest = counts.sites[*verdict.hottest];
   fmt::print("{}\n", wrapped("  hottest   ",
