@@ -206,20 +206,20 @@ TEST_CASE("all that is wrong with a file is told at once, each thing once") {
   const std::filesystem::path source =
       std::filesystem::temp_directory_path() / ("tile-faults-" + std::to_string(getpid()) + ".cu");
   std::ofstream(source) << "#if 0\nint main() {}\n#endif\nTILE_COUNT(\"r\") {}\n\n  int main(int, char**) {\n"
-                           "cudaMalloc();\ncudaMalloc(cudaMalloc());\ncudaStream_t s;\nuse(s);\nt();\n";
+                           "cudaMalloc();\ncudaMalloc(cudaMalloc());\ncudaEvent_t s;\nuse(s);\nt();\n";
   const std::string name = source.filename().string();
   const auto error = [&](int line, const std::string& message) {
     return fmt::format("{}:{}:3: error: {}\n", source.string(), line, message);
   };
   const std::string undeclared = " was not declared in this scope";
   const std::string said = error(7, "‘cudaMalloc’" + undeclared) + error(8, "‘cudaMalloc’" + undeclared) +
-                           error(8, "‘cudaMalloc’" + undeclared) + error(9, "‘cudaStream_t’" + undeclared) +
+                           error(8, "‘cudaMalloc’" + undeclared) + error(9, "‘cudaEvent_t’" + undeclared) +
                            error(10, "‘s’" + undeclared);
   const std::vector<std::string> lines = faults_of(said, source);
   REQUIRE(lines.size() == 4);  // in the order of the source
   CHECK(contains(lines[0], name + ":6: main() is not run"));
   CHECK(contains(lines[1], name + ":7, 8: cudaMalloc is not part of the model: "));
-  CHECK(contains(lines[2], name + ":9: cudaStream_t is not part of the model: "));
+  CHECK(contains(lines[2], name + ":9: cudaEvent_t is not part of the model: "));
   CHECK(contains(lines[3], name + ": and 1 more error of the compiler, which may come of these"));  // s
   // What nothing is known of is told as the compiler says it, but for what else it says of a line, and where it says very much.
   const std::vector<std::string> unknown = faults_of(

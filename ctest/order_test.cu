@@ -875,9 +875,13 @@ TEST_CASE("a loop that does something in each turn and does not end is told" * d
     CHECK(contains(said, "endless: go_on<"));
     CHECK(contains(said, what));
     CHECK(contains(said, "SIMT_PATIENCE=2 "));
+  };
+  const auto told_untraced = [&](void (*kernel)(unsigned*, const int*, unsigned), int threads) {
     CHECK_THROWS_AS(tile::launch(kernel, dim3(1), dim3(unsigned(threads)), 0, words.device(), next.device(), never),
                     simt::Error);
   };
+  told_untraced(go_on<Endless::stores>, 1);
+  told_untraced(go_on<Endless::meets>, 2);
   told(go_on<Endless::stores>, 1, "touches memory without a wait for others of its block, more than 4194304 times");
   told(go_on<Endless::counts>, 1, "touches memory without a wait for others of its block");
   told(go_on<Endless::follows>, 1, "touches memory without a wait for others of its block");

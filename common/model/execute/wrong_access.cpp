@@ -115,13 +115,13 @@ std::string indices(const announce::Shape& shape, std::size_t offset) {
 }
 
 // Where two lanes of a warp took part in a shuffle or the like since they last met at a barrier: that it does not do. What does, of
-// two other lanes of a warp. Else "".
-std::string not_by_exchange(const Worker& w, order::Stamp with) {
+// two other lanes of a warp on two lines: on one, an update, it does not help. Else "".
+std::string not_by_exchange(const Worker& w, order::Stamp with, bool one_line) {
   const Exchange& own = w.lane->exchanged;
   const std::uint32_t other = order::thread_of(with);
   if (other / 32 != std::uint32_t(w.lane->linear) / 32 || (own.mask >> other % 32 & 1u) == 0 ||
       own.epoch != w.block->order.clock(w.lane->linear).epoch)
-    return other / 32 == std::uint32_t(w.lane->linear) / 32
+    return other / 32 == std::uint32_t(w.lane->linear) / 32 && !one_line
                ? " (both are lanes of one warp: __syncwarp() between the two is what is missing)"
                : "";
   return fmt::format(" (the {} of {} does not order memory: __syncwarp() does)",
@@ -160,7 +160,8 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
         : own_block         ? "no barrier between that orders the two"
         : region == nullptr ? "no cluster barrier between that orders the two"
                             : "nothing between that orders the two, as a fence and an atomic operation do",
-        own_block && !of_copy && !other.unfenced ? not_by_exchange(w, other.with) : "");
+        own_block && !of_copy && !other.unfenced ? not_by_exchange(w, other.with, line_of(t.pc()) == line_of(other_pc))
+                                                 : "");
   });
 }
 
