@@ -128,7 +128,7 @@ std::string short_name(std::string name) {
 // Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are relative where the
 // compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
-  if (file.starts_with("/usr/")) return true;
+  if (file.starts_with("/usr/include/") || file.starts_with("/usr/lib/")) return true;
   for (const std::string directory : {"common/cuda/", "common/model/"})
     if (file.starts_with(directory) || file.find('/' + directory) != std::string::npos) return true;
   return false;

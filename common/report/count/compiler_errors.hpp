@@ -16,7 +16,4 @@ std::vector<std::string> faults_of(const std::string& said, const std::filesyste
 /// A header that the compiler misses and about which there is advice, as it is included, or "": what stands behind it was not read.
 std::string header_not_in_the_model(const std::string& said);
 
-/// What to write instead of a word of CUDA that the model does not have, or "".
-std::string instead_of(const std::string& word);
-
 }  // namespace tile::counting
