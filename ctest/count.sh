@@ -225,8 +225,8 @@ TILE_COUNT("b") { auto out = tile::array<float>("out", 64); across_warps<<<1, 64
 TILE_COUNT("c") { auto out = tile::array<float>("out", 32); before_a_barrier<<<1, 32>>>(out.device()); }
 END
 "$tile_count" --compiler "$model_cc" "$scratch/shuffle.cu" >"$scratch/out" 2>"$scratch/err" && complain "a race behind a shuffle passes"
-[ "$(grep -c '^count: race: .*no barrier between$' "$scratch/err")" = 2 ] && [ "$(grep -c 'does not order memory' "$scratch/err")" = 1 ] &&
-  grep -q '^count: race: shuffled, .*no barrier between (the shuffle of shuffle.cu:5 does not order memory: __syncwarp() does)$' "$scratch/err" ||
+[ "$(grep -c '^count: race: .*no barrier between that orders the two$' "$scratch/err")" = 2 ] && [ "$(grep -c 'does not order memory' "$scratch/err")" = 1 ] &&
+  grep -q '^count: race: shuffled, .*no barrier between that orders the two (the shuffle of shuffle.cu:5 does not order memory: __syncwarp() does)$' "$scratch/err" ||
   complain "what a shuffle does not do: $(cat "$scratch/err")"
 
 # __shared__ variables of an included file, outside functions and in a macro's words.
@@ -338,9 +338,24 @@ said '^  requests  *2  *failed  *failed  *failed  *failed$' "columns of runs tha
 said '^  (2) sum.cu: a sum (failed)$' "which run failed"
 said '^  (5) three.cu: failed$' "which file is none"
 for at in 3 6; do
-  [ "$(grep -c "^count: race: .* at sum.cu:$at with no barrier between; where many threads update one element, each does so by atomicAdd$" "$scratch/err")" = 1 ] || complain "how line $at is to update: $(cat "$scratch/err")"
+  [ "$(grep -c "^count: race: .* at sum.cu:$at with no barrier between that orders the two; where many threads update one element, each does so by atomicAdd$" "$scratch/err")" = 1 ] || complain "how line $at is to update: $(cat "$scratch/err")"
 done
 grep 'last, sum.cu:9' "$scratch/err" | grep -q atomic && complain "an element that is only written is updated"
+cat >"$scratch/halves.cu" <<'END'
+#include "common/report/count.hpp"
+__global__ void halves(float* out) {
+  __shared__ float part[64];
+  part[threadIdx.x] = 1;
+  __syncthreads();
+  for (int s = 32; s > 0; s /= 2)
+    if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+  out[0] = part[0];
+}
+TILE_COUNT("halves") { auto out = tile::array<float>("out", 1); halves<<<1, 64>>>(out.device()); }
+END
+"$tile_count" --compiler "$model_cc" "$scratch/halves.cu" >"$scratch/out" 2>"$scratch/err" && complain "a sum without a barrier passes"
+grep -q '^count: race: halves, halves.cu:7' "$scratch/err" && ! grep -q atomic "$scratch/err" ||
+  complain "of a sum that lacks a barrier is said: $(cat "$scratch/err")"
 
 # Shared memory without an extent, and a launch that gives it none, or too little.
 cat >"$scratch/extern.cu" <<'END'

@@ -36,7 +36,6 @@ struct Config {
   static_assert(SMEM_BYTES <= 48 * 1024,
                 "static shared memory ends at 48 KB a block: nvcc would refuse");
 };
-// [/snippet config]
 
 struct Position {
   int row, col;
@@ -47,6 +46,7 @@ struct Position {
 constexpr __host__ __device__ Position position_of(int thread) {
   return {thread / Config::BN, thread % Config::BN};
 }
+// [/snippet config]
 
 // [snippet head]
 // EDGES: whether a tile may hang over the edge of a matrix. AS_ROW: words from a row of As to
@@ -230,13 +230,13 @@ void predict(tile::Facts& facts) {
   // How much longer they would take than with 16-byte loads. Besides, a round stores two words
   // and loads two from global memory for BK multiply-adds, each in a wavefront.
   const double besides = 4.0 / Config::BK;
-  const auto by_wavefronts = [&](double wavefronts) {
-    return (wavefronts + besides) / (compiled_wavefronts + besides);
+  const auto longer = [&](double each, double compiled) {
+    return (each + besides) / (compiled + besides);
   };
-  facts.predicted("pairs.by_instructions", (1 + 2) / 2.0 / compiled_requests, 2);
-  facts.predicted("pairs.by_wavefronts", by_wavefronts((1 + 2) / 2.0), 2);
-  facts.predicted("singles.by_instructions", 2 / compiled_requests, 2);
-  facts.predicted("singles.by_wavefronts", by_wavefronts(2), 2);
+  facts.predicted("pairs.by_instructions", longer((1 + 2) / 2.0, compiled_requests), 2);
+  facts.predicted("pairs.by_wavefronts", longer((1 + 2) / 2.0, compiled_wavefronts), 2);
+  facts.predicted("singles.by_instructions", longer(2, compiled_requests), 2);
+  facts.predicted("singles.by_wavefronts", longer(2, compiled_wavefronts), 2);
 
   const int registers = 37;  // of a thread, as published for that GPU
   const auto a6000 =

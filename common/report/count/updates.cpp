@@ -42,11 +42,18 @@ std::string atomic_for(const std::string& line) {
   }
 }
 
+// How many elements of an array a line names.
+std::ptrdiff_t elements_named(const std::string& line, const std::string& array) {
+  const std::regex element("\\b" + array + "\\s*\\[|\\*" + array + "\\b");
+  return std::distance(std::sregex_iterator(line.begin(), line.end(), element), std::sregex_iterator());
+}
+
 }  // namespace
 
 std::string with_updates_explained(const std::string& findings, const std::string& file) {
   // The place of the second access is that of the first one.
-  static const std::regex race(R"(^race: .*?, (([^, :]+):(\d+)), block .* at \1 with )");
+  static const std::regex race(
+      R"(^race: .*?, (([^, :]+):(\d+)), block .*? (?:reads|writes|updates) (\w+).* at \1 with )");
   const std::string name = std::filesystem::path(file).filename().string();
   std::istringstream lines(findings);
   std::string explained;
@@ -56,7 +63,9 @@ std::string with_updates_explained(const std::string& findings, const std::strin
     explained += line;
     std::smatch found;
     if (!std::regex_search(line, found, race) || found[2] != name || !places.insert(found[1]).second) continue;
-    if (const std::string atomic = atomic_for(line_of(file, std::stoi(found[3]))); !atomic.empty())
+    const std::string source = line_of(file, std::stoi(found[3]));
+    if (elements_named(source, found[4]) != 1) continue;  // another is read as well: what lacks may be a barrier
+    if (const std::string atomic = atomic_for(source); !atomic.empty())
       explained += "; where many threads update one element, each does so by " + atomic;
   }
   return explained;
