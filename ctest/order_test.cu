@@ -380,6 +380,21 @@ __global__ void wait_for_nobody(volatile int* flag) {
 }
 
 // --- Several readers ------------------------------------------------------------------------------------------------------
+// Two warps read, one lane of each arrives at the mbarrier for which the writer waits: for the others as well, if (TOLD) it has met them.
+template <bool TOLD>
+__global__ void one_lane_arrives(float* x, float* out) {
+  __shared__ std::uint64_t read;
+  if (threadIdx.x == 0) tile::ptx::mbarrier_init(&read, 2);
+  __syncthreads();
+  if (threadIdx.x < 64) {
+    out[threadIdx.x] = x[0];
+    if (TOLD) __syncwarp();
+    if (threadIdx.x % 32 == 31) tile::ptx::mbarrier_arrive(&read);
+  } else {
+    tile::ptx::mbarrier_wait_parity(&read, 0);
+    if (threadIdx.x == 64) x[0] = 9;
+  }
+}
 
 // Two warps read an element, and come to something (`TOLD` false: the second one does not); the third warp then writes it.
 enum class By { named_barrier, mbarrier };
@@ -675,6 +690,13 @@ TEST_CASE("a flag in shared memory is the block's own" * doctest::test_suite("mo
     CHECK(contains(said_of(flags_of_their_own, dim3(2), dim3(32), word.device(), out.device()), "word[0]"));
   }
   unsetenv("SIMT_THREADS");
+}
+
+TEST_CASE("a warp's lanes that have read are known each, not the last alone" * doctest::test_suite("model")) {
+  auto x = tile::array<float>("x", 1), out = tile::array<float>("out", 96);
+  CHECK(said_of(one_lane_arrives<true>, dim3(1), dim3(96), x.device(), out.device()) == "");
+  CHECK(contains(said_of(one_lane_arrives<false>, dim3(1), dim3(96), x.device(), out.device()),
+                 "race: one_lane_arrives<false>"));
 }
 
 TEST_CASE("who writes is ordered after each of several readers, or accused" * doctest::test_suite("model")) {
