@@ -47,7 +47,7 @@ the name of a control is not level with its neighbour's	<div class="live"><div c
 a wrapped title in the contents does not begin where it began	<div class="toc"><a style="width: 6rem; text-indent: 1rem"><span class="section-number">1.1</span> many words that wrap</a></div>
 a title in the contents touches its number	<div class="toc"><a style="padding-left: 0"><span class="section-number">1.1</span> title</a></div>
 a term is not marked	<p><label class="term" style="border: 0">x</label><input type="checkbox"><span class="side-note definition">x</span></p>
-what was defined before takes room	<p><label class="term">x</label><input type="checkbox"><span class="definition again">x</span></p>
+a definition is not in the margin	<p><label class="term">x</label><input type="checkbox"><span class="side-note definition" style="display: none">x</span></p>
 a phone shows a part of a plot	<figure id="fig:ladder-of-nobody"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
 digits are not tabular-nums	<p style="font-variant-numeric: lining-nums">thread 11</p>
 bold letters as light as the text's	<style>@font-face { font-family: "Book"; src: url("fonts/latinmodern-math.otf"); font-weight: 600 700; }</style>

@@ -1,5 +1,5 @@
 -- Terms: the words of the machine and of its costs, as notation.md lists them in tables headed "word" and "meaning". Where one first
--- appears in the book, its row stands in the margin; where it first appears in a later chapter, it comes there when it is asked for.
+-- appears on a page, its row stands in the margin; in the book as one document, where it first appears in the book.
 -- In: the blocks of a page, before anything is resolved. Out: the same with definitions, and the rows that the page has words of,
 -- for its labels file. Captions, headings, claims and program text define nothing, nor do words that are meant otherwise: [lines]{.plain}.
 
@@ -113,14 +113,14 @@ end
 
 local count = 0
 
--- The words in the text, and the row in the margin; the checkbox shows it where there is no margin, or where it was defined before.
-local function defined(words, row, again)
+-- The words in the text, and the row in the margin; the checkbox shows it where there is no margin.
+local function defined(words, row)
   count = count + 1
   local id = "term-" .. page.id .. "-" .. count
   return {
     elements.html_inline('<label for="' .. id .. '" class="term">'), words, elements.html_inline("</label>" ..
       '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="define ' .. text.escape(row.name) .. '"/>'),
-    pandoc.Span(note_of(row), {class = "side-note definition" .. (again and " again" or ""), role = "note"}),
+    pandoc.Span(note_of(row), {class = "side-note definition", role = "note"}),
   }
 end
 
@@ -189,12 +189,11 @@ function terms.define(doc)
   if not page.is_chapter() or page.combined == "epub" or page.only_tests then return end
   local done = {}
   doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(glossary()), function(row, parts)
-    local again = page.first_with_term[row.name] ~= page.id
-    if done[row.name] or again and page.combined then return nil end
+    if done[row.name] or page.combined and page.first_with_term[row.name] ~= page.id then return nil end
     done[row.name] = true
     local before, words, behind = parts()
     local result = pandoc.List({pandoc.Str(before)})
-    result:extend(defined(pandoc.Str(words), row, again))
+    result:extend(defined(pandoc.Str(words), row))
     result:insert(pandoc.Str(behind))
     return result
   end)

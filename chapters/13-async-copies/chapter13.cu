@@ -17,6 +17,44 @@
 
 namespace {
 
+// [snippet ring]
+// The ring by itself, around chapter 03's kernel: a tile of 32 x 32 results, one for each of
+// 1024 threads. Tiles are whole, alpha is 1 and beta 0.
+template <int STAGES>
+__global__ void __launch_bounds__(1024)
+    sgemm_ring(int K, const float* A, int lda, const float* B, int ldb, float* C, int ldc) {
+  __shared__ float As[STAGES][32][32], Bs[STAGES][32][32];
+  const int threadRow = threadIdx.x / 32, threadCol = threadIdx.x % 32;
+  const int row = blockIdx.y * 32 + threadRow, col = blockIdx.x * 32 + threadCol;
+  const int tiles = K / 32;
+
+  // This thread's two copies of a tile are a group. Behind the last tile it is empty.
+  const auto start_copies = [&](int tile) {
+    if (tile < tiles) {
+      const int stage = tile % STAGES, k = tile * 32;
+      tile::ptx::cp_async_ca<4>(&As[stage][threadRow][threadCol],
+                                &A[std::size_t(row) * lda + k + threadCol]);
+      tile::ptx::cp_async_ca<4>(&Bs[stage][threadRow][threadCol],
+                                &B[std::size_t(k + threadRow) * ldb + col]);
+    }
+    tile::ptx::cp_async_commit_group();
+  };
+
+  for (int tile = 0; tile < STAGES - 1; ++tile) start_copies(tile);
+  float acc = 0.0f;
+  for (int tile = 0; tile < tiles; ++tile) {
+    const int stage = tile % STAGES;
+    // what this thread copied of the tile has arrived
+    tile::ptx::cp_async_wait_group<STAGES - 2>();
+    // so has what the others copied, and all have read the stage that the next copies go to
+    __syncthreads();
+    start_copies(tile + STAGES - 1);
+    for (int k = 0; k < 32; ++k) acc += As[stage][threadRow][k] * Bs[stage][k][threadCol];
+  }
+  C[std::size_t(row) * ldc + col] = acc;
+}
+// [/snippet ring]
+
 // [snippet config]
 // How a tile of A comes to shared memory.
 enum class CopyA {
@@ -673,7 +711,34 @@ TEST_CASE(
   });
 }
 
+template <int STAGES>
+void launch_ring(const tile::Gemm& g) {
+  tile::launch(sgemm_ring<STAGES>, dim3(g.N / 32, g.M / 32), dim3(1024), 0, g.K, g.A, g.lda,
+               g.B, g.ldb, g.C, g.ldc);
+}
+
+TEST_CASE("the ring by itself is exact with fewer tiles than stages, as many, and more") {
+  const auto exact = [](void (*launch)(const tile::Gemm&), int stages) {
+    INFO(stages, " stages");
+    for (const int tiles : {1, stages, 2 * stages + 1})
+      CHECK(tile::first_failure(launch,
+                                {{64, 96, tiles * 32, 1, 0, 3, tile::Fill::integers}}) == "");
+  };
+  exact(launch_ring<2>, 2);
+  exact(launch_ring<3>, 3);
+  exact(launch_ring<5>, 5);
+}
+
 #if TILE_ON_MODEL
+TEST_CASE(
+    "in the ring by itself a wait leaves the copies of all tiles but the next under way" *
+    doctest::test_suite("model")) {
+  const auto run =
+      tile::traced_run(launch_ring<3>, {32, 32, 4 * 32, 1, 0, 0, tile::Fill::integers});
+  CHECK(run.barriers == 4);
+  CHECK(run.waits_for_copies == std::vector<std::uint64_t>{0, 4 * 1024});
+}
+
 TEST_CASE("a block passes one barrier a tile" * doctest::test_suite("model")) {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
     for (const int tiles : {1, 5}) {
