@@ -46,15 +46,29 @@
   const mostBlocks = 30, telephone = 480;
   function inBlocks(table) {
     table.classList.add("blocks");
-    const heads = [...table.tHead.rows[0].cells];
-    for (const row of table.tBodies[0].rows)
-      for (const [i, cell] of [...row.cells].entries())
-        if (heads[i].textContent.trim() && cell.textContent.trim() && (i > 0 || cell.matches(".number"))) {
+    const heads = [...table.tHead.rows[0].cells], rows = [...table.tBodies[0].rows];
+    const isTitle = (row) => !row.cells[0].matches(".number") && row.cells[1].matches(".brief");
+    const titled = heads.length > 3 && rows.every(isTitle);  // by its first two cells
+    for (const row of rows)
+      for (const [i, cell] of [...row.cells].entries()) {
+        const words = cell.textContent.trim();
+        if (i === 1 && titled) {
+          const title = make("span", { className: "with-title" });
+          title.append(" · ", ...cell.cloneNode(true).childNodes);
+          row.cells[0].append(title);
+          cell.classList.add("in-title");
+        } else if (heads[i].textContent.trim() && words && (i > 0 || cell.matches(".number"))) {
           const head = make("span", { className: "head" });
-          head.append(...[...heads[i].cloneNode(true).childNodes], " ");
+          head.append(...heads[i].cloneNode(true).childNodes, " ");
           cell.prepend(head);
         }
-    for (const cell of table.querySelectorAll("td")) cell.classList.toggle("whole", cell.scrollWidth > cell.clientWidth + 1);  // else half a row
+        if (words === "–") cell.classList.add("nothing");
+      }
+    // What does not fit into half a row takes a whole one.
+    table.classList.add("measured");
+    const wide = [...table.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1);
+    table.classList.remove("measured");
+    wide.forEach((cell) => cell.classList.add("whole"));
   }
   function fit(frame) {
     const table = frame.matches("table") ? frame : frame.querySelector(":scope > table");

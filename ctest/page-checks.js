@@ -307,9 +307,9 @@
     if (paragraph.firstChild && paragraph.firstChild.tagName === "A" && /^[a-z]/.test(paragraph.textContent))
       complain("a sentence begins with a small letter", paragraph);
 
-  // --- Every column of a table has a head, but for reasons, which need none.
+  // --- Every column of a table has a head.
   for (const head of all("article thead th + th"))
-    if (!head.textContent.trim() && !head.classList.contains("reason")) complain("a column without a head", head.closest("figure"));
+    if (!head.textContent.trim()) complain("a column without a head", head.closest("figure"));
 
   // --- Brackets in a line of text do not grow.
   for (const bracket of all('math:not([display="block"]) mo[stretchy="true"]')) {

@@ -787,7 +787,7 @@ void gather_lda(const fs::path& emitted, const fs::path& out) {
 
 /// The growing table of loads per result, from the facts that the chapters emitted.
 void gather_loads(const fs::path& emit, const std::string& last, const fs::path& out) {
-  std::string text = "Loads of A and B that one result needs, and what follows from them; predicted / counted\n";
+  std::string text = "Loads of A and B that one result needs, and what follows from them. One number: predicted and counted\n";
   text += "chapter\tkernel\tglobal loads\tshared loads\tFMAs per shared load\tflop per byte from L2\n";
   std::vector<fs::path> chapters;
   for (const auto& entry : fs::directory_iterator(emit))
@@ -803,7 +803,9 @@ void gather_loads(const fs::path& emit, const std::string& last, const fs::path&
     }
     for (const std::string& kernel : kernels) {
       const auto both = [&](const char* space) {
-        return facts.at(kernel + ".loads." + space) + " / " + facts.at(kernel + ".loads_per_result." + space);
+        const std::string &predicted = facts.at(kernel + ".loads." + space),
+                          &counted = facts.at(kernel + ".loads_per_result." + space);
+        return predicted == counted ? counted : fmt::format("{} predicted, {} counted", predicted, counted);
       };
       const auto reuse = facts.find(kernel + ".fmas_per_shared_load");
       text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", chapter.filename().string(), kernel, both("global"),

@@ -139,7 +139,7 @@ Table table_of(const std::vector<Rung>& ladder) {
       "ladder",
       "One kernel of each chapter at M = N = K = 4096: the ceilings that follow from its counts and from its "
       "machine code, what it reached, and that over the best of the rows above; TFLOP/s",
-      {"chapter", "title", "kernel", "ceiling, as written", "as compiled", "measured", "x the best before", "x cuBLAS"},
+      {"chapter", "title", "kernel", "ceiling, as written", "of", "ceiling, as compiled", "of", "measured", "x the best before", "x cuBLAS"},
       {}};
   // A column is for more than one rung.
   const bool stronger =
@@ -148,19 +148,21 @@ Table table_of(const std::vector<Rung>& ladder) {
   const auto number = [](const std::optional<double>& value, int decimals = -1) {
     return value ? format_number(*value, decimals) : std::string("-");
   };
-  const auto ceiling = [&](const std::optional<double>& value, const std::string& resource) {
-    return value ? fmt::format("{} ({})", format_number(*value), resource) : std::string("-");
+  const auto of = [&](const std::optional<double>& ceiling, const std::string& resource) {
+    return ceiling ? resource : std::string("-");
   };
   for (const Rung& rung : ladder) {
     std::vector<std::string> row{rung.number,
                                  rung.title,
                                  rung.kernel,
-                                 ceiling(rung.ceiling, rung.resource),
-                                 ceiling(rung.compiled, rung.compiled_resource),
+                                 number(rung.ceiling),
+                                 of(rung.ceiling, rung.resource),
+                                 number(rung.compiled),
+                                 of(rung.compiled, rung.compiled_resource),
                                  number(rung.tflops),
                                  rung.gain > 0 ? number(rung.gain, 2) : "-",
                                  number(rung.ratio, 3)};
-    if (rung.kernel.empty()) row = {rung.number, rung.title, "-", "-", "-", pending, pending, pending};
+    if (rung.kernel.empty()) row = {rung.number, rung.title, "-", "-", "-", "-", "-", pending, pending, pending};
     if (stronger) row.push_back(rung.kernel.empty() ? pending : number(rung.stronger_ratio, 3));
     table.rows.push_back(row);
   }

@@ -1,7 +1,8 @@
 -- Tables: ::: {.table name=NAME [chapter=NN] [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
 -- kernels; ::: {.table caption="..."} frames a table that the prose has written out.
--- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks; rows whose last cell says "equal" are one
--- sentence, which opens to show them; a name that the row above has as well is not shown again. An unknown table, or one that has nothing of a kernel, ends the weave.
+-- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks; rows that are "equal" are one sentence, which
+-- opens to show them; a name that the row above has as well is not shown again. Numbers of a column have their points below each other.
+-- An unknown table, or one that has nothing of a kernel, ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -16,9 +17,31 @@ local function numeric(cell)
   return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil and not cell:match("%dx%d")
 end
 
--- A table of many columns, or with reasons in its last one, may be as wide as a listing.
-local function class_for(columns, reasons)
-  return "data-table" .. ((columns > 5 or reasons) and " full-width" or "")
+-- A table of names and what they mean is as wide as the text, any other may be as wide as a listing.
+local function class_for(columns) return "data-table" .. (columns > 2 and " full-width" or "") end
+
+-- The last column of a table may say why the one before it is not "equal".
+local function has_reasons(heads) return heads[#heads] == "why" end
+
+-- Digits behind the point of a number that is written out, nil for other cells.
+local function decimals_of(words)
+  if not words:match("^[-−]?%d[%d,]*%.?%d*$") then return nil end
+  return #(words:match("%.(%d+)$") or "")
+end
+
+-- Of the cells of a column, what each lacks at its right to have its point below the others': a style, or "".
+local function paddings(cells)
+  local most, known = 0, {}
+  for i, words in ipairs(cells) do
+    known[i] = decimals_of(words)
+    most = math.max(most, known[i] or 0)
+  end
+  local styles = {}
+  for i = 1, #cells do
+    local lacks = known[i] and most - known[i] or 0
+    styles[i] = lacks == 0 and "" or "--digits: " .. lacks .. (known[i] == 0 and "; --point: 1" or "")
+  end
+  return styles
 end
 
 local function written(div)
@@ -26,9 +49,16 @@ local function written(div)
   div.content = {}
   local columns = blocks[1] and blocks[1].colspecs and #blocks[1].colspecs or 0
   for _, body in ipairs(blocks[1] and blocks[1].bodies or {}) do
-    for _, row in ipairs(body.body) do
-      for _, cell in ipairs(row.cells) do
-        if #pandoc.utils.stringify(cell.contents) <= few then cell.attr.classes:insert("brief") end
+    for i, column in ipairs(blocks[1].colspecs) do
+      local cells, words = {}, {}
+      for _, row in ipairs(body.body) do
+        cells[#cells + 1] = row.cells[i]
+        words[#words + 1] = pandoc.utils.stringify(row.cells[i].contents)
+      end
+      local styles = paddings(words)
+      for r, cell in ipairs(cells) do
+        if #words[r] <= few then cell.attr.classes:insert(column[1] == "AlignRight" and "number" or "brief") end
+        if column[1] == "AlignRight" and styles[r] ~= "" then cell.attr.attributes.style = styles[r] end
       end
     end
   end
@@ -89,31 +119,40 @@ end
 local function markup(heads, rows)
   local right, brief = alignment(heads, rows)
   local out = {"<table><thead><tr>"}
-  local function cell(tag, words, i, above)
+  local styles = {}
+  for i = 1, #heads do
+    local column = {}
+    for r, row in ipairs(rows) do column[r] = text.typeset(row[i]) end
+    styles[i] = right[i] and paddings(column) or {}
+  end
+  local function cell(tag, words, i, above, style)
     local class = right[i] and ' class="number"' or ""
     if words == emitted.unmeasured then class = ' class="number pending"' end
     if class == "" and brief[i] then class = i == 1 and ' class="row-name"' or tag == "td" and ' class="brief"' or "" end
-    if i == #heads and heads[i] == "" then class = ' class="reason"' end
+    local reason = i == #heads and has_reasons(heads)
+    if reason then class = ' class="reason"' end
     local shown = text.escape(text.typeset(words))
-    if i == 1 and not right[1] and words == above then shown = said_above(shown) end
+    if words == above and i == 1 and not right[1] then shown = said_above(shown) end
+    if words == above and reason and words ~= "" then shown = "the same" end
+    if style and style ~= "" then class = class .. ' style="' .. style .. '"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end
   out[#out + 1] = "</tr></thead><tbody>"
   for r, row in ipairs(rows) do
     out[#out + 1] = "<tr>"
-    for i, words in ipairs(row) do cell("td", words, i, r > 1 and rows[r - 1][1]) end
+    for i, words in ipairs(row) do cell("td", words, i, r > 1 and rows[r - 1][i], styles[i][r]) end
     out[#out + 1] = "</tr>"
   end
   out[#out + 1] = "</tbody></table>"
   return table.concat(out)
 end
 
--- Rows whose last cell says "equal", and the others; nil unless the last column is without a head, where such a word stands.
+-- Rows that are equal, and the others; nil without equal ones.
 local function equal_and_others(heads, rows)
-  if heads[#heads] ~= "" then return nil end
+  if not has_reasons(heads) then return nil end
   local equal, others = {}, {}
-  for _, row in ipairs(rows) do table.insert(row[#row] == "equal" and equal or others, row) end
+  for _, row in ipairs(rows) do table.insert(row[#row - 1] == "equal" and equal or others, row) end
   if #equal > 0 then return equal, others end
 end
 
@@ -123,8 +162,7 @@ local function collapsed(heads, equal, others)
   local sentence = (#others == 0 and "All " .. all or #equal .. " of " .. all) .. " counts equal what the hardware counted"
   local rest = #others > 0 and markup(heads, others) or ""
   if page.combined then return "<p>" .. sentence .. ".</p>" .. rest end
-  local told = {}  -- without the column that says it
-  for i = 1, #heads - 1 do told[i] = heads[i] end
+  local told = {table.unpack(heads, 1, #heads - 2)}  -- without the columns that say it
   for i, row in ipairs(equal) do equal[i] = {table.unpack(row, 1, #told)} end
   return rest .. '<details class="equal"><summary>' .. sentence .. "</summary>" .. markup(told, equal) .. "</details>"
 end
@@ -135,7 +173,7 @@ function tables.resolve(div)
   local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   local equal, others = equal_and_others(heads, rows)
-  return {elements.figure_open(div, class_for(#heads, heads[#heads] == "")), elements.html("<figcaption>"),
+  return {elements.figure_open(div, class_for(#heads)), elements.html("<figcaption>"),
           elements.caption_of(div, text.typeset(caption)), elements.html("</figcaption>"),
           elements.html(elements.scrolling("scroll", div.attributes.label) ..
             (equal and collapsed(heads, equal, others) or markup(heads, rows)) .. "</div></figure>")}

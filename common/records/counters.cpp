@@ -94,7 +94,7 @@ std::string text_of(const Measured& measured) {
 }
 
 std::string ratio_text(const Measured& measured, double counted) {
-  const std::string lowest = fmt::format("x {:.4f}", measured.low / counted);
+  const std::string lowest = fmt::format("{:.4f}", measured.low / counted);
   return measured.low == measured.high ? lowest : fmt::format("{} to {:.4f}", lowest, measured.high / counted);
 }
 

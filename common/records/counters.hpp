@@ -50,7 +50,7 @@ struct Measured {
 std::optional<Measured> measured(const Record& kernel, const Counter& counter);
 /// "20,480", or "20,724 to 21,020" when launches differed.
 std::string text_of(const Measured& measured);
-/// "x 1.0000", or "x 1.0119 to 1.0264": measured over counted.
+/// "1.0000", or "1.0119 to 1.0264": measured over counted.
 std::string ratio_text(const Measured& measured, double counted);
 
 /// A row in which count and counter differ, and why: one entry of a chapter's differences.json. Measured over counted lies

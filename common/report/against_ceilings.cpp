@@ -81,9 +81,10 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
                                            "banks",      "L2 bytes",    "DRAM bytes"};
   for (const auto& resource : resources) table.header.push_back(resource);
-  table.header.push_back("tightest");
+  for (const char* heading : {"tightest", "of"}) table.header.push_back(heading);
+  const auto gpu_of = [](const Record& record) { return record["gpu"].get<std::string>(); };
   for (const Record& record : records)
-    table.header.push_back(fmt::format("measured, {}", record["gpu"].get<std::string>()));
+    table.header.push_back(records.size() == 1 ? "measured" : "measured, " + gpu_of(record));
   const auto add = [&](const CountedKernel& k, const std::string& label, const Work& work) {
     const auto found = ceilings(work, rates);
     const auto text_of = [&](const Ceiling& c) { return mark_of_ceiling(k, c.resource) + format_number(c.tflops); };
@@ -92,7 +93,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
       const auto it = std::find_if(found.begin(), found.end(), [&](auto& c) { return c.resource == resource; });
       row.push_back(it == found.end() ? "-" : text_of(*it));
     }
-    row.push_back(fmt::format("{} ({})", text_of(found.front()), found.front().resource));
+    row.push_back(text_of(found.front()));
+    row.push_back(found.front().resource);
     for (const Record& record : records) {
       const bool timed = !asked_for || same_problem(counted, Case{size, size, size});
       const Record* run = timed ? find_run(record, k.kernel.name, size) : nullptr;
@@ -112,6 +114,7 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
       "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
       "counters and its machine code, the rest as in the source",
       extents(asked_for ? counted : Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+  if (records.size() == 1) table.caption += "; measured on an " + gpu_of(records.front());
   return table;
 }
 

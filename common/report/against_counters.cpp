@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "common/records/counters.hpp"
 #include "common/report/measured_field.hpp"
@@ -11,11 +13,10 @@
 namespace tile {
 namespace {
 
-// The last column of a row of the counters: what measured is to counted, and why.
-std::string verdict_on(const Difference* difference, double counted, const Measured& measured) {
-  if (measured == counted) return "equal";
-  return fmt::format("{}: {}", ratio_text(measured, counted),
-                     difference == nullptr ? "nobody has explained this" : difference->why);
+// The last columns of a row of the counters: what measured is to counted, and why.
+std::pair<std::string, std::string> verdict_on(const Difference* difference, double counted, const Measured& measured) {
+  if (measured == counted) return {"equal", ""};
+  return {ratio_text(measured, counted), difference == nullptr ? "nobody has explained this" : difference->why};
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
   const bool comparable = same_problem(problem, this_chapter().counted);
   Table table{"counters",
               fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(problem)),
-              {"kernel", "what", "counted", "measured", ""},
+              {"kernel", "what", "counted", "measured", "measured / counted", "why"},
               {}};
   if (!comparable)
     table.caption += fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
@@ -37,6 +38,9 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
       const double counted = double(tally(k.counts, counter));
       const auto found = entry != nullptr && entry->contains("counters") ? measured(*entry, counter) : std::nullopt;
       if (counted == 0 && found.value_or(Measured{0, 0}) == 0) continue;
+      const auto [ratio, why] =
+          found ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, *found)
+                : std::pair<std::string, std::string>();
       table.rows.push_back(
           {k.kernel.name, counter.label,
            mark_of_sum(k, counter.tally, [&](const simt::Site& site) { return covers(counter, site); }) +
@@ -44,7 +48,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
            found        ? text_of(*found)
            : comparable ? "not yet measured"
                         : "-",
-           found ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, *found) : ""});
+           ratio, why});
     }
   }
   return table;

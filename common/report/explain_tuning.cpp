@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "common/report/ranks.hpp"
@@ -115,6 +116,17 @@ void add_weight_facts(Facts& facts, const std::string& key, const std::vector<do
   facts.measured(key + "warps", weights[2], 2);
 }
 
+// "1.1 x multiply + 0.75 x copy - 0.18 x 1/BM".
+std::string sum_of(const std::vector<double>& weights, const std::vector<std::string>& names) {
+  std::string sum;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (i > 0) sum += weights[i] < 0 ? " - " : " + ";
+    sum += fmt::format("{:.2g}", i > 0 ? std::abs(weights[i]) : weights[i]);
+    if (names[i] != "1") sum += " x " + names[i];
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<Observed> observed(const std::vector<CandidateCeiling>& left, const std::vector<Timed>& timed) {
@@ -141,20 +153,17 @@ std::size_t timed_until_fastest(const std::vector<Timed>& left, std::size_t firs
 }
 
 Table table_of_fits(const std::vector<Observed>& left) {
-  Table table{"fits", "", {"terms", "their weights", "rank correlation", "error, %"}, {}};
+  Table table{"fits", "", {"sum", "rank correlation", "error, %"}, {}};
   table.caption = fmt::format("Sums fitted to the times of {} configurations; each time is predicted from the others",
                               left.empty() ? "no" : std::to_string(left.size()));
   for (const Explained& e : explain(left)) {
-    std::vector<std::string> weights;
-    for (const double weight : e.fit.weights) weights.push_back(fmt::format("{:.2g}", weight));
-    table.rows.push_back({fmt::format("{}", fmt::join(e.explanation->names, ", ")),
-                          fmt::format("{}", fmt::join(weights, ", ")), format_number(e.rank_correlation, 2),
+    table.rows.push_back({sum_of(e.fit.weights, e.explanation->names), format_number(e.rank_correlation, 2),
                           format_number(100 * e.error, 1)});
   }
   if (left.empty())
     for (const Explanation& e : explanations)
       table.rows.push_back(
-          {fmt::format("{}", fmt::join(e.names, ", ")), "not yet measured", "not yet measured", "not yet measured"});
+          {fmt::format("{}", fmt::join(e.names, " + ")), "not yet measured", "not yet measured"});
   return table;
 }
 

@@ -7,28 +7,31 @@
 
 #include "common/predict/gpu.hpp"
 #include "common/records/metrics.hpp"
+#include "common/report/counted.hpp"
 
 namespace tile {
 namespace {
 
-/// A row of the first table: `metric` over `divisor`; facts call it `key`.
+/// A row of the first table: `metric` over `divisor`; facts call it `key`. The profiler rounds averages per cycle to two
+/// decimals, and more than `decimals` are not shown.
 struct ProfileMetric {
   const char *label, *key, *metric;
+  int decimals = -1;
   double divisor = 1;
 };
 const ProfileMetric profile_metrics[] = {
-    {"instructions issued per scheduler and cycle", "issue_active", metric("issue_active")},
+    {"instructions issued per scheduler and cycle", "issue_active", metric("issue_active"), 2},
     {"cycles between two instructions of a warp", "latency", metric("latency")},
-    {"L1 lines looked up per cycle", "lines_per_cycle", metric("lines_per_cycle")},
-    {"L1 tag passes per cycle", "tag_passes_per_cycle", metric("tag_passes_per_cycle")},
-    {"shared and global wavefronts per cycle", "wavefronts_per_cycle", metric("wavefronts_per_cycle")},
+    {"L1 lines looked up per cycle", "lines_per_cycle", metric("lines_per_cycle"), 2},
+    {"L1 tag passes per cycle", "tag_passes_per_cycle", metric("tag_passes_per_cycle"), 2},
+    {"shared and global wavefronts per cycle", "wavefronts_per_cycle", metric("wavefronts_per_cycle"), 2},
     {"global load sectors that hit L1, percent", "l1_hit", metric("l1_hit")},
     {"sectors that SMs asked of L2", "l2_asked", metric("l2_asked")},
     {"of them merged with another request", "l2_coalesced", metric("l2_coalesced")},
     {"sectors read from L2's slices", "l2_sectors", metric("l2_sectors")},
     {"bytes read from DRAM", "dram_bytes", metric("dram_read")},
     {"warp-wide instructions", "instructions", metric("instructions")},
-    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), 32},
+    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 32},
     {"warps resident per scheduler", "warps", metric("warps")},
 };
 
@@ -42,16 +45,23 @@ std::optional<double> profiled(const std::vector<Record>& records, const std::st
   return entry->at("profile")[metric].get<double>();
 }
 
+// " at 4096 x 4096 x 4096", or nothing where no record knows.
+std::string at_profiled_size(const std::vector<Record>& records) {
+  if (records.empty() || !records.front().contains("profiled_size")) return "";
+  const int size = records.front().at("profiled_size");
+  return " at " + extents(Case{size, size, size});
+}
+
 }  // namespace
 
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
-  Table table{"profile", "Nsight Compute, a run that fills the GPU", {"what"}, {}};
+  Table table{"profile", "What Nsight Compute saw in one launch" + at_profiled_size(records), {"what"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   for (const ProfileMetric& metric : profile_metrics) {
     std::vector<std::string> row{metric.label};
     for (const CountedKernel& k : kernels) {
       const auto value = profiled(records, k.kernel.name, metric.metric);
-      row.push_back(value ? format_number(*value / metric.divisor) : "not yet measured");
+      row.push_back(value ? format_number(*value / metric.divisor, metric.decimals) : "not yet measured");
     }
     table.rows.push_back(row);
   }
@@ -61,7 +71,8 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
 Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{
       "stalls",
-      "Where the cycles between two instructions of a warp go (Nsight Compute, the same run): what the warp waits for",
+      "Where the cycles between two instructions of a warp go: what the warp waits for (Nsight Compute, one launch" +
+          at_profiled_size(records) + ")",
       {"waiting for"},
       {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
@@ -112,7 +123,7 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
   };
   for (const ProfileMetric& metric : profile_metrics) {
     const auto number = value(metric.metric);
-    give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt);
+    give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt, metric.decimals);
   }
   for (const Stall& stall : stalls)
     give(stall.name, value(stall_metric(stall.name).c_str()), 2);  // as many as the profiler gives

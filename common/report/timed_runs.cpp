@@ -69,10 +69,10 @@ void add_facts_of_run(Facts& facts, const std::string& name, const Record* run) 
 Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
   Table table{"measured",
               "",
-              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90%", "SM MHz", "W"},
+              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90% of x", "SM MHz", "W"},
               {}};
   const bool stronger = this_chapter().baseline == Baseline::stronger;
-  if (stronger) table.header.insert(table.header.begin() + 8, {"cuBLASLt", "x stronger", "10-90%"});
+  if (stronger) table.header.insert(table.header.begin() + 8, {"cuBLASLt", "x stronger", "10-90% of x"});
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
@@ -109,7 +109,12 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
       }
     }
   }
-  if (records.empty()) table.caption = "Measured: not yet, on any GPU";
+  if (records.empty())
+    table.caption = "Measured: not yet, on any GPU";
+  else
+    table.caption +=
+        ". cuBLAS in TFLOP/s; 10-90%: from the 10th percentile to the 90th; SM MHz and W are of a problem, for all its "
+        "kernels together, which take turns";
   return table;
 }
 

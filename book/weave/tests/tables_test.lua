@@ -4,7 +4,7 @@ local files = testing.with_labels({
   ["emit/03/table-sizes.tsv"] = "Sizes\nkernel\tms\tnote\nshared\t1,365.2\tx < y\nshared, as compiled\tnot yet measured\t-\nnaive\t2\tz\n",
   ["emit/03/table-tuning.tsv"] = "Ranking\nconfiguration\twarps\n128x64x8\t4\n",
   ["emit/03/table-stalls.tsv"] = "Stalls\nwaiting for\tshared\tnaive\nbarrier\t1\t2\n",
-  ["emit/03/table-counters.tsv"] = "Counts\nkernel\tcounted\tmeasured\t\nshared\t1\t1\tequal\nshared\t3\t2\tx 0.67\nnaive\t4\t4\tequal\n",
+  ["emit/03/table-counters.tsv"] = "Counts\nkernel\tcounted\tmeasured\tratio\twhy\nshared\t1\t1\tequal\t\nshared\t3\t2\t0.67\tit is so\nshared\t6\t3\t0.5\tit is so\nnaive\t4\t4\tequal\t\n",
   ["emit/03/table-repeated.tsv"] = "Sizes\nkernel\tms\ntma\t1\ntma\t2\nthin\t3\n",
   ["emit/03/table-numbers.tsv"] = "Chapters\nchapter\tms\n04\t1\n04\t2\n",
   ["emit/01/table-sizes.tsv"] = "Others\nkernel\tms\nx\t1\n",
@@ -18,7 +18,7 @@ testing.on_page(files, {}, function(page)
   testing.contains("its own caption", html, "<strong>Table 3.1.</strong> Sizes.")
   testing.contains("a column of numbers", html, '<th class="number" scope="col">ms</th>')
   testing.contains("a column of text", html, '<th scope="col">note</th>')
-  testing.contains("as wide as the text", html, '<figure class="data-table">')
+  testing.contains("points below each other", html, '<td class="number" style="--digits: 1; --point: 1">2</td>')
   testing.contains("a number", html, '<td class="number">1,365.2</td><td class="brief">x &lt; y</td>')
   testing.contains("a short name", html, '<td class="row-name">shared</td>')
   testing.contains("pending", html, '<td class="number pending">not yet measured</td>')
@@ -35,12 +35,16 @@ testing.on_page(files, {}, function(page)
     testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|\n|-|-|\n|few|'.. string.rep("many ", 9) .. '|\n:::'))),
     '<td class="brief">few</td> <td>many')
   testing.contains("wide, because of its columns", testing.html(tables.resolve(
-    testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|c|d|e|f|\n|-|-|-|-|-|-|\n|1|2|3|4|5|6|\n:::'))), "data-table full-width")
+    testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|c|\n|-|-|-|\n|1|2|3|\n:::'))), "data-table full-width")
+  testing.contains("its numbers", testing.html(tables.resolve(
+    testing.div('::: {.table label="Table 3.2" caption="By hand"}\n|a|b|\n|-|-:|\n|x|1.25|\n|y|0.5|\n:::'))),
+    'style="text-align: right; --digits: 1;">0.5</td>')
+  testing.contains("as wide as the text", shown("name=tuning"), '<figure class="data-table">')
   testing.contains("configurations are names", shown("name=tuning"), '<td class="row-name">128×64×8</td><td class="number">4</td>')
   html = shown("name=counters")
-  testing.contains("rows that differ", html, '<tr><td class="row-name">shared</td><td class="number">3</td><td class="number">2</td><td class="reason">×\u{a0}0.67</td></tr></tbody></table><details')
-  testing.contains("wide, because of its reasons", html, '<figure class="data-table full-width">')
-  testing.contains("equal rows behind a sentence", html, '<summary>2 of 3 counts equal what the hardware counted</summary><table>')
+  testing.contains("rows that differ", html, '<td class="number">2</td><td class="number">0.67</td><td class="reason">it is so</td></tr>')
+  testing.contains("a reason once", html, '<td class="number">3</td><td class="number" style="--digits: 1">0.5</td><td class="reason">the same</td></tr>')
+  testing.contains("equal rows behind a sentence", html, '<summary>2 of 4 counts equal what the hardware counted</summary><table>')
   testing.equal("nothing says equal row by row", html:find(">equal<"), nil)
   testing.contains("all of them", shown('name=counters of="naive"'), '<summary>All 1 counts equal')
   html = shown("name=repeated")
