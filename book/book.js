@@ -47,8 +47,8 @@
   function inBlocks(table) {
     table.classList.add("blocks");
     const heads = [...table.tHead.rows[0].cells], rows = [...table.tBodies[0].rows];
-    const isTitle = (row) => !row.cells[0].matches(".number") && row.cells[1].matches(".brief");
-    const titled = heads.length > 3 && rows.every(isTitle);  // by its first two cells
+    const nameless = (row) => row.cells[0].matches(".number") && heads[1].textContent.includes(" ");
+    const titled = heads.length > 3 && rows.every((row) => row.cells[1].matches(".brief") && !nameless(row));  // by its first two cells
     for (const row of rows)
       for (const [i, cell] of [...row.cells].entries()) {
         const words = cell.textContent.trim();
@@ -59,7 +59,7 @@
           cell.classList.add("in-title");
         } else if (heads[i].textContent.trim() && words && (i > 0 || cell.matches(".number"))) {
           const head = make("span", { className: "head" });
-          head.append(...heads[i].cloneNode(true).childNodes, " ");
+          head.append(...heads[i].cloneNode(true).childNodes, ": ");
           cell.prepend(head);
         }
         if (words === "–") cell.classList.add("nothing");

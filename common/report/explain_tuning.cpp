@@ -116,13 +116,13 @@ void add_weight_facts(Facts& facts, const std::string& key, const std::vector<do
   facts.measured(key + "warps", weights[2], 2);
 }
 
-// "1.1 x multiply + 0.75 x copy - 0.18 x 1/BM".
+// "1.1 · multiply + 0.75 · copy − 0.18 · 1/BM".
 std::string sum_of(const std::vector<double>& weights, const std::vector<std::string>& names) {
   std::string sum;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (i > 0) sum += weights[i] < 0 ? " - " : " + ";
+    if (i > 0) sum += weights[i] < 0 ? " − " : " + ";
     sum += fmt::format("{:.2g}", i > 0 ? std::abs(weights[i]) : weights[i]);
-    if (names[i] != "1") sum += " x " + names[i];
+    if (names[i] != "1") sum += " · " + names[i];
   }
   return sum;
 }

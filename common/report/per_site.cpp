@@ -47,7 +47,7 @@ double loads_per_result(const CountedKernel& k, simt::Space space, double fmas) 
 Table table_of_sites(const CountedKernel& k) {
   Table table{
       fmt::format("sites-{}", k.kernel.name),
-      fmt::format("Counted: {} at {}, per access site{}", k.kernel.name, extents(k.problem),
+      fmt::format("Counted of the kernel {} at {}, per access site{}", k.kernel.name, extents(k.problem),
                   k.sampled.empty() ? "" : fmt::format(" ({})", k.sampled)),
       {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
       {}};
@@ -120,7 +120,7 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
                       : simt::is_bulk(s.op) ? "bytes"
                                             : "wavefronts");
     }
-    fmt::print("\nCounted: {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
+    fmt::print("\nCounted of the kernel {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
                chapter_source().filename().string());
     for (const auto& [line, note] : notes)
       fmt::print("{:5} | {}\n      |   {}\n", line, lines.at(std::size_t(line - 1)), note);
