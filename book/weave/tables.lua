@@ -14,7 +14,7 @@ local tables = {}
 local few = 30  -- bytes of a cell that is not broken
 
 local function numeric(cell)
-  return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil and not cell:match("%d ?x ?%d")
+  return cell == "" or cell == "-" or cell == emitted.unmeasured or cell:match("^%-?%d") ~= nil and not cell:match("%d ?x ?%d") and not cell:find("·")
 end
 
 -- A table of names and what they mean is as wide as the text, any other may be as wide as a listing.
