@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <stdexcept>
@@ -22,6 +23,14 @@ void Drawing::rect(double x, double y, double w, double h, const std::string& fi
       "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
       "fill-opacity='{:.2f}'/>\n",
       x, y, w, h, fill, stroke, opacity);
+}
+
+void Drawing::segment(double x, double y, double w, double h, const char* colour, bool pale) {
+  const double rim = pale ? std::min(0.75, w / 2) : 0;  // half of the stroke, which stays within the part
+  body_ += fmt::format(
+      "<rect class='segment' x='{:.2f}' y='{:.2f}' width='{:.2f}' height='{:.2f}' "
+      "style='fill:{};stroke:{};stroke-width:{:.2f}' fill-opacity='{}'/>\n",
+      x + rim, y + rim, w - 2 * rim, h - 2 * rim, colour, pale ? colour : "none", 2 * rim, pale ? "0.30" : "1");
 }
 
 void Drawing::outline(double x, double y, double w, double h, const char* stroke, double thickness) {

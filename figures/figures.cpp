@@ -27,7 +27,8 @@
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
 //
 // Data for gnuplot, of chapters up to LAST, from the records below CHAPTERS and what the programs wrote below EMIT:
-//   figures ladder CHAPTERS EMIT LAST OUT.tsv [--fastest]  TFLOP/s of every kernel; with --fastest, of earlier chapters the fastest
+//   figures ladder CHAPTERS EMIT LAST OUT.tsv [--fastest]  TFLOP/s of every kernel, and whether it is of chapter LAST; with --fastest,
+//                                               of earlier chapters the fastest
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels, or of what has none; roofs in OUT.tsv.rates
 //   figures cliff CHAPTERS EMIT LAST OUT.tsv    registers, warps and TFLOP/s of every tuned configuration; the edge in OUT.tsv.edge
 //   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
@@ -730,34 +731,47 @@ void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, 
     }
   if (by_thread.count(thread) == 0)
     throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, emitted.string()));
-  const double wide = right - left_col == bottom - top_row ? 420 : 560;
-  const double cell = wide / double(right - left_col), left = 10, top = 26;
-  Drawing d(left + wide + 10, top + double(bottom - top_row) * cell + 34);
-  d.text(left, 16, fmt::format("the tile of C, {} x {}", bottom - top_row, right - left_col), "start", 13);
-  const auto box = [&](const Rectangle& r, const std::string& fill, const char* stroke, double opacity) {
-    d.rect(left + double(r.col - left_col) * cell, top + double(r.row - top_row) * cell, double(r.cols) * cell,
-           double(r.rows) * cell, fill, stroke, opacity);
+  // Beside each other the whole tile, and one warp's so large that its lanes can be read.
+  const Rectangle tile{top_row, left_col, bottom - top_row, right - left_col};
+  Rectangle own{top_row + tile.rows, left_col + tile.cols, 0, 0};
+  long own_bottom = 0, own_right = 0;
+  for (const auto& [row, col] : by_warp.at(thread / 32)) {
+    own.row = std::min(own.row, row), own.col = std::min(own.col, col);
+    own_bottom = std::max(own_bottom, row + 1), own_right = std::max(own_right, col + 1);
+  }
+  own.rows = own_bottom - own.row, own.cols = own_right - own.col;
+  const double side = 198, large = 4.6, left = 2, top = 26, gap = 22, below = 24, narrowest = 250;
+  const double scale = side / double(std::max(tile.rows, tile.cols)), own_scale = std::min(large, 320 / double(own.cols));
+  const double whole_width = left + double(tile.cols) * scale + gap, whole_height = top + double(tile.rows) * scale + 4;
+  const double own_width = std::max(double(own.cols) * own_scale + 2, narrowest),
+               own_height = top + double(own.rows) * own_scale + below;
+  Drawing d(whole_width + own_width, std::max(whole_height, own_height));
+  const auto box = [&](const Rectangle& r, const Rectangle& of, double x, double per_element, const std::string& fill,
+                       const char* stroke, double opacity) {
+    const double at = x + double(r.col - of.col) * per_element, y = top + double(r.row - of.row) * per_element;
+    d.rect(at, y, double(r.cols) * per_element, double(r.rows) * per_element, fill, stroke, opacity);
+    return std::pair{at + double(r.cols) * per_element / 2, y + double(r.rows) * per_element / 2};
   };
+  d.panel(0, whole_width, whole_height);
+  d.text(left, 16, fmt::format("the tile of C, {} x {}", tile.rows, tile.cols), "start", 13);
+  for (const auto& [warp, elements] : by_warp)
+    for (const Rectangle& r : rectangles(elements)) {
+      const bool drawn_large = warp == thread / 32;
+      const auto [x, y] = box(r, tile, left, scale, drawn_large ? "var(--third)" : "none", "var(--ink)", 0.45);
+      d.text(x, y + 4, fmt::format("warp {}", warp), "middle", 12, drawn_large ? "var(--ink)" : "var(--muted)");
+    }
+  d.panel(whole_width, own_width, own_height);
+  d.text(whole_width, 16, fmt::format("warp {}, {} x {}: its lanes", thread / 32, own.rows, own.cols), "start", 13);
   for (const auto& [lane, elements] : by_thread) {
     if (lane / 32 != thread / 32) continue;
     for (const Rectangle& r : rectangles(elements)) {
-      box(r, lane == thread ? "var(--accent)" : "var(--third)", "var(--paper)", lane == thread ? 1 : 0.45);
-      d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
-             top + (double(r.row - top_row) + double(r.rows) / 2) * cell + 3.5, std::to_string(lane % 32), "middle",
-             9.5, lane == thread ? "var(--paper)" : "var(--ink)");
+      const auto [x, y] = box(r, own, whole_width, own_scale, lane == thread ? "var(--accent)" : "var(--third)",
+                              "var(--paper)", lane == thread ? 1 : 0.45);
+      d.text(x, y + 4, std::to_string(lane % 32), "middle", 12, lane == thread ? "var(--paper)" : "var(--ink)");
     }
   }
-  for (const auto& [warp, elements] : by_warp)
-    for (const Rectangle& r : rectangles(elements)) {
-      box(r, "none", "var(--ink)", 1);
-      if (warp != thread / 32)
-        d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
-               top + (double(r.row - top_row) + double(r.rows) / 2) * cell, fmt::format("warp {}", warp), "middle", 14,
-               "var(--muted)");
-    }
-  d.text(left, top + double(bottom - top_row) * cell + 20,
-         fmt::format("warp {}, its lanes by number; lane {} is thread {}", thread / 32, thread % 32, thread), "start",
-         13);
+  box(own, own, whole_width, own_scale, "none", "var(--ink)", 1);
+  d.text(whole_width, own_height - below + 18, fmt::format("lane {} is thread {}", thread % 32, thread), "start", 13);
   d.save(out);
 }
 
@@ -901,10 +915,10 @@ void gather_ladder(const fs::path& chapters, const std::string& last, bool faste
   for (const Measured& m : all)
     if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
   for (const Measured& m : fastest ? fastest_of_earlier(all, last) : all)
-    text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
-                        100 * m.run["ratio"].get<double>());
-  if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
-  write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
+    text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\t{}\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
+                        100 * m.run["ratio"].get<double>(), m.chapter == last ? 1 : 0);
+  if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\t0\n", cublas);
+  write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }
 
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
