@@ -66,7 +66,7 @@ phases() {
   done >"$emit/04/intervals.tsv"
 }
 phases store load store load
-drawn 'multiply tile 1' "$1" races "$emit/04" "$out" k
+drawn 'multiply 1' "$1" races "$emit/04" "$out" k
 phases store store load load
 refused 'k does not copy and multiply by turns' "$1" races "$emit/04" "$out" k
 phases store load store load

@@ -65,9 +65,9 @@ void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stro
       x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
 }
 
-void Drawing::panel(double x, double width, double height, double y) {
-  body_ += fmt::format("{}<g class='panel' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "", x, y,
-                       width, height);
+void Drawing::panel(double x, double width, double height, double y, Show show) {
+  body_ += fmt::format("{}<g class='panel{}' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "",
+                       show == Show::wide ? " wide-only" : "", x, y, width, height);
   in_panel_ = true;
 }
 

@@ -11,6 +11,9 @@ void write_text(const std::filesystem::path& file, const std::string& text);
 /// "1 line", "32 lines".
 std::string plural(std::size_t n, const char* word);
 
+/// Where a part of a drawing is shown: on a narrow page one that holds nothing may be left out.
+enum class Show { always, wide };
+
 /// A drawing so wide whose labels are of this size is seen whole on a telephone: 345 pixels, with labels of 12.
 constexpr double telephone_width = 460, telephone_label = 16;
 
@@ -32,7 +35,7 @@ class Drawing {
   void arrow(double x1, double y1, double x2, double y2, const char* stroke);
   /// What is drawn from here on is a part that can stand by itself, from x and y on: where a page is narrow, its parts stand
   /// below each other (book/weave/figures.lua). Where it is not, one that begins before the part before it ends lies over that.
-  void panel(double x, double width, double height, double y = 0);
+  void panel(double x, double width, double height, double y = 0, Show show = Show::always);
   void save(const std::filesystem::path& file) const;
 
  private:

@@ -41,8 +41,8 @@ void draw_stalls(const std::filesystem::path& emit, const Kernels& kernels, cons
   }
   // What is no wait comes first. Of the others the longest have names, the rest go together. Full and pale by turns.
   constexpr std::size_t no_waits = 2;
-  constexpr Ink inks[] = {{"var(--third)", false}, {"var(--accent)", true},  {"var(--second)", false},
-                          {"var(--fourth)", true}, {"var(--accent)", false}, {"var(--third)", true},
+  constexpr Ink inks[] = {{"var(--third)", false},  {"var(--accent)", true},  {"var(--second)", false},
+                          {"var(--fourth)", true},  {"var(--accent)", false}, {"var(--third)", true},
                           {"var(--fourth)", false}, {"var(--muted)", true}};
   std::stable_sort(reasons.begin() + no_waits, reasons.end(),
                    [](const Reason& a, const Reason& b) { return a.most() > b.most(); });
