@@ -156,7 +156,7 @@
 
   // --- Parts of a drawing that can stand by themselves stand below each other on a phone, and beside each other where there is room.
   for (const panels of all("article .panels").filter(visible)) {
-    const boxes = all("svg:not(.row-end ~ *)", panels).map((svg) => svg.getBoundingClientRect());
+    const boxes = all("svg:not(.row-end ~ *)", panels).filter(visible).map((svg) => svg.getBoundingClientRect());
     const below = boxes.some((box, i) => i > 0 && box.top >= boxes[i - 1].bottom - 1);
     if (width <= 500 && boxes.some((box, i) => i > 0 && box.top < boxes[i - 1].bottom - 1))
       complain("parts of a drawing stand beside each other on a phone", panels.closest("figure"));
