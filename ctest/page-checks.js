@@ -49,6 +49,22 @@
   }
   probe.remove();
 
+  // --- Parts of a bar are seen on their page, and told from their neighbours.
+  const contrastOf = (a, b) => {
+    const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p);
+    return (x + 0.05) / (y + 0.05);
+  };
+  for (const svg of all("article svg:has(.segment)")) {
+    const page = backgroundOf(svg), fills = [];
+    for (const part of all(".segment", svg)) {
+      const style = getComputedStyle(part), fill = rgb(style.fill), alpha = parseFloat(style.fillOpacity);
+      fills.push(page.map((paper, i) => alpha * fill[i] + (1 - alpha) * paper));
+      const strongest = Math.max(contrastOf(page, fills[fills.length - 1]), style.stroke === "none" ? 1 : contrastOf(page, rgb(style.stroke)));
+      if (strongest < 3) complain("a part of a bar is not seen on its page, " + scheme, svg.closest("figure"));
+    }
+    if (fills.some((fill, i) => i > 0 && contrastOf(fill, fills[i - 1]) < 1.5)) complain("parts of a bar are not told apart, " + scheme, svg.closest("figure"));
+  }
+
   // --- The colour scheme, of which the dark one comes first, moves nothing: what follows is looked at in the light.
   const places = JSON.stringify(all("article :is(h1, h2, h3, p, li, td, th, figcaption, code, svg)").filter((element) => element.checkVisibility()).map((element) => element.getBoundingClientRect()));
   if (scheme === "dark") {
@@ -93,10 +109,11 @@
     }
   }
 
-  // --- Ladders and sweeps, whose ends are what they say, and pictures of tiles are seen whole on a phone.
+  // --- Figures are seen whole on a phone.
   if (width <= 500)
-    for (const box of all('figure:is([id^="fig:ladder"], [id^="fig:sweep"], [id="fig:tiles"], [id="fig:thread04"]) .scroll'))
-      if (box.scrollWidth > box.clientWidth + 1) complain("a phone shows a part of a plot", box.closest("figure").querySelector("figcaption"));
+    for (const box of all("article figure.drawing .scroll").filter(visible))
+      if (box.scrollWidth > box.clientWidth + 1 && !box.querySelector("table"))
+        complain("a phone shows " + box.clientWidth + " of the " + box.scrollWidth + " pixels of a figure", box.closest("figure").querySelector("figcaption"));
 
   // --- Nor do tables of few rows scroll there, or drawings whose parts can stand below each other.
   if (width <= 500)
@@ -139,7 +156,7 @@
 
   // --- Parts of a drawing that can stand by themselves stand below each other on a phone, and beside each other where there is room.
   for (const panels of all("article .panels").filter(visible)) {
-    const boxes = all("svg:not(.row-end ~ *)", panels).map((svg) => svg.getBoundingClientRect());
+    const boxes = all("svg:not(.row-end ~ *)", panels).filter(visible).map((svg) => svg.getBoundingClientRect());
     const below = boxes.some((box, i) => i > 0 && box.top >= boxes[i - 1].bottom - 1);
     if (width <= 500 && boxes.some((box, i) => i > 0 && box.top < boxes[i - 1].bottom - 1))
       complain("parts of a drawing stand beside each other on a phone", panels.closest("figure"));

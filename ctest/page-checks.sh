@@ -48,7 +48,9 @@ a wrapped title in the contents does not begin where it began	<div class="toc"><
 a title in the contents touches its number	<div class="toc"><a style="padding-left: 0"><span class="section-number">1.1</span> title</a></div>
 a term is not marked	<p><label class="term" style="border: 0">x</label><input type="checkbox"><span class="side-note definition">x</span></p>
 a definition is not in the margin	<p><label class="term">x</label><input type="checkbox"><span class="side-note definition" style="display: none">x</span></p>
-a phone shows a part of a plot	<figure id="fig:ladder-of-nobody"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
+of the 3000 pixels of a figure	<figure class="drawing"><div class="scroll"><div style="width: 3000px">x</div></div><figcaption>x</figcaption></figure>
+a part of a bar is not seen on its page, light	<figure class="drawing"><svg viewBox="0 0 9 9" width="9"><rect class="segment" width="9" height="9" style="fill: var(--accent)" fill-opacity="0.4"/></svg></figure>
+parts of a bar are not told apart, dark	<figure class="drawing"><svg viewBox="0 0 9 9" width="9"><rect class="segment" width="4" height="9" style="fill: var(--third)"/><rect class="segment" x="4" width="4" height="9" style="fill: var(--second)"/></svg></figure>
 digits are not tabular-nums	<p style="font-variant-numeric: lining-nums">thread 11</p>
 bold letters as light as the text's	<style>@font-face { font-family: "Book"; src: url("fonts/latinmodern-math.otf"); font-weight: 600 700; }</style>
 a table of few rows is wider than a phone	<figure class="data-table"><div class="scroll"><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><div style="width: 3000px">2</div></td></tr></tbody></table></div></figure>

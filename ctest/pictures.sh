@@ -66,12 +66,25 @@ phases() {
   done >"$emit/04/intervals.tsv"
 }
 phases store load store load
-drawn 'multiply tile 1' "$1" races "$emit/04" "$out" k
+drawn 'multiply 1' "$1" races "$emit/04" "$out" k
 phases store store load load
 refused 'k does not copy and multiply by turns' "$1" races "$emit/04" "$out" k
 phases store load store load
 printf 'k\t1\tstore\tAs\t32\t0\n' >>"$emit/04/intervals.tsv"
 refused 'k stores and loads As at once' "$1" races "$emit/04" "$out" k
+
+# What is no wait comes first, of the others the longest; a part that is full stands beside one that is pale.
+for pair in latency=4 selected=1 not_selected=0.5 long_scoreboard=0.4 barrier=2; do
+  printf 'k.profile.%s\tmeasured\t%s\t\t%s\n' "${pair%=*}" "${pair#*=}" "${pair#*=}"
+done >"$emit/04/facts.tsv"
+"$1" stalls "$emit" "$out" 04/k
+legend=$(grep -o '>\(issued\|ready,.*\|barrier\|data of L1.*\|everything else\)</text>' "$out" | tr -d '\n')
+[ "$legend" = '>issued</text>>ready, but another warp was chosen</text>>barrier</text>>data of L1, L2 or DRAM</text>>everything else</text>' ] || {
+  echo "stalls: not in this order: $legend"
+  exit 1
+}
+[ "$(grep -o "class='segment'.*fill-opacity='[01]" "$out" | grep -o '.$' | head -8 | tr -d '\n')" = 10101010 ] || { echo 'stalls: neighbours are alike'; exit 1; }
+drawn '2.00' "$1" stalls "$emit" "$out" 04/k
 
 # A funnel adds up.
 space() {

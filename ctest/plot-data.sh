@@ -70,4 +70,9 @@ rungs() { # the kernels of the ladder of chapter 03 with these options
 figures=$1
 [ "$(rungs)" = "01 slow 01 fast 01 middling 02 only 03 one 03 other cuBLAS " ] || { echo "not every kernel: $(rungs)"; exit 1; }
 [ "$(rungs --fastest)" = "01 fast 02 only 03 one 03 other cuBLAS " ] || { echo "not the fastest ones: $(rungs --fastest)"; exit 1; }
+[ "$(cut -f4 "$scratch/ladder.tsv" | tr -d '\n')" = "$(cut -c2-3 "$scratch/ladder.tsv" | sed 's/^03$/1/; s/^[^1].*$/0/' | tr -d '\n')" ] || {
+  echo "the chapter's own kernels are not marked"
+  cat "$scratch/ladder.tsv"
+  exit 1
+}
 echo "a ladder has every kernel, or of earlier chapters the fastest"

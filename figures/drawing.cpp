@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <stdexcept>
@@ -22,6 +23,14 @@ void Drawing::rect(double x, double y, double w, double h, const std::string& fi
       "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:{};stroke:{}' "
       "fill-opacity='{:.2f}'/>\n",
       x, y, w, h, fill, stroke, opacity);
+}
+
+void Drawing::segment(double x, double y, double w, double h, const char* colour, bool pale) {
+  const double rim = pale ? std::min(0.75, w / 2) : 0;  // half of the stroke, which stays within the part
+  body_ += fmt::format(
+      "<rect class='segment' x='{:.2f}' y='{:.2f}' width='{:.2f}' height='{:.2f}' "
+      "style='fill:{};stroke:{};stroke-width:{:.2f}' fill-opacity='{}'/>\n",
+      x + rim, y + rim, w - 2 * rim, h - 2 * rim, colour, pale ? colour : "none", 2 * rim, pale ? "0.30" : "1");
 }
 
 void Drawing::outline(double x, double y, double w, double h, const char* stroke, double thickness) {
@@ -56,9 +65,9 @@ void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stro
       x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
 }
 
-void Drawing::panel(double x, double width, double height, double y) {
-  body_ += fmt::format("{}<g class='panel' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "", x, y,
-                       width, height);
+void Drawing::panel(double x, double width, double height, double y, Show show) {
+  body_ += fmt::format("{}<g class='panel{}' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "",
+                       show == Show::wide ? " wide-only" : "", x, y, width, height);
   in_panel_ = true;
 }
 

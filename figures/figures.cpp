@@ -27,7 +27,8 @@
 //   figures loads EMIT LAST OUT.tsv             loads per result of every kernel up to chapter LAST, for the book
 //
 // Data for gnuplot, of chapters up to LAST, from the records below CHAPTERS and what the programs wrote below EMIT:
-//   figures ladder CHAPTERS EMIT LAST OUT.tsv [--fastest]  TFLOP/s of every kernel; with --fastest, of earlier chapters the fastest
+//   figures ladder CHAPTERS EMIT LAST OUT.tsv [--fastest]  TFLOP/s of every kernel, and whether it is of chapter LAST; with --fastest,
+//                                               of earlier chapters the fastest
 //   figures roofline CHAPTERS EMIT LAST OUT.tsv intensity and TFLOP/s of the same kernels, or of what has none; roofs in OUT.tsv.rates
 //   figures cliff CHAPTERS EMIT LAST OUT.tsv    registers, warps and TFLOP/s of every tuned configuration; the edge in OUT.tsv.edge
 //   figures lda CHAPTERS EMIT LAST OUT.tsv      chapter LAST's times over lda: predicted and measured
@@ -68,46 +69,6 @@ namespace {
 using namespace tile::figures;
 namespace fs = std::filesystem;
 constexpr int ladder_size = 4096;  // the cube that every chapter of part I is timed at
-
-void draw_access(const fs::path& emitted, const std::string& kernel, const std::string& tag, const fs::path& out) {
-  const fs::path samples = emitted / "samples.tsv";
-  std::map<long, std::map<int, std::vector<int>>> lines;  // line -> word -> lanes
-  std::string array;
-  int width = 4;
-  for (const auto& row : read_tsv(samples)) {
-    if (row.at(0) != kernel || row.at(1) != tag) continue;
-    array = row.at(3);
-    width = std::stoi(row.at(4));
-    const long element = std::stol(row.at(6));
-    for (long word = element; word < element + width / 4; ++word)
-      lines[word / 32][int(word % 32)].push_back(std::stoi(row.at(5)));
-  }
-  if (lines.empty()) throw std::runtime_error(fmt::format("no sample of {} {} in {}", kernel, tag, samples.string()));
-
-  const double left = 92, cell = 15.5, height = lines.size() > 8 ? 9 : 20, gap = lines.size() > 8 ? 2 : 6, top = 22;
-  std::set<std::pair<long, int>> sectors;
-  Drawing d(left + 32 * cell + 8, top + double(lines.size()) * (height + gap) + 24);
-  for (int s = 0; s < 4; ++s)
-    d.text(left + (8 * s + 4) * cell, 12, fmt::format("sector {}", s), "middle", 12, "var(--muted)");
-  double y = top;
-  for (const auto& [line, words] : lines) {
-    for (const auto& [word, lanes] : words) sectors.emplace(line, word / 8);
-    d.text(left - 8, y + height - (height > 10 ? 6 : 1.5), fmt::format("{} line {}", array, line), "end",
-           height > 10 ? 13 : 10);
-    for (int s = 0; s < 4; ++s)
-      d.rect(left + 8 * s * cell, y, 8 * cell, height, sectors.count({line, s}) ? "var(--third)" : "none",
-             "var(--rule)", 0.35);
-    for (const auto& [word, lanes] : words) {
-      d.rect(left + word * cell + 0.5, y + 0.5, cell - 1, height - 1, "var(--accent)");
-      const std::string label = lanes.size() == 32 ? "all" : lanes.size() == 1 ? std::to_string(lanes[0]) : "";
-      d.text(left + (word + 0.5) * cell, y + height - (height > 10 ? 6 : 1.5), label, "middle", height > 10 ? 10 : 9,
-             "var(--paper)");
-    }
-    y += height + gap;
-  }
-  d.text(left, y + 14, plural(sectors.size(), "sector") + " of " + plural(lines.size(), "line"), "start", 13);
-  d.save(out);
-}
 
 /// {0, 1, 2, 3} -> "0–3", {0, 16} -> "0, 16", {1, 3, 5, 7} -> "1, 3…7", all 32 -> "all".
 std::string lane_names(const std::vector<int>& lanes) {
@@ -227,10 +188,14 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
   std::vector<Group> groups;
   std::set<std::uint64_t> different;
   int drawn = 0;
+  bool second_half = false;  // whether any word is there
   for (int first = 0; first < 32; first += together) {
     groups.push_back({first, together, wavefronts_of(access, first, together)});
     for (const Wavefront& wavefront : groups.back().wavefronts)
-      for (const auto& [bank, wanted] : wavefront) different.insert(wanted.word);
+      for (const auto& [bank, wanted] : wavefront) {
+        different.insert(wanted.word);
+        second_half = second_half || bank >= half_of_banks;
+      }
     drawn += int(groups.back().wavefronts.size());
   }
   if (drawn != count)
@@ -238,130 +203,25 @@ void draw_banks(const fs::path& emitted, const std::string& kernel, const std::s
   const bool waits = count > 32 / together;
   const double left = 68, top = 36, cell = BankRow::cell, height = count > 8 ? 14 : 18;
   const double bottom = top + count * height + (32 / together - 1) * 26 + 8, width = left + half_of_banks * cell;
-  Drawing d(width + half_of_banks * cell + 4, bottom + (waits ? 40 : 20));
+  const double words_below = 20 + (waits ? 20 : 0) + (second_half ? 0 : 19);
+  Drawing d(width + half_of_banks * cell + 4, bottom + words_below);
   d.panel(0, width + 0.5, bottom);
   draw_half(d, groups, 0, left, top, height);
-  d.panel(half_of_banks * cell, width + 4, bottom);
+  d.panel(half_of_banks * cell, width + 4, bottom, 0, second_half ? Show::always : Show::wide);
   draw_half(d, groups, half_of_banks, left, top, height);
-  d.panel(0, width, waits ? 40 : 20, bottom);
+  d.panel(0, width, words_below, bottom);
   d.text(0, bottom + 13,
          fmt::format("{} of {}, {} bytes a lane: {}, {}", load ? "load" : "store", array, access.size,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
+  if (!second_half)
+    d.text_again(0, bottom + 31 + (waits ? 19 : 0),
+                 fmt::format("banks {} to {}: none", half_of_banks, 2 * half_of_banks - 1), "start", 13,
+                 "var(--muted)");
   if (waits) {
     d.rect(0, bottom + 22, 10, 10, "var(--second)");
     d.text(15, bottom + 31, "in a bank that must give more than one word", "start", 12, "var(--muted)");
   }
-  d.save(out);
-}
-
-/// How a kernel swizzles As: col ^ ((row >> down) << up), or not at all where its chapter says nothing of it.
-struct Swizzle {
-  std::optional<double> down, up;
-  int place(int row, int col) const { return down && up ? col ^ (row >> int(*down) << int(*up)) : col; }
-};
-
-// The first 32 columns of As, transposed and swizzled: which column lies in which bank, and what a warp's first store brings.
-// Where the trace says otherwise, nothing is drawn.
-void draw_swizzle(const fs::path& emitted, const std::string& kernel, const fs::path& out) {
-  constexpr int banks = tile::GpuSpec::banks;
-  const auto load = read_sample(emitted, kernel, "load-A"), store = read_sample(emitted, kernel, "store-As");
-  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
-  const Swizzle swizzle{fact(emitted, kernel + ".swizzle.down"), fact(emitted, kernel + ".swizzle.up")};
-  std::map<std::pair<int, int>, int> stored;  // row of As and bank -> lane
-  for (int lane = 0; lane < 32; ++lane) {
-    const auto from = long(load.access.address[std::size_t(lane)] / 4),
-               to = long(store.access.address[std::size_t(lane)] / 4);
-    const int row = int(from % lda % BK), col = int(from / lda % BM);
-    if (to != row * BM + swizzle.place(row, col))
-      throw std::runtime_error(fmt::format("{}: lane {} stores row {}, column {} at word {}, not as this swizzle says",
-                                           kernel, lane, row, col, to));
-    stored[{row, int(to % banks)}] = lane;
-  }
-  const double left = 52, top = 34, cell = 19, height = 17;
-  Drawing d(left + banks * cell + 8, top + BK * height + 28);
-  d.text(left - 8, top - 7, "bank", "end", 12, "var(--muted)");
-  for (int bank = 0; bank < banks; ++bank)
-    d.text(left + (bank + 0.5) * cell, top - 7, std::to_string(bank), "middle", 10, "var(--muted)");
-  for (int row = 0; row < BK; ++row) {
-    const double y = top + row * height;
-    d.text(left - 8, y + 12, fmt::format("row {}", row), "end", 11);
-    for (int col = 0; col < banks; ++col) {
-      const int bank = swizzle.place(row, col);
-      const bool now = stored.count({row, bank}) != 0;
-      d.rect(left + bank * cell + 0.5, y + 0.5, cell - 1, height - 1, now ? "var(--accent)" : "var(--rule)", "none",
-             now ? 1 : 0.3);
-      d.text(left + (bank + 0.5) * cell, y + 12, std::to_string(col), "middle", 10,
-             now ? "var(--paper)" : "var(--ink)");
-    }
-  }
-  d.text(left, top + BK * height + 20, "numbers: columns; filled: what the first store of a warp brings", "start", 13);
-  d.save(out);
-}
-
-// The picture of the machine: its numbers are those of the arithmetic.
-void draw_sm(const fs::path& out) {
-  const tile::GpuSpec& gpu = tile::h200;
-  constexpr int quarters = tile::GpuSpec::schedulers, banks = tile::GpuSpec::banks;
-  const double left = 10, width = 620, inner = left + 12, inner_width = width - 24, gap = 8;
-  const double quarter = (inner_width - (quarters - 1) * gap) / quarters;
-  const double slot = (quarter - 20) / 8, top = 40, quarter_height = 262;
-  const auto kilobytes = [](double bytes) { return tile::format_number(bytes / 1024, 0) + " KB"; };
-  const double below = top + quarter_height + 12;
-  Drawing d(left + width + 10, below + 252);
-  d.rect(left, 8, width, below + 100 - 8, "none", "var(--ink)");
-  d.text(inner, 28, fmt::format("one SM of {}", gpu.sms), "start", 15);
-  d.text(inner + inner_width, 28,
-         fmt::format("room for {} warps ({} threads) of up to {} blocks", gpu.max_warps(),
-                     tile::format_number(gpu.max_threads), gpu.max_blocks),
-         "end", 12, "var(--muted)");
-  for (int q = 0; q < quarters; ++q) {
-    const double x = inner + q * (quarter + gap), mid = x + quarter / 2;
-    d.rect(x, top, quarter, quarter_height, "var(--rule)", "var(--rule)", 0.3);
-    d.text(mid, top + 18, fmt::format("{} resident warps", gpu.max_warps() / quarters), "middle", 12);
-    for (int w = 0; w < gpu.max_warps() / quarters; ++w)
-      d.rect(x + 10 + w % 8 * slot + 1, top + 26 + w / 8 * 16, slot - 2, 13, "var(--third)", "none", w == 5 ? 1 : 0.4);
-    d.rect(x + 10, top + 74, quarter - 20, 36, "var(--second)");
-    d.text(mid, top + 90, "scheduler", "middle", 13, "var(--paper)");
-    d.text(mid, top + 104, "1 issue slot a cycle", "middle", 11, "var(--paper)");
-    d.line(x + 10 + 5.5 * slot, top + 39, x + 10 + 5.5 * slot, top + 74);
-    d.text(mid, top + 130, fmt::format("{} registers", tile::format_number(gpu.registers / quarters)), "middle", 12);
-    for (int bank = 0; bank < 2; ++bank) {
-      const double half = (quarter - 20) / 2, at = x + 10 + bank * half;
-      d.rect(at + 1, top + 136, half - 2, 34, "var(--fourth)", "none", 0.45);
-      d.text(at + half / 2, top + 157, bank == 0 ? "even" : "odd", "middle", 12);
-    }
-    const int lanes = gpu.fma_lanes / quarters;
-    d.text(mid, top + 190, fmt::format("{} FP32 lanes", lanes), "middle", 12);
-    const double lane = (quarter - 20) / 16;
-    for (int l = 0; l < lanes; ++l)
-      d.rect(x + 10 + l % 16 * lane + 0.5, top + 197 + l / 16 * (lane + 1), lane - 1, lane - 1, "var(--accent)");
-    d.text(mid, top + 234, "load/store and", "middle", 11, "var(--muted)");
-    d.text(mid, top + 248, "other units", "middle", 11, "var(--muted)");
-    d.line(mid, top + quarter_height, mid, below + 4);
-  }
-  d.text(inner, below + 18,
-         fmt::format("L1 and shared memory, one array of {}; at most {} of it shared", kilobytes(gpu.l1_bytes),
-                     kilobytes(gpu.shared_bytes)),
-         "start", 12);
-  const double bank = inner_width / banks;
-  for (int b = 0; b < banks; ++b) {
-    d.rect(inner + b * bank + 0.5, below + 26, bank - 1, 44, "var(--accent)", "none", 0.35);
-    d.text(inner + (b + 0.5) * bank, below + 52, std::to_string(b), "middle", 10);
-  }
-  d.text(inner, below + 86,
-         fmt::format("{} banks, {} bytes each: {} bytes a wavefront", banks, tile::GpuSpec::bank_bytes,
-                     banks * tile::GpuSpec::bank_bytes),
-         "start", 12, "var(--muted)");
-  const double l2 = below + 120, dram = l2 + 62;
-  d.line(left + width / 2, below + 100, left + width / 2, l2);
-  d.rect(left, l2, width, 42, "var(--third)", "var(--rule)", 0.35);
-  d.text(left + width / 2, l2 + 26, fmt::format("L2: one for all {} SMs", gpu.sms), "middle", 14);
-  d.line(left + width / 2, l2 + 42, left + width / 2, dram);
-  d.rect(left, dram, width, 42, "var(--rule)", "var(--rule)", 0.6);
-  d.text(left + width / 2, dram + 26,
-         fmt::format("DRAM, where matrices live: {} GB/s, as specified", tile::format_number(gpu.dram_gbs)), "middle",
-         14);
   d.save(out);
 }
 
@@ -511,213 +371,6 @@ void draw_transposed(const ThreadTrace& t, const Sizes& sizes, const fs::path& o
   d.save(out);
 }
 
-/// Which tile of A a block fetches, stores and multiplies between two barriers (-1: none), and in which buffer it lies.
-struct Round {
-  int fetched = -1, stored = -1, multiplied = -1;
-  long stored_in = 0, read_from = 0;
-};
-
-// What is stored was fetched last, and what is multiplied is what was last stored in the buffer that is read.
-std::vector<Round> read_rounds(const fs::path& emitted, const std::string& kernel) {
-  const fs::path intervals = emitted / "intervals.tsv";
-  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
-  const long buffer = long(BM) * BK;  // words of a buffer of As
-  std::map<int, Round> rounds;
-  for (const auto& row : read_tsv(intervals)) {
-    if (row.at(0) != kernel) continue;
-    Round& round = rounds[std::stoi(row.at(1))];
-    const bool load = row.at(2) == "load";
-    const long first = std::stol(row.at(5));
-    if (row.at(3) == "A") round.fetched = int(first % lda / BK);
-    if (row.at(3) == "As" && !load) round.stored = 0, round.stored_in = first / buffer;
-    if (row.at(3) == "As" && load) round.multiplied = 0, round.read_from = first / buffer;
-  }
-  if (rounds.empty()) throw std::runtime_error(fmt::format("no intervals of {} in {}", kernel, intervals.string()));
-  std::vector<Round> in_order;
-  std::map<long, int> held;  // buffer -> tile
-  int fetched = -1;
-  for (auto& [interval, round] : rounds) {
-    if (round.multiplied == 0) round.multiplied = held.at(round.read_from);
-    if (round.fetched >= 0) fetched = round.fetched;
-    if (round.stored == 0) held[round.stored_in] = round.stored = fetched;
-    in_order.push_back(round);
-  }
-  return in_order;
-}
-
-void draw_rounds(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
-  constexpr std::size_t shown = 7;
-  const double left = 74, wide = 78, high = 19, panel = 3 * high + 46;
-  Drawing d(left + shown * wide + 30, double(kernels.size()) * panel + 14);
-  double top = 24;
-  for (const std::string& kernel : kernels) {
-    d.text(4, top - 8, kernel, "start", 13);
-    const char* const rows[] = {"fetch", "store", "multiply"};
-    for (int r = 0; r < 3; ++r) d.text(left - 8, top + (r + 0.7) * high, rows[r], "end", 12);
-    const auto rounds = read_rounds(emitted, kernel);
-    for (std::size_t i = 0; i < std::min(shown, rounds.size()); ++i) {
-      const double x = left + double(i) * wide;
-      const auto box = [&](int row, int tile, const char* fill) {
-        if (tile < 0) return;
-        d.rect(x + 3, top + row * high + 1.5, wide - 6, high - 3, fill, row == 0 ? "var(--muted)" : "none", 0.55);
-        d.text(x + wide / 2, top + (row + 0.7) * high, fmt::format("tile {}", tile), "middle", 12);
-      };
-      const auto colour = [](long of) { return of == 0 ? "var(--second)" : "var(--third)"; };
-      box(0, rounds[i].fetched, "var(--rule)");
-      box(1, rounds[i].stored, colour(rounds[i].stored_in));
-      box(2, rounds[i].multiplied, colour(rounds[i].read_from));
-      d.line(x + wide, top - 4, x + wide, top + 3 * high + 4);
-    }
-    d.text(left + shown * wide + 6, top + 1.7 * high, "…", "start", 14);
-    d.text(left + wide, top + 3 * high + 17, "barrier", "middle", 11, "var(--muted)");
-    top += panel;
-  }
-  d.save(out);
-}
-
-/// A stage of shared memory between two barriers: the tile that is on its way to it, or that is read from it (-1: none).
-struct Stage {
-  int arriving = -1, read = -1;
-};
-
-// By interval and stage. Copies of a tile are under way from the interval in which they start to the one before the tile is
-// read. Tiles go through the stages in turn, and an interval may start several: as many as it has accesses for.
-std::vector<std::vector<Stage>> read_stages(const fs::path& emitted, const std::string& kernel) {
-  const fs::path intervals = emitted / "intervals.tsv";
-  const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
-  const auto bytes = fact(emitted, kernel + ".smem_bytes"), count = fact(emitted, kernel + ".stages");
-  if (!bytes || !count) throw std::runtime_error(fmt::format("{} does not say how large its stages are", kernel));
-  const long words = long(*bytes / *count / 4);  // of a stage
-  std::map<int, int> start_of, read_in;          // tile -> interval
-  std::map<int, long> stage_of;
-  std::vector<std::array<long, 2>> copied;  // by interval: accesses to A, and the first of them
-  for (const auto& row : read_tsv(intervals)) {
-    if (row.at(0) != kernel || row.at(2) != "load") continue;
-    const int interval = std::stoi(row.at(1));
-    if (row.at(3) == "A") copied.push_back({std::stol(row.at(4)), std::stol(row.at(5))});
-    if (row.at(3) == "stages") {
-      const int tile = int(read_in.size());
-      read_in[tile] = interval;
-      stage_of[tile] = std::stol(row.at(5)) / words;
-    }
-  }
-  if (copied.empty() || read_in.empty())
-    throw std::runtime_error(fmt::format("no stages of {} in {}", kernel, intervals.string()));
-  const long accesses_of_a_tile = copied.back()[0];
-  for (std::size_t interval = 0; interval < copied.size(); ++interval)
-    for (long n = 0; n < copied[interval][0] / accesses_of_a_tile; ++n)
-      start_of[int(copied[interval][1] % lda / BK + n)] = int(interval);
-  long stages = 0;
-  for (const auto& [tile, stage] : stage_of) stages = std::max(stages, stage + 1);
-  std::vector<std::vector<Stage>> by_interval(read_in.size() + 1, std::vector<Stage>(std::size_t(stages)));
-  for (const auto& [tile, interval] : read_in) {
-    const auto stage = std::size_t(stage_of.at(tile));
-    by_interval.at(std::size_t(interval))[stage].read = tile;
-    for (int i = start_of.at(tile); i < interval; ++i) by_interval.at(std::size_t(i))[stage].arriving = tile;
-  }
-  return by_interval;
-}
-
-void draw_stages(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
-  constexpr std::size_t shown = 7;
-  const double left = 74, wide = 88, high = 20, gap = 44;
-  std::vector<std::vector<std::vector<Stage>>> all;
-  double height = 0;
-  for (const std::string& kernel : kernels) {
-    all.push_back(read_stages(emitted, kernel));
-    height += double(all.back().front().size()) * high + gap;
-  }
-  Drawing d(left + shown * wide + 30, height + 14);
-  double top = 24;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    const std::size_t stages = all[k].front().size();
-    const double bottom = top + double(stages) * high;
-    d.text(4, top - 8, kernels[k], "start", 13);
-    for (std::size_t s = 0; s < stages; ++s)
-      d.text(left - 8, top + (double(s) + 0.7) * high, fmt::format("stage {}", s), "end", 12);
-    for (std::size_t i = 0; i < std::min(shown, all[k].size()); ++i) {
-      const double x = left + double(i) * wide;
-      for (std::size_t s = 0; s < stages; ++s) {
-        const auto [arriving, read] = all[k][i][s];
-        const double y = top + double(s) * high;
-        if (read >= 0) d.rect(x + 3, y + 1.5, wide - 6, high - 3, "var(--third)", "none", 0.55);
-        if (arriving >= 0) d.rect(x + 3, y + 1.5, wide - 6, high - 3, "none", "var(--second)");
-        if (read >= 0 || arriving >= 0)
-          d.text(x + wide / 2, y + 0.7 * high,
-                 fmt::format("{} {}", read >= 0 ? "multiply" : "copy", std::max(read, arriving)), "middle", 12);
-      }
-      d.line(x + wide, top - 4, x + wide, bottom + 4);
-    }
-    d.text(left + shown * wide + 6, (top + bottom) / 2 + 4, "…", "start", 14);
-    d.text(left + wide, bottom + 17, "wait and barrier", "middle", 11, "var(--muted)");
-    top = bottom + gap;
-  }
-  d.save(out);
-}
-
-/// Rounds `first` to `behind` - 1 of a tile, which a block multiplies, of so many in all.
-struct Stretch {
-  int block, tile, first, behind, rounds;
-};
-
-// The fact KERNEL.stretches: block, tile, first, behind and rounds of each stretch, in the order of a block's work; each ends with a
-// comma.
-std::vector<Stretch> read_stretches(const fs::path& emitted, const std::string& kernel) {
-  std::vector<Stretch> stretches;
-  for (const auto& row : read_tsv(emitted / "facts.tsv")) {
-    if (row.at(0) != kernel + ".stretches") continue;
-    std::istringstream list(row.at(4));
-    for (std::string text; std::getline(list, text, ',');) {
-      Stretch stretch{};
-      std::istringstream numbers(text);
-      if (numbers >> stretch.block >> stretch.tile >> stretch.first >> stretch.behind >> stretch.rounds)
-        stretches.push_back(stretch);
-    }
-  }
-  if (stretches.empty()) throw std::runtime_error(fmt::format("no stretches of {} in {}", kernel, emitted.string()));
-  return stretches;
-}
-
-void draw_stretches(const fs::path& emitted, const std::vector<std::string>& kernels, const fs::path& out) {
-  const double left = 74, round = 25, high = 24, gap = 58;
-  double width = 0, height = 14;
-  std::vector<std::vector<Stretch>> all;
-  for (const std::string& kernel : kernels) {
-    all.push_back(read_stretches(emitted, kernel));
-    std::map<int, int> rounds;  // of a block
-    for (const Stretch& p : all.back()) width = std::max(width, double(rounds[p.block] += p.behind - p.first));
-    height += double(rounds.size()) * high + gap;
-  }
-  Drawing d(left + width * round + 10, height);
-  double top = 24;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    d.text(4, top - 8, kernels[k], "start", 13);
-    std::map<int, int> done;
-    for (const Stretch& p : all[k]) {
-      const double x = left + done[p.block] * round, y = top + p.block * high, wide = (p.behind - p.first) * round;
-      const bool whole = p.behind - p.first == p.rounds, handed_over = p.first > 0;
-      const char* const fill = whole ? "var(--third)" : handed_over ? "none" : "var(--second)";
-      d.rect(x + 1.5, y + 1.5, wide - 3, high - 3, fill, handed_over ? "var(--second)" : "none", 0.55);
-      const std::string range =
-          p.behind - p.first > 1 ? fmt::format("{}–{}", p.first, p.behind - 1) : std::to_string(p.first);
-      d.text(x + wide / 2, y + 0.7 * high,
-             whole              ? fmt::format("tile {}", p.tile)
-             : wide > 2 * round ? fmt::format("tile {}: {}", p.tile, range)
-                                : fmt::format("{}: {}", p.tile, range),
-             "middle", 11);
-      done[p.block] += p.behind - p.first;
-    }
-    for (const auto& [block, rounds] : done)
-      d.text(left - 8, top + (block + 0.7) * high, fmt::format("block {}", block), "end", 12);
-    const double bottom = top + double(done.size()) * high;
-    for (int n = 0; n <= int(width); n += 8)
-      d.text(left + n * round, bottom + 14, std::to_string(n), "middle", 11, "var(--muted)");
-    d.text(4, bottom + 14, "rounds", "start", 11, "var(--muted)");
-    top = bottom + gap;
-  }
-  d.save(out);
-}
-
 void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, const fs::path& out) {
   const auto by_thread = read_owners(emitted, kernel);
   std::map<int, Elements> by_warp;
@@ -730,34 +383,48 @@ void draw_warps(const fs::path& emitted, const std::string& kernel, int thread, 
     }
   if (by_thread.count(thread) == 0)
     throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, emitted.string()));
-  const double wide = right - left_col == bottom - top_row ? 420 : 560;
-  const double cell = wide / double(right - left_col), left = 10, top = 26;
-  Drawing d(left + wide + 10, top + double(bottom - top_row) * cell + 34);
-  d.text(left, 16, fmt::format("the tile of C, {} x {}", bottom - top_row, right - left_col), "start", 13);
-  const auto box = [&](const Rectangle& r, const std::string& fill, const char* stroke, double opacity) {
-    d.rect(left + double(r.col - left_col) * cell, top + double(r.row - top_row) * cell, double(r.cols) * cell,
-           double(r.rows) * cell, fill, stroke, opacity);
+  // Beside each other the whole tile, and one warp's so large that its lanes can be read.
+  const Rectangle tile{top_row, left_col, bottom - top_row, right - left_col};
+  Rectangle own{top_row + tile.rows, left_col + tile.cols, 0, 0};
+  long own_bottom = 0, own_right = 0;
+  for (const auto& [row, col] : by_warp.at(thread / 32)) {
+    own.row = std::min(own.row, row), own.col = std::min(own.col, col);
+    own_bottom = std::max(own_bottom, row + 1), own_right = std::max(own_right, col + 1);
+  }
+  own.rows = own_bottom - own.row, own.cols = own_right - own.col;
+  const double side = 198, large = 4.6, left = 2, top = 26, gap = 22, below = 24, narrowest = 250;
+  const double scale = side / double(std::max(tile.rows, tile.cols)),
+               own_scale = std::min(large, 320 / double(own.cols));
+  const double whole_width = left + double(tile.cols) * scale + gap, whole_height = top + double(tile.rows) * scale + 4;
+  const double own_width = std::max(double(own.cols) * own_scale + 2, narrowest),
+               own_height = top + double(own.rows) * own_scale + below;
+  Drawing d(whole_width + own_width, std::max(whole_height, own_height));
+  const auto box = [&](const Rectangle& r, const Rectangle& of, double x, double per_element, const std::string& fill,
+                       const char* stroke, double opacity) {
+    const double at = x + double(r.col - of.col) * per_element, y = top + double(r.row - of.row) * per_element;
+    d.rect(at, y, double(r.cols) * per_element, double(r.rows) * per_element, fill, stroke, opacity);
+    return std::pair{at + double(r.cols) * per_element / 2, y + double(r.rows) * per_element / 2};
   };
+  d.panel(0, whole_width, whole_height);
+  d.text(left, 16, fmt::format("the tile of C, {} x {}", tile.rows, tile.cols), "start", 13);
+  for (const auto& [warp, elements] : by_warp)
+    for (const Rectangle& r : rectangles(elements)) {
+      const bool drawn_large = warp == thread / 32;
+      const auto [x, y] = box(r, tile, left, scale, drawn_large ? "var(--third)" : "none", "var(--ink)", 0.45);
+      d.text(x, y + 4, fmt::format("warp {}", warp), "middle", 12, drawn_large ? "var(--ink)" : "var(--muted)");
+    }
+  d.panel(whole_width, own_width, own_height);
+  d.text(whole_width, 16, fmt::format("warp {}, {} x {}: its lanes", thread / 32, own.rows, own.cols), "start", 13);
   for (const auto& [lane, elements] : by_thread) {
     if (lane / 32 != thread / 32) continue;
     for (const Rectangle& r : rectangles(elements)) {
-      box(r, lane == thread ? "var(--accent)" : "var(--third)", "var(--paper)", lane == thread ? 1 : 0.45);
-      d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
-             top + (double(r.row - top_row) + double(r.rows) / 2) * cell + 3.5, std::to_string(lane % 32), "middle",
-             9.5, lane == thread ? "var(--paper)" : "var(--ink)");
+      const auto [x, y] = box(r, own, whole_width, own_scale, lane == thread ? "var(--accent)" : "var(--third)",
+                              "var(--paper)", lane == thread ? 1 : 0.45);
+      d.text(x, y + 4, std::to_string(lane % 32), "middle", 12, lane == thread ? "var(--paper)" : "var(--ink)");
     }
   }
-  for (const auto& [warp, elements] : by_warp)
-    for (const Rectangle& r : rectangles(elements)) {
-      box(r, "none", "var(--ink)", 1);
-      if (warp != thread / 32)
-        d.text(left + (double(r.col - left_col) + double(r.cols) / 2) * cell,
-               top + (double(r.row - top_row) + double(r.rows) / 2) * cell, fmt::format("warp {}", warp), "middle", 14,
-               "var(--muted)");
-    }
-  d.text(left, top + double(bottom - top_row) * cell + 20,
-         fmt::format("warp {}, its lanes by number; lane {} is thread {}", thread / 32, thread % 32, thread), "start",
-         13);
+  box(own, own, whole_width, own_scale, "none", "var(--ink)", 1);
+  d.text(whole_width, own_height - below + 18, fmt::format("lane {} is thread {}", thread % 32, thread), "start", 13);
   d.save(out);
 }
 
@@ -816,50 +483,6 @@ void gather_loads(const fs::path& emit, const std::string& last, const fs::path&
   write_text(out, text);
 }
 
-// On an RTX A6000, with as many registers as the chapter takes a thread to have there.
-void draw_occupancy(const fs::path& emitted, const std::string& kernel, const fs::path& out) {
-  const tile::GpuSpec& gpu = tile::rtx_a6000;
-  const auto number = [&](const std::string& key) {
-    const auto found = fact(emitted, key);
-    if (!found) throw std::runtime_error(fmt::format("no fact {} in {}", key, emitted.string()));
-    return int(*found);
-  };
-  const int threads = sizes_of(emitted, kernel).threads, registers = number("a6000.registers_per_thread");
-  const int shared = number(kernel + ".shared_bytes");
-  const auto o = tile::occupancy(gpu, threads, registers, shared);
-  struct Bar {
-    std::string name;
-    double block, total;
-    int fits;
-    std::string unit;
-  };
-  const std::vector<Bar> bars{
-      {"threads", double(threads), double(gpu.max_threads), o.by_threads, ""},
-      {"registers", 32.0 * tile::registers_per_warp(registers), double(gpu.registers), o.by_registers, ""},
-      {"shared memory", double(shared + gpu.reserved_shared) / 1024, gpu.shared_bytes / 1024.0, o.by_shared, " KB"}};
-  const double left = 110, width = 440, height = 30;
-  Drawing d(left + width + 10, 196);
-  double y = 24;
-  for (const Bar& bar : bars) {
-    const double w = width * bar.block / bar.total;
-    for (int i = 0; i < bar.fits; ++i)
-      d.rect(left + i * w, y, w, height, i < o.blocks ? "var(--accent)" : "var(--third)", "var(--paper)",
-             i < o.blocks ? 1 : 0.45);
-    d.rect(left, y, width, height, "none", "var(--ink)");
-    d.text(left - 8, y + 19, bar.name, "end", 12);
-    d.text(left, y - 5,
-           fmt::format("{}{} a block, {}{} an SM: {} {}", tile::format_number(bar.block, 0), bar.unit,
-                       tile::format_number(bar.total, 0), bar.unit, bar.fits, bar.fits == 1 ? "block" : "blocks"),
-           "start", 11, "var(--muted)");
-    y += height + 24;
-  }
-  d.text(left, y + 2,
-         fmt::format("resident: {} block, {} of {} threads ({:.0f}%)", o.blocks, o.blocks * threads, gpu.max_threads,
-                     100 * o.fraction),
-         "start", 12);
-  d.save(out);
-}
-
 struct Measured {
   std::string chapter, kernel;
   tile::Record run, record;
@@ -903,10 +526,10 @@ void gather_ladder(const fs::path& chapters, const std::string& last, bool faste
   for (const Measured& m : all)
     if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
   for (const Measured& m : fastest ? fastest_of_earlier(all, last) : all)
-    text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
-                        100 * m.run["ratio"].get<double>());
-  if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\n", cublas);
-  write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\n" : text);
+    text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\t{}\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
+                        100 * m.run["ratio"].get<double>(), m.chapter == last ? 1 : 0);
+  if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\t0\n", cublas);
+  write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }
 
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {

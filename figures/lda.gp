@@ -1,16 +1,19 @@
 # Time of the naive kernel over the leading dimension of A: predicted by the rule (line), with what requests in turn cost
-# (dashed), and measured (points). Arguments: data, out.
+# (dashed), and measured (points); all of it on a telephone. Arguments: data, out.
 data = ARG1
 out = ARG2
-set terminal svg size 720,300 dynamic font "inherit,13" noenhanced
+set terminal svg size 440,340 dynamic font "inherit,16" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
 set xrange [4095:4129]
-set xtics (4096, 4100, 4104, 4108, 4112, 4116, 4120, 4124, 4128)
+set xtics (4096, 4104, 4112, 4120, 4128)
+set mxtics 2
 set yrange [0:300]
 set xlabel "lda, words" textcolor rgb "#010101"
 set ylabel "ms at 4096" textcolor rgb "#010101" offset 1,0
+set lmargin at screen 0.18
+set rmargin at screen 0.97
 set key off
 set label 1 "predicted" at 4097.4,200 textcolor rgb "#030303"
 set label 2 "measured" at 4104.4,125 textcolor rgb "#040404"

@@ -11,6 +11,7 @@ set terminal svg size 440,132+34*rows dynamic font "inherit,16" noenhanced
 set output out
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
+set ytics scale 0
 set xrange [0:68]
 set xlabel "TFLOP/s" textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]
@@ -28,4 +29,4 @@ plot data using (0):0:(0):2:($0-0.28):($0+0.28):ytic(1) with boxxyerror lc rgb "
      data using (known($3)):($0-0.25) with points pt 5 ps 0.8 lc rgb "#080808" notitle, \
      data using (known($4)):($0+0.25) with points pt 9 ps 1 lc rgb "#080808" notitle, \
      data using (known($3)):($0-0.25) with points pt 5 ps 0.6 lc rgb "#050505" title "ceiling, as written", \
-     data using (known($4)):($0+0.25) with points pt 9 ps 0.75 lc rgb "#040404" title "as compiled"
+     data using (known($4)):($0+0.25) with points pt 9 ps 0.75 lc rgb "#040404" title "ceiling, as compiled"

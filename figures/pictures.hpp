@@ -1,5 +1,5 @@
-// Pictures that compare: kernels of one chapter or of several, which are written NN/KERNEL, or rates.
-// Each takes what the programs emitted (emit/NN for chapter NN) and where the SVG goes.
+// Pictures: of what one chapter's program emitted (emit/NN for chapter NN), or of kernels of several, which are written NN/KERNEL. Each
+// takes where that is, and where the SVG goes.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,25 @@ namespace tile::figures {
 
 using Kernels = std::vector<std::string>;
 
+// access.cpp: what a warp's first access touched; in which bank each element of As lies.
+void draw_access(const std::filesystem::path& emitted, const std::string& kernel, const std::string& tag,
+                 const std::filesystem::path& out);
+void draw_swizzle(const std::filesystem::path& emitted, const std::string& kernel, const std::filesystem::path& out);
+
+// intervals.cpp: what happens between which barriers, and from tile to tile.
+void draw_rounds(const std::filesystem::path& emitted, const Kernels& kernels, const std::filesystem::path& out);
+void draw_stages(const std::filesystem::path& emitted, const Kernels& kernels, const std::filesystem::path& out);
+void draw_stretches(const std::filesystem::path& emitted, const Kernels& kernels, const std::filesystem::path& out);
+
+// occupancy.cpp: what stops one more block on an RTX A6000.
+void draw_occupancy(const std::filesystem::path& emitted, const std::string& kernel, const std::filesystem::path& out);
+
 // lanes.cpp: where the lanes of a warp are.
 void draw_lanes(const std::filesystem::path& emit, const Kernels& kernels, const std::filesystem::path& out);
 void draw_permuted(const std::filesystem::path& out);
 
-// machine.cpp: the rates of the levels of memory.
+// machine.cpp: what an SM consists of; the rates of the levels of memory.
+void draw_sm(const std::filesystem::path& out);
 void draw_rates(const std::filesystem::path& emitted, const std::filesystem::path& out);
 
 // rounds.cpp: what barriers are for.

@@ -37,17 +37,17 @@ struct Place {
 
 // Beside its point, to the right or else to the left, or as far to the left as it must so that no roof goes through it.
 Place place_of(const RooflinePoint& p, const Roofs& roofs) {
-  const double letter = std::pow(10, 5.8 / 115),
-               high = 1.15;        // a letter's width and half its height, as factors: the axes are logarithmic
-  const double right_edge = 2000;  // of the plot, as in roofline.gp
+  // A letter's width and half its height, as factors: the axes are logarithmic, and a decade is so many pixels.
+  const double letter = std::pow(10, 7.0 / 71), high = 1.2;
+  const double left_edge = 0.02, right_edge = 2000;  // of the plot, as in roofline.gp
   const double wide = std::pow(letter, double(p.name.size()));
   const auto free = [&](double from, double to) {
-    if (to > right_edge) return false;
+    if (from < left_edge || to > right_edge) return false;
     for (const double roof : {roofs.sm, roofs.l2, roofs.dram})
       if (const double at = p.y / roof; at * high > from && at / high < to) return false;
     return true;
   };
-  for (const double gap : {1.2, 1.3, 1.6, 2.0})
+  for (const double gap : {1.3, 1.4, 1.6, 2.0})
     for (const bool left : {false, true})
       if (const double x = left ? p.x / gap : p.x * gap; free(left ? x / wide : x, left ? x : x * wide))
         return {x, left};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "common/records/metrics.hpp"
@@ -20,7 +21,7 @@ struct Reason {
 
 struct Ink {
   const char* colour;
-  double opacity;
+  bool pale;
 };
 
 }  // namespace
@@ -38,37 +39,48 @@ void draw_stalls(const std::filesystem::path& emit, const Kernels& kernels, cons
       reason.cycles.push_back(fact(k.emitted, fmt::format("{}.profile.{}", k.name, key)).value_or(0));
     reasons.push_back(reason);
   }
-  // The largest have names, the others go together.
-  const std::vector<Ink> inks{{"var(--accent)", 1},  {"var(--third)", 1},    {"var(--second)", 1},
-                              {"var(--fourth)", 1},  {"var(--accent)", 0.4}, {"var(--second)", 0.4},
-                              {"var(--third)", 0.4}, {"var(--muted)", 0.5}};
-  std::stable_sort(reasons.begin(), reasons.end(),
+  // What is no wait comes first. Of the others the longest have names, the rest go together. Full and pale by turns.
+  constexpr std::size_t no_waits = 2;
+  constexpr Ink inks[] = {{"var(--third)", false},  {"var(--accent)", true},  {"var(--second)", false},
+                          {"var(--fourth)", true},  {"var(--accent)", false}, {"var(--third)", true},
+                          {"var(--fourth)", false}, {"var(--muted)", true}};
+  std::stable_sort(reasons.begin() + no_waits, reasons.end(),
                    [](const Reason& a, const Reason& b) { return a.most() > b.most(); });
-  reasons.resize(inks.size() - 1);
+  reasons.resize(std::size(inks) - 1);
   Reason others{"everything else", latency};
   for (std::size_t k = 0; k < bars.size(); ++k)
     for (const Reason& reason : reasons) others.cycles[k] -= reason.cycles[k];
   reasons.push_back(others);
 
   const double longest = *std::max_element(latency.begin(), latency.end());
-  const double left = 104, wide = 440, high = 26, gap = 10, legend = 20;
-  const double below = 10 + double(bars.size()) * (high + gap) + 12;
-  Drawing d(left + wide + 70, below + legend * double(reasons.size() + 1) / 2 + 8);
+  const double left = 4, wide = 400, high = 28, row = 60, axis = double(bars.size()) * row + 8, below = axis + 62,
+               legend = 24, font = telephone_label;
+  Drawing d(telephone_width, below + legend * double(reasons.size()));
   for (std::size_t k = 0; k < bars.size(); ++k) {
-    const double y = 10 + double(k) * (high + gap);
-    d.text(left - 8, y + 17, bars[k].title(), "end", 13);
+    const double y = 22 + double(k) * row;
+    d.text(left, y - 6, bars[k].title(), "start", font);
     double x = left;
     for (std::size_t r = 0; r < reasons.size() && longest > 0; ++r) {
-      const double w = wide * std::max(0.0, reasons[r].cycles[k]) / longest;
-      d.rect(x, y, w, high, inks[r].colour, "none", inks[r].opacity);
+      const double cycles = std::max(0.0, reasons[r].cycles[k]), w = wide * cycles / longest;
+      d.segment(x, y, w > 4 ? w - 1.5 : w, high, inks[r].colour, inks[r].pale);  // the page between them separates them
+      if (w > 36)
+        d.text(x + w / 2, y + 20, fmt::format("{:.2f}", cycles), "middle", font,
+               inks[r].pale ? "var(--ink)" : "var(--paper)");
       x += w;
     }
-    d.text(x + 6, y + 17, longest > 0 ? fmt::format("{:.2f}", latency[k]) : "not yet measured", "start", 13);
+    d.text(x + 6, y + 20, longest > 0 ? fmt::format("{:.2f}", latency[k]) : "not yet measured", "start", font);
   }
+  d.line(left, axis, left + wide, axis, "var(--axis)");
+  for (int cycle = 0; cycle <= longest; ++cycle) {
+    const double x = left + (longest > 0 ? cycle * wide / longest : 0);
+    d.line(x, axis, x, axis + 5, "var(--axis)");
+    d.text(x, axis + 21, std::to_string(cycle), cycle == 0 ? "start" : "middle", font, "var(--muted)");
+  }
+  d.text(left, axis + 41, "cycles from one instruction of a warp to its next", "start", font, "var(--muted)");
   for (std::size_t r = 0; r < reasons.size(); ++r) {
-    const double x = 10 + (r % 2 == 0 ? 0 : 300), y = below + double(r / 2) * legend;
-    d.rect(x, y, 12, 12, inks[r].colour, "none", inks[r].opacity);
-    d.text(x + 18, y + 11, reasons[r].name, "start", 12);
+    const double y = below + double(r) * legend;
+    d.segment(left, y, 15, 15, inks[r].colour, inks[r].pale);
+    d.text(left + 24, y + 13, reasons[r].name, "start", font);
   }
   d.save(out);
 }

@@ -33,14 +33,14 @@ void draw_funnel(const std::filesystem::path& emitted, const std::filesystem::pa
       {number("left"), fmt::format("may be fast: the bound drops {}", by_bound)},
       {1, "is chosen, by measuring those"}};
   if (bars[4].left != bars[3].left - by_bound) throw std::runtime_error("the pruned do not add up");
-  const double full = 180, high = 26, gap = 8, middle = full / 2 + 6, note = full + 56;
-  Drawing d(note + 220, double(bars.size()) * (high + gap) + 8);
+  const double full = 116, high = 28, gap = 10, middle = full / 2 + 2, note = full + 56, font = telephone_label;
+  Drawing d(telephone_width, double(bars.size()) * (high + gap) + 8);
   double y = 6;
   for (const Bar& bar : bars) {
     const double wide = std::max(2.0, full * double(bar.left) / double(all));
     d.rect(middle - wide / 2, y, wide, high, "var(--accent)", "none", 0.85);
-    d.text(note - 10, y + 17, std::to_string(bar.left), "end", 13);
-    d.text(note, y + 17, bar.rule, "start", 13);
+    d.text(note - 10, y + 20, std::to_string(bar.left), "end", font);
+    d.text(note, y + 20, bar.rule, "start", font);
     y += high + gap;
   }
   d.save(out);

@@ -38,13 +38,13 @@ local function with_unique_ids(svg, prefix)
   return (svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'"))
 end
 
--- The parts of a drawing that can stand below each other, each as a drawing; nil if it has none. In one document, which may be paper, it
+-- The parts of a drawing that can stand below each other, each as a drawing, and where it is shown; nil if it has none. In one document, which may be paper, it
 -- stays whole.
 local function panels_of(svg)
   if page.combined then return nil end
   local found = {}
-  for box, body in svg:gmatch("<g class='panel' data%-box='([%d. ]+)'>(.-)</g>") do
-    found[#found + 1] = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='" .. box .. "'>" .. body .. "</svg>"
+  for shown, box, body in svg:gmatch("<g class='panel([%a -]*)' data%-box='([%d. ]+)'>(.-)</g>") do
+    found[#found + 1] = {svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='" .. box .. "'>" .. body .. "</svg>", shown = shown}
   end
   return #found > 1 and found or nil
 end
@@ -58,7 +58,7 @@ local function place_of(panel, before)
   if tonumber(y) > tonumber(top) then return '<i class="row-end"></i>', "", "" end
   local overlap = left + width - x
   if overlap <= 0 then return "", "", "" end
-  return "", ' class="continued"', string.format("; --overlap: %gpx", overlap)
+  return "", "continued", string.format("; --overlap: %gpx", overlap)
 end
 
 local smallest_label = 12  -- pixels
@@ -105,12 +105,17 @@ function figures.resolve(div, class)
   end
   local svg = drawings[1]
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
-  local panels = #drawings > 1 and drawings or panels_of(svg)
+  local panels = #drawings == 1 and panels_of(svg) or nil
+  if #drawings > 1 then
+    panels = {}
+    for i, drawing in ipairs(drawings) do panels[i] = {svg = drawing, shown = ""} end
+  end
   if panels then
     local parts = {}
     for i, panel in ipairs(panels) do
-      local before, class_of, rest = place_of(panel, #drawings == 1 and panels[i - 1])
-      parts[i] = before .. with_attributes(panel, class_of .. style_of(panel, rest))
+      local before, class_of, rest = place_of(panel.svg, #drawings == 1 and i > 1 and panels[i - 1].svg)
+      local classes = (class_of .. panel.shown):match("^%s*(.-)%s*$")
+      parts[i] = before .. with_attributes(panel.svg, (classes ~= "" and ' class="' .. classes .. '"' or "") .. style_of(panel.svg, rest))
     end
     svg = '<div class="panels"' .. image .. ">" .. table.concat(parts) .. "</div>"
   else
