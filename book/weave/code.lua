@@ -48,6 +48,16 @@ function code.rows(coloured, numbers, counts, classes)
   return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
 end
 
+-- A line of markup that a narrow page breaks between words, behind "::", "(", "[", "," and "<", and not where a line is indented.
+function code.breakable(markup)
+  local function behind(plain)
+    return (plain:gsub("::", "%0<wbr>"):gsub("[(%[,]", "%0<wbr>"):gsub("&lt;", "%0<wbr>"))
+  end
+  markup = markup:gsub("(<[^>]*>)([^<]*)", function(tag, plain) return tag .. behind(plain) end)
+  markup = markup:gsub("^[^<]+", behind):gsub("<wbr>(</span>%s)", "%1"):gsub("<wbr>(%s)", "%1"):gsub("<wbr>(</span>)$", "%1"):gsub("<wbr>$", "")
+  return (markup:gsub("^ +", '<span class="indent">%0</span>'))
+end
+
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides
 -- those that any operator has.
 function code.formula(math)

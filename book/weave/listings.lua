@@ -16,6 +16,9 @@ local widest = 95  -- columns of a line that fits the frame of a page; .clang-fo
 -- "" and the name where a region opens, "/" and the name where it closes, else nil.
 function listings.marker(line) return line:match("^%s*// %[(/?)snippet ([%w%-]+)%]%s*$") end
 
+-- A line as a page shows it: without tags of its accesses, and without what keeps the formatter from joining lines.
+function listings.shown(line) return (line:gsub("%s*//@ [%w%- ]+$", ""):gsub("([^%s/])%s+//$", "%1")) end
+
 local function without_indent(lines)
   local indent = 999
   for _, line in ipairs(lines) do
@@ -89,7 +92,7 @@ function listings.resolve(div)
   for i, line in ipairs(shown) do
     check_width(file, line)
     numbers[i] = tostring(line.number)
-    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", ""):gsub("([^%s/])%s+//$", "%1")  -- tags, and what keeps the formatter from joining lines
+    texts[i] = listings.shown(line.text)
     counts[i] = by_line and by_line[line.number]
   end
   local html, name = elements.html, file:match("[^/]+$")
