@@ -208,6 +208,23 @@
     if (/\S\s+\/\/\s*$/.test(line.textContent)) complain("an edit shows an empty comment", line);
   }
 
+  // --- In italics a 2, 3 or 4 leans over the full stop behind it, unless letters are set apart.
+  for (const label of all("figcaption strong")) {
+    const { letterSpacing, fontSize } = getComputedStyle(label);
+    if ((parseFloat(letterSpacing) || 0) < 0.045 * parseFloat(fontSize)) complain("the full stop of a label is covered", label);
+  }
+
+  // --- What belongs together is on one line: a range, an option, a formula and its operator, a name and its value.
+  for (const node of textsOf(document.querySelector("article"))) {
+    if (!visible(node.parentElement) || node.parentElement.closest("pre, svg, td, .live")) continue;
+    for (const { 0: words, index } of node.data.matchAll(/\d–\d+|--\w[\w-]*|[\w\u00a0] ?= ?\u00a0\d+/g))
+      if (new Set([...boxOf(node, index, index + words.length)].map((box) => Math.round(box.top / 6))).size > 1) complain("words that belong together are on two lines", node.parentElement);
+  }
+  for (const formula of all("article p > math, article p > .kept > math")) {
+    const behind = formula.nextSibling, place = behind && behind.nodeType === Node.TEXT_NODE && /^\u00a0[=+−×]/.test(behind.data) && boxOf(behind, 1, 2)[0];
+    if (place && place.top > formula.getBoundingClientRect().bottom) complain("an operator stands below its formula", formula.parentElement);
+  }
+
   // --- Few words stay together: program text of two or three, "Table 3.1".
   const lineCount = (element) => new Set([...element.getClientRects()].map((box) => Math.round(box.top / 6))).size;
   for (const words of all("article :not(pre) > code"))

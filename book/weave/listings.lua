@@ -64,6 +64,20 @@ local function counts_by_line(chapter, kernel)
   return notes
 end
 
+-- Whether a statement, or what begins or ends a block, ends with this line.
+local function ends_statement(line) return line:gsub("%s*//.*$", ""):match("[;{}]$") ~= nil end
+
+-- Moves counts of lines to the ends of their statements, which they would cut in two where they stand below a line.
+local function at_ends(counts, texts)
+  for i = 1, #texts do
+    local last = i
+    while last < #texts and not ends_statement(texts[last]) and not (last > i and counts[last]) do last = last + 1 end
+    if counts[i] and ends_statement(texts[last]) and (last == i or not counts[last]) then
+      counts[i], counts[last] = nil, counts[i]
+    end
+  end
+end
+
 -- The file that a listing shows: the chapter's program, or one that has a page of its own to link to.
 local function file_of(div)
   local file = div.attributes.file or page.source
@@ -95,6 +109,7 @@ function listings.resolve(div)
     texts[i] = listings.shown(line.text)
     counts[i] = by_line and by_line[line.number]
   end
+  at_ends(counts, texts)
   local html, name = elements.html, file:match("[^/]+$")
   local first, last = numbers[1], numbers[#numbers]
   local lines = text.escape(name) .. (first == last and ", line " .. first or ", lines " .. first .. "–" .. last)
