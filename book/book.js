@@ -37,11 +37,6 @@
     for (const folded of document.querySelectorAll("article details")) folded.open = true;
   });
 
-  // Addresses are broken behind a slash.
-  for (const link of document.querySelectorAll(".csl-entry a"))
-    if (/^https?:/.test(link.textContent))
-      link.replaceChildren(...link.textContent.split(/(?<=\/)/).flatMap((part) => [part, make("wbr", {})]));
-
   // On a telephone a table of few rows that does not fit has a block for each row, in which each cell says what it is of.
   const mostBlocks = 30, telephone = 480;
   function inBlocks(table) {

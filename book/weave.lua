@@ -99,9 +99,8 @@ end
 local function keep_punctuation(inlines) return page.weaving() and prose.keep_punctuation(inlines) or nil end
 local function typeset(inlines) return page.weaving() and prose.typeset(inlines) or nil end
 
-local function keep_short(inline)
-  if page.weaving() and code.kept(inline.text) then inline.classes:insert("kept") end
-  return inline
+local function program_text(inline)
+  if page.weaving() and not page.only_tests then return elements.html_inline(code.inline(inline.text)) end
 end
 
 local function in_line(formula)
@@ -126,5 +125,5 @@ return {
   {Inlines = typeset},
   {Pandoc = check_ceilings},
   {Pandoc = finish},
-  {Code = keep_short, Math = in_line},
+  {Code = program_text, Math = in_line},
 }

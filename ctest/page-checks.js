@@ -203,6 +203,45 @@
   for (const frame of all(".diff .code"))
     if (frame.scrollWidth > frame.clientWidth + 1) complain("an edit is wider than its frame", frame);
 
+  // --- In an edit no word is broken, none stands below the number of its line, and nothing is left of what only the formatter reads.
+  const boxOf = (node, from, to) => {
+    const part = document.createRange();
+    part.setStart(node, from);
+    part.setEnd(node, to);
+    return part.getClientRects();
+  };
+  const textsOf = (element) => {
+    const texts = [], walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) texts.push(walk.currentNode);
+    return texts;
+  };
+  for (const line of all(".diff .line")) {
+    const texts = textsOf(line), first = texts.find((node) => /\S/.test(node.data));
+    if (!first) continue;
+    if (texts.some((node) => [...node.data.matchAll(/\w+/g)].some(({ 0: word, index }) => boxOf(node, index, index + word.length).length > 1)))
+      complain("a word of an edit is broken", line);
+    const at = first.data.search(/\S/), number = line.previousElementSibling.getBoundingClientRect();
+    if (boxOf(first, at, at + 1)[0].top > number.top + 12) complain("a line of an edit begins below its number", line);
+    if (/\S\s+\/\/\s*$/.test(line.textContent)) complain("an edit shows an empty comment", line);
+  }
+
+  // --- In italics a 2, 3 or 4 leans over the full stop behind it, unless letters are set apart.
+  for (const label of all("figcaption strong")) {
+    const { letterSpacing, fontSize } = getComputedStyle(label);
+    if ((parseFloat(letterSpacing) || 0) < 0.045 * parseFloat(fontSize)) complain("the full stop of a label is covered", label);
+  }
+
+  // --- What belongs together is on one line: a range, an option, a formula and its operator, a name and its value.
+  for (const node of textsOf(document.querySelector("article"))) {
+    if (!visible(node.parentElement) || node.parentElement.closest("pre, svg, td, .live")) continue;
+    for (const { 0: words, index } of node.data.matchAll(/\d–\d+|--\w[\w-]*|[\w\u00a0] ?= ?\u00a0\d+/g))
+      if (new Set([...boxOf(node, index, index + words.length)].map((box) => Math.round(box.top / 6))).size > 1) complain("words that belong together are on two lines", node.parentElement);
+  }
+  for (const formula of all("article p > math, article p > .kept > math")) {
+    const behind = formula.nextSibling, place = behind && behind.nodeType === Node.TEXT_NODE && /^\u00a0[=+−×]/.test(behind.data) && boxOf(behind, 1, 2)[0];
+    if (place && place.top > formula.getBoundingClientRect().bottom) complain("an operator stands below its formula", formula.parentElement);
+  }
+
   // --- Few words stay together: program text of two or three, "Table 3.1".
   const lineCount = (element) => new Set([...element.getClientRects()].map((box) => Math.round(box.top / 6))).size;
   for (const words of all("article :not(pre) > code"))

@@ -21,6 +21,13 @@ what may be very much is not folded	<details class="folded" open><summary>all</s
 a finding without an address	<section class="settled">x</section>
 a choice is wider than its control	<div class="live"><div class="controls"><label><span>x</span><select style="width: 3rem"><option>a choice of many words</option></select></label></div></div>
 an edit is wider than its frame	<div class="diff"><div class="code"><pre style="width: 3000px">x</pre></div></div>
+a word of an edit is broken	<div class="diff"><pre style="width: 5rem; white-space: pre-wrap; overflow-wrap: anywhere"><span class="line-number">7</span><span class="line" style="display: block">a_word_that_is_broken</span></pre></div>
+a line of an edit begins below its number	<div class="diff"><pre style="width: 5rem; white-space: pre-wrap"><span class="line-number">8</span><span class="line">  a_word_below</span></pre></div>
+an edit shows an empty comment	<div class="diff"><pre><span class="line-number">9</span><span class="line">int a,  //</span></pre></div>
+the full stop of a label is covered	<figure><figcaption><strong style="letter-spacing: 0">Figure 9.2.</strong></figcaption></figure>
+words that belong together are on two lines	<p style="width: 3rem"><code style="overflow-wrap: anywhere">--an-option</code></p>
+words that belong together are on two lines: pages	<p style="width: 5rem">pages 10000–20000</p>
+an operator stands below its formula	<p style="width: 1rem"><math><mi>x</mi></math>&nbsp;+ y</p>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
 short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
 nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>

@@ -107,7 +107,7 @@ local function neighbour(offset)
   if not id then return nil end
   local info = page.info[id]
   return pandoc.MetaMap({href = pandoc.MetaString(info.href),
-    title = pandoc.MetaString((info.number ~= "" and info.number .. " · " or "") .. info.title)})
+    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)})
 end
 
 local function all_pages()

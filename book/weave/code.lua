@@ -48,6 +48,16 @@ function code.rows(coloured, numbers, counts, classes)
   return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
 end
 
+-- A line of markup that a narrow page breaks between words, behind "::", "(", "[", "," and "<", and not where a line is indented.
+function code.breakable(markup)
+  local function behind(plain)
+    return (plain:gsub("::", "%0<wbr/>"):gsub("[(%[,]", "%0<wbr/>"):gsub("&lt;", "%0<wbr/>"))
+  end
+  markup = markup:gsub("(<[^>]*>)([^<]*)", function(tag, plain) return tag .. behind(plain) end)
+  markup = markup:gsub("^[^<]+", behind):gsub("<wbr/>(</span>%s)", "%1"):gsub("<wbr/>(%s)", "%1"):gsub("<wbr/>(</span>)$", "%1"):gsub("<wbr/>$", "")
+  return (markup:gsub("^ +", '<span class="indent">%0</span>'))
+end
+
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides
 -- those that any operator has.
 function code.formula(math)
@@ -65,9 +75,25 @@ function code.is_formula(words) return words:find("%^ %(") ~= nil or words:find(
 -- Whether a piece of program text in a sentence stays on one line.
 function code.kept(words) return #words <= (code.is_formula(words) and longest_formula or longest_kept) end
 
+-- Words of program text that is too long for one line: a line may end behind a part of a name or of an address, and not at the hyphens
+-- of an option.
+function code.in_parts(words)
+  local result = {}
+  for word in words:gmatch("%S+") do
+    if #word > longest_kept then
+      local parts = text.escape(word):gsub("(%w_+)%f[%w]", "%1<wbr/>"):gsub("::", "%0<wbr/>"):gsub("[/,(]%f[^%s)]", "%0<wbr/>")
+      result[#result + 1] = parts
+    else
+      result[#result + 1] = word:find("-", 1, true) and '<span class="kept">' .. text.escape(word) .. "</span>" or text.escape(word)
+    end
+  end
+  return table.concat(result, " ")
+end
+
 -- Program text in a sentence.
 function code.inline(words)
-  return "<code" .. (code.kept(words) and ' class="kept"' or "") .. ">" .. text.escape(words) .. "</code>"
+  if code.kept(words) then return '<code class="kept">' .. text.escape(words) .. "</code>" end
+  return "<code>" .. code.in_parts(words) .. "</code>"
 end
 
 return code

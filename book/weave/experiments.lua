@@ -54,8 +54,10 @@ end
 
 local function line_of(source, position) return select(2, source:sub(1, position - 1):gsub("\n", "")) + 1 end
 
+local function indent(line) return #line:match("^ *") end
+
 -- The lines that an edit replaces and those that it puts in their place: whole lines, without those that stay as they are, each
--- {number, text, kind}; a line is shown before and behind.
+-- {number, text, kind}; a line is shown before and behind, and a row for lines that are left out between.
 local function difference(source, place)
   local first = line_of(source, place.from)
   local last = line_of(source, place.to)
@@ -73,34 +75,40 @@ local function difference(source, place)
   local function add(number, line, kind) rows[#rows + 1] = {number = number, text = line or "", kind = kind} end
   local from, to = first + same, first + #old - tail - 1
   -- The nearest line in a direction that shows a reader where this is: before the edit, none that is deeper in than it.
-  local function indent(line) return #line:match("^ *") end
   local depth = math.max(indent(old[same + 1] or ""), indent(new[same + 1] or ""))
   local function neighbour(number, step)
     while lines[number] and (lines[number] == "" or listings.marker(lines[number]) or step < 0 and indent(lines[number]) > depth) do
       number = number + step
     end
-    if lines[number] then add(number, lines[number]) end
+    return lines[number] and number
   end
-  neighbour(from - 1, -1)
+  local before, behind = neighbour(from - 1, -1), neighbour(to + 1, 1)
+  if before then add(before, lines[before]) end
+  if before and before < from - 1 then add(nil, nil, "left-out") end
   for number = from, to do add(number, lines[number], "removed") end
   for i = same + 1, #new - tail do add(nil, new[i], "added") end
-  neighbour(to + 1, 1)
+  if behind and behind > to + 1 then add(nil, nil, "left-out") end
+  if behind then add(behind, lines[behind]) end
   return rows
 end
+
+local signs = {removed = "- ", added = "+ ", ["left-out"] = "⋮"}
 
 -- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
 local function diff_markup(rows)
   local texts, numbers, kinds = {}, {}, {}
-  local indent = 99
+  local common = 99
   for _, row in ipairs(rows) do
-    if row.text:match("%S") then indent = math.min(indent, #row.text:match("^ *")) end
+    if row.text:match("%S") then common = math.min(common, indent(row.text)) end
   end
   for i, row in ipairs(rows) do
-    texts[i] = row.text:sub(indent + 1):gsub("%s*//@ [%w%- ]+$", "")
-    numbers[i] = (row.kind == "removed" and "- " or row.kind == "added" and "+ " or "") .. (row.number or "")
+    texts[i] = listings.shown(row.text:sub(common + 1))
+    numbers[i] = (signs[row.kind] or "") .. (row.number or "")
     kinds[i] = row.kind or false
   end
-  return code.rows(code.coloured(texts, "cuda"), numbers, nil, kinds)
+  local coloured = code.coloured(texts, "cuda")
+  for i, markup in ipairs(coloured) do coloured[i] = code.breakable(markup) end
+  return code.rows(coloured, numbers, nil, kinds)
 end
 
 -- What a file of messages says of this experiment on this program, or nil. Its lines: the experiment, the sum of the edited program,
@@ -125,11 +133,17 @@ local function lines_move(places, message)
   return moved and message:find("%.cu:%d") ~= nil
 end
 
+local told_whose_lines = false  -- on this page
+
 local function outcome(row, message, places)
   local opening = row.outcome == "test" and "Then this test fails: " .. code.inline(row.result) or
     "Then it does not compile"
   if message then
-    local whose = lines_move(places, message) and " (line numbers are those of the edited program)" or ""
+    local whose = ""
+    if lines_move(places, message) and not told_whose_lines then
+      told_whose_lines = true
+      whose = " (line numbers are those of the edited program, here and below)"
+    end
     return '<p class="outcome">' .. opening .. whose .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
       '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
   end

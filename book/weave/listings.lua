@@ -16,6 +16,9 @@ local widest = 95  -- columns of a line that fits the frame of a page; .clang-fo
 -- "" and the name where a region opens, "/" and the name where it closes, else nil.
 function listings.marker(line) return line:match("^%s*// %[(/?)snippet ([%w%-]+)%]%s*$") end
 
+-- A line as a page shows it: without tags of its accesses, and without what keeps the formatter from joining lines.
+function listings.shown(line) return (line:gsub("%s*//@ [%w%- ]+$", ""):gsub("([^%s/])%s+//$", "%1")) end
+
 local function without_indent(lines)
   local indent = 999
   for _, line in ipairs(lines) do
@@ -61,6 +64,20 @@ local function counts_by_line(chapter, kernel)
   return notes
 end
 
+-- Whether a statement, or what begins or ends a block, ends with this line.
+local function ends_statement(line) return line:gsub("%s*//.*$", ""):match("[;{}]$") ~= nil end
+
+-- Moves counts of lines to the ends of their statements, which they would cut in two where they stand below a line.
+local function at_ends(counts, texts)
+  for i = 1, #texts do
+    local last = i
+    while last < #texts and not ends_statement(texts[last]) and not (last > i and counts[last]) do last = last + 1 end
+    if counts[i] and ends_statement(texts[last]) and (last == i or not counts[last]) then
+      counts[i], counts[last] = nil, counts[i]
+    end
+  end
+end
+
 -- The file that a listing shows: the chapter's program, or one that has a page of its own to link to.
 local function file_of(div)
   local file = div.attributes.file or page.source
@@ -89,9 +106,10 @@ function listings.resolve(div)
   for i, line in ipairs(shown) do
     check_width(file, line)
     numbers[i] = tostring(line.number)
-    texts[i] = line.text:gsub("%s*//@ [%w%- ]+$", ""):gsub("([^%s/])%s+//$", "%1")  -- tags, and what keeps the formatter from joining lines
+    texts[i] = listings.shown(line.text)
     counts[i] = by_line and by_line[line.number]
   end
+  at_ends(counts, texts)
   local html, name = elements.html, file:match("[^/]+$")
   local first, last = numbers[1], numbers[#numbers]
   local lines = text.escape(name) .. (first == last and ", line " .. first or ", lines " .. first .. "–" .. last)

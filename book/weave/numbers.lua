@@ -24,7 +24,8 @@ return function(span)
       local fact, full = emitted.fact(key)
       if fact.kind ~= kind then page.fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
       local title = meaning .. " (" .. emitted.in_full(fact, full) .. ")"
-      local words = {code.is_formula(fact.text) and pandoc.Code(fact.text) or pandoc.Str(text.typeset(fact.text))}
+      local words = {fact.text:match("^[%w_]+$") and not code.kept(fact.text) and elements.html_inline(code.in_parts(fact.text)) or
+        code.is_formula(fact.text) and pandoc.Code(fact.text) or pandoc.Str(text.typeset(fact.text))}
       if fact.text == emitted.unmeasured then return pandoc.Span(words, {class = kind .. " pending", title = title}) end
       local chapter, rest = full:match("^([^/]+)/(.+)$")
       local origin = not page.combined and origins.of(chapter, rest, kind)

@@ -22,14 +22,23 @@ function prose.keep_punctuation(inlines)
   return inlines
 end
 
--- Between two factors of prose these are operators, and all three stand on one line.
-local operators = {["x"] = "×", ["-"] = "−", ["+"] = "+"}
+-- Between two factors of prose these are operators, and all three stand on one line: a name and its value, too.
+local operators = {["x"] = "×", ["-"] = "−", ["+"] = "+", ["="] = "="}
 
 local values = text.set_of("Link Span Math Code")
 
 local function is_factor(inline, pattern)
   if inline.t == "Str" then return inline.text:match(pattern) ~= nil end
   return values[inline.t]
+end
+local function may_follow(operator, inline)
+  if operator == "=" then return inline.t ~= "Code" and is_factor(inline, "^%d") end
+  return is_factor(inline, "^[%d%u(]")
+end
+-- Whether the first or the last thing of an inline, `edge` 1 or -1, is a formula.
+local function is_formula(inline, edge)
+  if inline.t ~= "Span" or not inline.classes:includes("kept") then return inline.t == "Math" end
+  return inline.content[edge == 1 and 1 or #inline.content].t == "Math"
 end
 local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
 
@@ -52,8 +61,12 @@ function prose.typeset(inlines)
   for i = 3, #inlines - 2 do
     local operator = inlines[i].t == "Str" and operators[inlines[i].text]
     if operator and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and is_factor(inlines[i - 2], "[%d%u)]$") and
-       is_factor(inlines[i + 2], "^[%d%u(]") then
+       may_follow(operator, inlines[i + 2]) then
       inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str(operator), pandoc.Str("\u{a0}")
+      if is_formula(inlines[i - 2], -1) or is_formula(inlines[i + 2], 1) then  -- beside which a line ends in spite of the blank
+        inlines[i + 2] = pandoc.Span({table.unpack(inlines, i - 2, i + 2)}, pandoc.Attr("", {"kept"}))
+        for gone = i - 2, i + 1 do inlines[gone] = pandoc.Str("") end
+      end
     end
   end
   for _, inline in ipairs(inlines) do

@@ -1,11 +1,12 @@
 -- Tests of weave/experiments.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
-local source = "int a;\n  if (x < 1) {\n    // [snippet r]\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\n"
+local source = "int a;\n  if (x < 1) {\n    // [snippet r]\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\nint f(int a,  //\n      int c) {\n  int d;\n}\n"
 local files = testing.with_labels({
   ["chapter03.cu"] = source,
   ["emit/03/breaks.tsv"] = "barrier\t0a\ttest\t    wait();  // why\\n\t\ta race\trace: read\n" ..
     "edge\t0b\tmessage\tx < 1\tx <= 1\ta message\t\n" ..
     "both\t0c\ttest\tread(\"\\\\n\")\\fint b\tread(\"\\\\t\")\\fint c\ta race\trace: read\n" ..
+    "guard\t0e\ttest\tint c\tint z\ta race\trace: read\n" ..
     "gone\tgone\ttest\tint z\tint y\ta race\trace: read\n",
 })
 testing.on_page(files, {}, function(page)
@@ -15,8 +16,8 @@ testing.on_page(files, {}, function(page)
   testing.contains("place", html, '<section class="break-it" id="break-03-barrier">')
   testing.contains("words of the prose", html, "<p>Why.</p>")
   testing.contains("a line that goes", html, '<span class="line-number removed">- 4</span><span class="line removed">')
-  testing.contains("the line before", html, '<span class="line-number">2</span><span class="line">if (x &lt; 1) { </span>')
-  testing.contains("the line behind, without its tag", html, 'read(&quot;\\n&quot;); </span></code>')
+  testing.contains("the line before", html, '<span class="line-number">2</span><span class="line">if (<wbr/>x &lt; 1) { </span>')
+  testing.contains("the line behind, without its tag", html, 'read(<wbr/>&quot;\\n&quot;); </span></code>')
   testing.equal("no line instead", html:find('added"', 1, true), nil)
   testing.contains("what then fails", html, 'Then this test fails: <code class="kept">a race</code>, and says <code class="kept">race: read</code>. The whole of it: <code>./tile test chapter03.breaks</code>')
   html = shown("edge")
@@ -25,6 +26,11 @@ testing.on_page(files, {}, function(page)
   testing.contains("what does not compile", html, 'Then it does not compile: <code class="kept">a message</code>')
   local _, programs = shown("both"):gsub('<pre class="program difference">', "")
   testing.equal("two edits", programs, 2)
+  testing.equal("no row where no line is left out", shown("guard"):find("⋮", 1, true), nil)
+  testing.contains("a row for lines that are left out", shown("barrier"), '{ </span><span class="line-number left-out">⋮</span><span class="line left-out"> </span>')
+  html = shown("guard")
+  testing.contains("no empty comments", html, "int a, </span>")
+  testing.contains("an indented line", html, '<span class="line removed"><span class="indent"> </span>int c) { </span>')
   testing.refused("edit of nothing", "the text that experiment gone edits is gone from chapter03.cu", shown, "gone")
 
   os.execute("mkdir -p '" .. page.work .. "/breaks/chapter03'")
@@ -32,14 +38,18 @@ testing.on_page(files, {}, function(page)
     page.write(page.work .. "/breaks/chapter03/captured.tsv", "edge\t" .. program .. "\tanother\nbarrier\t" .. program .. "\t" .. says .. "\n")
   end
   local function kept(program, says) page.write(page.root .. "/messages.tsv", "barrier\t" .. program .. "\t" .. says .. "\n") end
-  ran("0a", "race: read,\\n  chapter03.cu:3")
-  testing.contains("what the run said", shown("barrier"), '<pre class="captured">race: read, chapter03.cu:3</pre>')
-  testing.contains("lines of an edited program that has one less", shown("barrier"), "(line numbers are those of the edited program):</p>")
   kept("0a", "race: kept")
-  testing.contains("the run before what was kept", shown("barrier"), "race: read, chapter03.cu:3</pre>")
-  ran("0d", "race: read")
+  html = shown("barrier")
+  testing.contains("what was kept", html, '<pre class="captured">race: kept</pre>')
+  testing.equal("no words on lines where the message has none", html:find("line numbers", 1, true), nil)
+  ran("0d", "race: read,\\n  chapter03.cu:3")
   testing.contains("what was kept, instead of a run of another program", shown("barrier"), '<pre class="captured">race: kept</pre>')
-  testing.equal("no words on lines where the message has none", shown("barrier"):find("line numbers", 1, true), nil)
+  ran("0a", "race: read,\\n  chapter03.cu:3")
+  html = shown("barrier")
+  testing.contains("the run before what was kept", html, '<pre class="captured">race: read, chapter03.cu:3</pre>')
+  testing.contains("lines of an edited program that has one less", html, "(line numbers are those of the edited program, here and below):</p>")
+  testing.equal("which is told once a page", shown("barrier"):find("line numbers", 1, true), nil)
+  ran("0d", "race: read")
   kept("0d", "race: kept")
   testing.equal("nothing of another program", shown("barrier"):find("captured", 1, true), nil)
 

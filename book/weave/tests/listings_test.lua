@@ -25,12 +25,17 @@ int ]] .. ("x"):rep(92) .. [[;
 bool c = a &&  //
          b;
 // [/snippet broken]
+// [snippet statement]
+  int four =  //@ load-B
+      read(a,  // one
+           b);
+// [/snippet statement]
 // [snippet open]
 ]]
 local files = testing.with_labels({
   ["chapter03.cu"] = source,
   ["common/x.hpp"] = "// [snippet wrapper]\nint w;\n// [/snippet wrapper]\n",
-  ["emit/03/lines.tsv"] = "shared\t3\t4\tsector\t4 sectors\nshared\t3\t1\twavefront\t1 wavefront\nother\t6\t2\tsector\t2 sectors\n",
+  ["emit/03/lines.tsv"] = "shared\t3\t4\tsector\t4 sectors\nshared\t3\t1\twavefront\t1 wavefront\nshared\t26\t8\tsector\t8 sectors\nother\t6\t2\tsector\t2 sectors\n",
 })
 testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   local listings = require("weave.listings")
@@ -54,6 +59,7 @@ testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
   testing.contains("source", html, '<a class="source" href="source/chapter03.cu.html#L-3">chapter03.cu, lines 3–6</a>')
   testing.contains("line numbers", html, '<span class="line-number">6</span>')
   testing.contains("counts beside the line", html, '</span><span class="line-count">4 sectors, 1 wavefront</span>')
+  testing.contains("counts at the end of a statement", listing("region=statement counts=shared"), 'b); </span><span class="line-count">8 sectors</span></code>')
   testing.equal("no tags", html:find("//@", 1, true), nil)
   testing.equal("no empty comments", listing("region=broken"):find("//", 1, true), nil)
   testing.equal("no counts unless asked for", listing("region=outer"):find("line%-count"), nil)

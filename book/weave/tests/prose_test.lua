@@ -7,12 +7,14 @@ local function set(markdown)
   return pandoc.utils.stringify(prose.typeset(pandoc.read(markdown).blocks[1].content))
 end
 for written, expected in pairs({
-  ["a tile of 32 x 4 words"] = "a tile of 32_×_4 words", ["2 x (16 + 8)"] = "2_×_(16_+_8)", ["x cuBLAS"] = "×_cuBLAS", ["an x here"] = "an x here",
+  ["a tile of 32 x 4 words"] = "a tile of 32_×_4 words", ["2 x (16 + 8)"] = "2_×_(16_+_8)", ["`BK` = 8, $k$ = 4"] = "BK_=_8, k_=_4", ["x cuBLAS"] = "×_cuBLAS", ["an x here"] = "an x here",
   ["tile $t$ + `STAGES` - 1 is"] = "tile t_+_STAGES_−_1 is", ["from 3 - to 4"] = "from 3 – to 4",
   ["8 us and us"] = "8 µs and us", ["[64]{.claim} - 8"] = "64_−_8", ["at 64x1x8."] = "at 64×1×8.",
 }) do
   testing.equal("set in type", set(written), expected:gsub("_", kept))
 end
+local formula = prose.typeset(pandoc.read("of tile $t$ + `STAGES` - 1 is").blocks[1].content)
+testing.equal("a formula and its operator", pandoc.utils.stringify(formula[9]), (("t_+_STAGES"):gsub("_", kept)))
 local marked = prose.keep_punctuation(pandoc.read("where $x$, too").blocks[1].content)
 testing.equal("a formula and its comma", marked[3].classes[1], "kept")
 testing.equal("together", pandoc.utils.stringify(marked[3]), "x,")
