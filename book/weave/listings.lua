@@ -72,8 +72,9 @@ local function at_ends(counts, texts)
   for i = 1, #texts do
     local last = i
     while last < #texts and not ends_statement(texts[last]) and not (last > i and counts[last]) do last = last + 1 end
-    if counts[i] and ends_statement(texts[last]) and (last == i or not counts[last]) then
-      counts[i], counts[last] = nil, counts[i]
+    if last > i and counts[i] and ends_statement(texts[last]) and not counts[last] then
+      counts[last] = counts[i]
+      counts[i] = nil
     end
   end
 end
