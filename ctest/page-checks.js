@@ -110,7 +110,7 @@
   }
 
   // --- Figures are seen whole on a phone, but for these, above which words say that they go on.
-  const wide = ["fig:naive-A", "fig:coalesced-B", "fig:adjacent11", "fig:outer05", "fig:thread05", "fig:dispatch"];
+  const wide = ["fig:naive-A", "fig:coalesced-B", "fig:adjacent11", "fig:dispatch"];
   if (width <= 500)
     for (const box of all("article figure.drawing .scroll").filter((box) => visible(box) && !wide.includes(box.closest("figure").id)))
       if (box.scrollWidth > box.clientWidth + 1 && !box.querySelector("table"))

@@ -270,14 +270,14 @@ void draw_tiles(const fs::path& emitted, const std::string& kernel, const fs::pa
 void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
   const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes;
   // All of it on a telephone, where elements need not be smaller for that than they are elsewhere.
-  const double cell = std::min(4.3, 560.0 / (BN + BK)), left = 20, top = 30, gap = 26;
+  const double cell = std::min(4.3, 284.0 / (BN + BK)), left = 20, top = 30, gap = 26;
   const double xC = left + BK * cell + gap, yC = top + BK * cell + gap;
   Drawing d(xC + BN * cell + 12, yC + BM * cell + 40);
   d.text(left, yC - 7, "As", "start", 14);
   d.text(xC - 7, top + 12, "Bs", "end", 14);
   d.text(xC + BN * cell, yC - 7, "C", "end", 14);
   const auto mark = [&](double x, double y, long row, long col, const char* fill) {
-    d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, "var(--paper)");
+    d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, cell < 4 ? "none" : "var(--paper)");
   };
   const auto dot = [&](double x, double y, long row, long col) {  // of one element, which may be small
     const double side = std::max(cell, 6.0), rim = (side - cell) / 2;
@@ -309,8 +309,8 @@ void draw_outer(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
     if (e % BK == 0) rows.push_back(e / BK);
   for (const long e : t.read.at("Bs"))
     if (e / BN == 0) cols.push_back(e);
-  const double cell = 34, left = 92, top = 56;
-  Drawing d(left + double(cols.size()) * cell + 20, top + double(rows.size()) * cell + 34);
+  const double cell = 33, left = 68, top = 56;  // no wider than a telephone
+  Drawing d(left + double(cols.size()) * cell + 12, top + double(rows.size()) * cell + 52);
   d.text(left, 16, "regN: row 0 of Bs (dotIdx 0), columns", "start", 13);
   d.text(4, top - 34, "regM:", "start", 13);
   d.text(4, top - 18, "As, rows", "start", 13);
@@ -327,14 +327,14 @@ void draw_outer(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) {
           !std::any_of(t.results.begin(), t.results.end(), [&](long e) { return e % sizes.ldc % BN == cols[j]; }))
         throw std::runtime_error("the results of the thread are not the product of what it reads");
       const double x = left + double(j) * cell;
-      d.rect(x + 1, y + 1, cell - 2, cell - 2, "var(--third)", "none", 0.6);
-      d.text(x + cell / 2, y + cell / 2 + 4, fmt::format("{},{}", i, j), "middle", 11);
+      d.rect(x + 1, y + 1, cell - 2, cell - 2, "var(--third)", "none", 0.45);
+      d.text(x + cell / 2, y + cell / 2 + 4, fmt::format("{},{}", i, j), "middle", 12);
     }
   }
-  d.text(left, top + double(rows.size()) * cell + 20,
-         fmt::format("{} loads, {} multiply-adds: acc[i][j] += regM[i] * regN[j]", rows.size() + cols.size(),
-                     rows.size() * cols.size()),
-         "start", 13);
+  const double below = top + double(rows.size()) * cell;
+  d.text(left, below + 20,
+         fmt::format("{} loads, {} multiply-adds:", rows.size() + cols.size(), rows.size() * cols.size()), "start", 13);
+  d.text(left, below + 38, "acc[i][j] += regM[i] * regN[j]", "start", 13);
   d.save(out);
 }
 
