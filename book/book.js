@@ -60,9 +60,9 @@
         if (words === "–") cell.classList.add("nothing");
       }
     // What does not fit into half a row takes a whole one.
-    table.classList.add("measured");
+    table.classList.add("unbroken");
     const wide = [...table.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1);
-    table.classList.remove("measured");
+    table.classList.remove("unbroken");
     wide.forEach((cell) => cell.classList.add("whole"));
   }
   function fit(frame) {
