@@ -363,6 +363,9 @@
   for (const paragraph of all("article p"))
     if (paragraph.firstChild && paragraph.firstChild.tagName === "A" && /^[a-z]/.test(paragraph.textContent))
       complain("a sentence begins with a small letter", paragraph);
+  for (const link of all("article p a[href]"))
+    if (/^(chapter|section) /.test(link.textContent) && link.previousSibling && /[a-z\d)]\.\s$/.test(link.previousSibling.textContent))
+      complain("a sentence begins with a small letter", link.parentElement);
 
   // --- Every column of a table has a head.
   for (const head of all("article thead th + th"))

@@ -44,6 +44,7 @@ typed, not set: "d µs"	<p>It surprised µs.</p>
 typed, not set: "1-2"	<p>It takes 1-2 ms.</p>
 typed, not set: "(-3"	<p>It gains (-3 percent).</p>
 a sentence begins with a small letter	<p><a href="03.html">chapter 03</a> has it.</p>
+a sentence begins with a small letter: It was told	<p>It was told. <a href="03.html">chapter 03</a> tells it.</p>
 a column without a head	<figure><table><thead><tr><th>a</th><th></th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table></figure>
 a report ends in rubbish, has half a quotation or an address of one run	<pre class="captured">C[0][0] is 3, the reference -6 (bound 0) ==  )</pre>
 a bracket that grows in a line of text	<p><math><mo stretchy="true">(</mo></math></p>
