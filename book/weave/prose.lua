@@ -50,11 +50,13 @@ function prose.join_operators(inlines)
   while i <= #inlines do
     local parts = pandoc.List({inlines[i]})
     while true do
-      local blank, behind = inlines[i + 1], inlines[i + 2]
-      if not (blank and is_blank(blank) and behind) then break end
-      if not formula(inlines[i], "=%s*$") and not formula(behind, "^{}%s*\\") then break end
+      local blank = inlines[i + 1] and is_blank(inlines[i + 1])
+      local behind = inlines[i + (blank and 2 or 1)]
+      local goes_on = blank and (formula(inlines[i], "=%s*$") or formula(behind, "^{}%s*\\")) or
+        not blank and (formula(inlines[i], "{}%s*$") or formula(behind, "^%)"))
+      if not behind or not goes_on then break end
       parts:insert(behind)
-      i = i + 2
+      i = i + (blank and 2 or 1)
     end
     joined:insert(#parts == 1 and parts[1] or pandoc.Span(parts, pandoc.Attr("", {"kept"})))
     i = i + 1
