@@ -17,44 +17,6 @@
 
 namespace {
 
-// [snippet ring]
-// The ring by itself, around chapter 03's kernel: a tile of 32 x 32 results, one for each of
-// 1024 threads. Tiles are whole, alpha is 1 and beta 0.
-template <int STAGES>
-__global__ void __launch_bounds__(1024)
-    sgemm_ring(int K, const float* A, int lda, const float* B, int ldb, float* C, int ldc) {
-  __shared__ float As[STAGES][32][32], Bs[STAGES][32][32];
-  const int threadRow = threadIdx.x / 32, threadCol = threadIdx.x % 32;
-  const int row = blockIdx.y * 32 + threadRow, col = blockIdx.x * 32 + threadCol;
-  const int tiles = K / 32;
-
-  // This thread's two copies of a tile are a group. Behind the last tile it is empty.
-  const auto start_copies = [&](int tile) {
-    if (tile < tiles) {
-      const int stage = tile % STAGES, k = tile * 32;
-      tile::ptx::cp_async_ca<4>(&As[stage][threadRow][threadCol],
-                                &A[std::size_t(row) * lda + k + threadCol]);
-      tile::ptx::cp_async_ca<4>(&Bs[stage][threadRow][threadCol],
-                                &B[std::size_t(k + threadRow) * ldb + col]);
-    }
-    tile::ptx::cp_async_commit_group();
-  };
-
-  for (int tile = 0; tile < STAGES - 1; ++tile) start_copies(tile);
-  float acc = 0.0f;
-  for (int tile = 0; tile < tiles; ++tile) {
-    const int stage = tile % STAGES;
-    // what this thread copied of the tile has arrived
-    tile::ptx::cp_async_wait_group<STAGES - 2>();
-    // so has what the others copied, and all have read the stage that the next copies go to
-    __syncthreads();
-    start_copies(tile + STAGES - 1);
-    for (int k = 0; k < 32; ++k) acc += As[stage][threadRow][k] * Bs[stage][k][threadCol];
-  }
-  C[std::size_t(row) * ldc + col] = acc;
-}
-// [/snippet ring]
-
 // [snippet config]
 // How a tile of A comes to shared memory.
 enum class CopyA {
@@ -710,6 +672,44 @@ TEST_CASE(
     }
   });
 }
+
+// [snippet ring]
+// The ring by itself, around chapter 03's kernel: a tile of 32 x 32 results, one for each of
+// 1024 threads. Tiles are whole, alpha is 1 and beta 0.
+template <int STAGES>
+__global__ void __launch_bounds__(1024)
+    sgemm_ring(int K, const float* A, int lda, const float* B, int ldb, float* C, int ldc) {
+  __shared__ float As[STAGES][32][32], Bs[STAGES][32][32];
+  const int threadRow = threadIdx.x / 32, threadCol = threadIdx.x % 32;
+  const int row = blockIdx.y * 32 + threadRow, col = blockIdx.x * 32 + threadCol;
+  const int tiles = K / 32;
+
+  // Starts this thread's two copies of a tile.
+  const auto start_copies = [&](int tile) {
+    if (tile < tiles) {
+      const int stage = tile % STAGES, k = tile * 32;
+      tile::ptx::cp_async_ca<4>(&As[stage][threadRow][threadCol],
+                                &A[std::size_t(row) * lda + k + threadCol]);
+      tile::ptx::cp_async_ca<4>(&Bs[stage][threadRow][threadCol],
+                                &B[std::size_t(k + threadRow) * ldb + col]);
+    }
+    tile::ptx::cp_async_commit_group();  // of two copies, or of none behind the last tile
+  };
+
+  for (int tile = 0; tile < STAGES - 1; ++tile) start_copies(tile);
+  float acc = 0.0f;
+  for (int tile = 0; tile < tiles; ++tile) {
+    const int stage = tile % STAGES;
+    // what this thread copied of the tile has arrived
+    tile::ptx::cp_async_wait_group<STAGES - 2>();
+    // so has what the others copied, and the stage that the next copies go to has been read
+    __syncthreads();
+    start_copies(tile + STAGES - 1);
+    for (int k = 0; k < 32; ++k) acc += As[stage][threadRow][k] * Bs[stage][k][threadCol];
+  }
+  C[std::size_t(row) * ldc + col] = acc;
+}
+// [/snippet ring]
 
 template <int STAGES>
 void launch_ring(const tile::Gemm& g) {
