@@ -28,6 +28,8 @@ the full stop of a label is covered	<figure><figcaption><strong style="letter-sp
 words that belong together are on two lines	<p style="width: 3rem"><code style="overflow-wrap: anywhere">--an-option</code></p>
 words that belong together are on two lines: pages	<p style="width: 5rem">pages 10000–20000</p>
 an operator stands below its formula	<p style="width: 1rem"><math><mi>x</mi></math>&nbsp;+ y</p>
+an address is broken before its host	<p class="csl-entry" style="width: 4rem"><a href="https://example.org/x">https://example.org/x</a></p>
+a link to a heading stands alone	<h2 style="width: 4rem">Why is it so?<br><a class="permalink">#</a></h2>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
 short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
 nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>
