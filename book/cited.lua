@@ -10,7 +10,7 @@ local breaks = {
     local words = pandoc.utils.stringify(link.content)
     local host, path = words:match("^(%w+://[^/]*)(/.+)$")
     if not host then return nil end
-    link.content = pandoc.List({pandoc.Str(host)})
+    link.content = pandoc.List({pandoc.Span({pandoc.Str(host)}, pandoc.Attr("", {"kept"}))})
     for part in path:gmatch("/[^/]*") do
       link.content:insert(pandoc.Str("/"))
       if part ~= "/" then link.content:extend({html("<wbr/>"), pandoc.Str(part:sub(2))}) end

@@ -96,6 +96,7 @@ local function resolve_div(div)
   end
 end
 
+local function join_operators(inlines) return page.weaving() and prose.join_operators(inlines) or nil end
 local function keep_punctuation(inlines) return page.weaving() and prose.keep_punctuation(inlines) or nil end
 local function typeset(inlines) return page.weaving() and prose.typeset(inlines) or nil end
 
@@ -121,6 +122,7 @@ return {
   {Span = resolve_span, Link = resolve_link, Cite = references.check_cite},
   {Span = resolve_aside},
   {Div = resolve_div},
+  {Inlines = join_operators},
   {Inlines = keep_punctuation},
   {Inlines = typeset},
   {Pandoc = check_ceilings},

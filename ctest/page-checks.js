@@ -243,6 +243,19 @@
     if (place && place.top > formula.getBoundingClientRect().bottom) complain("an operator stands below its formula", formula.parentElement);
   }
 
+  // --- An address is not broken before its host, and no heading's link to itself stands alone.
+  for (const link of all(".csl-entry a"))
+    for (const node of textsOf(link)) {
+      const host = /^https?:\/\/[^/]+/.exec(node.data);
+      if (host && boxOf(node, 0, host[0].length).length > 1) complain("an address is broken before its host", link.closest(".csl-entry"));
+    }
+  for (const link of all("article .permalink")) {
+    const words = textsOf(link.parentElement).filter((node) => node.parentElement !== link && node.data.trim()).pop();
+    if (!words || !visible(link)) continue;
+    const end = words.data.trimEnd().length, boxes = boxOf(words, end - 1, end);
+    if (boxes.length && link.getBoundingClientRect().top > boxes[0].bottom) complain("a link to a heading stands alone", link.parentElement);
+  }
+
   // --- Few words stay together: program text of two or three, "Table 3.1".
   const lineCount = (element) => new Set([...element.getClientRects()].map((box) => Math.round(box.top / 6))).size;
   for (const words of all("article :not(pre) > code"))
@@ -363,6 +376,9 @@
   for (const paragraph of all("article p"))
     if (paragraph.firstChild && paragraph.firstChild.tagName === "A" && /^[a-z]/.test(paragraph.textContent))
       complain("a sentence begins with a small letter", paragraph);
+  for (const link of all("article p a[href]"))
+    if (/^(chapter|section) /.test(link.textContent) && link.previousSibling && /[a-z\d)]\.\s$/.test(link.previousSibling.textContent))
+      complain("a sentence begins with a small letter", link.parentElement);
 
   // --- Every column of a table has a head.
   for (const head of all("article thead th + th"))

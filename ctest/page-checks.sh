@@ -28,6 +28,8 @@ the full stop of a label is covered	<figure><figcaption><strong style="letter-sp
 words that belong together are on two lines	<p style="width: 3rem"><code style="overflow-wrap: anywhere">--an-option</code></p>
 words that belong together are on two lines: pages	<p style="width: 5rem">pages 10000–20000</p>
 an operator stands below its formula	<p style="width: 1rem"><math><mi>x</mi></math>&nbsp;+ y</p>
+an address is broken before its host	<p class="csl-entry" style="width: 4rem"><a href="https://example.org/x">https://example.org/x</a></p>
+a link to a heading stands alone	<h2 style="width: 4rem">Why is it so?<br><a class="permalink">#</a></h2>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
 short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
 nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>
@@ -44,6 +46,7 @@ typed, not set: "d µs"	<p>It surprised µs.</p>
 typed, not set: "1-2"	<p>It takes 1-2 ms.</p>
 typed, not set: "(-3"	<p>It gains (-3 percent).</p>
 a sentence begins with a small letter	<p><a href="03.html">chapter 03</a> has it.</p>
+a sentence begins with a small letter: It was told	<p>It was told. <a href="03.html">chapter 03</a> tells it.</p>
 a column without a head	<figure><table><thead><tr><th>a</th><th></th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table></figure>
 a report ends in rubbish, has half a quotation or an address of one run	<pre class="captured">C[0][0] is 3, the reference -6 (bound 0) ==  )</pre>
 a bracket that grows in a line of text	<p><math><mo stretchy="true">(</mo></math></p>

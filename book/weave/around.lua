@@ -136,11 +136,18 @@ local function without_title(blocks)
   return blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
 end
 
+-- What stands over the title, "Chapter 03" or "Appendix A", or nil.
+local function kicker()
+  local number, letter = page.info[page.id].number, page.letter(page.id)
+  return number ~= "" and "Chapter " .. number or letter ~= "" and "Appendix " .. letter or nil
+end
+
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
 local function as_part(blocks)
   local info = page.info[page.id]
-  local title = page.id == "index" and "" or info.number ~= "" and "Chapter " .. info.number .. ". " .. info.title or info.title
+  local over = kicker()
+  local title = page.id == "index" and "" or (over and over .. ". " or "") .. info.title
   blocks = blocks:map(function(block)
     if block.t == "Header" then block.level = block.level + 1 end
     return block
@@ -189,6 +196,7 @@ function around.finish(doc)
     doc.meta.nocite = pandoc.MetaInlines({pandoc.Cite({pandoc.Str("@*")}, {pandoc.Citation("*", "NormalCitation")})})
   end
   doc.meta.number = number ~= "" and pandoc.MetaString(number) or nil
+  doc.meta.kicker = kicker() and pandoc.MetaString(kicker()) or nil
   if page.combined then doc.blocks = as_part(doc.blocks) end
   doc.blocks = with_numbers(doc.blocks)
   if page.combined then  -- the whole has its own title, and what this page was woven from is nobody's business

@@ -59,18 +59,21 @@ function code.breakable(markup)
 end
 
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides
--- those that any operator has.
+-- those that any operator has; and an operator that a formula begins with, "max", has a gap to nothing.
 function code.formula(math)
   local html = pandoc.write(pandoc.Pandoc({pandoc.Plain({math})}, title), "html5", options):gsub("%s+$", "")
   html = html:gsub('stretchy="true"', 'stretchy="false"')
+  html = html:gsub("(<semantics><mrow>)<mo>(%a+)</mo>", "%1<mi>%2</mi>")
   return (html:gsub("<mspace[^>]*></mspace>(<m[oi])>mod<(/m[oi])><mspace[^>]*></mspace>", "%1>mod<%2>"))
 end
 
 local longest_kept = 20  -- columns
 local longest_formula = 32
 
--- Whether a text is a formula for bits of an address: "col ^ ((row >> 2) << 3)".
-function code.is_formula(words) return words:find("%^ %(") ~= nil or words:find("%) << ") ~= nil end
+-- Whether a text is a formula for bits of an address: "col ^ ((row >> 2) << 3)", or a swizzle's arguments: "<1, 2, 3>".
+function code.is_formula(words)
+  return words:find("%^ %(") ~= nil or words:find("%) << ") ~= nil or words:find("^<%d[%d, ]*>$") ~= nil
+end
 
 -- Whether a piece of program text in a sentence stays on one line.
 function code.kept(words) return #words <= (code.is_formula(words) and longest_formula or longest_kept) end

@@ -18,14 +18,17 @@ function elements.scrolling(class, label)
   return '<div class="' .. class .. '" tabindex="0" role="region" aria-label="' .. text.escape(label) .. '">'
 end
 
--- "Figure 3.2. " and the words of a Div, or `default` where it has none.
+-- "Figure 3.2. " and the words of a Div, or where it has none `default`, a text or inlines.
 function elements.caption_of(div, default)
   local inlines = pandoc.List({pandoc.Strong({pandoc.Str(div.attributes.label .. ".")}), pandoc.Space()})
   for i, block in ipairs(div.content) do
     if i > 1 then inlines:insert(pandoc.Space()) end
     if block.content then inlines:extend(block.content) end
   end
-  if #inlines == 2 then inlines:insert(pandoc.Str(default .. ".")) end  -- the prose gives no caption of its own
+  if #inlines == 2 then  -- the prose gives no caption of its own
+    inlines:extend(type(default) == "string" and {pandoc.Str(default)} or default)
+    inlines:insert(pandoc.Str("."))
+  end
   return pandoc.Plain(inlines)
 end
 

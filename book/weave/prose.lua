@@ -42,6 +42,28 @@ local function is_formula(inline, edge)
 end
 local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
 
+-- A formula that ends with an operator stays with what follows, one that begins with an operator, behind {}, with what is before it; the
+-- operator has its gaps, so there is no blank.
+function prose.join_operators(inlines)
+  local function formula(inline, pattern) return inline and inline.t == "Math" and inline.mathtype == "InlineMath" and inline.text:match(pattern) end
+  local joined, i = pandoc.List({}), 1
+  while i <= #inlines do
+    local parts = pandoc.List({inlines[i]})
+    while true do
+      local blank = inlines[i + 1] and is_blank(inlines[i + 1])
+      local behind = inlines[i + (blank and 2 or 1)]
+      local goes_on = blank and (formula(inlines[i], "=%s*$") or formula(behind, "^{}%s*\\")) or
+        not blank and (formula(inlines[i], "{}%s*$") or formula(behind, "^%)"))
+      if not behind or not goes_on then break end
+      parts:insert(behind)
+      i = i + (blank and 2 or 1)
+    end
+    joined:insert(#parts == 1 and parts[1] or pandoc.Span(parts, pandoc.Attr("", {"kept"})))
+    i = i + 1
+  end
+  return joined
+end
+
 -- Prose is written with a keyboard's letters: ranges, minus signs, and "32 x 4", which is set with a cross, on one line.
 function prose.typeset(inlines)
   for _, inline in ipairs(inlines) do

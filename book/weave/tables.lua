@@ -63,7 +63,7 @@ local function written(div)
     end
   end
   local before = pandoc.List({elements.figure_open(div, class_for(columns)), elements.html("<figcaption>"),
-    elements.caption_of(div, div.attributes.caption),
+    elements.caption_of(div, pandoc.read(div.attributes.caption, "markdown").blocks[1].content),
     elements.html("</figcaption>" .. elements.scrolling("scroll", div.attributes.label))})
   before:extend(blocks)
   before:insert(elements.html("</div></figure>"))

@@ -51,7 +51,7 @@ function verdicts.fold(blocks)
     if #rows == 0 then return end
     local of_each = {}
     for _, verdict in ipairs(names) do
-      if kinds[verdict] then of_each[#of_each + 1] = kinds[verdict] .. " " .. verdict end
+      if kinds[verdict] then of_each[#of_each + 1] = kinds[verdict] .. "\u{a0}" .. verdict end
     end
     out:extend(folded(rows, counted(#rows, "finding") .. ": " .. table.concat(of_each, ", ")))
     rows, kinds = pandoc.List({}), {}

@@ -150,13 +150,13 @@ struct L1Pattern {
 };
 constexpr L1Pattern l1_patterns[]{
     {"one_line", 1},  // 32 neighbours: 1 line, each word in a bank of its own
-    // as many lines as lanes, or a few more; each word in a bank of its own
+    // from here on each lane has a line of its own, 32 lines; each word in a bank of its own
     {"many_banks", 33},
     {"words2", 34},    // ... two words in each of 16 banks
     {"words4", 36},    // ... four in each of 8
     {"words8", 40},    // ... eight in each of 4
     {"words16", 48},   // ... sixteen in each of 2
-    {"one_bank", 32},  // 32 lines, all words in one bank
+    {"one_bank", 32},  // ... all in one
 };
 // [/snippet l1-patterns]
 

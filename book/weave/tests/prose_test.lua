@@ -15,6 +15,13 @@ for written, expected in pairs({
 end
 local formula = prose.typeset(pandoc.read("of tile $t$ + `STAGES` - 1 is").blocks[1].content)
 testing.equal("a formula and its operator", pandoc.utils.stringify(formula[9]), (("t_+_STAGES"):gsub("_", kept)))
+local joined = prose.join_operators(pandoc.read("column [18]{.predicted} ${} \\oplus 4 \\cdot 2 =$ 26, where $a =$ 1").blocks[1].content)
+testing.equal("a formula that continues is joined", pandoc.utils.stringify(joined[3]), "18{} \\oplus 4 \\cdot 2 =26,")
+testing.equal("and kept", joined[3].classes[1], "kept")
+testing.equal("what comes behind is not", pandoc.utils.stringify(joined[5]), "where")
+testing.equal("without a blank", #joined[7].content, 2)
+joined = prose.join_operators(pandoc.read("byte $(8 + {}$[2]{.predicted}$) \\cdot 4$").blocks[1].content)
+testing.equal("a formula with a number in it", #joined[3].content, 3)
 local marked = prose.keep_punctuation(pandoc.read("where $x$, too").blocks[1].content)
 testing.equal("a formula and its comma", marked[3].classes[1], "kept")
 testing.equal("together", pandoc.utils.stringify(marked[3]), "x,")

@@ -32,7 +32,7 @@ We tried.
   testing.contains("expression", html, "counted: <code>a &lt; b</code> with <code>03/a = 1, 03/b = 2</code>")
   testing.contains("experiment", html, '<a href="03.html#break-03-barrier">barrier</a>')
   local folded = testing.html(verdicts.fold(testing.blocks("# A chapter\n\n" .. markdown .. "\n# Another\n")))
-  testing.contains("folded under a heading", folded, '</h1> <details class="folded"><summary>2 findings: 1 confirmed, 1 open</summary>')
+  testing.contains("folded under a heading", folded, '</h1> <details class="folded"><summary>2 findings: 1\u{a0}confirmed, 1\u{a0}open</summary>')
   testing.contains("up to the next", folded, '</div> </details> <h1')
   page.combined = "epub"
   testing.equal("not folded in one document", testing.html(verdicts.fold(testing.blocks(markdown))):find("details", 1, true), nil)
