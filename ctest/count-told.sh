@@ -58,7 +58,6 @@ told "out of bounds: past_extent, .* uses index 8 of an array of type 'float \[8
 told 'barrier: some_return, mistakes.cu:[0-9]*, .* waits at __syncthreads, but 32 of the block.s 64 threads returned without reaching it, thread (32,0,0) among them$' \
   "who does not come to a barrier"
 told 'barrier: two_lines, mistakes.cu:[0-9]*, .* waits at __syncthreads while thread (32,0,0) waits at the one of mistakes.cu:[0-9]*$' "two barriers"
-told 'barrier: one_line_twice, mistakes.cu:[0-9]*, .* waits at the one of mistakes.cu:[0-9]*, the same line come to in another way$' "one barrier twice"
 not_told '^count: barrier: .*0x' "an address of code"
 [ "$(grep -c '^count: race: inlined_twice, .* reads ' "$scratch/err")" = 1 ] || complain "not one race: $(grep inlined_twice "$scratch/err")"
 told 'race: of_vectors, .* vectors\[3\] from its byte 8 on (address' "the element of a vector"

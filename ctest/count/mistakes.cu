@@ -38,9 +38,6 @@ __global__ void two_lines() {
   else
     __syncthreads();
 }
-__global__ void one_line_twice() {
-  threadIdx.x < 32 ? __syncthreads() : __syncthreads();
-}
 __device__ float word_of(const float* words, int i) { return words[i]; }
 __global__ void inlined_twice(float* out) {
   __shared__ float tile[64];
@@ -64,7 +61,6 @@ TILE_COUNT("past_dynamic") { past_dynamic<<<1, 32, 64>>>(); }
 TILE_COUNT("past_extent") { past_extent<<<1, 32>>>(); }
 TILE_COUNT("some_return") { some_return<<<1, 64>>>(); }
 TILE_COUNT("two_lines") { two_lines<<<1, 64>>>(); }
-TILE_COUNT("one_line_twice") { one_line_twice<<<1, 64>>>(); }
 TILE_COUNT("inlined_twice") { auto out = tile::array<float>("out", 64); inlined_twice<<<1, 64>>>(out.device()); }
 TILE_COUNT("of_vectors") { auto vectors = tile::array<float4>("vectors", 4); of_vectors<<<1, 64>>>(vectors.device()); }
 TILE_COUNT("of_table") { of_table<<<1, 64>>>(); }

@@ -95,10 +95,9 @@ bool explain_block_barrier(Worker& worker) {
   }
   if (elsewhere == nullptr) return false;
   report(worker, Mistake::barrier, pc, elsewhere->wait.pc, [&] {
-    return fmt::format("barrier: {} waits at __syncthreads while thread ({},{},{}) waits at the one of {}{}",
+    return fmt::format("barrier: {} waits at __syncthreads while thread ({},{},{}) waits at the one of {}",
                        where(worker, *waiting, pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
-                       line_of(elsewhere->wait.pc),
-                       line_of(elsewhere->wait.pc) == line_of(pc) ? ", the same line come to in another way" : "");
+                       line_of(elsewhere->wait.pc));
   });
   return true;
 }
