@@ -8,6 +8,9 @@
 namespace simt::execute {
 namespace {
 
+// What lies farther from every array may be no mistaken index.
+constexpr Address far_bytes = Address(16) << 20;
+
 // A variable of the program is told to lie beside an array that is no farther away.
 constexpr Address near_bytes = 4096;
 
@@ -149,11 +152,13 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
     abandon_block(w);
   }
   report(w, Mistake::bounds, t.pc(), 0, [&] {
-    const std::string before = before_which(w, t.address),
-                      near = before.empty() ? beside_which(w, t.address, size, Address(1) << 32) : before,
-                      beside = near.empty()
-                                   ? "in no allocation: is it a pointer of the host? a tile::array has .device()"
-                                   : near;
+    std::string beside = before_which(w, t.address);
+    if (beside.empty()) beside = beside_which(w, t.address, size, far_bytes);
+    if (beside.empty()) {
+      const std::string far = beside_which(w, t.address, size, Address(1) << 32);
+      beside = "in no allocation: is it a pointer of the host? a tile::array has .device()" +
+               (far.empty() ? "" : "; else it lies " + far);
+    }
     return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
                        verb_of(t.op), size, format_address(t.address), beside);
   });
