@@ -159,7 +159,19 @@ not_counted() { # EXIT-CODE PATTERN ARGUMENT...
 echo text >"$scratch/notes.md"
 not_counted 1 ".*notes.md is no CUDA source by its name: name a .cu file" "$scratch/notes.md"
 not_counted 1 ".* is a directory: name the .cu files in it" "$scratch"
-not_counted 1 "cannot read $scratch/none.cu" "$scratch/none.cu"
+not_counted 1 "cannot read $scratch/none.cu: No such file or directory$" "$scratch/none.cu"
+not_counted 1 "a file without a name: name a .cu file$" ""
+: >"$scratch/empty.cu"
+not_counted 1 "$scratch/empty.cu is empty: the README has a template$" "$scratch/empty.cu"
+echo >"$scratch/blank.cu"
+not_counted 1 ".*blank.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/blank.cu"
+printf '#include "common/report/count.hpp"\n__global__ void k(float* p) { p[0] = 1; }\n' >"$scratch/without.cu"
+not_counted 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"
+printf '#include "common/report/count.hpp"\n__global__ void k(float* p) { p[0] = 1 }\nTILE_COUNT("r") {}\n' >"$scratch/syntax.cu"
+not_counted 1 "syntax.cu:2: expected .;. before .}. token$" "$scratch/syntax.cu"
+printf '#include "common/report/count.hpp"\nTILE_COUNT("r") {}\n' >"$scratch/idle.cu"
+"$tile_count" --compiler "$model_cc" "$scratch/idle.cu" >"$scratch/out" 2>"$scratch/err" && complain "a run that launches nothing passes"
+grep -q '^count: idle.cu, "r": it launches nothing: call tile::launch in its TILE_COUNT$' "$scratch/err" || complain "of which run, is not said: $(cat "$scratch/err")"
 not_counted 2 "which file? For example: "
 not_counted 2 "which file? For example: " --json
 
@@ -370,7 +382,7 @@ TILE_COUNT("half") { auto out = tile::array<float>("out", 32); k<<<1, 32, 64>>>(
 END
 "$tile_count" --compiler "$model_cc" "$scratch/extern.cu" >"$scratch/out" 2>"$scratch/err" && complain "shared memory that no launch gives passes"
 [ "$(wc -l <"$scratch/err")" = 2 ] && grep -q 'but the launch gives tile no bytes: as extern __shared__ it has as many as the third argument between <<< and >>> says$' "$scratch/err" &&
-  grep -q '4 bytes past the end of tile, to which the launch gives 64$' "$scratch/err" || complain "what the launch does not give: $(cat "$scratch/err")"
+  grep -q '4 bytes past the end of tile, to which the launch gives 64: in elements of 4 bytes this is tile\[16\], and it has 16$' "$scratch/err" || complain "what the launch does not give: $(cat "$scratch/err")"
 # Launches as programs write them: behind a case, in a macro, of an expression.
 cat >"$scratch/launches.cu" <<'END'
 #include "common/report/count.hpp"
@@ -473,8 +485,9 @@ cat >"$scratch/reasons.cu" <<'END'
 #include "common/report/count.hpp"
 #include <complex>
 struct Four { float a, b, c, d; };
-__global__ void split(Four* out, const Four* in) {
-  out[threadIdx.x] = in[threadIdx.x];
+__global__ void split(Four* out) {
+  __shared__ Four tile[32];
+  tile[threadIdx.x] = out[threadIdx.x];
 }
 __global__ void pairs(std::complex<float>* out) {
   out[threadIdx.x] = out[threadIdx.x] * 2.0f;
@@ -489,7 +502,7 @@ __global__ void volatile_sum(float* out) {
 __global__ void half_warp(float* out) {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(0xffffffff, 1.0f, 1);
 }
-TILE_COUNT("a") { auto in = tile::array<Four>("in", 32), out = tile::array<Four>("out", 32); split<<<1, 32>>>(out.device(), in.device()); }
+TILE_COUNT("a") { auto out = tile::array<Four>("out", 32); split<<<1, 32>>>(out.device()); }
 TILE_COUNT("b") { auto out = tile::array<std::complex<float>>("out", 32); pairs<<<1, 32>>>(out.device()); }
 TILE_COUNT("c") { auto a = tile::array<float>("a", 32); std::vector<float> host(32); ones<<<1, 32>>>(host.data()); }
 TILE_COUNT("d") { auto out = tile::array<float>("out", 32); volatile_sum<<<1, 32>>>(out.device()); }
@@ -497,7 +510,7 @@ TILE_COUNT("e") { auto out = tile::array<float>("out", 32); half_warp<<<1, 32>>>
 END
 "$tile_count" --compiler "$model_cc" "$scratch/reasons.cu" >"$scratch/out" 2>"$scratch/err" && complain "what is wrong with five runs passes"
 reason() { grep -q "^count: $1" "$scratch/err" || complain "$2 is not told: $(cat "$scratch/err")"; }
-reason '[a-z]*: split, reasons.cu:5, .* moves a struct of 16 bytes that is not aligned to as many' "the alignment of a struct"
+reason 'unsupported: split, reasons.cu:6, .* moves 16 bytes at once in shared memory: .*declare it alignas(16), which is one access' "the alignment of a struct"
 grep -q 'pairs, ' "$scratch/err" && reason '[a-z]*: pairs, reasons.cu:8, .*aligned' "the line of what the library moves"
 reason 'out of bounds: ones, .* in no allocation: is it a pointer of the host' "a pointer of the host"
 reason 'race: volatile_sum, .* (both are lanes of one warp: __syncwarp() between the two is what is missing)' "a warp that no longer goes in step"

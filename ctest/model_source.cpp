@@ -29,7 +29,9 @@ class Sources {
           return directory_.empty() ? name : included(name, fs::absolute(source).parent_path());
         },
         known_);
-    files::write_text(output, fmt::format("#line 1 \"{}\"\n{}", source.string(), text));
+    // What has not changed need not be compiled again.
+    const std::string written = fmt::format("#line 1 \"{}\"\n{}", source.string(), text);
+    if (!fs::exists(output) || files::read_text(output) != written) files::write_text(output, written);
   }
 
  private:

@@ -624,7 +624,7 @@ TEST_CASE("barriers that not all threads reach" * doctest::test_suite("model")) 
   CHECK(contains(half, "barrier: barrier_for_half, model_test.cu:"));
   CHECK(contains(half, "16 of the block's 64 threads returned"));
   CHECK(contains(mistake([&] { tile::launch(two_barriers, dim3(1), dim3(64), 0, out.device()); }),
-                 "waits at the one in line"));
+                 "waits at the one of model_test.cu:"));
   CHECK(contains(mistake([&] { tile::launch(warp_op_for_half, dim3(1), dim3(32), 0, ints.device()); }),
                  "warp operation: warp_op_for_half"));
 }

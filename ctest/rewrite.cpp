@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ctest/code.hpp"
+#include "ctest/rewrite_indices.hpp"
 #include "ctest/rewrite_shared.hpp"
 
 namespace rewrite {
@@ -216,6 +217,7 @@ std::string rewritten(const std::string& text, const Include& include, Known& kn
   Code code(text);
   const std::vector<bool> outside = outside_of(code);
   rewrite_includes(code, include);  // what they declare is known then
+  rewrite_indices(code, known);
   rewrite_shared(code, outside, known);
   rewrite_device_variables(code, outside);
   refuse_static_tables(code, outside);

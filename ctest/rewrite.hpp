@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Known {
     std::string namespaces, name, reference;
   };
   std::vector<Variable> outside;
+  std::set<std::string> scalars;              ///< single variables that are __shared__, __device__ or __constant__
   std::map<std::string, std::string> macros;  ///< that stand for __shared__, and what each stands for besides
   int declared = 0;                           ///< __shared__ variables, all of them
 };
@@ -32,6 +34,7 @@ struct Known {
 ///   counted;
 /// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream; what only looks like it, an error;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
+/// - an index that is read from memory: the same, handed through a call;
 /// - included names, as `include` says.
 std::string rewritten(const std::string& text, const Include& include, Known& known);
 

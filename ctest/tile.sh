@@ -78,6 +78,16 @@ told "no test has a name that matches 'none'" test none
 [ -e "$scratch/built" ] || complain "a new test case is refused"
 rm "$scratch/copy/chapters/01-naive/chapter01.cu" "$scratch/copy/build/model/tests/chapter01.cmake"
 told "count which file? For example: " count
+told "mutants of which chapter? Write its two digits: ./tile mutants 04; --help lists what may stand behind them$" mutants
+told "mutants of which chapter? Its two digits come first: ./tile mutants 04 --count 3$" mutants --count 3
+told "a chapter is named by two digits, such as 04, not '4'$" mutants 4
+cat >"$scratch/copy/build/model/bin/mutants" <<'END_OF_TOOL'
+#!/bin/sh
+echo "of mutants, with $*"
+END_OF_TOOL
+chmod +x "$scratch/copy/build/model/bin/mutants"
+tile mutants --help
+[ "$(cat "$scratch/out" "$scratch/err")" = "of mutants, with --help" ] || complain "mutants --help: $(cat "$scratch/out" "$scratch/err")"
 
 # Tests of a chapter that passed are left out until its program, an experiment or a record changes.
 built=$scratch/copy/build/model

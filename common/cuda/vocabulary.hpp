@@ -150,14 +150,35 @@ constexpr std::size_t smallest_access() {
     return alignof(Element) < 4 ? alignof(Element) : 4;
 }
 
+/// What an array is declared as an array of, and its extents where it has several dimensions.
+struct ElementType {
+  static constexpr std::size_t most_extents = 8;
+  std::size_t smallest_access, bytes, alignment;
+  std::size_t extents[most_extents];  ///< those behind the last are 0
+};
+/// Of `Element`, or of `Element[4][8]`.
+template <class T>
+constexpr ElementType element_type() {
+  using Element = std::remove_all_extents_t<T>;
+  ElementType type{smallest_access<Element>(), sizeof(Element), alignof(Element), {}};
+  constexpr bool has_extents = std::rank_v<T> > 1 && std::rank_v<T> <= ElementType::most_extents;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((type.extents[I] = has_extents ? std::extent_v<T, I> : 0), ...);
+  }
+  (std::make_index_sequence<ElementType::most_extents>{});
+  return type;
+}
+/// Tells the model what the elements of an allocation are.
+void declare_elements(void* memory, const ElementType& type);
+
 /// Makes a __device__ or __constant__ variable known as memory; ctest/rewrite.hpp puts one behind each declaration.
 struct DeviceVariable {
   template <class T>
   DeviceVariable(const char* name, T& variable, bool is_constant = false)
       : DeviceVariable(name, const_cast<std::remove_cv_t<T>*>(&variable), sizeof(T),
-                       smallest_access<std::remove_all_extents_t<T>>(), is_constant) {}
+                       element_type<T>(), is_constant) {}
  private:
-  DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element, bool is_constant);
+  DeviceVariable(const char* name, void* memory, std::size_t bytes, const ElementType& type, bool is_constant);
 };
 
 /// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.

@@ -53,6 +53,7 @@ struct Site {
   std::string array;             ///< name of the buffer or of the __shared__ array
   std::size_t row_bytes = 0;     ///< of an innermost row of a __shared__ array of several dimensions; else 0
   int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
+  std::size_t struct_bytes = 0;  ///< of a struct that is moved as a whole, by several such accesses; else 0
   std::uint64_t requests = 0;    ///< warp-wide instructions
   std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests

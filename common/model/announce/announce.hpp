@@ -23,12 +23,19 @@ extern "C" const char __executable_start, _end;  // provided by the linker
 
 namespace simt::announce {
 
+/// What something is aligned to: a power of two between these.
+struct Alignment {
+  std::size_t least, most;
+};
+
 /// Who hears of accesses. Each call may leave the running lane for good.
 class Listener {
  public:
   /// An access of `size` bytes, at the instruction before `pc`; `is_volatile`: C++ must not leave it out. As this is called for each,
   /// the listener itself must see to it that nobody listens (Unheard) while it calls what may have been compiled for kernels.
   virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
+  /// The same for what may be a struct that the program moves as a whole, aligned to as much as that.
+  virtual void access_struct(Address address, std::size_t size, Op op, Address pc, Alignment alignment) = 0;
   /// The running lane goes round a loop once more, after more turns than are counted; at `pc`.
   virtual void many_turns(Address pc) = 0;
   /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".

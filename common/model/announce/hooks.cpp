@@ -63,25 +63,6 @@ void refuse(const volatile void* pointer, void* return_address, What what) {
   listener->refuse(reinterpret_cast<Address>(return_address), what());
 }
 
-// A struct of three members: nvcc moves one whose size is no power of two member by member. Of 24 bytes and more it may be three
-// of 8 or six of 4.
-std::size_t member_of_three(std::size_t size) { return size == 3 || size == 6 || size == 12 ? size / 3 : 0; }
-
-void refuse_range(const void* pointer, std::size_t size, void* return_address) {
-  refuse(pointer, return_address, [&] {
-    if (size <= 16 && (size & (size - 1)) == 0)
-      return fmt::format(
-          "moves a struct of {} bytes that is not aligned to as many: nvcc splits it by the alignment of its members, "
-          "which the model does not know; declare it alignas({}), which is one access, or assign its members",
-          size, size);
-    return fmt::format(
-        "moves {} bytes at once, and a GPU at most 16: how it would split them, the model does not know; assign "
-        "elements "
-        "or vectors instead",
-        size);
-  });
-}
-
 // What -fsanitize=bounds hands over: libubsan's structures, as far as they are read here.
 struct ArrayType {
   std::uint16_t kind, info;
@@ -106,23 +87,25 @@ void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_ad
   listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
 }
 
-// More bytes than any access has, or a number that is no power of two.
-void access_range(void* pointer, std::size_t size, Op op, void* return_address) {
-  const std::size_t member = member_of_three(size);
-  if (member == 0) return refuse_range(pointer, size, return_address);
-  for (std::size_t at = 0; at < size; at += member)
-    access(static_cast<char*>(pointer) + at, member, op, return_address);
+void access_struct(const void* pointer, std::size_t size, Op op, void* return_address, Alignment alignment) {
+  const auto address = reinterpret_cast<Address>(pointer);
+  if (attention.on_own_stack(address)) [[likely]]
+    return;
+  attention.listener->access_struct(address, size, op, reinterpret_cast<Address>(return_address), alignment);
+}
+
+// More bytes than any access has, or a number that is no power of two, or of less alignment than g++ asks of an access of its own: as many
+// bytes, but of one of 16 only 8.
+void access_range(const void* pointer, std::size_t size, Op op, void* return_address) {
+  const bool is_power = (size & (size - 1)) == 0;
+  const std::size_t most = !is_power || size > 16 ? 16 : std::min<std::size_t>(size, 8) / 2;
+  access_struct(pointer, size, op, return_address, {1, most});
 }
 
 void refuse_atomic(const volatile void* pointer, void* return_address) {
   refuse(pointer, return_address, [] {
     return std::string("uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ...");
   });
-}
-
-// Whether a call of memcpy, not by that name in the source, copies a struct that a thread moves at once.
-bool copies_struct(std::size_t size) {
-  return &simt_structs_are_copied_as_blocks != nullptr && size <= 16 && (size & (size - 1)) == 0;
 }
 
 // A memcpy, memset or the like in a kernel.
@@ -145,18 +128,9 @@ bool is_constant(const void* pointer) { return pointer >= &__executable_start &&
 
 // One that the compiler may have made of an assignment.
 void copy_block(void* to, const void* from, std::size_t size, void* return_address) {
-  if (&simt_structs_are_copied_as_blocks != nullptr && member_of_three(size) != 0) {
-    if (!is_constant(from)) access_range(const_cast<void*>(from), size, Op::load, return_address);
-    access_range(to, size, Op::store, return_address);
-  } else if (copies_struct(size)) {
-    if (!is_constant(from)) access(from, size, Op::load, return_address);
-    access(to, size, Op::store, return_address);
-  } else if (&simt_structs_are_copied_as_blocks != nullptr) {
-    if (!is_constant(from)) refuse_range(from, size, return_address);
-    refuse_range(to, size, return_address);
-  } else {
-    check_block_copies(to, from, size, return_address);
-  }
+  if (&simt_structs_are_copied_as_blocks == nullptr) return check_block_copies(to, from, size, return_address);
+  if (!is_constant(from)) access_struct(from, size, Op::load, return_address, {1, 16});
+  access_struct(to, size, Op::store, return_address, {1, 16});
 }
 
 }  // namespace
@@ -172,11 +146,13 @@ void simt::device::atomic_access(void* address, std::size_t size) {
   void __tsan_write##bytes(void* a) {                                                                                 \
     simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0));                                   \
   }                                                                                                                   \
-  void __tsan_volatile_read##bytes(void* a) {                                                                         \
-    simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0), true);                              \
-  }                                                                                                                   \
-  void __tsan_volatile_write##bytes(void* a) {                                                                        \
-    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0), true);                             \
+  SIMT_VOLATILE_HOOK(bytes)
+#define SIMT_VOLATILE_HOOK(bytes)                                                         \
+  void __tsan_volatile_read##bytes(void* a) {                                             \
+    simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0), true);  \
+  }                                                                                       \
+  void __tsan_volatile_write##bytes(void* a) {                                            \
+    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0), true); \
   }
 #define SIMT_UNALIGNED_HOOK(bytes)                                                  \
   void __tsan_unaligned_read##bytes(void* a) {                                      \
@@ -216,7 +192,13 @@ SIMT_HOOK(1)
 SIMT_HOOK(2)
 SIMT_HOOK(4)
 SIMT_HOOK(8)
-SIMT_HOOK(16)
+void __tsan_read16(void* a) {
+  simt::announce::access_struct(a, 16, simt::Op::load, __builtin_return_address(0), {8, 16});
+}
+void __tsan_write16(void* a) {
+  simt::announce::access_struct(a, 16, simt::Op::store, __builtin_return_address(0), {8, 16});
+}
+SIMT_VOLATILE_HOOK(16)
 SIMT_UNALIGNED_HOOK(2)
 SIMT_UNALIGNED_HOOK(4)
 SIMT_UNALIGNED_HOOK(8)

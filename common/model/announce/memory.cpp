@@ -25,17 +25,25 @@ Region& region_at(const void* memory) {
 }  // namespace announce
 
 namespace {
+void declare(announce::Region& region, const ElementType& type) {
+  region.alignment = type.alignment;
+  region.declared = {type.bytes, {}};
+  for (const std::size_t extent : type.extents)
+    if (extent != 0) region.declared.extents.push_back(extent);
+}
+
 constexpr std::size_t page = 4096;
 constexpr std::size_t guard_bytes = page;  // unregistered memory on both sides of an allocation
 }  // namespace
 
-DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, std::size_t element,
+DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, const ElementType& type,
                                bool is_constant) {
   announce::Region region;
   region.name = name;
   region.begin = reinterpret_cast<announce::Address>(memory);
   region.end = region.begin + bytes;
-  region.element = element;
+  region.element = type.smallest_access;
+  declare(region, type);
   region.is_constant = is_constant;
   const std::scoped_lock lock(announce::regions().mutex);
   announce::regions().by_begin.emplace(region.begin, std::move(region));
@@ -59,6 +67,8 @@ void* allocate(std::size_t bytes, std::size_t element, const std::string& name) 
   announce::regions().by_begin.emplace(begin, std::move(region));
   return reinterpret_cast<void*>(begin);
 }
+
+void declare_elements(void* memory, const ElementType& type) { declare(announce::region_at(memory), type); }
 
 void release(void* memory) {
   const std::scoped_lock lock(announce::regions().mutex);

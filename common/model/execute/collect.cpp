@@ -131,6 +131,8 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       site.wavefronts += tally.wavefronts;
       site.l1_cycles += tally.l1_cycles;
       site.estimated = site.estimated || tally.estimated;
+      if (const auto moved = worker.structs_at.find(key.pc); moved != worker.structs_at.end())
+        site.struct_bytes = moved->second;
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
     };
     for (const auto& [key, tally] : worker.tally.sites) {

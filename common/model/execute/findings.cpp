@@ -1,6 +1,9 @@
 // What is said of a mistake: which kernel, line, block and thread.
 #include <fmt/format.h>
 
+#include <regex>
+#include <utility>
+
 #include "common/model/execute/execute.hpp"
 
 namespace simt {
@@ -18,9 +21,22 @@ const char* name_of(Space space) {
 
 namespace simt::execute {
 
+namespace {
+
+// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two instructions of a line may
+// make it, of an unrolled loop for example, which no reader can tell apart.
+std::string without_who_and_where(const std::string& finding) {
+  static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+)");
+  return std::regex_replace(finding, varying, "");
+}
+
+}  // namespace
+
 void add_finding(Launch& launch, const MistakeKey& key, const std::function<std::string()>& message) {
   const std::scoped_lock lock(launch.mutex);
-  if (launch.seen.insert(key).second) launch.findings.push_back(message());
+  if (!launch.seen.insert(key).second) return;
+  if (std::string text = message(); launch.told.insert(without_who_and_where(text)).second)
+    launch.findings.push_back(std::move(text));
 }
 
 std::string format_address(Address address) { return fmt::format("{:#x}", address); }

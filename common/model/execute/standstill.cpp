@@ -71,12 +71,12 @@ bool explain_block_barrier(Worker& worker) {
   const Lane *waiting = nullptr, *returned = nullptr, *elsewhere = nullptr;
   for (const Lane& lane : block.lanes) {
     if (lane.state == LaneState::done)
-      returned = &lane;
+      returned = returned == nullptr ? &lane : returned;
     else if (!waits_for(lane, Wait::For::block_barrier))
       return false;
     else if (waiting == nullptr)
       waiting = &lane;
-    else if (lane.wait.pc != waiting->wait.pc)
+    else if (elsewhere == nullptr && lane.wait.pc != waiting->wait.pc)
       elsewhere = &lane;
   }
   if (waiting == nullptr) return false;
@@ -86,19 +86,18 @@ bool explain_block_barrier(Worker& worker) {
         std::count_if(block.lanes.begin(), block.lanes.end(), [](const Lane& l) { return l.state == LaneState::done; });
     report(worker, Mistake::barrier, pc, 0, [&] {
       return fmt::format(
-          "barrier: {} waits at __syncthreads (address {}), but {} of the block's {} threads returned "
-          "without reaching it, thread ({},{},{}) first",
-          where(worker, *waiting, pc), format_address(pc), missing, block.lanes.size(), returned->thread.x,
-          returned->thread.y, returned->thread.z);
+          "barrier: {} waits at __syncthreads, but {} of the block's {} threads returned "
+          "without reaching it, thread ({},{},{}) among them",
+          where(worker, *waiting, pc), missing, block.lanes.size(), returned->thread.x, returned->thread.y,
+          returned->thread.z);
     });
     return true;
   }
   if (elsewhere == nullptr) return false;
   report(worker, Mistake::barrier, pc, elsewhere->wait.pc, [&] {
-    return fmt::format(
-        "barrier: {} waits at __syncthreads (address {}) while thread ({},{},{}) waits at the one in line {}",
-        where(worker, *waiting, pc), format_address(pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
-        announce::place_of(elsewhere->wait.pc).line);
+    return fmt::format("barrier: {} waits at __syncthreads while thread ({},{},{}) waits at the one of {}",
+                       where(worker, *waiting, pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
+                       line_of(elsewhere->wait.pc));
   });
   return true;
 }

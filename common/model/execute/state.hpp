@@ -138,6 +138,7 @@ class CloseWatch final : public announce::Listener {
  public:
   explicit CloseWatch(Worker& worker) : worker_(worker) {}
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void access_struct(Address address, std::size_t size, Op op, Address pc, announce::Alignment alignment) override;
   void many_turns(Address pc) override;
   void refuse(Address pc, const std::string& what) override;
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
@@ -172,11 +173,13 @@ struct Worker final : announce::Listener {
   std::vector<Touch> touches;
   std::vector<account::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;     // instructions that start asynchronous copies
-  std::uint64_t counted_warps = 0;       // how often logs were turned into costs
+  std::map<std::uint32_t, std::size_t> structs_at;  // that move structs, and of how many bytes
+  std::uint64_t counted_warps = 0;                  // how often logs were turned into costs
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left under way
 
   void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void access_struct(Address address, std::size_t size, Op op, Address pc, announce::Alignment alignment) override;
   void many_turns(Address pc) override;
   void refuse(Address pc, const std::string& what) override;
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
@@ -226,7 +229,8 @@ struct Launch {
   std::size_t watched_workers = 0;
   std::mutex mutex;
   std::vector<std::string> findings;
-  std::set<MistakeKey> seen;  // each is told once
+  std::set<MistakeKey> seen;   // each is told once
+  std::set<std::string> told;  // findings without who and where
 };
 
 }  // namespace simt::execute

@@ -15,6 +15,12 @@ void CloseWatch::access(Address address, std::size_t size, Op op, Address pc, bo
   worker_.access(address, size, op, pc, is_volatile);
 }
 
+void CloseWatch::access_struct(Address address, std::size_t size, Op op, Address pc, announce::Alignment alignment) {
+  worker_.lane->idle_turns = 0;
+  count_watched_access(worker_, pc);
+  worker_.access_struct(address, size, op, pc, alignment);
+}
+
 void CloseWatch::many_turns(Address pc) { worker_.many_turns(pc); }
 void CloseWatch::refuse(Address pc, const std::string& what) { worker_.refuse(pc, what); }
 void CloseWatch::refuse_index(Address pc, std::intptr_t index, const char* array_type) {

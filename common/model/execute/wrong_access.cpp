@@ -1,5 +1,6 @@
 // What is said of an access that races, or falls where it should not.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/model/execute/arrays.hpp"
 #include "common/model/execute/touch.hpp"
@@ -7,10 +8,47 @@
 namespace simt::execute {
 namespace {
 
+// What lies farther from every array may be no mistaken index.
+constexpr Address far_bytes = Address(16) << 20;
+
 // A variable of the program is told to lie beside an array that is no farther away.
 constexpr Address near_bytes = 4096;
 
-// "4 bytes past the end of table" where no other array lies closer, or "".
+// "[1][3]", of the element that lies so many bytes behind the begin of an array. The first index may be below 0, or beyond its extent.
+std::string indices(const announce::Shape& shape, std::ptrdiff_t offset) {
+  const auto divided = [](std::ptrdiff_t number, std::size_t by) {
+    return (number < 0 ? number - std::ptrdiff_t(by) + 1 : number) / std::ptrdiff_t(by);
+  };
+  std::string text;
+  std::ptrdiff_t index = divided(offset, shape.element);
+  for (std::size_t i = shape.extents.size(); i-- > 1;) {
+    const std::ptrdiff_t above = divided(index, shape.extents[i]);
+    text.insert(0, fmt::format("[{}]", index - above * std::ptrdiff_t(shape.extents[i])));
+    index = above;
+  }
+  return fmt::format("[{}]{}", index, text);
+}
+
+// "out[32], and it has 32 elements", of what lies so many bytes behind the begin of an array of so many bytes.
+std::string beyond(const std::string& name, const announce::Shape& shape, std::ptrdiff_t offset, std::size_t bytes) {
+  if (shape.element == 0) return "";
+  const std::string extent = shape.extents.size() > 1 ? fmt::format("is [{}]", fmt::join(shape.extents, "]["))
+                                                      : fmt::format("has {} elements", bytes / shape.element);
+  return fmt::format(": this is {}{}, and it {}", name, indices(shape, offset), extent);
+}
+
+std::string beyond(const Region& region, Address address) {
+  const auto offset = std::ptrdiff_t(address - region.begin);
+  if (region.rows == 0)
+    return beyond(region.name, region.declared.element != 0 ? region.declared : announce::Shape{region.element, {}},
+                  offset, region.end - region.begin);
+  const announce::Shape rows{region.element, {region.rows, region.ld}};
+  return fmt::format(": this is {}{}, and it is {} x {} with leading dimension {}", region.name,
+                     indices(rows, offset - std::ptrdiff_t(region.first * region.element)), region.rows, region.cols,
+                     region.ld);
+}
+
+// "4 bytes past the end of table: this is table[8], and it has 8 elements" where no other array lies closer, or "".
 std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
   std::string text;
   for (const Region* region : w.launch->arrays) {
@@ -18,7 +56,8 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
     const Address distance = after ? address + size - region->end : region->begin - address;
     if (distance >= farthest) continue;
     farthest = distance;
-    text = fmt::format("{} bytes {} {}", distance, after ? "past the end of" : "before the start of", region->name);
+    text = fmt::format("{} bytes {} {}{}", distance, after ? "past the end of" : "before the start of", region->name,
+                       beyond(*region, address));
   }
   return text;
 }
@@ -27,36 +66,55 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
 // meant; or "".
 std::string before_which(const Worker& w, Address address) {
   for (const Region* region : w.launch->arrays) {
-    const Address meant = address - (Address(region->element) << 32);
+    const std::size_t element = region->declared.element != 0 ? region->declared.element : region->element;
+    const Address meant = address - (Address(element) << 32);
     if (region->begin - meant <= near_bytes)
-      return fmt::format("{} bytes before the start of {} but for 2^32 elements: an index without a sign went below 0",
-                         region->begin - meant, region->name);
+      return fmt::format(
+          "{} bytes before the start of {} but for 2^32 elements: an index without a sign went below 0{}",
+          region->begin - meant, region->name, beyond(*region, address));
   }
   return "";
 }
 
-// What shared memory that belongs to nobody lies behind: "4 bytes past the end of tile".
-std::string behind_which(const PlacedVariable* before, std::ptrdiff_t end) {
-  if (before == nullptr) return "outside every __shared__ array of this kernel";
+std::string beyond(const PlacedVariable& v, std::ptrdiff_t offset) {
+  return v.shape.known() ? beyond(v.name, v.shape, offset - std::ptrdiff_t(v.offset), v.size) : "";
+}
+
+// What shared memory that belongs to nobody lies behind, or else before: "4 bytes past the end of tile". `size` bytes at `offset`.
+std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
+  const PlacedVariable *before = nullptr, *after = nullptr;
+  for (const PlacedVariable& v : w.launch->variables) {
+    if (v.size == 0 && !v.is_dynamic) continue;
+    if (std::ptrdiff_t(v.offset) <= offset)
+      before = &v;
+    else if (after == nullptr)
+      after = &v;
+  }
+  if (before == nullptr)
+    return "outside every __shared__ array of this kernel" +
+           (after == nullptr || after->size == 0
+                ? ""
+                : fmt::format(", {} bytes before the start of {}{}", std::ptrdiff_t(after->offset) - offset,
+                              after->name, beyond(*after, offset)));
+  const std::ptrdiff_t behind = offset - std::ptrdiff_t(before->offset);
   if (before->is_dynamic && before->size == 0)
     return fmt::format(
         "but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument "
         "between <<< and >>> says",
         before->name);
-  return fmt::format("{} bytes past the end of {}{}", end - std::ptrdiff_t(before->offset + before->size), before->name,
-                     before->is_dynamic ? fmt::format(", to which the launch gives {}", before->size) : "");
+  const std::string past = fmt::format("{} bytes past the end of {}",
+                                       behind + std::ptrdiff_t(size) - std::ptrdiff_t(before->size), before->name);
+  if (!before->is_dynamic) return past + beyond(*before, offset);
+  return fmt::format("{}, to which the launch gives {}: in elements of {} bytes this is {}[{}], and it has {}", past,
+                     before->size, size, before->name, behind / std::ptrdiff_t(size), before->size / size);
 }
 
 // Outside every variable of a block.
 [[noreturn]] void report_wild_shared_access(Worker& w, const Block& owner, std::size_t size, Touched t) {
   report(w, Mistake::bounds, t.pc(), 0, [&] {
-    const auto offset = std::ptrdiff_t(t.address - owner.shared_begin());
-    const PlacedVariable* before = nullptr;
-    for (const PlacedVariable& v : w.launch->variables)
-      if ((v.size > 0 || v.is_dynamic) && std::ptrdiff_t(v.offset) <= offset) before = &v;
     return fmt::format("out of bounds: {} {} {} bytes of shared memory{} at address {}, {}", where(w, t.pc()),
                        verb_of(t.op), size, &owner == w.block ? "" : of_block(owner), format_address(t.address),
-                       behind_which(before, offset + std::ptrdiff_t(size)));
+                       beside_which_variable(w, std::ptrdiff_t(t.address - owner.shared_begin()), size));
   });
   abandon_block(w);
 }
@@ -94,24 +152,17 @@ std::string behind_which(const PlacedVariable* before, std::ptrdiff_t end) {
     abandon_block(w);
   }
   report(w, Mistake::bounds, t.pc(), 0, [&] {
-    const std::string before = before_which(w, t.address),
-                      near = before.empty() ? beside_which(w, t.address, size, Address(1) << 32) : before,
-                      beside = near.empty()
-                                   ? "in no allocation: is it a pointer of the host? a tile::array has .device()"
-                                   : near;
+    std::string beside = before_which(w, t.address);
+    if (beside.empty()) beside = beside_which(w, t.address, size, far_bytes);
+    if (beside.empty()) {
+      const std::string far = beside_which(w, t.address, size, Address(1) << 32);
+      beside = "in no allocation: is it a pointer of the host? a tile::array has .device()" +
+               (far.empty() ? "" : "; else it lies " + far);
+    }
     return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
                        verb_of(t.op), size, format_address(t.address), beside);
   });
   abandon_block(w);
-}
-
-// "[1][3]", of the element that lies so many bytes behind the begin of an array.
-std::string indices(const announce::Shape& shape, std::size_t offset) {
-  std::string text;
-  std::size_t index = offset / shape.element;
-  for (std::size_t i = shape.extents.size(); i-- > 0; index /= shape.extents[i])
-    text.insert(0, fmt::format("[{}]", i == 0 ? index : index % shape.extents[i]));
-  return text;
 }
 
 // Where two lanes of a warp took part in a shuffle or the like since they last met at a barrier: that it does not do. What does, of
@@ -133,14 +184,17 @@ std::string not_by_exchange(const Worker& w, order::Stamp with, bool one_line) {
 std::string element_name(const Target& target, const Region* region, Address address) {
   const std::string owner = target.of == nullptr ? "" : of_block(*target.of);
   if (target.shape != nullptr && target.shape->known())
-    return *target.array + indices(*target.shape, address - target.begin) + owner;
+    return *target.array + indices(*target.shape, std::ptrdiff_t(address - target.begin)) + owner;
   const std::size_t index = (address - target.begin) / target.element;
   if (target.of != nullptr) return fmt::format("{}[{}]{}", *target.array, index, owner);
   if (region != nullptr && region->rows != 0 && index >= region->first) {
     const std::size_t at = index - region->first;
     return fmt::format("{}[{}][{}]", *target.array, at / region->ld, at % region->ld);
   }
-  return fmt::format("{}[{}]", *target.array, index);
+  if (region == nullptr || region->declared.element == 0) return fmt::format("{}[{}]", *target.array, index);
+  const std::size_t byte = (address - target.begin) % region->declared.element;
+  return fmt::format("{}{}{}", *target.array, indices(region->declared, std::ptrdiff_t(address - target.begin)),
+                     byte == 0 ? "" : fmt::format(" from its byte {} on", byte));
 }
 
 void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {

@@ -48,6 +48,14 @@ std::uint64_t distinct_addresses(const WarpAccess& access) {
   return addresses.size();
 }
 
+std::uint64_t distinct_words(const WarpAccess& access) {
+  std::set<std::uint64_t> words;
+  for_each_lane(access, [&](std::uint64_t address) {
+    for (std::uint64_t word = address / 4; word * 4 < address + std::uint64_t(access.size); ++word) words.insert(word);
+  });
+  return words.size();
+}
+
 // The distance of each active lane's address from that of the active lane before it, with how often it occurs.
 std::map<std::int64_t, int> distances(const WarpAccess& access) {
   std::map<std::int64_t, int> found;
@@ -113,13 +121,20 @@ std::vector<std::uint64_t> possible_rows(const simt::Site& site, const WarpAcces
   return rows;
 }
 
+// How often lanes go on in another row, where mostly each takes what lies behind the lane before it.
+int other_rows(const simt::Site& site, const WarpAccess& access) {
+  int neighbours = 0, others = 0;
+  for (const auto& [distance, times] : distances(access)) (distance == site.width ? neighbours : others) += times;
+  return neighbours > others ? others : 0;
+}
+
 // How far neighbouring lanes are mostly apart, if by more than one access and less than once round the banks; else 0.
 std::int64_t usual_stride(const simt::Site& site, const WarpAccess& access) {
   std::int64_t usual = 0;
   int most = 0;
   for (const auto& [distance, times] : distances(access))
-    if (distance > site.width && distance < 128 && times > most) usual = distance, most = times;
-  return usual;
+    if (times > most) usual = distance, most = times;
+  return usual > site.width && usual < 128 ? usual : 0;
 }
 
 std::string padding_that_helps(const simt::Site& site, const WarpAccess& access, int least) {
@@ -128,8 +143,9 @@ std::string padding_that_helps(const simt::Site& site, const WarpAccess& access,
     for (const std::uint64_t words : {1, 2, 4, 8}) {
       if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
       if (simt::shared_wavefronts(with_padded_rows(access, row, words * 4), is_load) > least) continue;
-      return fmt::format("pad each row of {} by {}", counted(row / 4, "word"),
-                         words == 1 ? "one word" : counted(words, "word"));
+      return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
+                         words == 1 ? "one word" : counted(words, "word"),
+                         site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
     }
   return "";
 }
@@ -143,13 +159,22 @@ std::string advice_on_shared(const simt::Site& site, const WarpAccess& access) {
     const std::int64_t stride = usual_stride(site, access);
     if (instead.empty() && stride != 0)
       instead = fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words", stride / 4);
+    if (const int others = other_rows(site, access); instead.empty() && others > 0)
+      instead = fmt::format("the warp takes {} rows, which meet in the banks; with 32 threads along x it takes one",
+                            others + 1);
     if (instead.empty()) instead = "let the lanes of a warp want different banks (chapter 10 swizzles)";
     return fmt::format("{}, where {} would do: {} bank {}; {}", counted(std::uint64_t(wavefronts), "wavefront"), least,
                        busiest.all_lanes ? "all lanes that are served together want"
                                          : fmt::format("{} different words lie in", busiest.words),
                        busiest.bank, instead);
   }
-  const std::uint64_t words = distinct_addresses(access) * std::uint64_t(std::max(1, site.width / 4));
+  if (const double average = double(site.wavefronts) / double(std::max<std::uint64_t>(1, site.requests));
+      access.active == ~0u && average > least)
+    return fmt::format(
+        "no bank conflict the first time, but {} wavefronts on average, where {} would do: others of this line "
+        "have some",
+        format_number(average), least);
+  const std::uint64_t words = distinct_words(access);
   if (is_load && words < std::uint64_t(32 * least))
     return fmt::format(
         "no bank conflict, but {} for {}; keep values in registers and let a thread compute more results from them "
@@ -176,6 +201,20 @@ std::uint64_t behind_a_sector(const WarpAccess& access) {
   std::uint64_t first = ~0ull;
   for_each_lane(access, [&](std::uint64_t address) { first = std::min(first, address); });
   return first % 32;
+}
+
+// Neighbouring structs of more bytes than a lane can move at once; "" where they are none.
+std::string advice_on_structs(const simt::Site& site, std::int64_t distance, int sectors, std::uint64_t least) {
+  const auto bytes = std::uint64_t(std::abs(distance)), width = std::uint64_t(site.width);
+  if (bytes != site.struct_bytes || bytes <= 16) return "";
+  const std::uint64_t aligned = (bytes + 15) / 16;
+  return fmt::format(
+      "neighbouring lanes {} neighbouring structs of {} bytes in {} accesses, of which each touches the same {}; with "
+      "an "
+      "array for each member (a struct of arrays) each would touch {}{}",
+      site.op == simt::Op::load ? "load" : "store", bytes, bytes / width, counted(std::uint64_t(sectors), "sector"),
+      least,
+      aligned < bytes / width ? fmt::format(", and declared alignas(16) the struct takes {} accesses", aligned) : "");
 }
 
 // Neighbouring elements that are moved piece by piece; "" where not all bytes between one lane's and the next one's are moved, or
@@ -210,6 +249,7 @@ std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access
           distance == 0 ? "" : advice_on_pieces(site, in_a_row, distinct_addresses(access), distance, sectors, least);
       !text.empty())
     return text;
+  if (const std::string text = advice_on_structs(site, distance, sectors, least); !text.empty()) return text;
   if (distance != 0)
     return fmt::format(
         "{}: neighbouring lanes are {} bytes apart; let neighbouring threads (threadIdx.x) {} "
@@ -261,7 +301,7 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
 
 // Whether each thread moves neighbouring elements, and no advice on pieces says so: nvcc may make wider accesses of them.
 bool may_be_joined(const simt::Site& site, const WarpAccess& access, int in_a_row) {
-  if (in_a_row < 2 || site.width >= 16) return false;
+  if (in_a_row < 2 || site.width >= 16 || site.struct_bytes != 0) return false;
   const auto apart = distances(access);
   return std::all_of(apart.begin(), apart.end(),
                      [](const auto& one) { return one.first == 0 || std::abs(one.first) > 16; });

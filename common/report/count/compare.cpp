@@ -41,7 +41,8 @@ Sums sums_of(const Run& run, const Rates& rates, int registers) {
     const Verdict verdict = verdict_of(counts, rates, flops, registers);
     for (const Bound& b : verdict.bounds) sums.by_resource[b.resource] += b.cycles;
     sums.cycles += tightest(verdict).cycles;
-    sums.binds = sums.binds == "-" || sums.binds == tightest(verdict).resource ? tightest(verdict).resource : "several";
+    const std::string binds = what_binds(verdict);
+    sums.binds = sums.binds == "-" || sums.binds == binds ? binds : "one resource in one launch, another in another";
   }
   return sums;
 }

@@ -19,7 +19,7 @@ Json described(const simt::Counts& counts, const Rates& rates, double flops, int
                        {"limited_by", v.occupancy.limiter()},
                        {"registers", registers > 0 ? Json(registers) : Json()}};
   json["hottest"] = nullptr;
-  if (v.hottest) json["hottest"] = {{"site", *v.hottest}, {"advice", advice(counts, *v.hottest)}};
+  if (v.hottest) json["hottest"] = {{"site", *v.hottest}, {"as_hot", v.as_hot}, {"advice", advice(counts, *v.hottest)}};
   return json;
 }
 

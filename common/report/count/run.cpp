@@ -50,6 +50,7 @@ Json to_json(const simt::Site& s, const simt::Sample& sample) {
             {"array", s.array},
             {"row_bytes", s.row_bytes},
             {"bytes_per_lane", s.width},
+            {"struct_bytes", s.struct_bytes},
             {"requests", s.requests},
             {"accesses", s.accesses},
             {"sectors", s.sectors},
@@ -77,6 +78,7 @@ simt::Site site_of(const Json& json) {
   s.array = json.at("array");
   s.row_bytes = json.at("row_bytes");
   s.width = json.at("bytes_per_lane");
+  s.struct_bytes = json.at("struct_bytes");
   s.requests = json.at("requests");
   s.accesses = json.at("accesses");
   s.sectors = json.at("sectors");

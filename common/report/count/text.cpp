@@ -1,8 +1,10 @@
 #include "common/report/count/text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "common/records/numbers.hpp"
 #include "common/report/count/advice.hpp"
@@ -11,13 +13,14 @@
 namespace tile::counting {
 namespace {
 
-// Text in lines of at most 100 columns, each behind the same indent, the first behind `begin`.
+// Text in lines of at most 100 columns, each behind the same indent, the first behind `begin`. A tab is a space within a line.
 std::string wrapped(const std::string& begin, const std::string& text) {
   constexpr std::size_t columns = 100;
   std::string lines = begin, line = begin;
   for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
     end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
+    std::string word = text.substr(at, end - at);
+    std::replace(word.begin(), word.end(), '\t', ' ');
     const bool first = line.size() <= begin.size(), fits = line.size() + 1 + word.size() <= columns;
     const std::string between = first ? "" : fits ? " " : "\n" + std::string(begin.size(), ' ');
     line = fits ? line + between + word : std::string(begin.size(), ' ') + word;
@@ -88,10 +91,20 @@ void print_bounds(const Verdict& v, const Rates& rates, double flops) {
   fmt::print("\n  at least  {} cycles ({} us) on {} of the {} SMs of an {}", format_number(longest.cycles),
              format_number(seconds * 1e6), v.sms, rates.sms, rates.gpu);
   if (flops > 0) fmt::print(", at most {} TFLOP/s", format_number(flops / seconds * 1e-12));
-  fmt::print(":\n           ");
-  for (const Bound& b : v.bounds)
-    fmt::print(" {} {}{}", b.resource, format_number(b.cycles), b.cycles == longest.cycles ? " (binds)" : "");
-  fmt::print("\n");
+  fmt::print(":\n");
+  const std::size_t tied = ties(v);
+  std::string bounds;
+  for (std::size_t i = 0; i < v.bounds.size(); ++i) {
+    const char* const between = i == 0 ? "" : i + 1 == tied ? " and " : ", ";
+    const char* const binding = i + 1 != tied ? ""
+                                : tied == 1   ? " (binds)"
+                                : tied == 2   ? " (a tie: both bind)"
+                                              : " (a tie: all bind)";
+    std::string bound = fmt::format("{} {}{}", v.bounds[i].resource, format_number(v.bounds[i].cycles), binding);
+    std::replace(bound.begin(), bound.end(), ' ', '\t');
+    bounds += between + bound;
+  }
+  fmt::print("{}\n", wrapped("            ", bounds));
 }
 
 void print_occupancy(const simt::Counts& c, const Verdict& v) {
@@ -104,6 +117,34 @@ void print_occupancy(const simt::Counts& c, const Verdict& v) {
                                          c.block.x * c.block.y * c.block.z, 100 * o.fraction, o.limiter(), registers)));
 }
 
+// Atomics in shared memory: all lines of an array together.
+void print_unknown(const simt::Counts& counts) {
+  std::map<std::string, std::vector<std::string>> places;  // by array
+  for (const simt::Site& site : counts.sites)
+    if (site.op == simt::Op::atomic && site.space == simt::Space::shared)
+      places[site.array].push_back(places[site.array].empty() ? place_of(site) : std::to_string(site.line));
+  for (const auto& [array, of_array] : places)
+    fmt::print("{}\n",
+               wrapped("  unknown   ", fmt::format("{}, atomic of {}: what it costs in shared memory is not known "
+                                                   "to the model, and it may be the hottest line",
+                                                   fmt::join(of_array, ", "), array)));
+}
+
+// "transpose.cu:21, load of in"
+std::string named(const simt::Site& site) {
+  return fmt::format("{}, {} of {}", place_of(site), simt::name_of(site.op), site.array);
+}
+
+// ", a tie with transpose.cu:25, store of out"
+std::string others_as_hot(const simt::Counts& counts, const Verdict& verdict) {
+  constexpr std::size_t most = 3;
+  std::string others;
+  for (std::size_t i = 0; i < std::min(most, verdict.as_hot.size()); ++i)
+    others += (i == 0 ? ", a tie with " : "; ") + named(counts.sites[verdict.as_hot[i]]);
+  if (verdict.as_hot.size() > most) others += fmt::format("; and {} more", verdict.as_hot.size() - most);
+  return others;
+}
+
 }  // namespace
 
 std::string place_of(const simt::Site& site) {
@@ -114,18 +155,12 @@ void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rate
   print_sites(counts, verdict);
   print_bounds(verdict, rates, flops);
   print_occupancy(counts, verdict);
-  for (const simt::Site& site : counts.sites)
-    if (site.op == simt::Op::atomic && site.space == simt::Space::shared)
-      fmt::print("{}\n",
-                 wrapped("  unknown   ", fmt::format("{}, atomic of {}: what it costs in shared memory is not known "
-                                                     "to the model, and it may be the hottest line",
-                                                     place_of(site), site.array)));
+  print_unknown(counts);
   if (!verdict.hottest) return;
   const simt::Site& hottest = counts.sites[*verdict.hottest];
   fmt::print("{}\n", wrapped("  hottest   ",
-                             fmt::format("{}, {} of {}, {:.0f}%: {}", place_of(hottest), simt::name_of(hottest.op),
-                                         hottest.array, 100 * verdict.shares[*verdict.hottest],
-                                         advice(counts, *verdict.hottest))));
+                             fmt::format("{}, {:.0f}%{}: {}", named(hottest), 100 * verdict.shares[*verdict.hottest],
+                                         others_as_hot(counts, verdict), advice(counts, *verdict.hottest))));
 }
 
 void print_legend() {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -107,7 +108,7 @@ class Report {
     }
     if (run.error.empty()) return;
     fmt::print("  failed: {}; stderr has the findings\n", kinds_of(run.error));
-    say_lines(run.error);
+    say_lines(run.error, fmt::format("{}, \"{}\": ", std::filesystem::path(run.file).filename().string(), run.title));
   }
   void add(const Failure& failure) {
     if (failures_.empty() || failures_.back().file != failure.file) {
@@ -142,10 +143,14 @@ class Report {
       if (const auto colon = line.find(": "); colon < 30) kinds.insert(line.substr(0, colon));
     return kinds.empty() ? "it did not end" : fmt::format("{}", fmt::join(kinds, ", "));
   }
-  static void say_lines(const std::string& what) {
+  // `of_what` comes before lines that name no line of a source.
+  static void say_lines(const std::string& what, const std::string& of_what = "") {
+    static const std::regex place(R"(\w:\d+)");
     std::fflush(stdout);
     std::istringstream lines(what);
-    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "count: {}\n", line);
+    for (std::string line; std::getline(lines, line);)
+      fmt::print(stderr, "count: {}{}\n", line.starts_with("...") || std::regex_search(line, place) ? "" : of_what,
+                 line);
   }
 
   const Options& options_;
@@ -203,9 +208,11 @@ void count(const std::string& file, const std::filesystem::path& program, Report
 std::string unreadable(const std::string& file) {
   if (std::filesystem::is_directory(file))
     return fmt::format("{} is a directory: name the .cu files in it that are to be counted", file);
-  if (!std::ifstream(file)) return fmt::format("cannot read {}", file);
+  if (file.empty()) return "a file without a name: name a .cu file";
+  if (!std::ifstream(file)) return fmt::format("cannot read {}: {}", file, std::strerror(errno));
   static const std::set<std::string> of_programs{".cu", ".cuh", ".cpp", ".cc", ".cxx", ".hpp", ".h"};
-  if (of_programs.contains(std::filesystem::path(file).extension().string())) return "";
+  if (of_programs.contains(std::filesystem::path(file).extension().string()))
+    return std::filesystem::is_empty(file) ? fmt::format("{} is empty: the README has a template", file) : "";
   return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
 }
 

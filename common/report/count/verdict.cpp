@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/records/numbers.hpp"
+
 namespace tile::counting {
 namespace {
 
@@ -57,11 +59,30 @@ Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops,
     if (cycles > most) {
       most = cycles;
       v.hottest = i;
+      v.as_hot.clear();
+    } else if (cycles > 0 && cycles == most) {
+      v.as_hot.push_back(i);
     }
   }
   return v;
 }
 
 Bound tightest(const Verdict& verdict) { return verdict.bounds.empty() ? Bound{"-", 0} : verdict.bounds.front(); }
+
+std::size_t ties(const Verdict& verdict) {
+  const auto& bounds = verdict.bounds;
+  const auto is_shorter = [&](const Bound& b) {
+    return format_number(b.cycles) != format_number(bounds.front().cycles);
+  };
+  return std::size_t(std::find_if(bounds.begin(), bounds.end(), is_shorter) - bounds.begin());
+}
+
+std::string what_binds(const Verdict& verdict) {
+  if (verdict.bounds.empty()) return "-";
+  std::string all = verdict.bounds.front().resource;
+  const std::size_t number = ties(verdict);
+  for (std::size_t i = 1; i < number; ++i) all += (i + 1 < number ? ", " : " and ") + verdict.bounds[i].resource;
+  return all + (number > 1 ? ", a tie" : "");
+}
 
 }  // namespace tile::counting

@@ -22,7 +22,8 @@ struct Verdict {
   int sms = 0;                 ///< that have a block
   std::vector<Bound> bounds;   ///< the longest first
   std::vector<double> shares;  ///< of each site, in what its SMs' L1 and shared memory are kept busy; -1: not known
-  std::optional<std::size_t> hottest;  ///< the site with the largest share
+  std::optional<std::size_t> hottest;  ///< the first of the sites with the largest share
+  std::vector<std::size_t> as_hot;     ///< the others, if it is a tie
   Occupancy occupancy{};               ///< by_registers only means something when registers are known
   int registers = 0;                   ///< of a thread; 0: not known
 };
@@ -36,5 +37,11 @@ Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops,
 
 /// The longest of the bounds; 0 cycles of nothing for a launch that touches no memory and says nothing of its arithmetic.
 Bound tightest(const Verdict& verdict);
+
+/// How many of the bounds, the first of them, bind: more than one where they are a tie, as far as the figures that are printed tell.
+std::size_t ties(const Verdict& verdict);
+
+/// "L1", or "L1 and banks, a tie"; "-" where nothing binds.
+std::string what_binds(const Verdict& verdict);
 
 }  // namespace tile::counting
