@@ -174,16 +174,20 @@
   }
 
   function drawn(groups) {
-    const svg = (x, y, width, height, out, overlap = 0) =>
-      `<svg viewBox="${x} ${y} ${width} ${height}" class="${overlap ? "continued" : ""}" ` +
+    const svg = (x, y, width, height, out, kind, overlap = 0) =>
+      `<svg viewBox="${x} ${y} ${width} ${height}" class="${kind}" ` +
       `style="--natural: ${width}px; --legible: ${width}px; --overlap: ${overlap}px">${out}</svg>`;
     const [first, second] = [0, half].map((from) => drawnHalf(groups, from)), height = first.bottom + 8;
+    const idle = groups.every((group) => group.wavefronts.every((wavefront) => wavefront.slice(half).every((wanted) => wanted === null)));
+    const crowded = groups.some((group) => crowdedBanks(group).includes(true)), width = left + half * cell;
     let out = `<div class="panels" role="img" aria-label="Which lanes' words come out of which bank in each wavefront; the text above ` +
-      `says where they conflict.">${svg(0, 0, left + half * cell + 0.5, height, first.out)}` +
-      svg(half * cell, 0, left + half * cell + 4, height, second.out, left + 0.5);
-    if (groups.some((group) => crowdedBanks(group).includes(true)))
-      out += `<i class="row-end"></i>` + svg(0, height, left + half * cell, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
-        text(15, height + 11, "in a bank that must give more than one word", "start", "var(--muted)"));
+      `says where they conflict.">${svg(0, 0, width + 0.5, height, first.out, "")}` +
+      svg(half * cell, 0, width + 4, height, second.out, idle ? "continued wide-only" : "continued", left + 0.5);
+    const line = height + 11, none = `none in banks ${half} to ${TileBanks.banks - 1}`;
+    if (idle) out += svg(0, height, width, 20, text(width, line, none, "end", "var(--muted)"), "row-again");
+    if (crowded)
+      out += `<i class="row-end"></i>` + svg(0, height, width, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
+        text(15, line, "in a bank that must give more than one word", "start", "var(--muted)"), "");
     return out + "</div>";
   }
 

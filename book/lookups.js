@@ -55,24 +55,31 @@ const TileLines = (() => {
   const svgRect = (x, y, width, height, fill, stroke, opacity = 1) =>
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}" fill-opacity="${opacity}"/>`;
 
+  const swatch = (colour) => element("i", { class: "swatch", style: `background: var(--${colour})` });
+
   /// The access of a trace whose matrix has rows `ld` words apart instead.
   function moved(trace, ld) {
     const at = (word) => (word === null ? null : Math.floor(word / trace.ld) * ld + (word % trace.ld));
     return { words: trace.words.map(at), wordsPerLane: trace.bytes / 4, load: trace.op === "load" };
   }
 
-  const left = 92, cell = 15, right = 96, top = 24;
+  // Where parts of the picture stand, with room for words, or on a narrow page.
+  const wide = { left: 92, cell: 15, right: 96, words: "words in a bank" };
+  const narrow = { left: 42, cell: 8.5, right: 24, words: "words" };
+  const top = 24;
 
   /// A row for each line, 32 words wide, with its tag bank; below, the banks of the data. What belongs to `lane` is marked.
-  function drawn(array, access, lane) {
+  function drawn(array, access, lane, { left, cell, right, words }) {
+    const spelled = cell === wide.cell;  // else the names of columns stand above them
     const numbers = TileLines.lines(access), touched = new Set(TileLines.sectors(access)), dense = numbers.length > 8;
-    const height = dense ? 13 : 18, own = new Set(), all = new Set();
+    const height = dense ? 13 : 18, own = new Set(), all = new Set(), end = left + 32 * cell;
     access.words.forEach((word, l) => {
       for (let i = 0; word !== null && i < access.wordsPerLane; ++i) (l === lane ? own : all).add(word + i);
     });
     let out = "", y = top;
     for (let sector = 0; sector < 4; ++sector)
       out += svgText(left + (8 * sector + 4) * cell, 14, `sector ${sector}`, "middle", "var(--muted)");
+    if (!spelled) out += svgText(left - 6, 14, "line", "end", "var(--muted)") + svgText(end + 4, 14, "tag", "start", "var(--muted)");
     for (const line of numbers) {
       const begin = line * TileLines.wordsOfLine;
       for (let sector = 0; sector < 4; ++sector)
@@ -82,9 +89,9 @@ const TileLines = (() => {
         if (own.has(begin + i) || all.has(begin + i))
           out += svgRect(left + i * cell + 0.5, y + 0.5, cell - 1, height - 3, own.has(begin + i) ? "var(--second)" : "var(--accent)", "none");
       const marked = [...own].some((word) => Math.floor(word / TileLines.wordsOfLine) === line);
-      const ink = marked ? "var(--second)" : "var(--ink)";
-      out += svgText(left - 8, y + height - 4, `${array} line ${line}`, "end", ink);
-      out += svgText(left + 32 * cell + 8, y + height - 4, `tag bank ${TileLines.tagBank(line)}`, "start", ink);
+      const ink = marked ? "var(--second)" : "var(--ink)", bank = TileLines.tagBank(line);
+      out += svgText(left - 6, y + height - 4, spelled ? `${array} line ${line}` : line, "end", ink);
+      out += svgText(end + 8, y + height - 4, spelled ? `tag bank ${bank}` : bank, "start", ink);
       y += height;
     }
     // The data: how many different words each bank must give.
@@ -98,8 +105,10 @@ const TileLines = (() => {
       if (bank % 4 === 0 || bank === TileBanks.banks - 1)
         out += svgText(left + (bank + 0.5) * cell, base + 15, bank, "middle", "var(--muted)");
     });
-    out += svgText(left - 8, base, "words in a bank", "end") + svgText(left - 8, base + 15, "bank", "end", "var(--muted)");
-    const width = left + 32 * cell + right;
+    const fullest = inBank.indexOf(most);
+    out += svgText(left + (fullest + 0.5) * cell, base - most * unit - 4, most, "middle", "var(--muted)");
+    out += svgText(left - 6, base, words, "end") + svgText(left - 6, base + 15, "bank", "end", "var(--muted)");
+    const width = end + right;
     return `<svg viewBox="0 0 ${width} ${base + 22}" style="--natural: ${width}px; --legible: ${width}px" role="img" ` +
            `aria-label="The lines that the access touches, and the banks that its words are in; the text above says where the lane is.">${out}</svg>`;
   }
@@ -131,7 +140,11 @@ const TileLines = (() => {
     const said = element("p", { role: "status" }, total, " ", account);
     const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "lines and banks" });
 
+    const isNarrow = () => figure.clientWidth < wide.left + 32 * wide.cell + wide.right;
+    let shownNarrow = false;
+
     function show() {
+      shownNarrow = isNarrow();
       const trace = traces[choice.value], widest = Math.max(...trace.words.map((word) => (word || 0) % trace.ld)) + trace.bytes / 4;
       const apart = ld.valueAsNumber;
       if (!ld.checkValidity() || apart < widest || apart % (trace.bytes / 4) !== 0) {
@@ -144,7 +157,7 @@ const TileLines = (() => {
       const access = moved(trace, apart), chosen = lane.valueAsNumber;
       total.textContent = cost(access);
       account.textContent = whereabouts(trace, access, chosen, apart);
-      picture.innerHTML = drawn(trace.array, access, chosen);
+      picture.innerHTML = drawn(trace.array, access, chosen, isNarrow() ? narrow : wide);
     }
     function asTraced() {
       ld.value = traces[choice.value].ld;
@@ -153,13 +166,14 @@ const TileLines = (() => {
     const form = element("form", { submit: (event) => event.preventDefault() },
       element("div", { class: "controls" }, labelled("access", choice), labelled("words from row to row", ld), labelled("lane", lane),
         element("button", { type: "button", click: asTraced }, "As traced")),
-      element("p", {}, "Orange: the words of the chosen lane. Blue: those of the others. Green: the rest of the sectors that are touched. " +
-        "Below: how many of the words are in each bank."));
+      element("p", {}, swatch("second"), "words of the chosen lane; ", swatch("accent"), "those of the others; ", swatch("third"),
+        "the rest of the sectors that are touched. Below: how many of the words are in each bank."));
     choice.addEventListener("input", asTraced);
     for (const control of [ld, lane]) control.addEventListener("input", show);
     figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));
     figure.classList.add("interactive");
     asTraced();
+    new ResizeObserver(() => isNarrow() !== shownNarrow && show()).observe(figure);
   }
 
   document.querySelectorAll("figure.lookups").forEach(start);

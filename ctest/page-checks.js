@@ -109,10 +109,9 @@
     }
   }
 
-  // --- Figures are seen whole on a phone, but for these, above which words say that they go on.
-  const wide = ["fig:naive-A", "fig:coalesced-B", "fig:adjacent11", "fig:dispatch"];
+  // --- Figures are seen whole on a phone.
   if (width <= 500)
-    for (const box of all("article figure.drawing .scroll").filter((box) => visible(box) && !wide.includes(box.closest("figure").id)))
+    for (const box of all("article figure.drawing .scroll").filter(visible))
       if (box.scrollWidth > box.clientWidth + 1 && !box.querySelector("table"))
         complain("a phone shows " + box.clientWidth + " of the " + box.scrollWidth + " pixels of a figure", box.closest("figure").querySelector("figcaption"));
 
@@ -234,7 +233,7 @@
 
   // --- What belongs together is on one line: a range, an option, a formula and its operator, a name and its value.
   for (const node of textsOf(document.querySelector("article"))) {
-    if (!visible(node.parentElement) || node.parentElement.closest("pre, svg, td, .live")) continue;
+    if (!visible(node.parentElement) || node.parentElement.closest("pre, svg, .live")) continue;
     for (const { 0: words, index } of node.data.matchAll(/\d–\d+|--\w[\w-]*|[\w\u00a0] ?= ?\u00a0\d+/g))
       if (new Set([...boxOf(node, index, index + words.length)].map((box) => Math.round(box.top / 6))).size > 1) complain("words that belong together are on two lines", node.parentElement);
   }

@@ -27,11 +27,13 @@ an edit shows an empty comment	<div class="diff"><pre><span class="line-number">
 the full stop of a label is covered	<figure><figcaption><strong style="letter-spacing: 0">Figure 9.2.</strong></figcaption></figure>
 words that belong together are on two lines	<p style="width: 3rem"><code style="overflow-wrap: anywhere">--an-option</code></p>
 words that belong together are on two lines: pages	<p style="width: 5rem">pages 10000–20000</p>
+words that belong together are on two lines: rows	<table><tr><td><div style="width: 5rem">rows 10000–20000</div></td></tr></table>
 an operator stands below its formula	<p style="width: 1rem"><math><mi>x</mi></math>&nbsp;+ y</p>
 an address is broken before its host	<p class="csl-entry" style="width: 4rem"><a href="https://example.org/x">https://example.org/x</a></p>
 a link to a heading stands alone	<h2 style="width: 4rem">Why is it so?<br><a class="permalink">#</a></h2>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
 short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
+a phone shows	<figure class="drawing"><div class="scroll" style="overflow-x: auto"><svg viewBox="0 0 600 20" style="width: 600px"></svg></div><figcaption>x</figcaption></figure>
 nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>
 no words tell that there is more at the side	<figure><div style="overflow-x: auto"><div style="width: 3000px">x</div></div></figure>
 the shade at an edge is not seen on --panel, dark	<style>@media (prefers-color-scheme: dark) { :root { --edge: #000b !important; } }</style>

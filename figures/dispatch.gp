@@ -11,9 +11,10 @@ set tmargin at screen top
 set bmargin at screen bottom
 set border 3 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror
+set xtics 0.1
 set xrange [x_low:x_high]
 set yrange [y_low:y_high]
-set xlabel "cycles of the busier register bank for an instruction, in groups of four" textcolor rgb "#010101"
+set xlabel "cycles of the busier register bank for an instruction" textcolor rgb "#010101"
 set ylabel "waiting for dispatch, cycles an instruction" textcolor rgb "#010101"
 set key off
 set label 1 correlation at graph 0.03,0.96 left textcolor rgb "#010101"

@@ -44,8 +44,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -454,7 +456,8 @@ void gather_lda(const fs::path& emitted, const fs::path& out) {
 
 /// The growing table of loads per result, from the facts that the chapters emitted.
 void gather_loads(const fs::path& emit, const std::string& last, const fs::path& out) {
-  std::string text = "Loads of A and B that one result needs, and what follows from them. One number: predicted and counted\n";
+  std::string text =
+      "Loads of A and B that one result needs, and what follows from them. One number: predicted and counted\n";
   text += "chapter\tkernel\tglobal loads\tshared loads\tFMAs per shared load\tflop per byte from L2\n";
   std::vector<fs::path> chapters;
   for (const auto& entry : fs::directory_iterator(emit))
@@ -577,7 +580,8 @@ struct Labelled {
 };
 
 /// Puts each label beside its point, or as near as it can without covering a point or another label or leaving the room, or
-/// leaves it out. The points come from left to right; the rightmost chooses first, so that of two close ones each has its own side.
+/// leaves it out, as it does where three points are so close to each other that nobody could tell whose it is. Of two close ones each has
+/// its own side. The point that is farthest from others chooses first.
 void place_labels(std::vector<Labelled>& points, const Box& room) {
   const double dot = 4, step = Labelled::half_height;
   std::vector<Box> taken;
@@ -586,17 +590,34 @@ void place_labels(std::vector<Labelled>& points, const Box& room) {
     return box.left > room.left && box.top > room.top && box.right < room.right && box.bottom < room.bottom &&
            std::none_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); });
   };
-  const auto place = [&](const Labelled& point) {
+  const auto place = [&](const Labelled& point, bool right_first) {
     for (const double down : {0.0, -step, step, -1.8 * step, 1.8 * step})
-      for (const bool right : {true, false})
+      for (const bool right : {right_first, !right_first})
         if (const Labelled candidate = point.placed(right, down); free(candidate.label())) return candidate;
     Labelled nameless = point.placed(true, 0);
     nameless.text.clear();
     return nameless;
   };
-  for (auto point = points.rbegin(); point != points.rend(); ++point) {
-    *point = place(*point);
-    taken.push_back(point->label());
+  struct Turn {
+    Labelled* point;
+    double to_second;  ///< the distance of the nearest other point but one
+    bool right_first;  ///< the nearest is not at its right
+  };
+  std::vector<Turn> turns;
+  for (Labelled& point : points) {
+    std::multimap<double, const Labelled*> others;
+    for (const Labelled& other : points)
+      if (&other != &point) others.emplace(std::hypot(other.x - point.x, other.y - point.y), &other);
+    turns.push_back({&point, others.size() > 1 ? std::next(others.begin())->first : room.right,
+                     others.empty() || others.begin()->second->x <= point.x || others.begin()->first >= 2 * dot});
+  }
+  std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) { return a.to_second > b.to_second; });
+  for (const Turn& turn : turns) {
+    if (turn.to_second >= 2 * dot)
+      *turn.point = place(*turn.point, turn.right_first);
+    else
+      turn.point->text.clear();
+    taken.push_back(turn.point->label());
   }
 }
 
@@ -634,8 +655,8 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
     if (values.size() == 2) at[{values.at(banks), values.at(waiting)}].push_back(name);
   if (at.empty()) at[{1, 0}] = {"not yet measured"};
 
-  const double width = 720, height = 460;
-  const Box plot{74, 16, width - 12, height - 58};
+  const double width = 340, height = 400;
+  const Box plot{50, 16, width - 12, height - 58};
   const double x_low = 0.98, x_high = std::max(1.1, 0.06 + at.rbegin()->first.first);
   double y_high = 0.1;
   std::vector<double> x, y;
