@@ -21,16 +21,16 @@ kernel() { # NN KERNEL CYCLES WAITING
   printf '%s.profile.dispatch_stall\tmeasured\t%s\t\t%s\n' "$2" "$4" "$4" >>"$scratch/emit/$1/facts.tsv"
 }
 kernel 00 reads3 1.6 3
-kernel 01 one 1.2 0.5
-kernel 01 two 1.2 0.5
-kernel 02 three 1.2 0.5
+kernel 01 a 1.2 0.5
+kernel 01 b 1.2 0.5
+kernel 02 c 1.2 0.5
 kernel 02 left 1.298 0.7
 kernel 02 right 1.3 0.6995
 kernel 02 unlike 1.35 0.1
 kernel 02 write.dram.all 1.25 0.9
 kernel 03 later 1.25 0.8
 "$1" dispatch chapters "$scratch/emit" 02 "$scratch/dispatch.tsv"
-printf '%s\n' '"01 one, two; 02 three" 1.2000 0.5000 left' '"02 left" 1.2980 0.7000 right' '"02 right" 1.3000 0.6995 left' \
+printf '%s\n' '"01 a, b; 02 c" 1.2000 0.5000 left' '"02 left" 1.2980 0.7000 right' '"02 right" 1.3000 0.6995 left' \
   '"02 unlike" 1.3500 0.1000 right' >"$scratch/expected"
 cut -f1-4 "$scratch/dispatch.tsv" | tr '\t' ' ' | diff "$scratch/expected" - || exit 1
 grep -qx 'correlation="rank correlation -0.40"' "$scratch/dispatch.tsv.frame" || {
