@@ -58,6 +58,7 @@
 #include "common/model/rules.hpp"
 #include "common/predict/gpu.hpp"
 #include "common/records/record.hpp"
+#include "common/records/run.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/ranks.hpp"
 #include "drawing.hpp"
@@ -522,6 +523,12 @@ std::vector<Measured> fastest_of_earlier(const std::vector<Measured>& all, const
   return kept;
 }
 
+// The ratio to cuBLAS; where that of all pairs flatters, of the calls that began a round.
+double fair_ratio(const tile::Record& run) {
+  const auto places = tile::by_place(run, 1);
+  return places && places->flatters() ? places->first_ratio : run["ratio"].get<double>();
+}
+
 void gather_ladder(const fs::path& chapters, const std::string& last, bool fastest, const fs::path& out) {
   std::string text;
   double cublas = 0;
@@ -530,7 +537,7 @@ void gather_ladder(const fs::path& chapters, const std::string& last, bool faste
     if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
   for (const Measured& m : fastest ? fastest_of_earlier(all, last) : all)
     text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\t{}\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
-                        100 * m.run["ratio"].get<double>(), m.chapter == last ? 1 : 0);
+                        100 * fair_ratio(m.run), m.chapter == last ? 1 : 0);
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\t0\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }
@@ -727,9 +734,14 @@ void print_results(const fs::path& chapters, bool only_fastest) {
     double cublas = 0, lt = 0;
   };
   std::vector<std::pair<std::string, Reached>> reached;  // by types, in the order in which they come
-  const auto ratio = [](const Measured& m, const std::string& side) {
+  bool some_flatter = false;
+  const auto ratio = [&](const Measured& m, const std::string& side) {
     const auto part = [&](const char* key) { return m.run[side + key].template get<double>(); };
-    return fmt::format(" {:.3f} ({:.3f}–{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
+    const auto places = side.empty() ? tile::by_place(m.run, 1) : tile::stronger_by_place(m.run);
+    const bool flatters = places && places->flatters();
+    some_flatter = some_flatter || flatters;
+    return fmt::format(" {:.3f} ({:.3f}–{:.3f}){} |", part("ratio"), part("ratio_low"), part("ratio_high"),
+                       flatters ? fmt::format("; first {:.3f}", places->first_ratio) : "");
   };
   for (const Measured& m : only_fastest ? fastest_of_each(all) : all) {
     const std::string to_stronger = m.run.contains("stronger_ratio") ? ratio(m, "stronger_") : " |";
@@ -762,6 +774,11 @@ void print_results(const fs::path& chapters, bool only_fastest) {
              record["gpu"].get<std::string>(), days, record["driver"].get<std::string>(),
              record["cuda"].get<std::string>(),
              few == many ? fmt::format("{}", few) : fmt::format("{} to {}", few, many));
+  if (some_flatter)
+    fmt::print(
+        "\nFirst: cuBLAS took over one percent longer right behind this kernel than where it began a round. Of calls "
+        "that "
+        "began one, this is the ratio.\n");
 }
 
 }  // namespace

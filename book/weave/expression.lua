@@ -12,6 +12,8 @@
 --   within(a, b, 0.5)  |a - b| is at most 0.5
 --   and         between comparisons
 --
+-- Of two terms that are compared neither may be the other's copy: whatever is measured, that would hold or not.
+--
 -- parse(text) gives a tree and the list of its keys; evaluate(tree, values) gives true or false. Both give nil and a
 -- complaint when they cannot.
 
@@ -59,6 +61,17 @@ end
 
 local arguments_of = {abs = {1, 1}, min = {1, math.huge}, max = {1, math.huge}, within = {3, 3}}
 
+-- A term in words, the same for the same one however it is spaced.
+local function written(node)
+  local inner = {}
+  for i, part in ipairs(node) do inner[i] = written(part) end
+  return node.kind .. " " .. tostring(node.value or "") .. "(" .. table.concat(inner, ", ") .. ")"
+end
+
+local function refuse_copy(a, b)
+  if written(a) == written(b) then complain("compares a term with itself") end
+end
+
 -- A recursive descent: conjunction > comparison > sum > product > operand.
 local function parse(text)
   local tokens, at, keys, seen = tokens_of(text), 1, {}, {}
@@ -81,6 +94,7 @@ local function parse(text)
     until not next_is(",")
     expect(")")
     if #node < fewest or #node > most then complain(#node .. " is the wrong number of arguments for " .. name) end
+    if name == "within" then refuse_copy(node[1], node[2]) end
     return node
   end
   local function operand()
@@ -118,6 +132,7 @@ local function parse(text)
       node.signs[#node.signs + 1] = tokens[at].kind
       at = at + 1
       node[#node + 1] = sum()
+      refuse_copy(node[#node - 1], node[#node])
     end
     if #node.signs == 0 then
       if node[1].kind ~= "within" then missing("a comparison") end

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tile {
 namespace {
@@ -50,6 +51,39 @@ bool settled(const std::vector<double>& samples) {
 double tflops_of(double M, double N, double K, double ms) { return 2 * M * N * K * 1e-9 / ms; }
 
 double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }
+
+std::vector<std::size_t> order_of_round(std::size_t sides, std::size_t round) {
+  std::vector<std::size_t> order(sides);
+  std::iota(order.begin(), order.end(), 0);
+  std::size_t orders = 1;
+  for (std::size_t side = 2; side <= sides; ++side) orders *= side;
+  for (std::size_t i = 0; i < round % orders; ++i) std::next_permutation(order.begin(), order.end());
+  return order;
+}
+
+std::optional<ByPlace> by_place(const Record& run, std::size_t other) {
+  const std::size_t sides = run.contains("lt_samples_ms") ? 3 : 2, orders = sides == 3 ? 6 : 2;
+  const std::vector<double> ms = run.at("samples_ms"),
+                            other_ms = run.at(other == 2 ? "lt_samples_ms" : "cublas_samples_ms");
+  if (ms.size() < orders) return std::nullopt;
+  std::vector<double> kernel_first, first, behind, apart;
+  for (std::size_t round = 0; round < ms.size(); ++round) {
+    const std::vector<std::size_t> order = order_of_round(sides, round);
+    const auto place = std::size_t(std::find(order.begin(), order.end(), other) - order.begin());
+    if (order[0] == 0) kernel_first.push_back(ms[round]);
+    if (place == 0) first.push_back(other_ms.at(round));
+    if (place > 0 && order[place - 1] == 0)
+      behind.push_back(other_ms.at(round));
+    else
+      apart.push_back(other_ms.at(round) / ms[round]);
+  }
+  const double begins = spread_of(first).median;
+  return ByPlace{spread_of(behind).median / begins, begins / spread_of(kernel_first).median, spread_of(apart)};
+}
+
+std::optional<ByPlace> stronger_by_place(const Record& run) {
+  return by_place(run, stronger_of(run) == "cuBLASLt" ? 2 : 1);
+}
 
 std::string stronger_of(const Record& run) {
   const bool lt = run.contains("lt_median_ms") && run.at("lt_median_ms") < run.at("cublas_median_ms");

@@ -1,6 +1,7 @@
 // From the times of a kernel and of cuBLAS, measured in turn, to what a record says of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,27 @@ double to_nanosecond(double ms);
 /// is missing.
 Record summary_of(const Record& run);
 
+/// In which order the sides of a comparison are timed in a round, 0 the kernel, 1 cuBLAS and, where there are three, 2 cuBLASLt: every
+/// order in turn, beginning with that of the numbers.
+std::vector<std::size_t> order_of_round(std::size_t sides, std::size_t round);
+
+/// What a run's samples say of cuBLAS by what ran right before it in its round.
+struct ByPlace {
+  double behind = 0;       ///< its median time right behind the kernel, over that where it begins a round
+  double first_ratio = 0;  ///< its median time where it begins a round, over the kernel's where that begins one
+  Spread apart;            ///< of the paired ratio, of rounds in which it does not run right behind the kernel
+
+  /// Whether it takes over one percent longer right behind the kernel, so that the ratio of all pairs flatters this.
+  bool flatters() const { return behind > 1.01; }
+};
+/// Of cuBLAS, `other` = 1, or cuBLASLt, 2; nothing where the run has fewer rounds than orders. Throws nlohmann::json::exception when the
+/// samples are missing.
+std::optional<ByPlace> by_place(const Record& run, std::size_t other);
+
 /// Which of the two is the stronger one in a run that has been summed up: "cuBLASLt" or "cublasGemmEx".
 std::string stronger_of(const Record& run);
+
+/// by_place of that one.
+std::optional<ByPlace> stronger_by_place(const Record& run);
 
 }  // namespace tile

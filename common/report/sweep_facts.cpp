@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/records/problem.hpp"
+#include "common/records/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/sweep.hpp"
@@ -43,6 +44,10 @@ void add_problem_facts(Facts& facts, const std::string& name, const Record* run)
   give("ratio_low", "stronger_ratio_low", 3);
   give("ratio_high", "stronger_ratio_high", 3);
   give("repetitions", "repetitions", 0);
+  if (const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run))
+    facts.measured(name + "apart_low", places->apart.low, 3);
+  else
+    facts.not_yet_measured(name + "apart_low");
   if (run != nullptr && run->contains("clocks") && run->at("clocks")["samples"] != 0)
     facts.measured(name + "lowest_mhz", run->at("clocks")["sm_mhz"][0].get<double>(), 0);
   else
@@ -125,25 +130,27 @@ Table table_of_verdicts(const std::vector<Record>& sweeps) {
 
 void add_sweep_facts(Facts& facts, const Record* sweep) {
   std::vector<double> all, cubes;
-  int of_outcome[std::size(words_of_outcomes)] = {};
+  int of_outcome[std::size(words_of_outcomes)] = {}, won_apart = 0;
   for (const Case& c : this_chapter().sweep.problems) {
     const Record* run = run_of(sweep, c);
     add_problem_facts(facts, fmt::format("sweep.{}.", key_of(c.problem())), run);
     if (run == nullptr) continue;
     all.push_back(run->at("stronger_ratio"));
     ++of_outcome[outcome_of(*run)];
+    if (const auto places = stronger_by_place(*run)) won_apart += places->apart.low > 1;
     if (is_cube(c) && c.M >= smallest_that_counts) cubes.push_back(all.back());
   }
   add_range(facts, "sweep.", all);
   add_range(facts, "sweep.cubes.", cubes);
   if (sweep == nullptr) {
-    for (const char* key : {"problems", "won", "tie", "lost", "seconds"})
+    for (const char* key : {"problems", "won", "won_apart", "tie", "lost", "seconds"})
       facts.not_yet_measured(fmt::format("sweep.{}", key));
     return;
   }
   facts.measured("sweep.problems", double(all.size()), 0);
   for (const Outcome outcome : {won, tie, lost})
     facts.measured(fmt::format("sweep.{}", words_of_outcomes[outcome]), of_outcome[outcome], 0);
+  facts.measured("sweep.won_apart", won_apart, 0);
   facts.measured("sweep.seconds", sweep->at("sweep").at("seconds"), 0);
 }
 

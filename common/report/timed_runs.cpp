@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/records/problem.hpp"
+#include "common/records/run.hpp"
 #include "common/report/counted.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
@@ -49,6 +50,13 @@ void add_facts_of_run(Facts& facts, const std::string& name, const Record* run) 
     give("stronger_ratio", "stronger_ratio", 3);
     give("stronger_ratio_low", "stronger_ratio_low", 3);
     give("stronger_ratio_high", "stronger_ratio_high", 3);
+    if (const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run)) {
+      facts.measured(name + "stronger_behind", places->behind, 3);
+      facts.measured(name + "first_ratio", places->first_ratio, 3);
+    } else {
+      facts.not_yet_measured(name + "stronger_behind");
+      facts.not_yet_measured(name + "first_ratio");
+    }
   }
   const bool sampled = run != nullptr && run->contains("clocks") && (*run)["clocks"]["samples"] != 0;
   const auto during = [&](const std::string& key, const char* field, std::size_t which) {

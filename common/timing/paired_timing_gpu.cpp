@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -111,12 +110,12 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
            (t.rounds() >= effort.fewest && watch.seconds() > effort.seconds);
   };
   std::vector<Event> events(sides + 1);
-  std::vector<std::size_t> order(sides);
-  std::iota(order.begin(), order.end(), 0);
   ClockSampler clocks(nvml());
   for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), done); ++round) {
+    const std::vector<std::size_t> order = order_of_round(sides, round);
     for (std::size_t turn = 0; turn < timed.size(); ++turn) {
-      Timed& t = timed[(turn + round) % timed.size()];  // none always follows the same one
+      // Each begins a round in its turn. Else it has the same neighbour before it, whose heat it may meet; cuBLAS beside it meets the same.
+      Timed& t = timed[(turn + round) % timed.size()];
       if (done(t)) continue;
       hold_gpu();
       events[0].record();
@@ -127,7 +126,6 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
       for (std::size_t i = 0; i < sides; ++i)
         t.ms[order[i]].push_back(to_nanosecond(events[i + 1].ms_since(events[i])));
     }
-    std::next_permutation(order.begin(), order.end());
   }
 
   const Record sampled = clocks.stop();

@@ -109,6 +109,32 @@ TEST_CASE("the stronger baseline is the one with the lower median, and its ratio
   CHECK(summary["lt_ratio"] == 4.5);  // of 9, 9, 4.5, 2.25 and 2.25
 }
 
+TEST_CASE("cuBLAS is judged by what ran before it" * doctest::test_suite("model")) {
+  CHECK(tile::order_of_round(2, 0) == std::vector<std::size_t>{0, 1});
+  CHECK(tile::order_of_round(2, 3) == std::vector<std::size_t>{1, 0});
+  CHECK(tile::order_of_round(3, 4) == std::vector<std::size_t>{2, 0, 1});
+  CHECK(tile::order_of_round(3, 9) == tile::order_of_round(3, 3));
+
+  // Rounds 0 to 5 of the kernel (k), cuBLAS (c) and cuBLASLt (l): kcl klc ckl clk lkc lck. cuBLAS takes 2.5 ms right behind the kernel, 2.2 first.
+  tile::Record run = made_up_run(64, 64, 64, 2, 2.2, 9);
+  run["samples_ms"] = {2, 2, 1, 1, 1, 1};
+  run["cublas_samples_ms"] = {2.5, 2.3, 2.2, 2.2, 2.5, 2.3};
+  run["lt_samples_ms"] = {9, 9, 9, 9, 9, 9};
+  auto places = tile::by_place(run, 1);
+  REQUIRE(places);
+  CHECK(places->behind == doctest::Approx(2.5 / 2.2));
+  CHECK(places->first_ratio == doctest::Approx(1.1));
+  CHECK(places->apart.low == doctest::Approx(1.15));  // of 1.15, 2.2, 2.2 and 2.3
+  CHECK(places->apart.high == doctest::Approx(2.3));
+  CHECK(places->flatters());
+  run["cublas_samples_ms"] = {2.2, 2.3, 2.2, 2.2, 2.2, 2.3};
+  CHECK_FALSE(tile::by_place(run, 1)->flatters());
+  run.update(tile::summary_of(run));
+  CHECK(tile::stronger_by_place(run)->first_ratio == tile::by_place(run, 1)->first_ratio);
+  CHECK(tile::by_place(run, 2)->first_ratio == doctest::Approx(4.5));
+  CHECK_FALSE(tile::by_place(made_up_run(64, 64, 64, 2, 2.2, 9), 1));  // five rounds
+}
+
 TEST_CASE("where cuBLASLt suggests nothing, cuBLAS is the stronger" * doctest::test_suite("model")) {
   tile::Record run = made_up_run(64, 64, 64, 2, 2.2, 1.9);
   run["lt_search"]["tried"] = tile::Record::array();
