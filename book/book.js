@@ -43,19 +43,22 @@
     table.classList.add("blocks");
     const heads = [...table.tHead.rows[0].cells], rows = [...table.tBodies[0].rows];
     const nameless = (row) => row.cells[0].matches(".number") && heads[1].textContent.includes(" ");
-    const titled = heads.length > 3 && rows.every((row) => row.cells[1].matches(".brief") && !nameless(row));  // by its first two cells
+    const titled = heads.length > 3 && heads[0].textContent.trim() && rows.every((row) => row.cells[1].matches(".brief") && !nameless(row));  // by its first two cells
     for (const row of rows)
       for (const [i, cell] of [...row.cells].entries()) {
-        const words = cell.textContent.trim();
-        if (i === 1 && titled) {
+        const words = cell.textContent.trim(), head = heads[i].textContent.trim();
+        if (i > 0 && head === "of") {  // says what the cell before is of
+          row.cells[i - 1].append(` (${words})`);
+          cell.classList.add("in-title");
+        } else if (i === 1 && titled) {
           const title = make("span", { className: "with-title" });
           title.append(" · ", ...cell.cloneNode(true).childNodes);
           row.cells[0].append(title);
           cell.classList.add("in-title");
-        } else if (heads[i].textContent.trim() && words && (i > 0 || cell.matches(".number"))) {
-          const head = make("span", { className: "head" });
-          head.append(...heads[i].cloneNode(true).childNodes, ": ");
-          cell.prepend(head);
+        } else if (head && words && (i > 0 || cell.matches(".number"))) {
+          const name = make("span", { className: "head" });
+          name.append(...heads[i].cloneNode(true).childNodes, ": ");
+          cell.prepend(name);
         }
         if (words === "–") cell.classList.add("nothing");
       }

@@ -350,7 +350,7 @@
     function refuse(title, why) {
       count.textContent = title;
       account.textContent = why;
-      picture.innerHTML = drawn([]);
+      picture.innerHTML = "";
     }
 
     function show() {

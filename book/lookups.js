@@ -55,7 +55,7 @@ const TileLines = (() => {
   const svgRect = (x, y, width, height, fill, stroke, opacity = 1) =>
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}" fill-opacity="${opacity}"/>`;
 
-  const swatch = (colour) => element("i", { class: "swatch", style: `background: var(--${colour})` });
+  const swatch = (colour, opacity = 1) => element("i", { class: "swatch", style: `background: var(--${colour}); opacity: ${opacity}` });
 
   /// The access of a trace whose matrix has rows `ld` words apart instead.
   function moved(trace, ld) {
@@ -117,7 +117,7 @@ const TileLines = (() => {
   function cost(access) {
     const passes = TileLines.tagPasses(access), wavefronts = TileLines.wavefronts(access);
     const together = access.load ? `${plural(Math.max(passes, wavefronts), "cycle")} of L1, the larger of the two`
-                                 : "of a store the data may take longer";
+                                 : "a store to many lines may take more than that";
     return `${plural(TileLines.lines(access).length, "line")}, ${plural(TileLines.sectors(access).length, "sector")}. ` +
            `${plural(passes, "pass")} of the tags, ${plural(wavefronts, "wavefront")} of the data: ${together}.`;
   }
@@ -166,7 +166,7 @@ const TileLines = (() => {
     const form = element("form", { submit: (event) => event.preventDefault() },
       element("div", { class: "controls" }, labelled("access", choice), labelled("words from row to row", ld), labelled("lane", lane),
         element("button", { type: "button", click: asTraced }, "As traced")),
-      element("p", {}, swatch("second"), "words of the chosen lane; ", swatch("accent"), "those of the others; ", swatch("third"),
+      element("p", {}, swatch("second"), "words of the chosen lane; ", swatch("accent"), "those of the others; ", swatch("third", 0.35),
         "the rest of the sectors that are touched. Below: how many of the words are in each bank."));
     choice.addEventListener("input", asTraced);
     for (const control of [ld, lane]) control.addEventListener("input", show);

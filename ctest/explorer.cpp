@@ -184,7 +184,7 @@ const char* const alone_script = R"js((() => {
 /// What a figure shows as it opens: the wavefronts of the picture, of the drawing and in words, and controls without a name or
 /// out of the keyboard's reach.
 const char* const opened_script = R"js([...document.querySelectorAll("figure.explorer")].map((figure) => {
-  const rows = (svg) => [...svg.querySelectorAll("text")].filter((t) => /^wavefront \d+$/.test(t.textContent)).length;
+  const rows = (svg) => (svg ? [...svg.querySelectorAll("text")] : []).filter((t) => /^wavefront \d+$/.test(t.textContent)).length;
   const controls = [...figure.querySelectorAll(".live form :is(input, select, button)")];
   return {
     picture: rows(figure.querySelector(":scope > .scroll svg")),

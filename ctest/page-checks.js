@@ -109,6 +109,10 @@
     }
   }
 
+  // --- What a narrow page repeats, or says of what it leaves out, is not on a wide one.
+  if (width >= 1100)
+    for (const again of all("article .panels .row-again").filter(visible)) complain("a wide page says twice what stands beside it", again.closest("figure"));
+
   // --- Figures are seen whole on a phone.
   if (width <= 500)
     for (const box of all("article figure.drawing .scroll").filter(visible))

@@ -33,6 +33,7 @@ an address is broken before its host	<p class="csl-entry" style="width: 4rem"><a
 a link to a heading stands alone	<h2 style="width: 4rem">Why is it so?<br><a class="permalink">#</a></h2>
 short program text is broken	<p style="width: 4rem"><code>a + b + c + d + e</code></p>
 short program text is broken: col ^ ((row	<p style="width: 4rem"><code>col ^ ((row >> 1) << 3)</code></p>
+a wide page says twice what stands beside it	<figure class="drawing"><div class="panels"><svg class="row-again" style="display: block !important" viewBox="0 0 100 20" width="100"></svg></div></figure>
 a phone shows	<figure class="drawing"><div class="scroll" style="overflow-x: auto"><svg viewBox="0 0 600 20" style="width: 600px"></svg></div><figcaption>x</figcaption></figure>
 nothing tells that there is more at the side	<div style="overflow-x: auto"><div style="width: 3000px">x</div></div>
 no words tell that there is more at the side	<figure><div style="overflow-x: auto"><div style="width: 3000px">x</div></div></figure>

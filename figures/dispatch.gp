@@ -15,7 +15,7 @@ set xtics 0.1
 set xrange [x_low:x_high]
 set yrange [y_low:y_high]
 set xlabel "cycles of the busier register bank for an instruction" textcolor rgb "#010101"
-set ylabel "waiting for dispatch, cycles an instruction" textcolor rgb "#010101"
+set ylabel "waiting for dispatch, cycles an instruction" offset 1,0 textcolor rgb "#010101"
 set key off
 set label 1 correlation at graph 0.03,0.96 left textcolor rgb "#010101"
 plot data using 2:3 with points pt 7 ps 0.7 lc rgb "#030303", \
