@@ -52,6 +52,7 @@ inline constexpr Metric metrics[] = {
     {"instructions", "smsp__inst_executed.sum", Metric::profile},
     {"ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", Metric::profile},
     {"warps", "smsp__warps_active.avg.per_cycle_active", Metric::profile},
+    {"all_warps", "smsp__warps_active.sum.per_cycle_active", Metric::unasked},
     {"latency", "smsp__average_warp_latency_per_inst_issued.ratio", Metric::profile},
     // From compute capability 9.0 on, requests of neighbouring SMs for the same sectors meet in front of L2's slices.
     {"l2_asked", "lrc__request_sectors_op_read_coalescable.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},

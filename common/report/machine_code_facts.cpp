@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/predict/gpu.hpp"
 #include "common/records/metrics.hpp"
 
 namespace tile {
 
-void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry) {
+void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry, int sms) {
   for (const std::string group : {"sass", "sass_loop"}) {
     const Record* tally = entry != nullptr && entry->contains(group) ? &entry->at(group) : nullptr;
     const auto count = [&](const char* key) { return double(tally->value(key, 0)); };
@@ -60,8 +61,13 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
     const auto profiled = [&](const char* name_of_metric) {
       return entry->contains("profile") ? entry->at("profile").value(name_of_metric, std::nan("")) : std::nan("");
     };
-    const auto turn = [&] { return profiled(metric("latency")) * count("all"); };
-    const auto banks_of_all_warps = [&] { return profiled(metric("warps")) * count("bank_cycles"); };
+    // The profiler rounds averages to two digits, and the sums over all schedulers likewise.
+    const double issued = profiled(metric("all_issue_active")), warps = profiled(metric("all_warps"));
+    const bool has_sums = std::isfinite(issued) && std::isfinite(warps);
+    const auto turn = [&] { return (has_sums ? warps / issued : profiled(metric("latency"))) * count("all"); };
+    const auto banks_of_all_warps = [&] {
+      return (has_sums ? warps / (GpuSpec::schedulers * sms) : profiled(metric("warps"))) * count("bank_cycles");
+    };
     give("turn_cycles", turn, 0);
     give("bank_cycles_of_all_warps", banks_of_all_warps, 0);
     give(

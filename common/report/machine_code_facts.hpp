@@ -9,9 +9,9 @@
 namespace tile {
 
 /// Facts `<name>.sass.*` of the whole function and `<name>.sass_loop.*` of its main loop; not yet measured where `entry`, which
-/// may be null, does not say. Where it has a profile as well: `turn_cycles`, what a turn of the loop took a warp, from one
-/// instruction to the next; `bank_cycles_of_all_warps`, what the busier register bank needs meanwhile, since every warp of the
-/// scheduler makes a turn; `cycles_beyond_banks`, the difference.
-void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry);
+/// may be null, does not say. Where it has a profile as well: `turn_cycles`, what a turn of the loop took a warp if its
+/// instructions took as long as the average of the kernel; `bank_cycles_of_all_warps`, what the busier register bank needs
+/// meanwhile, since every warp of the scheduler makes a turn; `cycles_beyond_banks`, the difference. `sms`: of the GPU.
+void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry, int sms);
 
 }  // namespace tile

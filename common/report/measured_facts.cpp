@@ -52,7 +52,7 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   const Record* const entry = counters == nullptr ? nullptr : &record->at("other_kernels").at(function);
   const Record* const profile = part_of(entry, "profile");
   add_profile_facts(facts, profiled.key, profile, sms_of(record));
-  add_machine_code_facts(facts, profiled.key, entry);
+  add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
   const auto give = [&](const char* key, const Record* from, const char* metric, int decimals = 0, double factor = 1) {
     add_measured_field(facts, profiled.key + key, from, metric, decimals, factor);
   };
@@ -75,7 +75,7 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
   add_profile_facts(facts, kernel, part_of(entry, "profile"), sms_of(record));
   for (const int pad : this_chapter().profiled_pads)
     add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, profile_with_pad(pad)), sms_of(record));
-  add_machine_code_facts(facts, kernel, entry);
+  add_machine_code_facts(facts, kernel, entry, sms_of(record));
   for (const int architecture : this_chapter().compiled_for) {
     const std::string number = std::to_string(architecture);
     add_measured_field(facts, fmt::format("{}.registers_for.{}", kernel, number), part_of(entry, "registers_for"),

@@ -34,6 +34,8 @@ void add_facts_of_run(Facts& facts, const std::string& name, const Record* run) 
     add_measured_field(facts, name + key, run, field, decimals, factor);
   };
   give("ms", "median_ms");
+  give("ms_low", "low_ms");  // the 10th percentile, and the 90th
+  give("ms_high", "high_ms");
   give("tflops", "tflops");
   give("gflops", "tflops", 0, 1000);
   give("cublas_tflops", "cublas_tflops", 1);
