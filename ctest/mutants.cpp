@@ -5,6 +5,7 @@
 //
 // The list: [{"from", "to", "reason"}], with the changed line before and after, without comments and with single spaces.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -139,6 +140,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::string error;
+  const bool shows_progress = isatty(STDERR_FILENO) == 1;
   const auto work_on = [&](unsigned worker) {
     try {
       Workshop workshop(work / std::to_string(worker), compiler, source);
@@ -146,7 +148,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
       for (std::size_t i = next++; i < mutants.size(); i = next++) {
         outcomes[i] = workshop.try_out(mutants[i]);
         const std::scoped_lock lock(mutex);
-        fmt::print(stderr, "\r{} of {}", i + 1, mutants.size());
+        if (shows_progress) fmt::print(stderr, "\r{} of {}", i + 1, mutants.size());
       }
       workshop.take_original(
           original);  // or what was refused was refused for another reason, such as an edit in common/
@@ -160,7 +162,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
   for (unsigned worker = 0; worker < std::max(1u, std::thread::hardware_concurrency()); ++worker)
     threads.emplace_back(work_on, worker);
   for (auto& thread : threads) thread.join();
-  fmt::print(stderr, "\n");
+  if (shows_progress) fmt::print(stderr, "\n");
   if (!error.empty()) throw std::runtime_error(error);
   return outcomes;
 }

@@ -65,6 +65,9 @@ told() { # PATTERN ARGUMENTS...
 }
 told "'\[' is no regular expression (Unmatched \[\]): put \\\\ before a sign that stands for itself, as in '\\\\\['" test '['
 for command in read pdf epub doctor; do told "$command takes nothing behind it, and not '--bogus'" $command --bogus; done
+tile bench
+[ $? = 1 ] && grep -qx "tile: bench compiles for the GPU, and TILE_PRESET=model says not to: leave that out" "$scratch/err" ||
+  complain "why bench does not run: $(cat "$scratch/err")"
 told "no test has a name that matches 'none'; 'ctest --preset model -N' lists all names" test none
 told "no quick test has a name that matches 'none'" test --quick none
 # Where tests have been built, nothing is built for that; a test case may be new.
