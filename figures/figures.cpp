@@ -283,8 +283,8 @@ void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) 
     d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, cell < 4 ? "none" : "var(--paper)");
   };
   const auto dot = [&](double x, double y, long row, long col) {  // of one element, which may be small
-    const double side = std::max(cell, 6.0), rim = (side - cell) / 2;
-    d.rect(x + double(col) * cell - rim, y + double(row) * cell - rim, side, side, "var(--second)");
+    const double wide = std::max(cell, 6.0), high = std::max(cell, 3.0);  // every second row is a mark of its own
+    d.rect(x + double(col) * cell - (wide - cell) / 2, y + double(row) * cell - (high - cell) / 2, wide, high, "var(--second)");
   };
   for (const long e : t.read.at("As")) mark(left, yC, e / BK, e % BK, "var(--accent)");
   for (const long e : t.read.at("Bs")) mark(xC, top, e / BN, e % BN, "var(--accent)");
