@@ -282,9 +282,10 @@ void draw_thread(const ThreadTrace& t, const Sizes& sizes, const fs::path& out) 
   const auto mark = [&](double x, double y, long row, long col, const char* fill) {
     d.rect(x + double(col) * cell, y + double(row) * cell, cell, cell, fill, cell < 4 ? "none" : "var(--paper)");
   };
-  const auto dot = [&](double x, double y, long row, long col) {  // of one element, which may be small
+  const auto dot = [&](double x, double y, long row, long col) {          // of one element, which may be small
     const double wide = std::max(cell, 6.0), high = std::max(cell, 3.0);  // every second row is a mark of its own
-    d.rect(x + double(col) * cell - (wide - cell) / 2, y + double(row) * cell - (high - cell) / 2, wide, high, "var(--second)");
+    d.rect(x + double(col) * cell - (wide - cell) / 2, y + double(row) * cell - (high - cell) / 2, wide, high,
+           "var(--second)");
   };
   for (const long e : t.read.at("As")) mark(left, yC, e / BK, e % BK, "var(--accent)");
   for (const long e : t.read.at("Bs")) mark(xC, top, e / BN, e % BN, "var(--accent)");
@@ -458,7 +459,8 @@ void gather_lda(const fs::path& emitted, const fs::path& out) {
 /// The growing table of loads per result, from the facts that the chapters emitted.
 void gather_loads(const fs::path& emit, const std::string& last, const fs::path& out) {
   std::string text =
-      "Loads of A and B that one result needs, and what follows from them. One number: predicted and counted\n";
+      "Loads of A and B that one result needs, and what follows from them. Where there is one number, prediction and "
+      "count agree\n";
   text += "chapter\tkernel\tglobal loads\tshared loads\tFMAs per shared load\tflop per byte from L2\n";
   std::vector<fs::path> chapters;
   for (const auto& entry : fs::directory_iterator(emit))
@@ -598,7 +600,7 @@ void place_labels(std::vector<Labelled>& points, const Box& room) {
            std::none_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); });
   };
   const auto place = [&](const Labelled& point, bool right_first) {
-    for (const double down : {0.0, -step, step, -1.8 * step, 1.8 * step})
+    for (const double down : {0.0, -step, step})
       for (const bool right : {right_first, !right_first})
         if (const Labelled candidate = point.placed(right, down); free(candidate.label())) return candidate;
     Labelled nameless = point.placed(true, 0);

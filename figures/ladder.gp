@@ -14,7 +14,7 @@ set ytics scale 0
 # The axis ends where the bars do; beside them, in columns, stand what was reached and its ratio to cuBLAS.
 end = 1.04 * longest
 set xrange [0:1.95*longest]
-set xtics 0,(longest > 40 ? 20 : longest > 4 ? 2 * ceil(longest / 8) : longest),end
+set xtics 0,(longest > 40 ? 10 : longest > 4 ? 2 * ceil(longest / 8) : longest),end
 set arrow 1 from 0,graph 0 to end,graph 0 nohead lc rgb "#090909"
 set label 1 "TFLOP/s" at end/2,graph 0 center offset 0,-2.6 textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]

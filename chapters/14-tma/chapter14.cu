@@ -771,8 +771,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         else
           ptx::cp_async_bulk_tensor(As, mapA, round * BK, tile.row * BM,  //@ load-A store-As
                                     come);
-        ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, round * BK,
-                                  come);  //@ load-B store-Bs
+        ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, round * BK,  //@ load-B store-Bs
+                                  come);
         if (++stage == STAGES) stage = 0, parity ^= 1;
       };
       Agenda agenda(plan, int(blockIdx.x));

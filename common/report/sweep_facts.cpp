@@ -85,9 +85,12 @@ Table table_of_sweep(const std::vector<Record>& sweeps) {
               {}};
   if (sweeps.empty()) return table;
   const Record& sweep = sweeps.front();
-  table.caption = fmt::format("Sweep of {} on an {}, {}, driver {}, CUDA {}", this_chapter().sweep.kernel.name,
-                              sweep["gpu"].get<std::string>(), sweep["date"].get<std::string>(),
-                              sweep["driver"].get<std::string>(), sweep["cuda"].get<std::string>());
+  table.caption = fmt::format(
+      "Sweep of {} on an {}, {}, driver {}, CUDA {}. x stronger: the median ratio to the stronger cuBLAS; 10-90%: from "
+      "the 10th percentile "
+      "to the 90th. A single number is the extent of a cube; the columns of cuBLAS are TFLOP/s",
+      this_chapter().sweep.kernel.name, sweep["gpu"].get<std::string>(), sweep["date"].get<std::string>(),
+      sweep["driver"].get<std::string>(), sweep["cuda"].get<std::string>());
   for (const Case& c : cubes_first()) {
     const Record* run = run_of(&sweep, c);
     if (run == nullptr) continue;
