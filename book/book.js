@@ -126,7 +126,8 @@
     frame.append(button);
   }
 
-  // Beside a number that is pointed at, touched or reached by the keyboard: its key, and the line it comes from. Only one at a time.
+  // Beside a number that is pointed at, touched or reached by the keyboard: its key, and the line it comes from. Beside words that compare numbers, if
+  // they are clicked, touched or reached so: the expression and its values. Only one at a time.
   const note = make("aside", { id: "number-note", className: "number-note", hidden: true });
   note.setAttribute("role", "note");
   document.querySelector("article").append(note);
@@ -134,9 +135,10 @@
   function showNote(number) {
     if (noted === number) return;
     noted = number;
-    const [, kind, key] = /^(.*?) \((.*)\)$/.exec(number.dataset.title);
-    note.replaceChildren(make("span", { className: "note-kind", textContent: kind }), make("code", { textContent: key }),
-      make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
+    const claim = number.matches(".claim");
+    const [, kind, code, values] = (claim ? /^(.*?): (.*?)  \((.*)\)$/ : /^(.*?) \((.*)\)$/).exec(claim ? number.title : number.dataset.title);
+    note.replaceChildren(make("span", { className: "note-kind", textContent: kind }), make("code", { textContent: code }),
+      claim ? make("span", { textContent: values }) : make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
     note.hidden = false;
     const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
     note.style.top = at.bottom - article.top + 6 + "px";
@@ -164,7 +166,14 @@
     number.addEventListener("focus", () => { if (number.matches(":focus-visible")) showNote(number); });
     number.addEventListener("blur", hideNote);
   }
-  document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".number-link, .number-note")) hideNote(); });
+  for (const claim of document.querySelectorAll("article .claim[title]")) {
+    claim.tabIndex = 0;
+    claim.setAttribute("aria-describedby", "number-note");
+    claim.addEventListener("click", (event) => { if (!event.target.closest("a")) showNote(claim); });
+    claim.addEventListener("focus", () => { if (claim.matches(":focus-visible")) showNote(claim); });
+    claim.addEventListener("blur", hideNote);
+  }
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".number-link, .claim, .number-note")) hideNote(); });
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -481,6 +481,31 @@
     if (visible(note)) complain("a touch elsewhere does not put the note away", note);
   }
 
+  // --- Words that compare numbers show their expression likewise.
+  const claim = all("article .claim[title]").find((words) => visible(words) && !words.closest("details:not([open])"));
+  if (claim) {
+    const note = document.getElementById("number-note");
+    const shows = () => visible(note) && claim.title.includes(note.querySelector("code").textContent);
+    claim.focus();
+    if (!shows()) complain("the keyboard does not show what is tested of some words", claim);
+    claim.blur();
+    claim.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    if (!shows()) complain("a touch does not show what is tested of some words", claim);
+    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  }
+
+  // --- What a search finds lies on the screen.
+  const results = document.getElementById("results");
+  if (results) {
+    const { hidden, innerHTML } = results;
+    results.hidden = false;
+    results.innerHTML = "<li>a result</li>";
+    const list = results.getBoundingClientRect();
+    if (list.left < 0 || list.right > document.documentElement.clientWidth) complain("what a search finds lies beside the screen", results);
+    results.hidden = hidden;
+    results.innerHTML = innerHTML;
+  }
+
   // --- Terms are defined in the margin; each is marked in the text.
   for (const definition of all(".definition")) {
     const text = definition.closest("p, li").getBoundingClientRect(), term = definition.previousElementSibling.previousElementSibling;

@@ -666,7 +666,7 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
 
   const double width = 340, height = 400;
   const Box plot{66, 16, width - 12, height - 58};
-  const double x_low = 0.98, x_high = std::max(1.1, 0.06 + at.rbegin()->first.first);
+  const double x_low = 0.98, x_high = std::max(1.1, 0.16 + at.rbegin()->first.first);
   double y_high = 0.1;
   std::vector<double> x, y;
   for (const auto& [point, names] : at) {

@@ -87,7 +87,7 @@ class Corner {
   /// The words of a matrix, in the lines and sectors that hold them.
   void lines(const Elements& places, double x, double y, long first_row) {
     for (const auto& [row, col] : places)
-      d_.rect(x, y + double(row - first_row) * cell_, line_words * cell_, cell_, "var(--rule)", "var(--rule)", 0.3);
+      d_.rect(x, y + double(row - first_row) * cell_, line_words * cell_, cell_, "var(--rule)", "var(--rule)", 0.5);
     Elements sectors;
     for (const auto& [row, col] : places) sectors.insert({row, col / sector_words});
     for (const auto& [row, sector] : sectors)
@@ -136,7 +136,7 @@ void draw_lanes(const std::filesystem::path& emit, const Kernels& kernels, const
     double opacity;
   } legend[] = {{"var(--accent)", "the outlined warp, and the words that it loads", 1},
                 {"var(--third)", "the rest of the sectors that are fetched", 0.6},
-                {"var(--rule)", "the rest of their lines", 0.3},
+                {"var(--rule)", "the rest of their lines", 0.5},
                 {"var(--muted)", "other warps of the block", 0.55}};
   Drawing d(double(kernels.size()) * panel, height + row * double(std::size(legend)) + 4);
   for (std::size_t i = 0; i < kernels.size(); ++i) {

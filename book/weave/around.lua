@@ -52,7 +52,10 @@ local function searched(block)
   end
   local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = function(span)
     if elements.has(span, "definition") then return {} end
-  end, Cite = function() return {} end})
+  end, Cite = function() return {} end, Math = function(formula)  -- as one types it: "w mod 32"
+    local simple = pandoc.Math("InlineMath", (formula.text:gsub("\\[td]?frac{([^{}]*)}{([^{}]*)}", "%1/%2")))
+    return pandoc.Str((pandoc.write(pandoc.Pandoc({pandoc.Plain({simple})}), "plain"):gsub("%s+$", "")))
+  end})
   local said = pandoc.utils.stringify(without):gsub("%s+([.,;:])", "%1"):gsub("%s+$", "")
   return said, block.t == "CodeBlock" and block.text or ""
 end
