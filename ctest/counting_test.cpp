@@ -324,17 +324,15 @@ TEST_CASE("variables of the device become known, constant memory loses its const
 }
 
 TEST_CASE("an index that is read from memory is handed through a call") {
-  const auto handed = [](const std::string& index) {
-    return "[simt::index_of(" + index + ")]";
-  };
+  const auto handed = [](const std::string& index) { return "[simt::index_of(" + index + ")]"; };
   CHECK(rewritten("a[b[i]];") == "a" + handed("b[i]") + ";");
   CHECK(rewritten("a[i][2 * *p];") == "a[i]" + handed("2 * *p") + ";");
   CHECK(rewritten("a[b[c->i]];") == "a" + handed("b" + handed("c->i")) + ";");
   CHECK(contains(rewritten("__device__ int head; void k() { a[head]; }"), "a" + handed("head")));
-  for (const std::string other : {"a[2 * N + i];", "f([&](int i) { return b[i]; });", "auto [x, y] = a[i];",
-                                  "[[nodiscard]] int f();", "a[(i * 2) * j];", "constexpr int n[b[0]] = {};",
-                                  "a[x, *p];", "return [p = *q] { ; };", "if (c) [p = *q] { ; }();",
-                                  "delete [p = *q] { ; }();", "const auto [x] = *p;", "auto v = a[{*p, i}];"})
+  for (const std::string other :
+       {"a[2 * N + i];", "f([&](int i) { return b[i]; });", "auto [x, y] = a[i];", "[[nodiscard]] int f();",
+        "a[(i * 2) * j];", "constexpr int n[b[0]] = {};", "a[x, *p];", "return [p = *q] { ; };",
+        "if (c) [p = *q] { ; }();", "delete [p = *q] { ; }();", "const auto [x] = *p;", "auto v = a[{*p, i}];"})
     CHECK(rewritten(other) == other);
   for (const std::string attribute :
        {"if (i < n) [[likely]] f();", "while (c) [[likely]] f();", "for (;;) [[unlikely]] f();",

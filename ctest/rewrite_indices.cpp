@@ -48,7 +48,8 @@ bool may_read(const Code& code, std::size_t begin, std::size_t end, const Known&
               const std::set<std::string>& references) {
   for (std::size_t i = begin; i < end; ++i) {
     const bool points = code.is_sign(i, "->") || (code[i] == "*" && (i == begin || is_operator(code[i - 1])));
-    if (code[i] == "[" || points || (code.is_name(i) && (known.scalars.contains(code[i]) || references.contains(code[i]))))
+    if (code[i] == "[" || points ||
+        (code.is_name(i) && (known.scalars.contains(code[i]) || references.contains(code[i]))))
       return true;
   }
   return false;

@@ -107,7 +107,8 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
   const std::string past = fmt::format("{} bytes past the end of {}",
                                        behind + std::ptrdiff_t(size) - std::ptrdiff_t(before->size), before->name);
   // One that straddles the end: the first element behind it.
-  if (!before->is_dynamic) return past + beyond(*before, std::max(offset, std::ptrdiff_t(before->offset + before->size)));
+  if (!before->is_dynamic)
+    return past + beyond(*before, std::max(offset, std::ptrdiff_t(before->offset + before->size)));
   return fmt::format("{}, to which the launch gives {}: in elements of {} bytes this is {}[{}], and it has {}", past,
                      before->size, size, before->name, behind / std::ptrdiff_t(size), before->size / size);
 }
@@ -150,7 +151,8 @@ bool is_internal(const std::string& variable) {
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
   if (const std::string variable = announce::variable_at(t.address); !variable.empty()) {
     const std::string beside = beside_which(w, t.address, size, near_bytes);
-    const std::string neither = "a variable of the program that is neither __shared__ nor a __device__ one outside functions and classes";
+    const std::string neither =
+        "a variable of the program that is neither __shared__ nor a __device__ one outside functions and classes";
     if (beside.empty())
       report(w, Mistake::unsupported, t.pc(), 0, [&] {
         return fmt::format("unsupported: {} {} {}, {}", where(w, t.pc()), verb_of(t.op), variable, neither);
