@@ -49,7 +49,7 @@ counted mistakes
 told 'out of bounds: past, .* 4 bytes past the end of out: this is out\[32\], and it has 32 elements$' "the element past the end"
 told 'out of bounds: before, .* 4 bytes before the start of out: this is out\[-1\], and it has 32 elements$' "the element before the start"
 told 'out of bounds: wrapped, .* an index without a sign went below 0: this is out\[4294967295\], and it has 32 elements$' "a wrapped index"
-told 'out of bounds: past_table, .* 8 bytes past the end of table: this is table\[4\]\[1\], and it is \[4\]\[8\]\($\|; or else .* is meant\)' "the indices of a __device__ array"
+told 'out of bounds: past_table, .* 8 bytes past the end of table: this is table\[4\]\[1\], and it is \[4\]\[8\]$' "the indices of a __device__ array"
 told 'out of bounds: past_tile, .* 4 bytes past the end of tile: this is tile\[4\]\[0\], and it is \[4\]\[8\]$' "the indices of a __shared__ array"
 told 'out of bounds: before_tile, .* 4 bytes before the start of tile: this is tile\[-1\]\[7\], and it is \[4\]\[8\]$' "what lies before a __shared__ array"
 told 'out of bounds: past_dynamic, .* past the end of words, to which the launch gives 64: in elements of 4 bytes this is words\[16\], and it has 16$' \

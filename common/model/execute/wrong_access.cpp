@@ -151,16 +151,17 @@ bool is_internal(const std::string& variable) {
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
   if (const std::string variable = announce::variable_at(t.address); !variable.empty()) {
     const std::string beside = beside_which(w, t.address, size, near_bytes);
-    const std::string neither =
-        "a variable of the program that is neither __shared__ nor a __device__ one outside functions and classes";
-    if (beside.empty())
-      report(w, Mistake::unsupported, t.pc(), 0, [&] {
-        return fmt::format("unsupported: {} {} {}, {}", where(w, t.pc()), verb_of(t.op), variable, neither);
-      });
-    else  // which is what it most likely is, where the kernel uses that array; but the variable may have been meant
+    if (!beside.empty() && is_internal(variable))  // which nobody meant
       report(w, Mistake::bounds, t.pc(), 0, [&] {
-        return fmt::format("out of bounds: {} {} {} bytes {}{}", where(w, t.pc()), verb_of(t.op), size, beside,
-                           is_internal(variable) ? "" : fmt::format("; or else {} is meant, {}", variable, neither));
+        return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
+                           verb_of(t.op), size, format_address(t.address), beside);
+      });
+    else  // it may have been meant, or lie behind what was
+      report(w, Mistake::unsupported, t.pc(), 0, [&] {
+        return fmt::format(
+            "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
+            "functions and classes{}",
+            where(w, t.pc()), verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside);
       });
     abandon_block(w);
   }
