@@ -338,7 +338,7 @@ TEST_CASE("an index that is read from memory is handed through a call") {
        {"if (i < n) [[likely]] f();", "while (c) [[likely]] f();", "for (;;) [[unlikely]] f();",
         "int i [[maybe_unused]] = 3;", "void f(int n [[maybe_unused]]);", "struct [[nodiscard]] S { int i; };",
         "class [[nodiscard]] S;", "enum class [[nodiscard]] E { a };", "enum F { a [[deprecated]] };",
-        "inline [[nodiscard]] int f();", "alignas(16) [[maybe_unused]] float x;"})
+        "__forceinline__ [[nodiscard]] int f();", "alignas(16) [[maybe_unused]] float x;"})
     CHECK(rewritten(attribute) == attribute);
   // What a reference refers to may lie in memory.
   CHECK(contains(rewritten("const int& u = b[i]; a[u];"), "a" + handed("u")));

@@ -5,7 +5,7 @@
 enum Kind { plain, old [[deprecated]] };
 struct [[nodiscard]] Result { float value; };
 enum class [[nodiscard]] Code { good };
-__device__ [[nodiscard]] float twice(float x [[maybe_unused]]) { return 2 * x; }
+[[nodiscard]] __device__ float twice(float x [[maybe_unused]]) { return 2 * x; }
 __global__ void attributes(float* out, const float* in, const int* index, int n [[maybe_unused]]) {
   int i [[maybe_unused]] = threadIdx.x;
   alignas(16) [[maybe_unused]] float spare;
