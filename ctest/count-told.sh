@@ -49,7 +49,7 @@ counted mistakes
 told 'out of bounds: past, .* 4 bytes past the end of out: this is out\[32\], and it has 32 elements$' "the element past the end"
 told 'out of bounds: before, .* 4 bytes before the start of out: this is out\[-1\], and it has 32 elements$' "the element before the start"
 told 'out of bounds: wrapped, .* an index without a sign went below 0: this is out\[4294967295\], and it has 32 elements$' "a wrapped index"
-told 'unsupported: past_table, .* it lies 8 bytes past the end of table: this is table\[4\]\[1\], and it is \[4\]\[8\]$' "the indices of a __device__ array"
+told 'out of bounds: past_table, .* 8 bytes past the end of table: this is table\[4\]\[1\], and it is \[4\]\[8\]$' "the indices of a __device__ array"
 told 'out of bounds: past_tile, .* 4 bytes past the end of tile: this is tile\[4\]\[0\], and it is \[4\]\[8\]$' "the indices of a __shared__ array"
 told 'out of bounds: before_tile, .* 4 bytes before the start of tile: this is tile\[-1\]\[7\], and it is \[4\]\[8\]$' "what lies before a __shared__ array"
 told 'out of bounds: past_dynamic, .* past the end of words, to which the launch gives 64: in elements of 4 bytes this is words\[16\], and it has 16$' \
@@ -59,6 +59,13 @@ told 'barrier: some_return, mistakes.cu:[0-9]*, .* waits at __syncthreads, but 3
   "who does not come to a barrier"
 told 'barrier: two_lines, mistakes.cu:[0-9]*, .* waits at __syncthreads while thread (32,0,0) waits at the one of mistakes.cu:[0-9]*$' "two barriers"
 not_told '^count: barrier: .*0x' "an address of code"
+told 'out of bounds: straddles, .* 8 bytes past the end of out: this is out\[30\], and it has 30 elements$' "the first element behind an array"
+told 'out of bounds: straddles_tile, .* 8 bytes past the end of tile: this is tile\[30\], and it has 30 elements$' "the first element behind a __shared__ array"
+told 'out of bounds: past_constant, .* past the end of weights: this is weights\[8\], and it has 8 elements' "what lies behind __constant__"
+not_told 'tile_registered\|simt_' "a name of the model's own"
+told "out of bounds: wrapped_tile, .* uses index 4294967229 of an array of type 'float \[8\]': an index without a sign went below 0$" "a wrapped index in shared memory"
+[ "$(grep -c '^count: race: chosen_vector' "$scratch/err")" = 1 ] || complain "not one race of a vector: $(grep chosen_vector "$scratch/err")"
+told 'misaligned: misaligned_constants, .* writes 16 bytes' "a vector of constants that lies askew"
 [ "$(grep -c '^count: race: inlined_twice, .* reads ' "$scratch/err")" = 1 ] || complain "not one race: $(grep inlined_twice "$scratch/err")"
 told 'race: of_vectors, .* vectors\[3\] from its byte 8 on (address' "the element of a vector"
 told 'race: of_table, .* table\[1\]\[3\] (address' "the element of a __device__ array in a race"
@@ -79,4 +86,28 @@ said 'unknown kernels.cu:[0-9]*, [0-9]*, atomic of bins: what it costs' "all ato
 said '2 different words lie in bank [0-9]*; the warp takes 2 rows, which meet in the banks; with 32 threads along x it takes one' "two rows of a warp"
 said 'pad each row of 16 words by one word (2 elements)' "how to pad rows of halves"
 said 'no bank conflict the first time, but 1.50 wavefronts on average, where 1 would do' "conflicts of the second time"
+
+# Forms that are valid CUDA: they compile, no access is refused, and none is counted twice.
+counted forms
+once() { # TITLE OP ARRAY BYTES REQUESTS SECTORS: the only such line of a run
+  [ "$(sed -n "/^== $1\$/,/^  sums/p" "$scratch/lines" | grep "^ *[0-9]*  *$2  *$3 (" | tr -s ' ' | cut -d ' ' -f 6-8)" = "$4 $5 $6" ] ||
+    complain "$1: not one $2 of $3 of $4 bytes, $5 requests and $6 sectors: $(sed -n "/^== $1\$/,/^  sums/p" "$scratch/lines")"
+}
+once references load order 4 1 4
+once references load queues 4 1 12
+once constants store out 16 1 16
+once choices store out 16 2 16
+once "small constants" store a 16 1 16
+once "small constants" store b 8 1 8
+once "small constants" store c 4 1 4
+said 'store tile (shared) 16 2 ' "a struct in shared memory that is aligned to 16 bytes"
+not_told unsupported "a form that is none of a mistake"
+told 'forms.cu, "throws": what it throws is no std::exception$' "what is thrown"
+[ "$(wc -l <"$scratch/err")" = 1 ] || complain "more than one line: $(cat "$scratch/err")"
+said "stores\? neighbouring 16 bytes in 4 accesses, [^;]*; the array's elements have as many: moved as a whole, by way of a variable, they take one access, of 16 sectors" \
+  "that a vector is assigned in parts"
+said 'neighbouring 16 bytes in 16 accesses, [^;]*; where neighbouring lanes take neighbouring elements, each would touch 1, ' "bytes in a row"
+said 'the warp takes 2 rows, which meet in the banks; let its lanes take one, of 32 words' "two rows of 32 threads along x"
+said 'neighbouring lanes load 4 bytes each of neighbouring structs of 24 bytes; with an array for each member (a struct of arrays)' "one member of a struct"
+said 'one lane of the warp stores, 4 bytes of a sector of 32, while the others wait' "one lane of a warp"
 exit "$wrong"

@@ -305,9 +305,9 @@ TILE_COUNT("b") { auto in = tile::array<float>("in", 64), out = tile::array<floa
 TILE_COUNT("c") { auto in = tile::array<float>("in", 96), out = tile::array<float>("out", 32); apart<<<1, 32>>>(out.device(), in.device()); }
 END
 "$tile_count" --compiler "$model_cc" --json "$scratch/parts.cu" >"$scratch/out" || complain "elements of 12 bytes are not counted"
-said '"advice": "neighbouring lanes load neighbouring 12 bytes in 3 accesses, of which each touches the same 12 sectors; .* each would touch 4, with elements of 16 bytes (float4) there would be one access, of 16"' \
+said '"advice": "neighbouring lanes load neighbouring 12 bytes in 3 accesses, of which each touches the same 12 sectors; .* each would touch 4, with elements of 16 bytes (float4, int4) there would be one access, of 16 sectors"' \
   "what elements of 12 bytes cost"
-said '"advice": "neighbouring lanes load neighbouring 8 bytes in 2 accesses, .* the same 8 sectors; .* elements of 8 bytes (float2) there would be one access, of 8"' \
+said '"advice": "neighbouring lanes load neighbouring 8 bytes in 2 accesses, .* the same 8 sectors; .* elements of 8 bytes (float2, int2) there would be one access, of 8 sectors"' \
   "what two words of a lane cost"
 said '"advice": "12 sectors, where 4 would do: neighbouring lanes are 12 bytes apart' "that words lie apart"
 

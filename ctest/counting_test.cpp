@@ -324,16 +324,28 @@ TEST_CASE("variables of the device become known, constant memory loses its const
 }
 
 TEST_CASE("an index that is read from memory is handed through a call") {
-  const auto handed = [](const std::string& index) {
-    return "[([](auto simt_index) { return simt_index; })(" + index + ")]";
-  };
+  const auto handed = [](const std::string& index) { return "[simt::index_of(" + index + ")]"; };
   CHECK(rewritten("a[b[i]];") == "a" + handed("b[i]") + ";");
   CHECK(rewritten("a[i][2 * *p];") == "a[i]" + handed("2 * *p") + ";");
   CHECK(rewritten("a[b[c->i]];") == "a" + handed("b" + handed("c->i")) + ";");
   CHECK(contains(rewritten("__device__ int head; void k() { a[head]; }"), "a" + handed("head")));
-  for (const std::string other : {"a[2 * N + i];", "f([&](int i) { return b[i]; });", "auto [x, y] = a[i];",
-                                  "[[nodiscard]] int f();", "a[(i * 2) * j];", "constexpr int n[b[0]] = {};"})
+  for (const std::string other :
+       {"a[2 * N + i];", "f([&](int i) { return b[i]; });", "auto [x, y] = a[i];", "[[nodiscard]] int f();",
+        "a[(i * 2) * j];", "constexpr int n[b[0]] = {};", "a[x, *p];", "return [p = *q] { ; };",
+        "if (c) [p = *q] { ; }();", "delete [p = *q] { ; }();", "const auto [x] = *p;", "auto v = a[{*p, i}];"})
     CHECK(rewritten(other) == other);
+  for (const std::string attribute :
+       {"if (i < n) [[likely]] f();", "while (c) [[likely]] f();", "for (;;) [[unlikely]] f();",
+        "int i [[maybe_unused]] = 3;", "void f(int n [[maybe_unused]]);", "struct [[nodiscard]] S { int i; };",
+        "class [[nodiscard]] S;", "enum class [[nodiscard]] E { a };", "enum F { a [[deprecated]] };",
+        "__forceinline__ [[nodiscard]] int f();", "alignas(16) [[maybe_unused]] float x;"})
+    CHECK(rewritten(attribute) == attribute);
+  // What a reference refers to may lie in memory.
+  CHECK(contains(rewritten("const int& u = b[i]; a[u];"), "a" + handed("u")));
+  CHECK(contains(rewritten("void f(const Q& q) { a[q.head]; }"), "a" + handed("q.head")));
+  CHECK(contains(rewritten("for (auto&& i : b) a[i];"), "a" + handed("i")));
+  CHECK(contains(rewritten("auto& [x, y] = b[i]; a[y];"), "a" + handed("y")));
+  CHECK(contains(rewritten("if (c && i) a[i];"), " a[i];"));
 }
 
 TEST_CASE("__shared__ variables become references to where the running block has them") {

@@ -34,7 +34,7 @@ struct Known {
 ///   counted;
 /// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream; what only looks like it, an error;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
-/// - an index that is read from memory: the same, handed through a call;
+/// - an index that is read from memory, or by way of a reference: the same, handed through a call;
 /// - included names, as `include` says.
 std::string rewritten(const std::string& text, const Include& include, Known& known);
 

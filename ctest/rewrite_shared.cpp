@@ -141,7 +141,7 @@ void rewrite_static(Code& code, const std::vector<bool>& outside, Captured& capt
     };
     if (!d.is_variable || has("extern") || has("=")) {
       code.set(i, refused("a __shared__ variable is declared as __shared__ type name; or __shared__ type name[extent]; "
-                          "with one or more names, and without a value"));
+                          "with one or more names, without a value, and of a type that has a name"));
       continue;
     }
     const std::string scope = "simt_shared_" + d.names.front();

@@ -78,12 +78,12 @@ struct dim3 {
   struct alignas(2 * sizeof(T)) name { \
     T x, y;                            \
   };                                   \
-  constexpr name make_##name(T x, T y) { return {x, y}; }
+  SIMT_INLINE name make_##name(T x, T y) { return {x, y}; }
 #define SIMT_VECTOR4(T, name) \
   struct alignas(16) name {   \
     T x, y, z, w;             \
   };                          \
-  constexpr name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
+  SIMT_INLINE name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
 SIMT_VECTOR2(float, float2)
 SIMT_VECTOR2(int, int2)
 SIMT_VECTOR2(unsigned, uint2)
@@ -138,16 +138,88 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// Bytes of the smallest access to an element. Of a struct, members may be touched one by one: of a vector those of x, of any other
-/// words, unless it may begin within one.
+/// An index that may be read from memory is handed through this (ctest/rewrite_indices.hpp). It is still a constant where it was one.
+template <class T>
+  requires std::is_scalar_v<T>
+SIMT_INLINE constexpr T index_of(T index) {
+  return index;
+}
+/// One of a class's own operator[], which need not be copied.
+template <class T>
+  requires(!std::is_scalar_v<std::decay_t<T>>)
+SIMT_INLINE constexpr T&& index_of(T&& index) {
+  return static_cast<T&&>(index);
+}
+
+/// Takes the place of a value of at least so many bytes, whatever its type.
+template <std::size_t BYTES>
+struct AnyOf {
+  template <class T>
+    requires(std::is_scalar_v<T> && sizeof(T) >= BYTES)
+  operator T() const;
+};
+template <class Struct, class Value, std::size_t... I>
+constexpr bool is_made_of(std::index_sequence<I...>) {
+  return requires { Struct{((void)I, Value{})...}; };
+}
+/// How many values a struct consists of, those of its members' members as well; 0 where they cannot be counted.
+template <class Struct, std::size_t COUNT = 1>
+constexpr std::size_t values_of() {
+  if constexpr (COUNT > 64 || !is_made_of<Struct, AnyOf<1>>(std::make_index_sequence<COUNT>{}))
+    return COUNT > 64 ? 0 : COUNT - 1;
+  else
+    return values_of<Struct, COUNT + 1>();
+}
+/// The least bytes that a value of a struct has, 4 at most; 1 also where that is not known, and where values share bytes.
+template <class Struct>
+constexpr std::size_t least_value() {
+  if constexpr (!std::is_aggregate_v<Struct> || std::is_union_v<Struct> || sizeof(Struct) > 4096) {
+    return 1;
+  } else {
+    constexpr std::size_t words = sizeof(Struct) / 4;  // a long array of words need not be counted
+    if constexpr (words > 0 && is_made_of<Struct, AnyOf<4>>(std::make_index_sequence<words>{}) &&
+                  !is_made_of<Struct, AnyOf<1>>(std::make_index_sequence<words + 1>{}))
+      return 4;
+    constexpr std::size_t count = values_of<Struct>();
+    if constexpr (count == 0) return 1;
+    if constexpr (is_made_of<Struct, AnyOf<4>>(std::make_index_sequence<count>{}))
+      return count * 4 <= sizeof(Struct) ? 4 : 1;
+    return is_made_of<Struct, AnyOf<2>>(std::make_index_sequence<count>{}) && count * 2 <= sizeof(Struct) ? 2 : 1;
+  }
+}
+/// How many of x, y, z and w a struct has, of one type.
+template <class Struct>
+constexpr std::size_t coordinates() {
+  std::size_t count = 0;
+  if constexpr (requires { Struct::x; }) {
+    using T = decltype(Struct::x);
+    count = 1;
+    if constexpr (requires { requires std::is_same_v<T, decltype(Struct::y)>; }) ++count;
+    if constexpr (requires { requires std::is_same_v<T, decltype(Struct::z)>; }) ++count;
+    if constexpr (requires { requires std::is_same_v<T, decltype(Struct::w)>; }) ++count;
+  }
+  return count;
+}
+template <class Struct>
+constexpr bool is_vector() {
+  if constexpr (coordinates<Struct>() == 0)
+    return false;
+  else
+    return coordinates<Struct>() * sizeof(Struct::x) == sizeof(Struct);
+}
+
+/// Bytes of the smallest access to an element. Of a struct, members may be touched one by one: of a vector, which has nothing but x, y, z
+/// and w, those of x; of others words, where no member is smaller, or else bytes.
 template <class Element>
 constexpr std::size_t smallest_access() {
-  if constexpr (!std::is_class_v<Element>)
+  if constexpr (std::is_scalar_v<Element>)
     return sizeof(Element);
-  else if constexpr (requires { Element::x; })
-    return sizeof(Element::x);
+  else if constexpr (is_vector<Element>())
+    return smallest_access<std::remove_all_extents_t<decltype(Element::x)>>();
+  else if constexpr (sizeof(Element) == 2 && alignof(Element) == 2)
+    return 2;  // __half and its like
   else
-    return alignof(Element) < 4 ? alignof(Element) : 4;
+    return least_value<Element>() < alignof(Element) ? least_value<Element>() : alignof(Element);
 }
 
 /// What an array is declared as an array of, and its extents where it has several dimensions.

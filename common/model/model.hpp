@@ -69,6 +69,8 @@ struct Site {
   bool estimated = false;
   /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
   bool by_copy = false;
+  /// Of what the array is declared as an array of, in global memory: its bytes and alignment; 0 where that is not known.
+  std::size_t element_bytes = 0, element_alignment = 0;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 

@@ -40,6 +40,8 @@ counting::Run counted(const Described& one) {
       one.body();
     } catch (const std::exception& e) {
       run.error = e.what();
+    } catch (...) {
+      run.error = "what it throws is no std::exception";
     }
   });
   if (run.kernels.empty() && run.error.empty()) run.error = "it launches nothing: call tile::launch in its TILE_COUNT";

@@ -20,7 +20,7 @@ struct SharedDeclaration {
   const std::type_info*
       within;  ///< the struct around it, whose own name says in which function it is
   int place;   ///< in which order they were declared
-  std::size_t bytes, alignment, element;
+  std::size_t bytes, alignment, element, element_alignment;
   std::size_t extents[most_extents];  ///< of an array; those behind the last are 0
   std::uint32_t
       number;  ///< among those that the program uses, from 1 on; 0 until that is known
@@ -55,6 +55,7 @@ constexpr SharedDeclaration described_shared() {
                       sizeof(Type),
                       alignof(Within),
                       sizeof(std::remove_all_extents_t<Type>),
+                      alignof(std::remove_all_extents_t<Type>),
                       {},
                       0};
   [&]<std::size_t... I>(std::index_sequence<I...>) {

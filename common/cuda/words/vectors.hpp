@@ -5,23 +5,23 @@
   struct name {               \
     T x;                      \
   };                          \
-  constexpr name make_##name(T x) { return {x}; }
+  SIMT_INLINE name make_##name(T x) { return {x}; }
 #define SIMT_VECTOR2(T, name)          \
   struct alignas(2 * sizeof(T)) name { \
     T x, y;                            \
   };                                   \
-  constexpr name make_##name(T x, T y) { return {x, y}; }
+  SIMT_INLINE name make_##name(T x, T y) { return {x, y}; }
 // Aligned like one of its members: a GPU moves the three one by one.
 #define SIMT_VECTOR3(T, name) \
   struct name {               \
     T x, y, z;                \
   };                          \
-  constexpr name make_##name(T x, T y, T z) { return {x, y, z}; }
+  SIMT_INLINE name make_##name(T x, T y, T z) { return {x, y, z}; }
 #define SIMT_VECTOR4(T, name, alignment) \
   struct alignas(alignment) name {       \
     T x, y, z, w;                        \
   };                                     \
-  constexpr name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
+  SIMT_INLINE name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
 #define SIMT_VECTORS_OF_SMALL(T, name) \
   SIMT_VECTOR1(T, name##1)             \
   SIMT_VECTOR2(T, name##2)             \
@@ -43,7 +43,7 @@ SIMT_VECTOR3(int, int3)
 SIMT_VECTOR3(float, float3)
 SIMT_VECTOR3(double, double3)
 SIMT_VECTOR4(double, double4, 16)
-constexpr uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
+SIMT_INLINE uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
 #undef SIMT_VECTOR1
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR3

@@ -191,7 +191,7 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
     const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(),
                                        [&](const auto& function) { return is_within(within, function.second); });
     if (in_kernel || !elsewhere)
-      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(*d), d->number});
+      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(*d), d->number, d->element_alignment});
   }
   std::stable_partition(variables.begin(), variables.end(), [](const SharedVariable& v) { return v.in_kernel; });
   return variables;

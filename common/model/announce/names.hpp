@@ -34,6 +34,7 @@ struct SharedVariable {
   bool in_kernel = false;    ///< declared in the kernel itself
   Shape shape{};             ///< of an array
   std::uint32_t number = 0;  ///< SharedDeclaration::number
+  std::size_t element_alignment = 1;  ///< of what it is, or is an array of
 };
 /// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
 Place place_of(Address return_address);

@@ -121,6 +121,10 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       const Name& name = names.at(key);
       Site& site = to[name];
       std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
+      if (key.space == Space::global) {
+        site.element_bytes = launch.arrays[key.array]->declared.element;
+        site.element_alignment = launch.arrays[key.array]->alignment;
+      }
       if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       site.requests += tally.requests;
       site.accesses += tally.accesses;
@@ -132,7 +136,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       site.l1_cycles += tally.l1_cycles;
       site.estimated = site.estimated || tally.estimated;
       if (const auto moved = worker.structs_at.find(key.pc); moved != worker.structs_at.end())
-        site.struct_bytes = moved->second;
+        site.struct_bytes = std::max(site.struct_bytes, moved->second);
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
     };
     for (const auto& [key, tally] : worker.tally.sites) {

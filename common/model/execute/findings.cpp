@@ -26,7 +26,7 @@ namespace {
 // A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two instructions of a line may
 // make it, of an unrolled loop for example, which no reader can tell apart.
 std::string without_who_and_where(const std::string& finding) {
-  static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+)");
+  static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
   return std::regex_replace(finding, varying, "");
 }
 
@@ -87,7 +87,9 @@ void Worker::refuse(Address pc, const std::string& what) {
 
 void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_type) {
   report(*this, Mistake::bounds, pc, 0, [&] {
-    return fmt::format("out of bounds: {} uses index {} of an array of type {}", where(*this, pc), index, array_type);
+    constexpr std::intptr_t below = std::intptr_t(1) << 32;
+    return fmt::format("out of bounds: {} uses index {} of an array of type {}{}", where(*this, pc), index, array_type,
+                       index < below && index >= below - below / 64 ? ": an index without a sign went below 0" : "");
   });
   abandon_block(*this);
 }

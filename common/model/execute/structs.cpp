@@ -50,6 +50,14 @@ std::string instead(std::size_t size) {
                              : "assign its members, or elements or vectors";
 }
 
+// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left to join.
+bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
+  if (!is_shared(w, address)) return false;
+  const PlacedVariable* const variable = variable_of(w, address, size);
+  return variable != nullptr && variable->shape.element == size && variable->element_alignment >= most_at_once &&
+         (address - w.shared_begin - variable->offset) % size == 0;
+}
+
 // As many bytes as nvcc moves at once. Where that is not known, or nothing may be touched, the lane does not go on.
 std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, Address pc, Alignment known) {
   const announce::Unheard unheard;
@@ -59,6 +67,7 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
     const Alignment alignment = alignment_in(*region, address, size, known);
     if (alignment.least >= alignment.most) return alignment.most;
   }
+  if (shared && is_whole_vectors(w, address, size)) return most_at_once;
   if (region == nullptr && !shared) require_in_bounds(w, address, size, op, pc);
   if (is_one_access(size) && known.most >= size) return size;
   if (may_have_three_members(size)) return size / 3;

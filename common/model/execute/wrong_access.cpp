@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "common/model/execute/arrays.hpp"
 #include "common/model/execute/touch.hpp"
 
@@ -57,7 +59,7 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
     if (distance >= farthest) continue;
     farthest = distance;
     text = fmt::format("{} bytes {} {}{}", distance, after ? "past the end of" : "before the start of", region->name,
-                       beyond(*region, address));
+                       beyond(*region, after ? std::max(address, region->end) : address));
   }
   return text;
 }
@@ -104,7 +106,9 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
         before->name);
   const std::string past = fmt::format("{} bytes past the end of {}",
                                        behind + std::ptrdiff_t(size) - std::ptrdiff_t(before->size), before->name);
-  if (!before->is_dynamic) return past + beyond(*before, offset);
+  // One that straddles the end: the first element behind it.
+  if (!before->is_dynamic)
+    return past + beyond(*before, std::max(offset, std::ptrdiff_t(before->offset + before->size)));
   return fmt::format("{}, to which the launch gives {}: in elements of {} bytes this is {}[{}], and it has {}", past,
                      before->size, size, before->name, behind / std::ptrdiff_t(size), before->size / size);
 }
@@ -139,16 +143,26 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
   abandon_block(w);
 }
 
+// Of the model's own, or one that has no name.
+bool is_internal(const std::string& variable) {
+  return variable.find("simt") != std::string::npos || variable.starts_with("tile_") || variable == "a constant";
+}
+
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
   if (const std::string variable = announce::variable_at(t.address); !variable.empty()) {
-    report(w, Mistake::unsupported, t.pc(), 0, [&] {
-      // It may have been meant, or lie behind what was.
-      const std::string beside = beside_which(w, t.address, size, near_bytes);
-      return fmt::format(
-          "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-          "functions and classes{}",
-          where(w, t.pc()), verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside);
-    });
+    const std::string beside = beside_which(w, t.address, size, near_bytes);
+    if (!beside.empty() && is_internal(variable))  // which nobody meant
+      report(w, Mistake::bounds, t.pc(), 0, [&] {
+        return fmt::format("out of bounds: {} {} {} bytes of global memory at address {}, {}", where(w, t.pc()),
+                           verb_of(t.op), size, format_address(t.address), beside);
+      });
+    else  // it may have been meant, or lie behind what was
+      report(w, Mistake::unsupported, t.pc(), 0, [&] {
+        return fmt::format(
+            "unsupported: {} {} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
+            "functions and classes{}",
+            where(w, t.pc()), verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside);
+      });
     abandon_block(w);
   }
   report(w, Mistake::bounds, t.pc(), 0, [&] {

@@ -150,7 +150,7 @@ std::string padding_that_helps(const simt::Site& site, const WarpAccess& access,
   return "";
 }
 
-std::string advice_on_shared(const simt::Site& site, const WarpAccess& access) {
+std::string advice_on_shared(const simt::Site& site, const WarpAccess& access, unsigned threads_along_x) {
   const bool is_load = site.op == simt::Op::load;
   const int wavefronts = simt::shared_wavefronts(access, is_load), least = least_wavefronts(access, is_load);
   if (wavefronts > least) {
@@ -160,8 +160,9 @@ std::string advice_on_shared(const simt::Site& site, const WarpAccess& access) {
     if (instead.empty() && stride != 0)
       instead = fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words", stride / 4);
     if (const int others = other_rows(site, access); instead.empty() && others > 0)
-      instead = fmt::format("the warp takes {} rows, which meet in the banks; with 32 threads along x it takes one",
-                            others + 1);
+      instead = fmt::format(
+          "the warp takes {} rows, which meet in the banks; {}", others + 1,
+          threads_along_x < 32 ? "with 32 threads along x it takes one" : "let its lanes take one, of 32 words");
     if (instead.empty()) instead = "let the lanes of a warp want different banks (chapter 10 swizzles)";
     return fmt::format("{}, where {} would do: {} bank {}; {}", counted(std::uint64_t(wavefronts), "wavefront"), least,
                        busiest.all_lanes ? "all lanes that are served together want"
@@ -224,14 +225,19 @@ std::string advice_on_pieces(const simt::Site& site, int in_a_row, std::uint64_t
   const auto bytes = std::uint64_t(std::abs(distance));
   if (bytes > 16 || in_a_row * site.width < std::int64_t(bytes)) return "";
   const std::uint64_t at_once = std::bit_ceil(bytes);
+  const std::string moved =
+      fmt::format("neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same {}; ",
+                  site.op == simt::Op::load ? "load" : "store", bytes, bytes / std::uint64_t(site.width),
+                  counted(std::uint64_t(sectors), "sector"));
+  const std::string one_access = fmt::format("one access, of {}", counted((lanes * at_once + 31) / 32, "sector"));
+  if (site.element_bytes == bytes && site.element_alignment >= at_once)
+    return fmt::format("{}the array's elements have as many: moved as a whole, by way of a variable, they take {}",
+                       moved, one_access);
   return fmt::format(
-      "neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same {}; with an array "
-      "for "
-      "each part (a struct of arrays) each would touch {}, with elements of {} bytes{} there would be one access, of "
-      "{}",
-      site.op == simt::Op::load ? "load" : "store", bytes, bytes / std::uint64_t(site.width),
-      counted(std::uint64_t(sectors), "sector"), least, at_once,
-      site.width == 4 ? fmt::format(" (float{})", at_once / 4) : "", (lanes * at_once + 31) / 32);
+      "{}{} each would touch {}, with elements of {} bytes{} there would be {}", moved,
+      site.element_bytes == std::uint64_t(site.width) ? "where neighbouring lanes take neighbouring elements,"
+                                                      : "with an array for each part (a struct of arrays)",
+      least, at_once, site.width == 4 ? fmt::format(" (float{0}, int{0})", at_once / 4) : "", one_access);
 }
 
 std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access, int in_a_row, int sectors,
@@ -250,6 +256,12 @@ std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access
       !text.empty())
     return text;
   if (const std::string text = advice_on_structs(site, distance, sectors, least); !text.empty()) return text;
+  if (const auto bytes = std::uint64_t(std::abs(distance));
+      bytes > std::uint64_t(site.width) && bytes == site.element_bytes)
+    return fmt::format(
+        "{}: neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
+        "struct of arrays) they would be neighbours",
+        cost, verb, site.width, bytes);
   if (distance != 0)
     return fmt::format(
         "{}: neighbouring lanes are {} bytes apart; let neighbouring threads (threadIdx.x) {} "
@@ -281,6 +293,10 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
   const std::uint64_t bytes = distinct_addresses(access) * std::uint64_t(site.width), least = (bytes + 31) / 32;
   if (std::uint64_t(sectors) > least) return advice_on_scattered(site, access, in_a_row, sectors, least);
   const bool is_load = site.op == simt::Op::load;
+  if (std::popcount(access.active) == 1)
+    return fmt::format(
+        "one lane of the warp {}, {} bytes of a sector of 32, while the others wait: give each lane a part",
+        is_load ? "loads" : "stores", site.width);
   if (const int passes = simt::tag_passes(access); passes > simt::global_wavefronts(access, is_load))
     if (const std::string text = advice_on_tags(access, passes); !text.empty()) return text;
   double loaded = 0;
@@ -315,7 +331,7 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
   if (!access) return "block 0's first warp does not come here: no example of its addresses was kept";
   const int in_a_row = sample_of(counts, which)->in_a_row;
   std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(*access)
-                     : site.space == simt::Space::shared ? advice_on_shared(site, *access)
+                     : site.space == simt::Space::shared ? advice_on_shared(site, *access, counts.block.x)
                                                          : advice_on_global(counts, site, *access, in_a_row);
   if (const int lanes = std::popcount(access->active); lanes < 32)
     text += fmt::format(" (of the warp that was looked at, {} took part)", counted(std::uint64_t(lanes), "lane"));

@@ -61,6 +61,8 @@ Json to_json(const simt::Site& s, const simt::Sample& sample) {
             {"wavefronts", s.wavefronts},
             {"estimated", s.estimated},
             {"by_copy", s.by_copy},
+            {"element_bytes", s.element_bytes},
+            {"element_alignment", s.element_alignment},
             {"sample", nullptr},
             {"in_a_row", sample.in_a_row}};
   if (sample.in_a_row > 0) json["sample"] = Json(sample.byte_offset);
@@ -89,6 +91,8 @@ simt::Site site_of(const Json& json) {
   s.wavefronts = json.at("wavefronts");
   s.estimated = json.at("estimated");
   s.by_copy = json.at("by_copy");
+  s.element_bytes = json.at("element_bytes");
+  s.element_alignment = json.at("element_alignment");
   return s;
 }
 
