@@ -502,18 +502,25 @@ __global__ void volatile_sum(float* out) {
 __global__ void half_warp(float* out) {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(0xffffffff, 1.0f, 1);
 }
+__global__ void two_warps(float* out) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+TILE_COUNT("f") { auto out = tile::array<float>("out", 64); two_warps<<<1, 64>>>(out.device()); }
 TILE_COUNT("a") { auto out = tile::array<Four>("out", 32); split<<<1, 32>>>(out.device()); }
 TILE_COUNT("b") { auto out = tile::array<std::complex<float>>("out", 32); pairs<<<1, 32>>>(out.device()); }
 TILE_COUNT("c") { auto a = tile::array<float>("a", 32); std::vector<float> host(32); ones<<<1, 32>>>(host.data()); }
 TILE_COUNT("d") { auto out = tile::array<float>("out", 32); volatile_sum<<<1, 32>>>(out.device()); }
 TILE_COUNT("e") { auto out = tile::array<float>("out", 32); half_warp<<<1, 32>>>(out.device()); }
 END
-"$tile_count" --compiler "$model_cc" "$scratch/reasons.cu" >"$scratch/out" 2>"$scratch/err" && complain "what is wrong with five runs passes"
+"$tile_count" --compiler "$model_cc" "$scratch/reasons.cu" >"$scratch/out" 2>"$scratch/err" && complain "what is wrong with six runs passes"
 reason() { grep -q "^count: $1" "$scratch/err" || complain "$2 is not told: $(cat "$scratch/err")"; }
 reason 'unsupported: split, reasons.cu:6, .* moves 16 bytes at once in shared memory: .*declare it alignas(16), which is one access' "the alignment of a struct"
 grep -q 'pairs, ' "$scratch/err" && reason '[a-z]*: pairs, reasons.cu:8, .*aligned' "the line of what the library moves"
 reason 'out of bounds: ones, .* in no allocation: is it a pointer of the host' "a pointer of the host"
 reason 'race: volatile_sum, .* (both are lanes of one warp: __syncwarp() between the two is what is missing)' "a warp that no longer goes in step"
+reason 'race: two_warps, .* (both are lanes of one warp: __syncwarp() would order these two, __syncthreads() all threads of the block)' "which barrier orders what"
 reason 'warp operation: half_warp, .* waits for lanes 16 to 31 of the mask 0xffffffff, .* thread (16,0,0) has returned' "which lanes are missing"
 # What advice must not leave out: that an atomic in shared memory may be what costs most, how many lanes an example has, and that
 # nvcc may join a thread's neighbouring words.

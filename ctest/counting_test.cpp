@@ -85,6 +85,10 @@ TEST_CASE("advice on shared memory names the conflict and a padding that ends it
   CHECK(contains(
       advice_on(Space::shared, Op::load, 4, [](int l) { return l * 8; }),
       "2 wavefronts, where 1 would do: 2 different words lie in bank 0; neighbouring lanes are 2 words apart"));
+  simt::Counts more = one_access(Space::shared, Op::load, 4, [](int l) { return l * 8; });
+  more.sites[0].requests = 4;
+  more.sites[0].wavefronts = 15;  // 2, and in the other three requests more
+  CHECK(contains(advice(more, 0), "2 wavefronts the first time, 3.75 on average, where 1 would do: "));
   CHECK(contains(advice_on(Space::shared, Op::store, 16, [](int l) { return l * 128; }), "by 4 words"));
   // Rows of 16 words, as the source has them: no padding of these helps.
   CHECK(contains(advice_on(

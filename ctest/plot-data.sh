@@ -31,7 +31,7 @@ kernel 02 write.dram.all 1.25 0.9
 kernel 03 later 1.25 0.8
 "$1" dispatch chapters "$scratch/emit" 02 "$scratch/dispatch.tsv"
 printf '%s\n' '"01 a, b; 02 c" 1.2000 0.5000 left' '"02 left" 1.2980 0.7000 right' '"02 right" 1.3000 0.6995 left' \
-  '"02 unlike" 1.3500 0.1000 right' >"$scratch/expected"
+  '"02 unlike" 1.3500 0.1000 left' >"$scratch/expected"
 cut -f1-4 "$scratch/dispatch.tsv" | tr '\t' ' ' | diff "$scratch/expected" - || exit 1
 grep -qx 'correlation="rank correlation -0.40"' "$scratch/dispatch.tsv.frame" || {
   echo "not the rank correlation of the points:"

@@ -22,10 +22,9 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
       else
         facts.not_yet_measured(full);
     };
-    for (const char* opcode :
-         {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "bank_cycles", "FFMA", "LDS", "LDS.64", "LDS.128",
-          "LDG.E", "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128", "BAR.SYNC.DEFER_BLOCKING", "PRMT", "SHF.L.U32",
-          "LOP3.LUT"})
+    for (const char* opcode : {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "bank_cycles", "FFMA", "LDS",
+                               "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128",
+                               "BAR.SYNC.DEFER_BLOCKING", "PRMT", "SHF.L.U32", "LOP3.LUT"})
       give(
           opcode, [&] { return count(opcode); }, 0);
     give(
@@ -59,7 +58,8 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
         "never_executed", [&] { return those_with("@!"); }, 0);
     if (group == "sass") continue;
     const auto profiled = [&](const char* name_of_metric) {
-      return entry->contains("profile") ? entry->at("profile").value(name_of_metric, std::nan("")) : std::nan("");
+      return entry != nullptr && entry->contains("profile") ? entry->at("profile").value(name_of_metric, std::nan(""))
+                                                            : std::nan("");
     };
     // The profiler rounds averages to two digits, and the sums over all schedulers likewise.
     const double issued = profiled(metric("all_issue_active")), warps = profiled(metric("all_warps"));

@@ -188,8 +188,8 @@ std::string not_by_exchange(const Worker& w, order::Stamp with, bool one_line) {
       own.epoch != w.block->order.clock(w.lane->linear).epoch)
     return other / 32 != std::uint32_t(w.lane->linear) / 32 || one_line ? ""
            : w.block->lanes.size() > 32
-               ? " (both are lanes of one warp, which __syncwarp() orders; the threads of a block it takes "
-                 "__syncthreads() to order)"
+               ? " (both are lanes of one warp: __syncwarp() would order these two, __syncthreads() all threads of the "
+                 "block)"
                : " (both are lanes of one warp: __syncwarp() between the two is what is missing)";
   return fmt::format(" (the {} of {} does not order memory: __syncwarp() does)",
                      own.is_shuffle ? "shuffle" : "warp operation", line_of(own.pc));

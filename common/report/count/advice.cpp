@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -153,6 +154,7 @@ std::string padding_that_helps(const simt::Site& site, const WarpAccess& access,
 std::string advice_on_shared(const simt::Site& site, const WarpAccess& access, unsigned threads_along_x) {
   const bool is_load = site.op == simt::Op::load;
   const int wavefronts = simt::shared_wavefronts(access, is_load), least = least_wavefronts(access, is_load);
+  const double average = double(site.wavefronts) / double(std::max<std::uint64_t>(1, site.requests));
   if (wavefronts > least) {
     const Busiest busiest = busiest_bank(access, is_load);
     std::string instead = padding_that_helps(site, access, least);
@@ -164,13 +166,16 @@ std::string advice_on_shared(const simt::Site& site, const WarpAccess& access, u
           "the warp takes {} rows, which meet in the banks; {}", others + 1,
           threads_along_x < 32 ? "with 32 threads along x it takes one" : "let its lanes take one, of 32 words");
     if (instead.empty()) instead = "let the lanes of a warp want different banks (chapter 10 swizzles)";
-    return fmt::format("{}, where {} would do: {} bank {}; {}", counted(std::uint64_t(wavefronts), "wavefront"), least,
+    const std::string elsewhere = std::abs(average - wavefronts) < 0.005 * wavefronts
+                                      ? ""
+                                      : fmt::format(" the first time, {} on average", format_number(average));
+    return fmt::format("{}{}, where {} would do: {} bank {}; {}", counted(std::uint64_t(wavefronts), "wavefront"),
+                       elsewhere, least,
                        busiest.all_lanes ? "all lanes that are served together want"
                                          : fmt::format("{} different words lie in", busiest.words),
                        busiest.bank, instead);
   }
-  if (const double average = double(site.wavefronts) / double(std::max<std::uint64_t>(1, site.requests));
-      access.active == ~0u && average > least)
+  if (access.active == ~0u && average > least)
     return fmt::format(
         "no bank conflict the first time, but {} wavefronts on average, where {} would do: others of this line "
         "have some",
