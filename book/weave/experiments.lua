@@ -97,13 +97,17 @@ local signs = {removed = "- ", added = "+ ", ["left-out"] = "⋮"}
 -- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
 local function diff_markup(rows)
   local texts, numbers, kinds = {}, {}, {}
-  local common = 99
+  local common, digits = 99, 0
   for _, row in ipairs(rows) do
     if row.text:match("%S") then common = math.min(common, indent(row.text)) end
+    digits = math.max(digits, #tostring(row.number or ""))
   end
   for i, row in ipairs(rows) do
     texts[i] = listings.shown(row.text:sub(common + 1))
     numbers[i] = (signs[row.kind] or "") .. (row.number or "")
+    if page.combined == "epub" and row.kind ~= "left-out" then  -- no grid puts numbers below each other there
+      numbers[i] = (signs[row.kind] or "  ") .. (" "):rep(digits - #tostring(row.number or "")) .. (row.number or "")
+    end
     kinds[i] = row.kind or false
   end
   local coloured = code.coloured(texts, "cuda")
