@@ -2,4 +2,4 @@
 tile_figure(stages-13 stages stages2 stages3 stages5)
 tile_figure(access-stages3-A access stages3 load-A)
 tile_figure(banks-stages3-store-As banks stages3 store-As)
-tile_ladder()
+tile_ladder(FASTEST)
