@@ -25,6 +25,8 @@ END
 grep -q '<title>[1-9][0-9]* lines, 0 cut, 0 below' "$scratch/lines" || { echo "programs of the EPUB on a narrow page: $(cat "$scratch/lines")"; exit 1; }
 twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
 [ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
+twice=$(tr '\n' ' ' <"$build/book/print.html" | grep -o '<strong>\(Figure\|Table\|Listing\) [0-9A-Z.]*</strong>' | sort | uniq -d | head -n 3)
+[ -z "$twice" ] || { echo "the whole book has captions with the same number:" $twice; exit 1; }
 grep -aq '^<</Author (The Tile by Tile authors)' "$build/book/tile-by-tile.pdf" || { echo "the PDF does not say who wrote it"; exit 1; }
 grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
 [ -n "$pdftotext" ] || { echo "skipped: pdftotext is not installed (sudo apt-get install poppler-utils)"; exit 77; }

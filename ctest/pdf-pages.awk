@@ -33,7 +33,7 @@ function close_page(    i, caption) {
   close_line()
   if (lines > 0 && (height[lines] > heading || text[lines] ~ /^(Part [IVX]+|Appendices)$/)) complain("ends with the heading \"" text[lines] "\"")
   for (i = lines; i > 0 && height[i] > small && height[i] < prose; --i)
-    if (text[i] ~ /^(Listing|Table) [0-9A-C]+[.][0-9]+[.] /) caption = text[i]
+    if (text[i] ~ /^(Listing|Table) [0-9A-Z]+[.][0-9]+[.] /) caption = text[i]
   if (caption != "") complain("ends with the caption \"" caption "\"")
   if (lines > 0 && text[1] ~ /^Then (this test fails|it does not compile):/) complain("begins amid an experiment: \"" text[1] "\"")
   if (head == title[part + 1]) ++part

@@ -14,7 +14,8 @@ local function prefix()
   return letter ~= "" and letter .. "." or ""
 end
 
-local function number_blocks(blocks, counters, labels)
+-- `begin` stands before the numbers of figures, tables and listings.
+local function number_blocks(blocks, counters, labels, begin)
   for _, block in ipairs(blocks) do
     if block.t == "Header" then
       if block.identifier ~= "" and not block.identifier:match(":") then
@@ -32,21 +33,23 @@ local function number_blocks(blocks, counters, labels)
       for _, kind in ipairs({"figure", "table", "listing"}) do
         if elements.has(block, kind) or kind == "figure" and (elements.has(block, "explorer") or elements.has(block, "lookups")) then
           counters[kind] = counters[kind] + 1
-          local name = kind:sub(1, 1):upper() .. kind:sub(2) .. " " .. prefix() .. counters[kind]
+          local name = kind:sub(1, 1):upper() .. kind:sub(2) .. " " .. begin .. counters[kind]
           block.attributes.label = name
           if block.identifier ~= "" then labels[#labels + 1] = block.identifier .. "\t" .. name end
         end
       end
-      block.content = number_blocks(block.content, counters, labels)
+      block.content = number_blocks(block.content, counters, labels, begin)
     end
   end
   return blocks
 end
 
--- Numbers the blocks of a document; gives the lines of its labels.
+-- Numbers the blocks of a document; gives the lines of its labels. On a page without a number of its own, figures and tables have what its
+-- `figures` says before theirs, so that no two of the whole book are called the same.
 function numbering.apply(doc)
   local labels = {"page\t" .. (page.is_chapter() and page.id or "") .. "\t" .. pandoc.utils.stringify(doc.meta.title or "")}
-  doc.blocks = number_blocks(doc.blocks, {section = 0, figure = 0, table = 0, listing = 0}, labels)
+  local begin = doc.meta.figures and pandoc.utils.stringify(doc.meta.figures) .. "." or prefix()
+  doc.blocks = number_blocks(doc.blocks, {section = 0, figure = 0, table = 0, listing = 0}, labels, begin)
   return labels
 end
 

@@ -26,10 +26,10 @@ x
 :::
 ]]
 
-local function labels_of(id, pages)
+local function labels_of(id, pages, figures)
   local labels, doc
   testing.on_page({}, {page = id, pages = pages, pass = "collect"}, function()
-    doc = pandoc.Pandoc(testing.blocks(markdown), pandoc.Meta({title = pandoc.MetaString("A title")}))
+    doc = pandoc.Pandoc(testing.blocks(markdown), pandoc.Meta({title = pandoc.MetaString("A title"), figures = figures and pandoc.MetaString(figures)}))
     labels = require("weave.numbering").apply(doc)
   end)
   return labels, doc
@@ -42,5 +42,6 @@ testing.equal("number of a heading", doc.blocks[1].attributes.number, "3.1")
 testing.equal("name of a listing without label", doc.blocks[8].attributes.label, "Listing 3.1")
 testing.same("the second appendix", {labels_of("appendix-b", "index appendix-a appendix-b appendix-c")[2]}, {"pappendix-b-first\tsection B.1"})
 testing.same("elsewhere figures alone have numbers", {labels_of("index", "index 03")[2]}, {"fig:a\tFigure 1"})
+testing.same("or what the page puts before them", {labels_of("part-1", "index part-1", "I")[2]}, {"fig:a\tFigure I.1"})
 
 testing.finish()
