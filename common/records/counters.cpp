@@ -94,8 +94,8 @@ std::string text_of(const Measured& measured) {
 }
 
 std::string ratio_text(const Measured& measured, double counted) {
-  const std::string lowest = fmt::format("{:.4f}", measured.low / counted);
-  return measured.low == measured.high ? lowest : fmt::format("{} to {:.4f}", lowest, measured.high / counted);
+  const std::string lowest = fmt::format("{:.4f}", measured.low / counted), highest = fmt::format("{:.4f}", measured.high / counted);
+  return lowest == highest ? lowest : lowest + " to " + highest;
 }
 
 std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory) {
