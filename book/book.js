@@ -62,11 +62,11 @@
         }
         if (words === "–") cell.classList.add("nothing");
       }
-    // What does not fit into half a row takes a whole one.
+    // What does not fit into half a row takes a whole one, and with it what stands in other rows below the same head.
     table.classList.add("unbroken");
-    const wide = [...table.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1);
+    const wide = new Set([...table.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.cellIndex));
     table.classList.remove("unbroken");
-    wide.forEach((cell) => cell.classList.add("whole"));
+    for (const cell of table.querySelectorAll("td")) cell.classList.toggle("whole", wide.has(cell.cellIndex));
   }
   function fit(frame) {
     const table = frame.matches("table") ? frame : frame.querySelector(":scope > table");

@@ -41,7 +41,7 @@ grep -q 'structs of [^=]*may join' "$scratch/out" && complain "nvcc is said to j
 told 'unsupported: to_shared, structs.cu:[0-9]*, .* moves 24 bytes at once in shared memory: ' "a struct in shared memory"
 told 'unsupported: cast<A4of24>, structs.cu:[0-9]*, .* moves 24 bytes at once, and nvcc as many as the struct is aligned to: out is no array of such structs' \
   "a struct of unknown alignment"
-told 'out of bounds: copy<A4of24>, .* reads 24 bytes of global memory at address 0x[0-9a-f]*, 24 bytes past the end of in: this is in\[31\], and it has 31 elements$' \
+told 'out of bounds: copy<A4of24>, .* reads 24 bytes of global memory at address 0x[0-9a-f]*, up to 24 bytes past the end of in: this is in\[31\], and it has 31 elements$' \
   "which element a struct would have been"
 
 # Where an access falls that is out of bounds; who waits at which barrier; a race once.

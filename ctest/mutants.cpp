@@ -220,15 +220,15 @@ int main(int argc, char** argv) {
   app.add_option("--accepted", list, "the reviewed list of survivors")->group("");
   app.add_option("--compiler", compiler, "model-cc")->group("");
   app.add_option("--work", work, "directory for copies")->group("");
-  app.add_option("--count", count, "how many mutants, chosen at random; 0 for all");
-  app.add_option("--seed", seed, "another seed chooses others");
+  app.add_option("--count", count, "how many mutants, chosen at random; 0 for all")->capture_default_str();
+  app.add_option("--seed", seed, "another seed chooses others")->capture_default_str();
   app.add_flag("--list", print, "only print the mutants");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return app.exit(e);
-  } catch (const CLI::ConversionError& e) {
-    fmt::print(stderr, "mutants: not a number: {}; ./tile mutants NN --help lists the options\n", e.what());
+  } catch (const CLI::ConversionError&) {
+    fmt::print(stderr, "mutants: --count and --seed take a number; ./tile mutants NN --help lists the options\n");
     return 2;
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "mutants: {}; ./tile mutants NN --help lists the options\n", e.what());

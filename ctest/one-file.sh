@@ -3,6 +3,10 @@
 # them, an author, and its text in the middle. Skipped where epubcheck is not installed, or pdftotext to read the pages with.
 # Usage: one-file.sh BUILD-DIRECTORY CMAKE UNLESS-SAME.SH EPUBCHECK JAVA PDFTOTEXT CHROMIUM, of which the last four may be "": not installed
 build=$1 cmake=$2 unless_same=$3 epubcheck=$4 java=$5 pdftotext=$6 chromium=$7
+twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
+[ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
+twice=$(tr '\n' ' ' <"$build/book/print.html" | grep -o '<strong>\(Figure\|Table\|Listing\) [0-9A-Z.]*</strong>' | sort | uniq -d | head -n 3)
+[ -z "$twice" ] || { echo "the whole book has captions with the same number:" $twice; exit 1; }
 [ -n "$epubcheck" ] && [ -n "$java" ] || { echo "skipped: epubcheck is not installed (sudo apt-get install epubcheck)"; exit 77; }
 epub=$build/book/tile-by-tile.epub
 # Java compiles in a hurry: it works for seconds.
@@ -23,10 +27,6 @@ END
 "$chromium" --headless --no-sandbox --allow-file-access-from-files --virtual-time-budget=20000 --dump-dom "file://$scratch/lines.html" 2>/dev/null |
   grep -o '<title>.*</title>' >"$scratch/lines"
 grep -q '<title>[1-9][0-9]* lines, 0 cut, 0 below' "$scratch/lines" || { echo "programs of the EPUB on a narrow page: $(cat "$scratch/lines")"; exit 1; }
-twice=$(grep -o ' id="[^"]*"' "$build/book/print.html" | sort | uniq -d | head -n 3)
-[ -z "$twice" ] || { echo "the whole book has names of places twice:" $twice; exit 1; }
-twice=$(tr '\n' ' ' <"$build/book/print.html" | grep -o '<strong>\(Figure\|Table\|Listing\) [0-9A-Z.]*</strong>' | sort | uniq -d | head -n 3)
-[ -z "$twice" ] || { echo "the whole book has captions with the same number:" $twice; exit 1; }
 grep -aq '^<</Author (The Tile by Tile authors)' "$build/book/tile-by-tile.pdf" || { echo "the PDF does not say who wrote it"; exit 1; }
 grep -aq '/Outlines' "$build/book/tile-by-tile.pdf" || { echo "the PDF has no outline"; exit 1; }
 [ -n "$pdftotext" ] || { echo "skipped: pdftotext is not installed (sudo apt-get install poppler-utils)"; exit 77; }

@@ -83,7 +83,7 @@ rm "$scratch/copy/chapters/01-naive/chapter01.cu" "$scratch/copy/build/model/tes
 told "count which file? For example: " count
 told "mutants of which chapter? Write its two digits: ./tile mutants 04; --help lists what may stand behind them$" mutants
 told "mutants of which chapter? Its two digits come first: ./tile mutants 04 --count 3$" mutants --count 3
-told "a chapter is named by two digits, such as 04, not '4'$" mutants 4
+told "a chapter is named by two digits, such as 04, not 'four'$" mutants four
 cat >"$scratch/copy/build/model/bin/mutants" <<'END_OF_TOOL'
 #!/bin/sh
 echo "of mutants, with $*"
@@ -104,7 +104,7 @@ asks() {
   what=$1 when=$2
   shift 2
   tile "$@"
-  asked=$(sed 's/--preset model *//' "$scratch/asked")
+  asked=$(sed 's/--preset model --no-label-summary *//' "$scratch/asked")
   [ "$asked" = "$what" ] || complain "$when: ctest is asked for '$asked', not '$what'"
 }
 echo '2:chapter02.counts' >"$built/Testing/Temporary/LastTestsFailed.log"

@@ -50,9 +50,11 @@ local function searched(block)
     part.content:insert(pandoc.Space())
     return part
   end
-  local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = function(span)
-    if elements.has(span, "definition") then return {} end
-  end, Cite = function() return {} end, Math = function(formula)  -- as one types it: "w mod 32"
+  local function without_evidence(element)  -- expressions, which nobody looks for
+    if elements.has(element, "definition") or elements.has(element, "evidence") then return {} end
+  end
+  local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = without_evidence, Div = without_evidence,
+    Cite = function() return {} end, Math = function(formula)  -- as one types it: "w mod 32"
     local simple = pandoc.Math("InlineMath", (formula.text:gsub("\\[td]?frac{([^{}]*)}{([^{}]*)}", "%1/%2")))
     return pandoc.Str((pandoc.write(pandoc.Pandoc({pandoc.Plain({simple})}), "plain"):gsub("%s+$", "")))
   end})
@@ -147,7 +149,7 @@ end
 
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
-local function as_part(blocks)
+local function as_part(blocks, subtitle)
   local info = page.info[page.id]
   local over = kicker()
   local title = page.id == "index" and "" or (over and over .. ". " or "") .. info.title
@@ -160,6 +162,7 @@ local function as_part(blocks)
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
+  if subtitle then blocks:insert(1, pandoc.Div({pandoc.Para(subtitle)}, {class = "subtitle"})) end
   blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page.id, class = "page"}))
   if page.id == "bibliography" or cites(blocks) then
     if page.id ~= "bibliography" then blocks:insert(pandoc.Header(2, "References", {id = "references-of-" .. page.id})) end
@@ -200,7 +203,7 @@ function around.finish(doc)
   end
   doc.meta.number = number ~= "" and pandoc.MetaString(number) or nil
   doc.meta.kicker = kicker() and pandoc.MetaString(kicker()) or nil
-  if page.combined then doc.blocks = as_part(doc.blocks) end
+  if page.combined then doc.blocks = as_part(doc.blocks, doc.meta.subtitle) end
   doc.blocks = with_numbers(doc.blocks)
   if page.combined then  -- the whole has its own title, and what this page was woven from is nobody's business
     local kept = {}

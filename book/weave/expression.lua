@@ -8,7 +8,7 @@
 --   arithmetic  + - * / ( ) abs(x) min(x, ...) max(x, ...)
 --   comparison  < <= > >= =, in chains as well: a > b > c
 --               = means equal to nine digits, since the values were computed in floating point; <= and >= include that
---   within(a, b, 2%)   |a - b| is at most 2% of |b|
+--   within(a, b, 2%)   |a - b| is at most 2% of |b|; at most 30% may be asked for
 --   within(a, b, 0.5)  |a - b| is at most 0.5
 --   and         between comparisons
 --
@@ -59,6 +59,7 @@ local function tokens_of(text)
   return tokens
 end
 
+local widest = 0.3  -- tolerance, of a number
 local arguments_of = {abs = {1, 1}, min = {1, math.huge}, max = {1, math.huge}, within = {3, 3}}
 
 -- A term in words, the same for the same one however it is spaced.
@@ -94,7 +95,10 @@ local function parse(text)
     until not next_is(",")
     expect(")")
     if #node < fewest or #node > most then complain(#node .. " is the wrong number of arguments for " .. name) end
-    if name == "within" then refuse_copy(node[1], node[2]) end
+    if name == "within" then
+      refuse_copy(node[1], node[2])
+      if node[3].percent and node[3].value > widest then complain(string.format("within %g%% is true of too much", 100 * node[3].value)) end
+    end
     return node
   end
   local function operand()

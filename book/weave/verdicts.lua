@@ -165,16 +165,20 @@ local function claims_of(id, resolved)
   return items
 end
 
+-- On paper and in an EPUB, where nobody follows a link to the words, they are only counted.
 function verdicts.all_claims(resolved)
-  local blocks = pandoc.List({})
+  local blocks, number = pandoc.List({}), 0
   for _, id in ipairs(page.all) do
     local items = claims_of(id, resolved)
-    if #items > 0 then
+    number = number + #items
+    if #items > 0 and not page.combined then
       local info = page.info[id]
       blocks:insert(pandoc.Header(2, {pandoc.Str((info.number ~= "" and info.number .. " " or "") .. info.title)}, {id = "claims-of-" .. id}))
       blocks:extend(folded({pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"})}, counted(#items, "claim")))
     end
   end
+  local where = page.combined and "the book's HTML lists them, with the values of their keys." or "here they are, with the values of their keys."
+  blocks:insert(1, pandoc.Para(pandoc.Inlines({pandoc.Str("There are " .. counted(number, "such expression") .. ": " .. where)})))
   return blocks
 end
 

@@ -2126,7 +2126,7 @@ void predict(tile::Facts& facts) {
   const auto reads = [&](const std::string& name, Plan plan, const std::string& band) {
     plan.band = band == "all" ? plan.tilesM : std::stoi(band);
     facts.predicted("order." + name + ".band_" + band + ".cache_gb",
-                    Cache::reads(plan, cache_mb * 1000000LL) * 1e-9, 3);
+                    Cache::reads(plan, cache_mb * 1000000LL) * 1e-9);
   };
   for (const std::string band : {"1", "2", "4", "8", "16", "all"})
     for (const int n : {4096, 8192}) {

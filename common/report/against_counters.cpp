@@ -29,7 +29,9 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
               {"kernel", "what", "counted", "measured", "measured / counted", "why"},
               {}};
   if (!comparable)
-    table.caption += fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
+    table.caption += extents(problem) == extents(this_chapter().counted)
+                         ? "; the counters are of other leading dimensions, alpha or beta"
+                         : fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
   const auto differences = load_differences(chapter_directory());
   for (const CountedKernel& k : kernels) {
     const Record* entry = records.empty() || !comparable ? nullptr : find_kernel(records.front(), k.kernel.name);
@@ -38,9 +40,9 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
       const double counted = double(tally(k.counts, counter));
       const auto found = entry != nullptr && entry->contains("counters") ? measured(*entry, counter) : std::nullopt;
       if (counted == 0 && found.value_or(Measured{0, 0}) == 0) continue;
-      const auto [ratio, why] =
-          found ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, *found)
-                : std::pair<std::string, std::string>();
+      const auto [ratio, why] = found
+                                    ? verdict_on(find_difference(differences, k.kernel.name, counter), counted, *found)
+                                    : std::pair<std::string, std::string>();
       table.rows.push_back(
           {k.kernel.name, counter.label,
            mark_of_sum(k, counter.tally, [&](const simt::Site& site) { return covers(counter, site); }) +

@@ -41,6 +41,7 @@ testing.same("labels of a chapter", labels, {"page\t03\tA title", "p03-first\tse
 testing.equal("number of a heading", doc.blocks[1].attributes.number, "3.1")
 testing.equal("name of a listing without label", doc.blocks[8].attributes.label, "Listing 3.1")
 testing.same("the second appendix", {labels_of("appendix-b", "index appendix-a appendix-b appendix-c")[2]}, {"pappendix-b-first\tsection B.1"})
+testing.equal("its figures", select(2, labels_of("appendix-b", "index appendix-a appendix-b")).blocks[2].attributes.label, "Figure B.1")
 testing.same("elsewhere figures alone have numbers", {labels_of("index", "index 03")[2]}, {"fig:a\tFigure 1"})
 testing.same("or what the page puts before them", {labels_of("part-1", "index part-1", "I")[2]}, {"fig:a\tFigure I.1"})
 

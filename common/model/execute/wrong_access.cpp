@@ -50,7 +50,7 @@ std::string beyond(const Region& region, Address address) {
                      region.ld);
 }
 
-// "4 bytes past the end of table: this is table[8], and it has 8 elements" where no other array lies closer, or "".
+// "up to 4 bytes past the end of table: this is table[8], and it has 8 elements" where no other array lies closer, or "".
 std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
   std::string text;
   for (const Region* region : w.launch->arrays) {
@@ -58,7 +58,8 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
     const Address distance = after ? address + size - region->end : region->begin - address;
     if (distance >= farthest) continue;
     farthest = distance;
-    text = fmt::format("{} bytes {} {}{}", distance, after ? "past the end of" : "before the start of", region->name,
+    text = fmt::format("{}{} bytes {} {}{}", after ? "up to " : "", distance,
+                       after ? "past the end of" : "before the start of", region->name,
                        beyond(*region, after ? std::max(address, region->end) : address));
   }
   return text;
@@ -82,7 +83,7 @@ std::string beyond(const PlacedVariable& v, std::ptrdiff_t offset) {
   return v.shape.known() ? beyond(v.name, v.shape, offset - std::ptrdiff_t(v.offset), v.size) : "";
 }
 
-// What shared memory that belongs to nobody lies behind, or else before: "4 bytes past the end of tile". `size` bytes at `offset`.
+// What shared memory that belongs to nobody lies behind, or else before: "up to 4 bytes past the end of tile". `size` bytes at `offset`.
 std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
   const PlacedVariable *before = nullptr, *after = nullptr;
   for (const PlacedVariable& v : w.launch->variables) {
@@ -104,7 +105,7 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
         "but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument "
         "between <<< and >>> says",
         before->name);
-  const std::string past = fmt::format("{} bytes past the end of {}",
+  const std::string past = fmt::format("up to {} bytes past the end of {}",
                                        behind + std::ptrdiff_t(size) - std::ptrdiff_t(before->size), before->name);
   // One that straddles the end: the first element behind it.
   if (!before->is_dynamic)

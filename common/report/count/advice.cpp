@@ -253,7 +253,7 @@ std::string advice_on_scattered(const simt::Site& site, const WarpAccess& access
   const std::int64_t distance = apart.size() == 1 ? apart.begin()->first : 0;
   if (distance == site.width)
     return fmt::format(
-        "{}: the first byte lies {} bytes behind the begin of a sector; let warps begin at multiples of "
+        "{}: the first byte lies {} bytes behind the beginning of a sector; let warps begin at multiples of "
         "32 bytes",
         cost, behind_a_sector(access));
   if (const std::string text =

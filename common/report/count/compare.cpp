@@ -88,7 +88,8 @@ void print_table(const std::vector<Sums>& sums, std::size_t first, std::size_t l
 void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers) {
   std::vector<Sums> sums;
   for (const Run& run : runs) sums.push_back(sums_of(run, rates, registers));
-  for (std::size_t first = 0; first < runs.size(); first += runs_a_table)
+  const bool something = std::any_of(sums.begin(), sums.end(), [](const Sums& s) { return s.launches > 0; });
+  for (std::size_t first = 0; something && first < runs.size(); first += runs_a_table)
     print_table(sums, first, std::min(first + runs_a_table, runs.size()),
                 runs.size() == 2 && sums[0].launches > 0 && sums[1].launches > 0);
   for (std::size_t i = 0; i < runs.size(); ++i)

@@ -88,7 +88,8 @@ void print_bounds(const Verdict& v, const Rates& rates, double flops) {
   const Bound longest = tightest(v);
   if (longest.cycles <= 0) return;
   const double seconds = longest.cycles / rates.clock_hz;
-  fmt::print("\n  at least  {} cycles ({} us) on {} of the {} SMs of an {}", format_number(longest.cycles),
+  const std::string cycles = format_number(longest.cycles);
+  fmt::print("\n  at least {} cycle{} ({} us) on {} of the {} SMs of an {}", cycles, cycles == "1" ? "" : "s",
              format_number(seconds * 1e6), v.sms, rates.sms, rates.gpu);
   if (flops > 0) fmt::print(", at most {} TFLOP/s", format_number(flops / seconds * 1e-12));
   fmt::print(":\n");
