@@ -35,7 +35,7 @@ tr '\n' ' ' <"$build/book/print.html" | grep -o '<h1 class="page"[^>]*>[^<]*</h1
 author=$("$(dirname "$pdftotext")/pdfinfo" "$build/book/tile-by-tile.pdf" 2>&1 | sed -n 's/^Author: *//p')
 [ "$author" = "The Tile by Tile authors" ] || { echo "the author in the PDF's properties is '$author'"; exit 1; }
 "$(dirname "$pdftotext")/pdfinfo" -dests "$build/book/tile-by-tile.pdf" | sed -n 's/^ *\([0-9]*\) \[.*"\(page-[^"]*\)"$/\2 \1/p' | sort >"$scratch/begin"
-"$pdftotext" -l 3 -layout "$build/book/tile-by-tile.pdf" - | tr '\f' '\n' | sed -n 's/^ *\([A-Z0-9].*[A-Za-z]\)  *\([0-9][0-9]*\)$/\2/p' >"$scratch/listed"
+"$pdftotext" -f 2 -l 2 -layout "$build/book/tile-by-tile.pdf" - | tr '\f' '\n' | sed -n 's/^ *\([A-Z0-9].*[A-Za-z]\)  *\([0-9][0-9]*\)$/\2/p' >"$scratch/listed"
 listed=$(tr '\n' ' ' <"$scratch/listed") begin=$(sed '/^page-index /d; s/.* //' "$scratch/begin" | sort -n | tr '\n' ' ')
 [ -n "$listed" ] && [ "$listed" = "$begin" ] || { echo "the list of contents has the pages $listed, and the parts begin on $begin"; exit 1; }
 awk -f "$(dirname "$0")/pdf-middle.awk" "$scratch/words.html" || exit 1
