@@ -50,10 +50,10 @@ local function searched(block)
     part.content:insert(pandoc.Space())
     return part
   end
-  local function without_evidence(element)  -- expressions, which nobody looks for
+  local function left_out(element)  -- a term is found by itself, and nobody looks for expressions
     if elements.has(element, "definition") or elements.has(element, "evidence") then return {} end
   end
-  local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = without_evidence, Div = without_evidence,
+  local without = pandoc.walk_block(pandoc.Div({block}), {Plain = ended, Para = ended, Header = ended, Span = left_out, Div = left_out,
     Cite = function() return {} end, Math = function(formula)  -- as one types it: "w mod 32"
     local simple = pandoc.Math("InlineMath", (formula.text:gsub("\\[td]?frac{([^{}]*)}{([^{}]*)}", "%1/%2")))
     return pandoc.Str((pandoc.write(pandoc.Pandoc({pandoc.Plain({simple})}), "plain"):gsub("%s+$", "")))

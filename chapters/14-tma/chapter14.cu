@@ -2120,7 +2120,7 @@ void predict(tile::Facts& facts) {
       return double(read);
     }
   };
-  // Of the H200's 60: fitted. With 44 to 47 what is read is the same, to three percent.
+  // Fitted to what DRAM reads with variants/bands.patch.
   constexpr int cache_mb = 46;
   facts.predicted("order.cache_mb", cache_mb);
   const auto reads = [&](const std::string& name, Plan plan, const std::string& band) {

@@ -94,7 +94,8 @@ std::string text_of(const Measured& measured) {
 }
 
 std::string ratio_text(const Measured& measured, double counted) {
-  const std::string lowest = fmt::format("{:.4f}", measured.low / counted), highest = fmt::format("{:.4f}", measured.high / counted);
+  const std::string lowest = fmt::format("{:.4f}", measured.low / counted),
+                    highest = fmt::format("{:.4f}", measured.high / counted);
   return lowest == highest ? lowest : lowest + " to " + highest;
 }
 
