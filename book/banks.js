@@ -1,4 +1,4 @@
-// What a warp's access costs in the 32 banks of shared memory: the rule of common/model/rules.hpp again, for the pages.
+// What a warp's access costs in the 32 banks of shared memory: the rule of common/sim/rules.hpp again, for the pages.
 // The test book.explorer holds it to what the hardware counted, and to the C++ rule.
 //
 // An access is {words, wordsPerLane, load}: words[l] is the first 4-byte word that lane l wants, null for a lane that wants

@@ -104,7 +104,7 @@ for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__
   grep -q SIMT_NO_TABLE "$scratch/table.cpp" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
 done
 # All that a compiler refuses, in one file: it says all that is wrong.
-(printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/report/count.hpp"\n'
+(printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/count/count.hpp"\n'
   cat "$scratch/table.cu"
   printf '__global__ void __cluster_dims__(2, 1, 1) clustered() {}\n'
   printf '__global__ void copies(float* x,\n  const CUtensorMap map) { x[0] = map.rows; }\n') >"$scratch/refused.cu"

@@ -26,7 +26,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ctest/files.hpp"
+#include "common/sim/rewrite/files.hpp"
 #include "ctest/findings.hpp"
 #include "ctest/one_test.hpp"
 #include "ctest/subprocess.hpp"

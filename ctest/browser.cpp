@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "ctest/chromium.hpp"
-#include "ctest/files.hpp"
+#include "common/sim/rewrite/files.hpp"
 #include "ctest/subprocess.hpp"
 
 namespace {

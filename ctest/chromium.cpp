@@ -11,7 +11,7 @@
 #include <boost/process/io.hpp>
 #include <stdexcept>
 
-#include "ctest/files.hpp"
+#include "common/sim/rewrite/files.hpp"
 
 namespace bp = boost::process;
 namespace fs = std::filesystem;

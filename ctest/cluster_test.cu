@@ -7,7 +7,7 @@
 #include "common/cuda/cluster.hpp"
 #include "common/cuda/device.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #if TILE_ON_GPU
 #include <cooperative_groups.h>
 #else

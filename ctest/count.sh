@@ -48,7 +48,7 @@ grep -q '"error": "race: ' "$scratch/json" || complain "the document leaves out 
 refused() {
   pattern=$1
   shift
-  { echo '#include "common/report/count.hpp"'; printf '%s\n' "$@"; } >"$scratch/bad.cu"
+  { echo '#include "common/count/count.hpp"'; printf '%s\n' "$@"; } >"$scratch/bad.cu"
   "$tile_count" --compiler "$model_cc" "$scratch/bad.cu" >"$scratch/out" 2>"$scratch/err" && complain "accepted: $*"
   [ "$(wc -l <"$scratch/err")" = 1 ] && grep -q "^count: bad.cu:[0-9]*: $pattern" "$scratch/err" ||
     complain "not '$pattern', but: $(cat "$scratch/err")"
@@ -66,7 +66,7 @@ refused '.*name its template arguments' 'template <class T> __global__ void k(T*
 
 # All that is known to be wrong with a file is told at once: behind a header that the model does not have, in a macro, and main().
 cat >"$scratch/all.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #include <cub/cub.cuh>
 #define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) return 1; } while (0)
 __global__ void k(float* p) { p[threadIdx.x] = 1; }
@@ -96,7 +96,7 @@ faults() {
 
 # All faults that the compiler finds, a line each: a syntax error hides no other. What may come of one is left out.
 cat >"$scratch/three.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void k(float* p, int n) {
   float x = p[threadIdx.x]
   p[threadIdx.x] = x;
@@ -113,7 +113,7 @@ faults three.cu '4: expected .* before .*p' '7: invalid conversion from .* to .*
   '9: .*undefined.* was not declared' '12: the launch has more arguments' \
   ' and 1 more error of the compiler, which may come of these; --verbose shows all'
 cat >"$scratch/brace.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void k(float* p) {
   if (p != nullptr) {
     p[threadIdx.x] = 1;
@@ -124,7 +124,7 @@ faults brace.cu '6: .*' ' and [0-9]* more errors? of the compiler'
 
 # How many arguments a kernel takes, and which.
 cat >"$scratch/arguments.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void k(float* p, int n) { p[threadIdx.x] = float(n); }
 TILE_COUNT("many") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device(), 1, 2); }
 TILE_COUNT("few") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device()); }
@@ -144,7 +144,7 @@ int main() {
   k<<<1, 32>>>(p);
 }
 END
-faults program.cu '2, 6: __global__ and <<<>>> are not known here: write #include "common/report/count.hpp" as the first line$' \
+faults program.cu '2, 6: __global__ and <<<>>> are not known here: write #include "common/count/count.hpp" as the first line$' \
   '3: main[(][)] is not run: describe each launch in a TILE_COUNT' '5: cudaMalloc is not part of the model' \
   ' and [0-9]* more errors? of the compiler'
 
@@ -165,11 +165,11 @@ not_counted 1 "a file without a name: name a .cu file$" ""
 not_counted 1 "$scratch/empty.cu is empty: the README has a template$" "$scratch/empty.cu"
 echo >"$scratch/blank.cu"
 not_counted 1 ".*blank.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/blank.cu"
-printf '#include "common/report/count.hpp"\n__global__ void k(float* p) { p[0] = 1; }\n' >"$scratch/without.cu"
+printf '#include "common/count/count.hpp"\n__global__ void k(float* p) { p[0] = 1; }\n' >"$scratch/without.cu"
 not_counted 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"
-printf '#include "common/report/count.hpp"\n__global__ void k(float* p) { p[0] = 1 }\nTILE_COUNT("r") {}\n' >"$scratch/syntax.cu"
+printf '#include "common/count/count.hpp"\n__global__ void k(float* p) { p[0] = 1 }\nTILE_COUNT("r") {}\n' >"$scratch/syntax.cu"
 not_counted 1 "syntax.cu:2: expected .;. before .}. token$" "$scratch/syntax.cu"
-printf '#include "common/report/count.hpp"\nTILE_COUNT("r") {}\n' >"$scratch/idle.cu"
+printf '#include "common/count/count.hpp"\nTILE_COUNT("r") {}\n' >"$scratch/idle.cu"
 "$tile_count" --compiler "$model_cc" "$scratch/idle.cu" >"$scratch/out" 2>"$scratch/err" && complain "a run that launches nothing passes"
 grep -q '^count: idle.cu, "r": it launches nothing: call tile::launch in its TILE_COUNT$' "$scratch/err" || complain "of which run, is not said: $(cat "$scratch/err")"
 not_counted 2 "which file? For example: "
@@ -177,7 +177,7 @@ not_counted 2 "which file? For example: " --json
 
 # Each line of what a run is refused for says of what it is.
 cat >"$scratch/two.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void k(float* out) {
   __shared__ float tile[64];
   if (threadIdx.x < 32) tile[threadIdx.x] = 1;
@@ -194,7 +194,7 @@ grep -qv '^count: ' "$scratch/err" && complain "a line without its prefix: $(cat
 
 # A race is told however many lines read what nobody wrote.
 {
-  echo '#include "common/report/count.hpp"
+  echo '#include "common/count/count.hpp"
 __global__ void k(float* out) {
   __shared__ float tile[64], none[64];
   tile[threadIdx.x] = 1;'
@@ -212,7 +212,7 @@ grep -q "^count: \.\.\. and 4 more findings" "$scratch/err" || complain "those l
 
 # A shuffle orders no memory; that is said where nothing else stands between two lanes of a warp, and not of other races.
 cat >"$scratch/shuffle.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void shuffled(float* out) {
   __shared__ float tile[64];
   tile[threadIdx.x] = 1;
@@ -255,7 +255,7 @@ inline __device__ void keep(float value) {
 __shared__ int turns[2][2];
 END
 cat >"$scratch/scratch.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #include "scratch.cuh"
 namespace scratch {
 __global__ void reverse(float* out) {
@@ -283,7 +283,7 @@ grep -q '^  scratch.cuh:6  *store  *line (shared)  *4 ' "$scratch/out" && grep -
   grep -q '^count: race: scratch::race, scratch.cu:1[34], .* turns\[1\]\[1\]' "$scratch/err" && ! grep -q 'scratch::reverse\|reversed' "$scratch/err" ||
   complain "__shared__ of an included file: $(cat "$scratch/out" "$scratch/err")"
 cat >"$scratch/macro.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #define TILE_OF(n) __shared__ float tile[n];
 __global__ void k(float* out) {
   TILE_OF(64)
@@ -296,7 +296,7 @@ grep -q 'the model does not see a __shared__ that comes out of a macro with more
 # Elements of 12 bytes that neighbouring lanes load are neighbours: what it costs that they are moved in parts. So are two words on one
 # line. Rows of which each lane takes a word are not.
 cat >"$scratch/parts.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void structs(float* out, const float3* in) { float3 v = in[threadIdx.x]; out[threadIdx.x] = v.x + v.y + v.z; }
 __global__ void pairs(float* out, const float* in) { out[threadIdx.x] = in[2 * threadIdx.x] + in[2 * threadIdx.x + 1]; }
 __global__ void apart(float* out, const float* in) { out[threadIdx.x] = in[3 * threadIdx.x]; }
@@ -313,7 +313,7 @@ said '"advice": "12 sectors, where 4 would do: neighbouring lanes are 12 bytes a
 
 # A run that fails before it has counted anything has no table, and so no columns to explain and nothing to compare.
 cat >"$scratch/traps.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void traps() { if (threadIdx.x == 5) __trap(); }
 TILE_COUNT("a trap") { traps<<<1, 32>>>(); }
 TILE_COUNT("another") { traps<<<1, 32>>>(); }
@@ -325,12 +325,12 @@ grep -q 'Columns\|Side by side' "$scratch/out" && complain "columns or a compari
 # A run that failed is named on stdout as well, where a pipe shows it, and is compared with those that did not. Threads that update one
 # element are told how.
 cat >"$scratch/good.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void copy(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x]; }
 TILE_COUNT("a copy") { auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32); copy<<<1, 32>>>(out.device(), in.device()); }
 END
 cat >"$scratch/sum.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void sum(float* out, const float* in) {
   *out += in[threadIdx.x];
 }
@@ -354,7 +354,7 @@ for at in 3 6; do
 done
 grep 'last, sum.cu:9' "$scratch/err" | grep -q atomic && complain "an element that is only written is updated"
 cat >"$scratch/halves.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void halves(float* out) {
   __shared__ float part[64];
   part[threadIdx.x] = 1;
@@ -371,7 +371,7 @@ grep -q '^count: race: halves, halves.cu:7' "$scratch/err" && ! grep -q atomic "
 
 # Shared memory without an extent, and a launch that gives it none, or too little.
 cat >"$scratch/extern.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void k(float* out) {
   extern __shared__ float tile[];
   tile[threadIdx.x] = 1;
@@ -385,7 +385,7 @@ END
   grep -q '4 bytes past the end of tile, to which the launch gives 64: in elements of 4 bytes this is tile\[16\], and it has 16$' "$scratch/err" || complain "what the launch does not give: $(cat "$scratch/err")"
 # Launches as programs write them: behind a case, in a macro, of an expression.
 cat >"$scratch/launches.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 template <int n> __global__ void fill(float* out) { out[threadIdx.x] = n; }
 #define FILL(n, threads, ...) \
   fill<n><<<1, threads, 0, \
@@ -422,7 +422,7 @@ inline void check(cudaError_t status, const char* what) { if (status != cudaSucc
 END
 cat >"$scratch/helped.cu" <<'END'
 #include "helpers.cuh"
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void ones(float* out) {
   extern __shared__ float tile[];
   assert(threadIdx.x < 32);
@@ -448,7 +448,7 @@ refused '__vadd4 is not part of the model: ' '__global__ void k(unsigned* p) { *
 
 # What a launch before the one that fails counted is not lost.
 cat >"$scratch/second.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void copy(float* out) { out[threadIdx.x] = 1; }
 TILE_COUNT("the second fails") {
   auto out = tile::array<float>("out", 32);
@@ -463,7 +463,7 @@ END
 
 # A run that takes long says which it is, once.
 cat >"$scratch/slow.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #include <chrono>
 #include <thread>
 __global__ void one(float* out) { *out = 1; }
@@ -482,7 +482,7 @@ END
 [ "$(wc -l <"$scratch/err")" = 1 ] && grep -q '^count: still counting "a slow one"; ' "$scratch/err" || complain "a slow run is silent: $(cat "$scratch/err")"
 # What findings say of their reasons: a struct that is split, a pointer of the host, lanes of one warp, lanes that are missing.
 cat >"$scratch/reasons.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #include <complex>
 struct Four { float a, b, c, d; };
 __global__ void split(Four* out) {
@@ -525,7 +525,7 @@ reason 'warp operation: half_warp, .* waits for lanes 16 to 31 of the mask 0xfff
 # What advice must not leave out: that an atomic in shared memory may be what costs most, how many lanes an example has, and that
 # nvcc may join a thread's neighbouring words.
 cat >"$scratch/advised.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 __global__ void histogram(int* out, const int* in) {
   __shared__ int bins[32];
   bins[threadIdx.x] = 0;

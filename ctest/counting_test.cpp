@@ -10,12 +10,12 @@
 #include <set>
 
 #include "common/check/repository.hpp"
-#include "common/model/rules.hpp"
-#include "common/report/count/advice.hpp"
-#include "common/report/count/compiler_errors.hpp"
-#include "common/report/count/json.hpp"
-#include "common/report/count/verdict.hpp"
-#include "ctest/rewrite.hpp"
+#include "common/sim/rules.hpp"
+#include "common/count/advice.hpp"
+#include "common/count/compiler_errors.hpp"
+#include "common/count/json.hpp"
+#include "common/count/verdict.hpp"
+#include "common/sim/rewrite/rewrite.hpp"
 
 namespace {
 
@@ -164,7 +164,7 @@ TEST_CASE("fields.tsv has a line for each field of the JSON document, and no oth
   };
   walk(document({run}, {{"k.cu", "why"}}, rates, 64), "");
   std::set<std::string> described;
-  std::ifstream in(tile::in_repository("common/report/count/fields.tsv"));
+  std::ifstream in(tile::in_repository("common/count/fields.tsv"));
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("#")) continue;
     CHECK_MESSAGE(std::count(line.begin(), line.end(), '\t') == 3, line);
@@ -197,7 +197,7 @@ TEST_CASE("what a compiler says becomes one line with advice") {
         "the kernel");
   for (const char* word : {"‘__global__’ does not name a type", "‘tile’ has not been declared"})
     CHECK(contains(in_one_line(std::string("k.cu:1:1: error: ") + word + "\n", "k.cu"),
-                   "k.cu:1: __global__ and <<<>>> are not known here: write #include \"common/report/count.hpp\""));
+                   "k.cu:1: __global__ and <<<>>> are not known here: write #include \"common/count/count.hpp\""));
   CHECK(contains(in_one_line("k.cu:7:3: error: use of undeclared identifier 'cublasSgemm'\n", "k.cu"),
                  "cublasSgemm is not"));
   CHECK(contains(in_one_line("k.cu:7:3: error: ‘nvcuda’ has not been declared\n", "k.cu"), "no tensor cores yet"));

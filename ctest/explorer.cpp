@@ -1,4 +1,4 @@
-// Holds the bank explorers of the woven book to the rule of common/model/rules.hpp and to what hardware counted, in headless
+// Holds the bank explorers of the woven book to the rule of common/sim/rules.hpp and to what hardware counted, in headless
 // Chromium: the rule of book/banks.js by every measured pattern and by random ones; each figure by its picture, which C++
 // drew from the same trace, and by random settings of its controls.
 // Usage: explorer CHROMIUM BOOK-DIRECTORY MEASURED-PATTERNS
@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "common/model/rules.hpp"
+#include "common/sim/rules.hpp"
 #include "ctest/chromium.hpp"
-#include "ctest/files.hpp"
+#include "common/sim/rewrite/files.hpp"
 #include "ctest/interactive.hpp"
 
 namespace {

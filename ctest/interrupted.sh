@@ -11,7 +11,7 @@ complain() { echo "$*"; wrong=$((wrong + 1)); }
 mkfifo "$place/pipe.hpp" "$place/pipe"
 echo '#include "pipe.hpp"' >"$place/compiles.cu"
 cat >"$place/runs.cu" <<END
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #include <fstream>
 TILE_COUNT("a run that does not end") { std::ifstream("$place/pipe").get(); }
 END

@@ -1,4 +1,4 @@
-// Holds the lookup explorers of the woven book to the rule of common/model/rules.hpp for global memory, in headless Chromium: the rule of
+// Holds the lookup explorers of the woven book to the rule of common/sim/rules.hpp for global memory, in headless Chromium: the rule of
 // book/lookups.js by random accesses; each figure by its picture, which C++ drew from the same trace, by every lane, and with the
 // rows of the matrix elsewhere.
 // Usage: lookups CHROMIUM BOOK-DIRECTORY
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/model/rules.hpp"
+#include "common/sim/rules.hpp"
 #include "ctest/chromium.hpp"
 #include "ctest/interactive.hpp"
 

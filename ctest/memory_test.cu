@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/report/chapter.hpp"
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the SIMT model's memory", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})

@@ -35,9 +35,9 @@ endif()
 # -pipe, the assembler would read no other file.
 set(TILE_MODEL_ASSEMBLED_GNU "")
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT PROJECT_SOURCE_DIR MATCHES "," AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-pipe")
-  set(TILE_MODEL_ASSEMBLED_GNU "-Wa,${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s")
+  set(TILE_MODEL_ASSEMBLED_GNU "-Wa,${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
 endif()
-set(TILE_MODEL_FIRST -include common/model/block_copies.hpp)  # part of what is precompiled, which must itself come first
+set(TILE_MODEL_FIRST -include common/sim/block_copies.hpp)  # part of what is precompiled, which must itself come first
 set(TILE_MODEL_LINK_FLAGS "")
 foreach(name memcpy memmove mempcpy memset memcmp __memcpy_chk __memmove_chk __mempcpy_chk __memset_chk)
   list(APPEND TILE_MODEL_LINK_FLAGS -Wl,--wrap=${name})
@@ -51,7 +51,7 @@ function(tile_add_model_program target name source)
   add_executable(${target} ${copy})
   set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS
     "${TILE_MODEL_FLAGS};${TILE_MODEL_ASSEMBLED_${CMAKE_CXX_COMPILER_ID}};${TILE_MODEL_FIRST}"
-    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/common/model/block_copies.hpp;${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s")
+    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/common/sim/block_copies.hpp;${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
@@ -124,7 +124,7 @@ function(tile_generate_model_cc)
       -Wl,--whole-archive ${archives} -o ${runtime}
     DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_model_machine tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
   add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
-  set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime} ${PROJECT_SOURCE_DIR}/common/model/announce/hooks.s)
+  set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime} ${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s)
   tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID}
     "-include \"${precompiled}/chapter.hpp\"")
   if(TILE_OTHER_COMPILER)

@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "common/model/rules.hpp"
+#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the SIMT model", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -63,7 +63,7 @@ __global__ void store_pattern(const int* word_of_lane, T* inout) {
   inout[threadIdx.x] = *target;
 }
 
-// A line of ctest/data: comma-separated fields, the last of them the word that each lane touches.
+// A line of common/sim/data: comma-separated fields, the last of them the word that each lane touches.
 struct MeasuredRow {
   std::string line;
   std::vector<std::string> fields;
@@ -71,7 +71,7 @@ struct MeasuredRow {
 };
 
 std::vector<MeasuredRow> measured_rows(const std::string& file, std::size_t field_count) {
-  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data" / file);
+  std::ifstream in(tile::in_repository("common/sim/data/" + file));
   REQUIRE(in);
   std::vector<MeasuredRow> rows;
   for (std::string line; std::getline(in, line);) {
@@ -211,7 +211,7 @@ TEST_CASE("accesses of one and two bytes cost what the hardware counted" * docte
 }
 
 TEST_CASE("the tag bank of a line depends on each bit as measured" * doctest::test_suite("model")) {
-  std::ifstream in(std::filesystem::path(tile::this_chapter_file()).parent_path() / "data/h200-l1-tag-bank-bits.csv");
+  std::ifstream in(tile::in_repository("common/sim/data/h200-l1-tag-bank-bits.csv"));
   REQUIRE(in);
   std::map<int, std::vector<int>> passes;  // bit -> by low_bank
   std::map<int, std::uint64_t> base;

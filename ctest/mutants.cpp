@@ -17,7 +17,7 @@
 #include <random>
 #include <thread>
 
-#include "ctest/files.hpp"
+#include "common/sim/rewrite/files.hpp"
 #include "ctest/mutate.hpp"
 #include "ctest/subprocess.hpp"
 

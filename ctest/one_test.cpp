@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ctest/tokens.hpp"
+#include "common/sim/rewrite/tokens.hpp"
 
 namespace one_test {
 

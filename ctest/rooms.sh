@@ -25,7 +25,7 @@ wrong_in() {
       if (!(from[2] in rank)) print place ": common/" from[2] " is no room; there are " rooms
       else if (!(to[2] in rank)) print place ": includes common/" to[2] ", which is no room"
       else if (rank[to[2]] > rank[from[2]]) print place ": " from[2] " includes " part[2] ", of a room above it"
-      else if (own != "" && !(own in depth)) print place ": common/model/" own " is no room; there are " inner
+      else if (own != "" && !(own in depth)) print place ": common/sim/" own " is no room; there are " inner
       else if ((own == "account" || own == "order") && other != own)
         print place ": model/" own " includes " part[2] ", and must stand alone"
       else if (own != "" && depth[other] > depth[own])
@@ -44,15 +44,15 @@ must_say() {
   printf '#include <vector>\n#include "%s"\n' "$3" >"$scratch/$2"
   wrong_in "$scratch" | grep -q "^$2:2: $1" || { echo "$2 may include $3"; wrong=1; }
 }
-must_say "model includes common/check/gemm.hpp, of a room above it" common/model/order/cells.hpp common/check/gemm.hpp
+must_say "model includes common/check/gemm.hpp, of a room above it" common/sim/order/cells.hpp common/check/gemm.hpp
 must_say "cuda includes common/report/table.hpp, of a room above it" common/cuda/cuda.hpp common/report/table.hpp
-must_say "includes common/measure, which is no room" common/report/main.cpp common/measure/record.hpp
-must_say "model/announce includes common/model/execute/execute.hpp, of a room above it" common/model/announce/hooks.cpp \
-  common/model/execute/execute.hpp
-must_say "model/order includes common/model/model.hpp, and must stand alone" common/model/order/cells.hpp common/model/model.hpp
-must_say "model/account includes common/model/order/cells.hpp, and must stand alone" common/model/account/rules.hpp \
-  common/model/order/cells.hpp
-must_say "common/model/misc is no room" common/model/misc/misc.hpp common/cuda/cuda.hpp
+must_say "includes common/measure, which is no room" common/report/main.cpp common/bench/record.hpp
+must_say "model/announce includes common/sim/execute/execute.hpp, of a room above it" common/sim/hooks/hooks.cpp \
+  common/sim/execute/execute.hpp
+must_say "model/order includes common/sim/model.hpp, and must stand alone" common/sim/order/cells.hpp common/sim/model.hpp
+must_say "model/account includes common/sim/order/cells.hpp, and must stand alone" common/sim/cost/rules.hpp \
+  common/sim/order/cells.hpp
+must_say "common/sim/misc is no room" common/sim/misc/misc.hpp common/cuda/cuda.hpp
 must_say "common/misc is no room" common/misc/misc.hpp common/cuda/cuda.hpp
 
 wrong_in . >"$scratch/wrong"

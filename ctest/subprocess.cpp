@@ -13,7 +13,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "ctest/files.hpp"
+#include "common/sim/rewrite/files.hpp"
 
 namespace subprocess {
 

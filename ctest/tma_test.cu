@@ -5,7 +5,7 @@
 
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of copies by tensor maps", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})

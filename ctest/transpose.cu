@@ -1,7 +1,7 @@
 // A worked example for `./tile count`: the transpose of a 32 x 32 tile, naive, through shared memory, and padded.
 //
 // Copy this file, replace the kernels, run ./tile count on it. Lines cost what the table says.
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 constexpr int N = 32;  // one tile, one warp a row
 

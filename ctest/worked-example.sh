@@ -17,7 +17,7 @@ tr -s '\n ' ' ' <"$scratch/out" |
   { echo "the advice to pad is missing:"; cat "$scratch/out"; exit 1; }
 
 cat >"$scratch/guess.cu" <<'END'
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 // Lanes come to the load after different numbers of turns; to the store, together.
 __global__ void ragged(float* out, const float* in) {
   float sum = 0;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "common/predict/gpu.hpp"
+#include "common/bench/gpu.hpp"
 #include "drawing.hpp"
 #include "pictures.hpp"
 #include "traces.hpp"

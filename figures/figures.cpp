@@ -55,10 +55,10 @@
 #include <string>
 #include <vector>
 
-#include "common/model/rules.hpp"
-#include "common/predict/gpu.hpp"
-#include "common/records/record.hpp"
-#include "common/records/run.hpp"
+#include "common/sim/rules.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/record.hpp"
+#include "common/bench/run.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/ranks.hpp"
 #include "drawing.hpp"

@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "common/predict/gpu.hpp"
-#include "common/records/numbers.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/numbers.hpp"
 #include "common/report/facts.hpp"
 #include "drawing.hpp"
 #include "pictures.hpp"

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "common/predict/gpu.hpp"
+#include "common/bench/gpu.hpp"
 #include "common/report/facts.hpp"
 #include "drawing.hpp"
 #include "pictures.hpp"

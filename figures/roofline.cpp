@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common/predict/gpu.hpp"
+#include "common/bench/gpu.hpp"
 #include "drawing.hpp"
 #include "traces.hpp"
 

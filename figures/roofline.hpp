@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/records/record.hpp"
+#include "common/bench/record.hpp"
 
 namespace tile::figures {
 

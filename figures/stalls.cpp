@@ -5,7 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "common/records/metrics.hpp"
+#include "common/bench/metrics.hpp"
 #include "drawing.hpp"
 #include "pictures.hpp"
 #include "traces.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/rules.hpp"
+#include "common/sim/rules.hpp"
 
 namespace tile::figures {
 

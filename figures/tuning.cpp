@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "common/predict/gpu.hpp"
-#include "common/records/record.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/record.hpp"
 #include "drawing.hpp"
 #include "pictures.hpp"
 #include "traces.hpp"

@@ -6,10 +6,10 @@
 // it.
 //
 // Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
-#include "common/model/rules.hpp"
+#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/measure/timing.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {

@@ -8,11 +8,11 @@
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
 #include <map>
 
-#include "common/measure/record.hpp"
-#include "common/model/rules.hpp"
+#include "common/bench/record.hpp"
+#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/measure/timing.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {

@@ -15,7 +15,7 @@
 
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/measure/bench.hpp"
+#include "common/bench/bench.hpp"
 #endif
 
 namespace {

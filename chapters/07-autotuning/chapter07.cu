@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <array>
 
-#include "common/model/rules.hpp"
+#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
 #if TILE_ON_GPU
-#include "common/measure/timing.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {

@@ -14,10 +14,10 @@
 #include <set>
 #include <sstream>
 
-#include "common/measure/record.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/measure/timing.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {
@@ -1242,7 +1242,7 @@ TEST_CASE("patterns that stand for an access of a kernel are that access") {
 }
 
 TEST_CASE("the 150 counted patterns leave every candidate") {
-  std::ifstream rows(tile::in_repository("ctest/data/h200-shared-memory-wavefronts.csv"));
+  std::ifstream rows(tile::in_repository("common/sim/data/h200-shared-memory-wavefronts.csv"));
   int counted_patterns = 0;
   for (std::string row; std::getline(rows, row);) {
     if (row.empty() || row[0] == '#') continue;

@@ -20,8 +20,8 @@
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
 #if TILE_ON_GPU
-#include "common/measure/bench.hpp"
-#include "common/measure/run.hpp"
+#include "common/bench/bench.hpp"
+#include "common/bench/run.hpp"
 #endif
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/measure/timing.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {
@@ -785,7 +785,7 @@ void predict(tile::Facts& facts) {
     facts.predicted("write." + place.key + ".mb", bytes * 1e-6);
     facts.predicted("write." + place.key + ".sweeps", place.sweeps);
   }
-  facts.measured_in("ctest/data/h200-writes-of-c.csv");
+  facts.measured_in("chapters/11-write-back/measured/h200-writes-of-c.csv");
   facts.predicted("worked.warp", 101 / 32);
   facts.predicted("worked.lane", 101 % 32);
   worked("worked.adjacent", Adjacent{});

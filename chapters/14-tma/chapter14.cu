@@ -27,7 +27,7 @@
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/timing/timing.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/check/sampled.hpp"
-#include "common/model/model.hpp"
+#include "common/sim/model.hpp"
 
 namespace tile {
 

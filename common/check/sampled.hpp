@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/model/model.hpp"
+#include "common/sim/model.hpp"
 
 namespace tile {
 

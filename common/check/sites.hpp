@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/model/model.hpp"
+#include "common/sim/model.hpp"
 
 namespace tile {
 

@@ -5,8 +5,8 @@
 
 #include "common/check/gemm.hpp"
 #include "common/check/operands.hpp"
-#include "common/model/model.hpp"
-#include "common/model/rules.hpp"
+#include "common/sim/model.hpp"
+#include "common/sim/rules.hpp"
 
 namespace tile {
 

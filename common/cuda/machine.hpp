@@ -1,6 +1,6 @@
 // The machine a program was compiled for, as host code sees it: memory, and whether it can be
 // used at all. Implemented twice: common/cuda/machine_gpu.cpp and
-// common/model/machine_model.cpp; the linker picks one.
+// common/sim/machine_model.cpp; the linker picks one.
 #pragma once
 
 #include <cstddef>

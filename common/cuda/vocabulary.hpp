@@ -13,7 +13,7 @@
 // --- Qualifiers -------------------------------------------------------------------------------------------------
 // A kernel is one function with all that it calls, whatever __noinline__ says: an argument that a call takes by value
 // straight out of memory would be read without being announced.
-// patchable_function_entry puts it into a list of kernels (see shared_variables in common/model/announce).
+// patchable_function_entry puts it into a list of kernels (see shared_variables in common/sim/hooks).
 #define __global__ __attribute__((flatten, patchable_function_entry(1)))
 #if defined(__clang__)
 // Where clang++ does not optimise, `flatten` has no effect; and it copies structs as blocks, which the model is told.
@@ -30,7 +30,7 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// The word itself is gone before the compiler sees a file (ctest/rewrite_shared.cpp), but where a macro of the file's own has it.
+// The word itself is gone before the compiler sees a file (common/sim/rewrite/rewrite_shared.cpp), but where a macro of the file's own has it.
 // clang-format off: the pragma takes one string
 #define __shared__ \
   _Pragma("GCC error \"the model does not see a __shared__ that comes out of a macro with more in it, or out of a file that it does not rewrite: write the declaration out\"")
@@ -94,7 +94,7 @@ SIMT_VECTOR4(unsigned, uint4)
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR4
 
-// --- What the model provides (common/model/execute) ------------------------------------------------------------
+// --- What the model provides (common/sim/execute) ------------------------------------------------------------
 namespace simt {
 
 /// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its accesses count
@@ -138,7 +138,7 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// An index that may be read from memory is handed through this (ctest/rewrite_indices.hpp). It is still a constant where it was one.
+/// An index that may be read from memory is handed through this (common/sim/rewrite/rewrite_indices.hpp). It is still a constant where it was one.
 template <class T>
   requires std::is_scalar_v<T>
 SIMT_INLINE constexpr T index_of(T index) {
@@ -243,7 +243,7 @@ constexpr ElementType element_type() {
 /// Tells the model what the elements of an allocation are.
 void declare_elements(void* memory, const ElementType& type);
 
-/// Makes a __device__ or __constant__ variable known as memory; ctest/rewrite.hpp puts one behind each declaration.
+/// Makes a __device__ or __constant__ variable known as memory; common/sim/rewrite/rewrite.hpp puts one behind each declaration.
 struct DeviceVariable {
   template <class T>
   DeviceVariable(const char* name, T& variable, bool is_constant = false)

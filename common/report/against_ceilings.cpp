@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "common/records/compiled_work.hpp"
-#include "common/records/counters.hpp"
+#include "common/bench/compiled_work.hpp"
+#include "common/bench/counters.hpp"
 #include "common/report/options.hpp"
 #include "common/report/output_file.hpp"
 #include "common/report/rates.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/predict/ceilings.hpp"
+#include "common/bench/ceilings.hpp"
 #include "common/report/counted.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"

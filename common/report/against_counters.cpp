@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "common/records/counters.hpp"
+#include "common/bench/counters.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
 

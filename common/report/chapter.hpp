@@ -16,9 +16,9 @@
 #include "common/check/repository.hpp"
 #include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
-#include "common/model/rules.hpp"
-#include "common/predict/gpu.hpp"
-#include "common/records/baseline.hpp"
+#include "common/sim/rules.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/baseline.hpp"
 #include "common/report/facts.hpp"
 #if TILE_ON_MODEL
 #include "common/check/sites.hpp"

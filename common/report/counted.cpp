@@ -9,7 +9,7 @@
 #include "common/check/operands.hpp"
 #include "common/check/traced.hpp"
 #include "common/check/which_blocks.hpp"
-#include "common/records/numbers.hpp"
+#include "common/bench/numbers.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/options.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "common/check/gemm.hpp"
 #include "common/check/sampled.hpp"
-#include "common/model/model.hpp"
-#include "common/predict/ceilings.hpp"
-#include "common/records/record.hpp"
+#include "common/sim/model.hpp"
+#include "common/bench/ceilings.hpp"
+#include "common/bench/record.hpp"
 
 namespace tile {
 

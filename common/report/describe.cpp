@@ -1,6 +1,6 @@
 #include "common/report/describe.hpp"
 
-#include "common/records/fingerprint.hpp"
+#include "common/bench/fingerprint.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {

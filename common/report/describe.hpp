@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "common/records/program.hpp"
+#include "common/bench/program.hpp"
 #include "common/report/counted.hpp"
 
 namespace tile {

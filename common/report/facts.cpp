@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "common/check/repository.hpp"
-#include "common/records/measured_loops.hpp"
+#include "common/bench/measured_loops.hpp"
 #include "common/report/units.hpp"
 
 namespace tile {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/records/numbers.hpp"
+#include "common/bench/numbers.hpp"
 
 namespace tile {
 
@@ -42,7 +42,7 @@ class Facts {
   /// Throws std::runtime_error, naming file and line, for what cannot be read.
   void measured_in(const std::string& file);
   /// What loops of FFMA took whose registers were chosen by hand, in cycles an instruction, and what the rule of issue_cycles says:
-  /// `loops.<name>.cycles` and `loops.<name>.by_rule` (common/records/measured_loops.hpp).
+  /// `loops.<name>.cycles` and `loops.<name>.by_rule` (common/bench/measured_loops.hpp).
   void measured_loops();
   /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
   /// loads from shared memory, for each unit of K; `*_width` of them come with one load.

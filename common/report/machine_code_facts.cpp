@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/predict/gpu.hpp"
-#include "common/records/metrics.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/metrics.hpp"
 
 namespace tile {
 

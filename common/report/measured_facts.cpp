@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "common/records/merge.hpp"
-#include "common/records/metrics.hpp"
+#include "common/bench/merge.hpp"
+#include "common/bench/metrics.hpp"
 #include "common/report/against_counters.hpp"
 #include "common/report/machine_code_facts.hpp"
 #include "common/report/measured_field.hpp"

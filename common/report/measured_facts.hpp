@@ -2,7 +2,7 @@
 // there is a record or not.
 #pragma once
 
-#include "common/records/record.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/facts.hpp"
 
 namespace tile {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/records/record.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/facts.hpp"
 
 namespace tile {

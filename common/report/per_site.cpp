@@ -7,8 +7,8 @@
 
 #include "common/check/sites.hpp"
 #include "common/check/source.hpp"
-#include "common/predict/ceilings.hpp"
-#include "common/records/counters.hpp"
+#include "common/bench/ceilings.hpp"
+#include "common/bench/counters.hpp"
 #include "common/report/options.hpp"
 #include "common/report/output_file.hpp"
 

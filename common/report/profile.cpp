@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/predict/gpu.hpp"
-#include "common/records/metrics.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/metrics.hpp"
 #include "common/report/counted.hpp"
 
 namespace tile {

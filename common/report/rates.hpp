@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "common/predict/ceilings.hpp"
-#include "common/records/record.hpp"
+#include "common/bench/ceilings.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"
 

@@ -7,14 +7,14 @@
 #include <algorithm>
 
 #include "common/cuda/machine.hpp"
-#include "common/records/fingerprint.hpp"
+#include "common/bench/fingerprint.hpp"
 #include "common/report/options.hpp"
 #include "common/report/sweep.hpp"
 #include "common/report/tune.hpp"
-#include "common/timing/bench.hpp"
-#include "common/timing/clocks.hpp"
-#include "common/timing/describe_gpu.hpp"
-#include "common/timing/timing.hpp"
+#include "common/bench/bench.hpp"
+#include "common/bench/clocks.hpp"
+#include "common/bench/describe_gpu.hpp"
+#include "common/bench/timing.hpp"
 
 namespace tile {
 namespace {

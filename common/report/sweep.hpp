@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "common/records/record.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/records/problem.hpp"
-#include "common/records/run.hpp"
+#include "common/bench/problem.hpp"
+#include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/sweep.hpp"

@@ -1,16 +1,16 @@
 // `--sweep`: a GPU times one kernel over the problems of the chapter's sweep. GPU programs only.
 #include <fmt/format.h>
 
-#include "common/records/fingerprint.hpp"
-#include "common/records/problem.hpp"
-#include "common/records/run.hpp"
+#include "common/bench/fingerprint.hpp"
+#include "common/bench/problem.hpp"
+#include "common/bench/run.hpp"
 #include "common/report/options.hpp"
 #include "common/report/sweep.hpp"
-#include "common/timing/bench.hpp"
-#include "common/timing/clocks.hpp"
-#include "common/timing/describe_gpu.hpp"
-#include "common/timing/stopwatch.hpp"
-#include "common/timing/timing.hpp"
+#include "common/bench/bench.hpp"
+#include "common/bench/clocks.hpp"
+#include "common/bench/describe_gpu.hpp"
+#include "common/bench/stopwatch.hpp"
+#include "common/bench/timing.hpp"
 
 namespace tile {
 

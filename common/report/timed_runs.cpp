@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "common/records/problem.hpp"
-#include "common/records/run.hpp"
+#include "common/bench/problem.hpp"
+#include "common/bench/run.hpp"
 #include "common/report/counted.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"

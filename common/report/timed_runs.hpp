@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/records/record.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"
 

@@ -5,12 +5,12 @@
 #include <csignal>
 
 #include "common/cuda/machine.hpp"
-#include "common/records/fingerprint.hpp"
-#include "common/records/run.hpp"
+#include "common/bench/fingerprint.hpp"
+#include "common/bench/run.hpp"
 #include "common/report/tune.hpp"
 #include "common/report/tuning.hpp"
-#include "common/timing/bench.hpp"
-#include "common/timing/describe_gpu.hpp"
+#include "common/bench/bench.hpp"
+#include "common/bench/describe_gpu.hpp"
 
 namespace tile {
 namespace {

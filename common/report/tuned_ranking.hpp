@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/predict/ceilings.hpp"
-#include "common/records/record.hpp"
+#include "common/bench/ceilings.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"

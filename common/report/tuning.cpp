@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "common/records/fingerprint.hpp"
+#include "common/bench/fingerprint.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {

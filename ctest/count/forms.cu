@@ -1,5 +1,5 @@
 // Forms in which people write kernels, that all compile, and are counted. ctest/count-told.sh looks at what is printed.
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 // Attributes behind names and brackets.
 enum Kind { plain, old [[deprecated]] };

@@ -1,7 +1,7 @@
 // Parts of kernels as people write them. ctest/count-told.sh looks at what is printed.
 #include <cuda_fp16.h>
 
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 __global__ void histogram(const unsigned char* data, int n) {
   __shared__ int bins[200];

@@ -1,5 +1,5 @@
 // Mistakes, and ctest/count-told.sh looks at what is told of them.
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 __device__ float table[4][8];
 

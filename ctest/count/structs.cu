@@ -1,5 +1,5 @@
 // Structs that kernels move as a whole. ctest/count-told.sh looks at what is printed.
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 struct A4of16 { float a, b, c, d; };
 struct A4of20 { float values[5]; };

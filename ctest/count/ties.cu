@@ -1,5 +1,5 @@
 // Resources, and lines, that take as long as each other. ctest/count-told.sh looks at what is printed.
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 
 __global__ void scatter(float* out) { out[threadIdx.x * 32] = 1; }
 TILE_COUNT("a tie") {

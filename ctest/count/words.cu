@@ -7,7 +7,7 @@
 #include <cuda_pipeline.h>
 #include <math_constants.h>
 
-#include "common/report/count.hpp"
+#include "common/count/count.hpp"
 #include "included.cuh"
 
 namespace cg = cooperative_groups;

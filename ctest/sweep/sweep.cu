@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "common/records/check.hpp"
-#include "common/records/consistency.hpp"
-#include "common/records/run.hpp"
+#include "common/bench/check.hpp"
+#include "common/bench/consistency.hpp"
+#include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/describe.hpp"
 #include "common/report/sweep.hpp"

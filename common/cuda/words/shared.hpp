@@ -1,4 +1,4 @@
-// __shared__ variables for the SIMT model. `__shared__ float As[64];` becomes (ctest/rewrite_shared.cpp)
+// __shared__ variables for the SIMT model. `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite_shared.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<&simt_shared_As::As, "As", 0>();
 // a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is what a
 // declaration with all its extents, alignments and names can stand in as it is.
@@ -12,7 +12,7 @@
 namespace simt {
 
 /// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model finds those that
-/// a program uses in its symbol table, by their names (common/model/announce/names.cpp).
+/// a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
 struct SharedDeclaration {
   static constexpr std::size_t most_extents = 8;
 

@@ -1,0 +1,221 @@
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/check/freivalds.hpp"
+#include "common/bench/run.hpp"
+#include "common/bench/cublas.hpp"
+#include "common/bench/cublas_lt.hpp"
+#include "common/bench/stopwatch.hpp"
+#include "common/bench/timing.hpp"
+
+namespace tile {
+namespace {
+
+constexpr int asked = 32;
+
+void check(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(what) + ": " + cublasLtGetStatusString(status));
+}
+
+/// A handle of cuBLASLt's that destroys itself.
+template <class Pointer, cublasStatus_t (*destroy)(Pointer)>
+class Handle {
+ public:
+  Handle() = default;
+  ~Handle() {
+    if (handle_ != nullptr) destroy(handle_);
+  }
+  Handle(const Handle&) = delete;
+  Pointer* out() { return &handle_; }
+  Pointer get() const { return handle_; }
+
+ private:
+  Pointer handle_ = nullptr;
+};
+
+cublasLtHandle_t library() {
+  static Handle<cublasLtHandle_t, cublasLtDestroy> handle;
+  if (handle.get() == nullptr) check(cublasLtCreate(handle.out()), "cublasLtCreate");
+  return handle.get();
+}
+
+/// A matrix as column-major sees it.
+class Stored : public Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> {
+ public:
+  Stored(Element element, int rows, int columns, int ld) {
+    const cudaDataType_t type = element == Element::bf16  ? CUDA_R_16BF
+                                : element == Element::f16 ? CUDA_R_16F
+                                                          : CUDA_R_32F;
+    check(cublasLtMatrixLayoutCreate(out(), type, std::uint64_t(rows), std::uint64_t(columns), ld),
+          "cublasLtMatrixLayoutCreate");
+  }
+  /// A rows x columns matrix as column-major sees it: row by row it is stored as its transpose.
+  static Stored operand(Layout layout, Element element, int rows, int columns, int ld) {
+    return layout == Layout::rows ? Stored(element, columns, rows, ld) : Stored(element, rows, columns, ld);
+  }
+};
+
+// An attribute of a suggestion, in cuBLASLt's own numbers; -1 where it has none.
+int attribute(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t name, std::size_t bytes) {
+  std::uint32_t value = 0;
+  const bool known =
+      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, bytes, nullptr) == CUBLAS_STATUS_SUCCESS;
+  return known ? int(value) : -1;
+}
+
+Record attributes_of(const cublasLtMatmulHeuristicResult_t& suggestion) {
+  const cublasLtMatmulAlgo_t& a = suggestion.algo;
+  return {{"id", attribute(a, CUBLASLT_ALGO_CONFIG_ID, 4)},
+          {"tile_id", attribute(a, CUBLASLT_ALGO_CONFIG_TILE_ID, 4)},
+          {"stages_id", attribute(a, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4)},
+          {"split_k", attribute(a, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4)},
+          {"reduction_scheme", attribute(a, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4)},
+          {"cta_swizzling", attribute(a, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4)},
+          {"custom_option", attribute(a, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4)},
+          {"inner_shape_id", attribute(a, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2)},
+          {"cluster_shape_id", attribute(a, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2)},
+          {"workspace_bytes", suggestion.workspaceSize},
+          {"waves", suggestion.wavesCount}};
+}
+
+// Where cuBLASLt does not tell what it multiplies with, the compute type is relied upon: FP32 without shortcuts.
+bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
+  std::uint64_t flags = 0;
+  const bool known = cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
+                                                       sizeof flags, nullptr) == CUBLAS_STATUS_SUCCESS;
+  return known && (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
+}
+
+}  // namespace
+
+// Row-major C = alpha A B + beta C is column-major C^T = alpha B^T A^T + beta C^T, so B comes first.
+struct CublasLt::Plan {
+  explicit Plan(const Problem& p)
+      : B(Stored::operand(p.B, p.types.B, p.K, p.N, p.ldb)),
+        A(Stored::operand(p.A, p.types.A, p.M, p.K, p.lda)),
+        C(p.types.C, p.N, p.M, p.ldc),
+        workspace(cublas_workspace_bytes) {
+    require_plain_cublas();
+    check(cublasLtMatmulDescCreate(product.out(), CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    set_operation(CUBLASLT_MATMUL_DESC_TRANSA, p.B);
+    set_operation(CUBLASLT_MATMUL_DESC_TRANSB, p.A);
+  }
+
+  void set_operation(cublasLtMatmulDescAttributes_t operand, Layout layout) {
+    const cublasOperation_t operation = layout == Layout::rows ? CUBLAS_OP_N : CUBLAS_OP_T;
+    check(cublasLtMatmulDescSetAttribute(product.get(), operand, &operation, sizeof operation),
+          "cublasLtMatmulDescSetAttribute");
+  }
+
+  std::vector<cublasLtMatmulHeuristicResult_t> suggestions() const {
+    Handle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+    check(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
+    const std::size_t bytes = cublas_workspace_bytes;
+    check(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
+                                               sizeof bytes),
+          "cublasLtMatmulPreferenceSetAttribute");
+    std::vector<cublasLtMatmulHeuristicResult_t> found(asked);
+    int count = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        library(), product.get(), B.get(), A.get(), C.get(), C.get(), preference.get(), asked, found.data(), &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+      count = 0;  // it suggests nothing for this problem
+    else
+      check(status, "cublasLtMatmulAlgoGetHeuristic");
+    found.resize(std::size_t(count));
+    return found;
+  }
+
+  cublasStatus_t multiply(const Product& p, const cublasLtMatmulAlgo_t& by) const {
+    return cublasLtMatmul(library(), product.get(), &p.alpha, p.B, B.get(), p.A, A.get(), &p.beta, p.C, C.get(), p.C,
+                          C.get(), &by, workspace.get(), cublas_workspace_bytes, nullptr);
+  }
+
+  // The median of one suggestion's times, after a call that has just been made to warm up. Of at least two; when `seconds` are
+  // over, no other is made.
+  double median_ms(const Rotation& rotation, const cublasLtMatmulAlgo_t& by, int most, double seconds) const {
+    const Stopwatch watch;
+    std::vector<double> samples;
+    const auto run = [&](int) {
+      const std::size_t copy = (samples.size() + 1) % rotation.size();
+      check(multiply(rotation.product(copy), by), "cublasLtMatmul");
+    };
+    while (samples.size() < 2 || (int(samples.size()) < most && watch.seconds() < seconds))
+      samples.push_back(time_ms(run, 1, 0).median);
+    return to_nanosecond(spread_of(samples).median);
+  }
+
+  void require_right(const Rotation& rotation) const {
+    Product first = rotation.product(0);
+    first.beta = 0;
+    check(cudaMemset(first.C, 0xff, size_of(first.problem.types.C) * first.problem.M * first.problem.ldc), "poison C");
+    check(multiply(first, fastest), "cublasLtMatmul");
+    if (const double deviation = freivalds(first, nullptr, 2024); !(deviation <= 1))
+      throw std::runtime_error(
+          fmt::format("cuBLASLt's result is wrong at {}: Freivalds deviation {}", key_of(first.problem), deviation));
+  }
+
+  Handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
+  Stored B, A, C;
+  Buffer<char> workspace;
+  cublasLtMatmulAlgo_t fastest{};
+  Record search;
+};
+
+CublasLt::CublasLt(const Rotation& rotation, const Effort& effort)
+    : plan_(std::make_unique<Plan>(rotation.problem.problem())) {
+  const Stopwatch watch;
+  const auto suggestions = plan_->suggestions();
+  const double share = effort.seconds / double(std::max<std::size_t>(suggestions.size(), 1));
+  const bool without_tensor_cores = rotation.problem.types == Types{};
+  Record tried = Record::array();
+  std::size_t fastest = 0;
+  int tensor_cores = 0, refused = 0, not_begun = 0;
+  for (const auto& suggestion : suggestions) {
+    if (without_tensor_cores && uses_tensor_cores(suggestion.algo)) {
+      ++tensor_cores;
+    } else if (!tried.empty() && watch.seconds() > 2 * effort.seconds) {
+      ++not_begun;
+    } else if (suggestion.state != CUBLAS_STATUS_SUCCESS ||
+               plan_->multiply(rotation.product(0), suggestion.algo) != CUBLAS_STATUS_SUCCESS) {
+      ++refused;
+    } else {
+      const double ms = plan_->median_ms(rotation, suggestion.algo, effort.repetitions, share);
+      tried.push_back(attributes_of(suggestion));
+      tried.back()["median_ms"] = ms;
+      if (ms <= tried[fastest]["median_ms"]) {
+        fastest = tried.size() - 1;
+        plan_->fastest = suggestion.algo;
+      }
+    }
+  }
+  plan_->search = {{"asked", asked},
+                   {"suggested", suggestions.size()},
+                   {"tried", tried},
+                   {"fastest", fastest},
+                   {"tensor_cores", tensor_cores},
+                   {"refused", refused},
+                   {"not_begun", not_begun},
+                   {"repetitions", effort.repetitions},
+                   {"workspace_bytes", cublas_workspace_bytes},
+                   {"compute", "CUBLAS_COMPUTE_32F"}};
+  if (found()) plan_->require_right(rotation);
+}
+
+CublasLt::~CublasLt() = default;
+
+bool CublasLt::found() const { return !plan_->search.at("tried").empty(); }
+
+void CublasLt::multiply(const Product& product) const {
+  check(plan_->multiply(product, plan_->fastest), "cublasLtMatmul");
+}
+
+const Record& CublasLt::search() const { return plan_->search; }
+
+}  // namespace tile

@@ -1,0 +1,157 @@
+#include "common/bench/machine_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace tile {
+namespace {
+
+constexpr std::size_t places = 3;  // of an FFMA's operands
+using Registers = std::array<int, places>;
+constexpr int none = -1;
+
+struct Operands {
+  Registers read{none, none, none};    ///< registers by place
+  Registers reused{none, none, none};  ///< those flagged .reuse
+};
+
+Operands operands_of(const Instruction& ffma) {
+  static const std::regex operand(R"(-?\|?R(\d+)\|?(\.reuse)?\s*)");
+  Operands found;
+  std::istringstream list(ffma.operands.substr(std::min(ffma.operands.find(',') + 1, ffma.operands.size())));
+  std::size_t place = 0;
+  for (std::string text; place < places && std::getline(list >> std::ws, text, ','); ++place) {
+    std::smatch match;
+    if (!std::regex_match(text, match, operand)) continue;
+    found.read[place] = std::stoi(match[1]);
+    if (match[2].matched) found.reused[place] = found.read[place];
+  }
+  return found;
+}
+
+// Whether operands that an FFMA has flagged are kept for the next one although this instruction comes between.
+bool leaves_operands(const Instruction& instruction) {
+  const std::string& opcode = instruction.opcode;
+  return opcode.starts_with("LDS") || opcode.starts_with("U") || opcode == "NOP";
+}
+
+// For each instruction, the registers that it reads from the even and from the odd bank if it is an FFMA. An operand is kept for
+// the next instruction, or across those that leave it.
+enum class Kept { for_next, across_others };
+std::vector<BankReads> bank_reads(Code code, Kept how) {
+  std::vector<BankReads> reads;
+  Registers kept{none, none, none};
+  for (const Instruction& instruction : code) {
+    const Operands operands = instruction.opcode == "FFMA" ? operands_of(instruction) : Operands{};
+    std::set<int> registers;
+    for (std::size_t place = 0; place < places; ++place)
+      if (operands.read[place] != kept[place]) registers.insert(operands.read[place]);
+    registers.erase(none);
+    auto& [even, odd] = reads.emplace_back();
+    for (const int number : registers) ++(number % 2 == 0 ? even : odd);
+    if (how == Kept::for_next || !leaves_operands(instruction)) kept = operands.reused;
+  }
+  return reads;
+}
+
+int ffmas(Code code) {
+  return int(std::count_if(code.begin(), code.end(), [](const Instruction& i) { return i.opcode == "FFMA"; }));
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<Instruction>> functions_of(const std::string& listing) {
+  static const std::regex pattern(
+      R"(/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[0-9]+\s+|@U?PT\s+)?((?:@!U?PT )?[A-Z][A-Z0-9_.]*)\s*([^;]*);)");
+  std::map<std::string, std::vector<Instruction>> functions;
+  std::vector<Instruction>* code = nullptr;
+  std::istringstream lines(listing);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (const auto at = line.find("Function : "); at != std::string::npos)
+      code = &functions[line.substr(at + 11)];
+    else if (code != nullptr && std::regex_search(line, match, pattern))
+      code->push_back({std::stoul(match[1].str(), nullptr, 16), match[2].str(), match[3].str()});
+  }
+  return functions;
+}
+
+Code main_loop(Code code) {
+  Code smallest;
+  for (std::size_t branch = 0; branch < code.size(); ++branch) {
+    if (code[branch].opcode != "BRA" || code[branch].operands.rfind("0x", 0) != 0) continue;
+    const unsigned long target = std::stoul(code[branch].operands, nullptr, 16);
+    if (target >= code[branch].address) continue;
+    const auto begin =
+        std::find_if(code.begin(), code.end(), [&](const Instruction& i) { return i.address >= target; });
+    const auto first = std::size_t(begin - code.begin());
+    const Code loop = code.subspan(first, branch + 1 - first);
+    const bool smaller = smallest.empty() || loop.size() < smallest.size();
+    if (smaller && ffmas(loop) > 0 && 3 * ffmas(loop) >= ffmas(code)) smallest = loop;
+  }
+  return smallest;
+}
+
+int issue_cycles(const std::vector<BankReads>& reads) {
+  constexpr int turns = 2, most_behind = 1;
+  BankReads behind{};
+  int cycles = 0;
+  for (int turn = 0; turn < turns; ++turn) {  // the second finds the banks as a turn leaves them
+    cycles = 0;
+    for (const BankReads& read : reads) {
+      for (std::size_t bank = 0; bank < behind.size(); ++bank) behind[bank] += read[bank];
+      do {
+        ++cycles;
+        for (int& left : behind) left = std::max(0, left - 1);
+      } while (*std::max_element(behind.begin(), behind.end()) > most_behind);
+    }
+  }
+  return cycles;
+}
+
+std::map<std::string, int> tally_of(Code code) {
+  std::map<std::string, int> count{{"all", 0},
+                                   {"reuse", 0},
+                                   {"ffma_reads_even", 0},
+                                   {"ffma_reads_odd", 0},
+                                   {"bank_cycles", 0},
+                                   {"issue_cycles", issue_cycles(bank_reads(code, Kept::across_others))}};
+  const auto reads = bank_reads(code, Kept::for_next);
+  constexpr std::size_t group = 4;
+  for (std::size_t first = 0; first < code.size(); first += group) {
+    int even = 0, odd = 0, issued = 0;
+    for (std::size_t i = first; i < std::min(first + group, code.size()); ++i)
+      even += reads[i][0], odd += reads[i][1], ++issued;
+    count["ffma_reads_even"] += even;
+    count["ffma_reads_odd"] += odd;
+    count["bank_cycles"] += std::max({even, odd, issued});
+  }
+  for (const Instruction& instruction : code) {
+    ++count["all"];
+    ++count[instruction.opcode];
+    const std::string& operands = instruction.operands;
+    for (auto flag = operands.find(".reuse"); flag != std::string::npos; flag = operands.find(".reuse", flag + 1))
+      ++count["reuse"];
+  }
+  return count;
+}
+
+std::map<std::string, int> places_in(Code loop) {
+  std::map<std::string, int> places;
+  int before = 0;
+  for (const Instruction& instruction : loop) {
+    for (const auto& [opcode, kind] :
+         {std::pair("LDG.", "ldg"), {"LDGSTS", "copy"}, {"STS", "sts"}, {"BAR.SYNC", "bar"}}) {
+      if (!instruction.opcode.starts_with(opcode)) continue;
+      places.try_emplace(std::string(kind) + "_first", before);
+      places[std::string(kind) + "_last"] = before;
+    }
+    before += instruction.opcode == "FFMA";
+  }
+  return places;
+}
+
+}  // namespace tile

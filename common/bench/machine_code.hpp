@@ -1,0 +1,50 @@
+// What `cuobjdump -sass` prints, as far as records count it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tile {
+
+struct Instruction {
+  unsigned long address;
+  std::string opcode;    ///< with its modifiers: "LDS.128"; "@!PT LDS" where it is never executed, only issued
+  std::string operands;  ///< the destination first
+};
+using Code = std::span<const Instruction>;
+
+/// The functions of a listing, by mangled name.
+std::map<std::string, std::vector<Instruction>> functions_of(const std::string& listing);
+
+/// The smallest loop (what a backward branch encloses) with at least a third of the function's FFMA; empty without one.
+/// Not half: a kernel with two buffers multiplies its last tile after the loop, with as many FFMA again.
+Code main_loop(Code code);
+
+/// The registers that an instruction reads from the even and from the odd bank.
+using BankReads = std::array<int, 2>;
+
+/// The cycles in which one warp can issue a loop of instructions that read so, a turn of it: one for each, and one besides
+/// whenever a bank, which gives one register a cycle, would fall behind by more than one. Found with the loops of
+/// common/bench/h200-register-banks.csv; all but two of them take these cycles, and a few for their branch.
+int issue_cycles(const std::vector<BankReads>& reads);
+
+/// Instructions by opcode; besides, "all": how many there are; "reuse": how many operands carry the flag .reuse;
+/// "ffma_reads_even" and "ffma_reads_odd": the registers that FFMA read from the two banks of the register file;
+/// "bank_cycles": the cycles that the busier bank needs, or the issue slot, added up over groups of four instructions;
+/// "issue_cycles": see above, where an operand is kept across loads from shared memory, too, as it was in these loops.
+///
+/// A register's bank is its number's parity, and a bank gives one register a cycle: measured, see chapter 00. An operand is
+/// not read when the instruction right before, an FFMA too, had the same register in the same place and flagged it .reuse;
+/// one that stands twice in an instruction is read once.
+std::map<std::string, int> tally_of(Code code);
+
+/// Where the compiler put a loop's loads from global memory ("ldg"), asynchronous copies ("copy"), stores to shared memory
+/// ("sts") and barriers ("bar"):
+/// how many of its FFMA stand before the first and before the last of them, as "ldg_first" and "ldg_last". A kind that the
+/// loop does not have has no such names.
+std::map<std::string, int> places_in(Code loop);
+
+}  // namespace tile

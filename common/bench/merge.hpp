@@ -1,0 +1,33 @@
+// What other programs say of a chapter's kernels, merged into its record: Nsight Compute's counters, the disassembler's listing,
+// registers on another architecture. In: a record, and a file that such a program wrote. Out: the record with more in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "common/bench/record.hpp"
+
+namespace tile {
+
+/// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel of the record, the
+/// counters of its last launch, under the key `group`, and [lowest, highest] of those that differed between launches under
+/// `group` + "_range"; launches of other kernels go under "other_kernels". Throws RecordError when there are none at all.
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
+
+/// What a record calls the profile of a run whose leading dimensions exceed the width by `pad`.
+std::string profile_with_pad(int pad);
+
+/// Reads how many registers each kernel of the record has when compiled for another architecture, from the output of
+/// `cuobjdump -res-usage` for that: under "registers_for" and the architecture's number. Kernels are told by their mangled
+/// names, but for the digits by which nvcc tells the anonymous namespaces of two compilations apart. Throws RecordError when one is missing.
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture);
+
+/// A mangled name without those digits.
+std::string without_build(const std::string& function);
+
+/// Tallies (machine_code.hpp) of the output of `cuobjdump -sass` for each kernel of the record, "other_kernels" included: of
+/// the whole function under "sass", and of its main loop, with the places in it, under "sass_loop". Throws RecordError when a
+/// kernel of the chapter is missing.
+void add_sass(Record& record, const std::filesystem::path& sass);
+
+}  // namespace tile

@@ -1,0 +1,41 @@
+// One problem in device memory, several times over, so that no timed call finds its operands in the L2. In: a case.
+// Out: operands to launch on, copy by copy. GPU programs only.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "common/check/gemm.hpp"
+#include "common/bench/cuda_handles.hpp"
+#include "common/bench/timing.hpp"
+
+namespace tile {
+
+/// What A and B are filled with, in device memory, made once for many problems: enough for the largest of them. Random numbers come
+/// from the CPU, and for a large problem they take longer than all that is timed.
+class Inputs {
+ public:
+  /// Throws std::invalid_argument unless the cases agree on types, fill and seed.
+  explicit Inputs(const std::vector<Case>& cases);
+  const void* A() const { return A_.get(); }
+  const void* B() const { return B_.get(); }
+
+ private:
+  Buffer<char> A_, B_;
+};
+
+/// Copies of one problem, enough of them that a full round is larger than three times the L2, or a single one for a warm L2. Inputs are as the case fills
+/// them, C is poisoned with NaN.
+struct Rotation {
+  explicit Rotation(const Case& c) : Rotation(c, Inputs({c})) {}
+  /// The same, filled from inputs that were made for this case among others.
+  Rotation(const Case& c, const Inputs& inputs, L2 l2 = L2::cold);
+  /// The i-th copy as a kernel takes it.
+  Product product(std::size_t i) const;
+  std::size_t size() const { return C.size(); }
+
+  Case problem;
+  std::vector<Buffer<char>> A, B, C;
+};
+
+}  // namespace tile

@@ -1,4 +1,0 @@
-// The rules of the account, for chapters that show one access without a kernel.
-#pragma once
-
-#include "common/model/account/rules.hpp"

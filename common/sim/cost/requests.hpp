@@ -1,0 +1,102 @@
+// account/: from addresses to what they cost.
+//
+// What comes in: addresses, as plain numbers. rules.hpp takes the 32 of one warp-wide access and says how many sectors, lines,
+// tag passes and wavefronts it takes; this file takes the logs of 32 lanes, which ran one after the other, and finds the
+// warp-wide accesses in them again; tally.hpp sums them up by site. What goes out: numbers. Nothing here knows threads that
+// wait, memory that exists, or the program: these are functions over plain data, which the figures of the pages use as well.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "common/sim/cost/rules.hpp"
+
+namespace simt {
+
+enum class Op : std::uint8_t { load, store, atomic, bulk_load, bulk_store };
+/// Distributed: the shared memory of another block of the cluster. Constant: what is __constant__.
+enum class Space : std::uint8_t { global, shared, distributed, constant };
+
+/// Whether an operation is a copy in bulk, of one thread for the whole block: it passes neither L1's tags nor, as far as is
+/// known, the banks like a warp's access.
+constexpr bool is_bulk(Op op) { return op == Op::bulk_load || op == Op::bulk_store; }
+
+}  // namespace simt
+
+namespace simt::account {
+
+constexpr std::uint16_t unknown_turns = 0xffff;
+
+/// One access of one lane.
+struct LogEntry {
+  std::uint64_t address;
+  std::uint32_t pc;  ///< which instruction, as an offset into the program
+  std::uint8_t size;
+  Op op;
+  /// How often the lane has gone round a loop since the last barrier, or unknown_turns.
+  std::uint16_t turns;
+};
+using Log = std::vector<LogEntry>;
+
+inline bool same_site(const LogEntry& a, const LogEntry& b) { return a.pc == b.pc && a.op == b.op && a.size == b.size; }
+
+/// Calls visit(entry, access, same_turn) for each warp-wide access of the logs; a null log is that of no lane. The k-th execution
+/// of an instruction by one lane belongs with the k-th by another. Where all lanes ran the same instructions (the usual case)
+/// that is entry i of every log. `same_turn` says whether all came to it after as many turns of loops: else it is a guess.
+template <class Visit>
+void for_each_request(const std::array<const Log*, 32>& logs, Visit visit) {
+  unsigned participating = 0;
+  std::size_t shortest = ~std::size_t(0), longest = 0;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (logs[lane] == nullptr || logs[lane]->empty()) continue;
+    participating |= 1u << lane;
+    shortest = std::min(shortest, logs[lane]->size());
+    longest = std::max(longest, logs[lane]->size());
+  }
+  if (participating == 0) return;
+  const auto leader = std::size_t(std::countr_zero(participating));
+  std::size_t i = 0;
+  for (; i < shortest; ++i) {
+    const LogEntry& entry = (*logs[leader])[i];
+    WarpAccess access{{}, participating, entry.size};
+    bool convergent = true, same_turn = true;
+    for (unsigned rest = participating; rest != 0; rest &= rest - 1) {
+      const auto lane = std::size_t(std::countr_zero(rest));
+      const LogEntry& own = (*logs[lane])[i];
+      convergent = convergent && same_site(own, entry);
+      same_turn = same_turn && own.turns == entry.turns && own.turns != unknown_turns;
+      access.address[lane] = own.address;
+    }
+    if (!convergent) break;
+    visit(entry, access, same_turn);
+  }
+  if (i == longest) return;
+  // The lanes diverged: group what is left by (how often this lane ran it, instruction).
+  struct Group {
+    LogEntry entry{};
+    WarpAccess access;
+    bool same_turn = true;
+  };
+  std::map<std::tuple<std::size_t, std::uint32_t, Op, std::uint8_t>, Group> groups;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    std::map<std::tuple<std::uint32_t, Op, std::uint8_t>, std::size_t> times;
+    for (std::size_t j = i; logs[lane] != nullptr && j < logs[lane]->size(); ++j) {
+      const LogEntry& own = (*logs[lane])[j];
+      const std::size_t k = times[{own.pc, own.op, own.size}]++;
+      Group& group = groups[{k, own.pc, own.op, own.size}];
+      group.same_turn =
+          group.same_turn && own.turns != unknown_turns && (group.access.active == 0 || group.entry.turns == own.turns);
+      group.entry = own;
+      group.access.size = own.size;
+      group.access.active |= 1u << lane;
+      group.access.address[lane] = own.address;
+    }
+  }
+  for (const auto& [key, group] : groups) visit(group.entry, group.access, group.same_turn);
+}
+
+}  // namespace simt::account

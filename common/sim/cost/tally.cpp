@@ -1,0 +1,118 @@
+#include "common/sim/cost/tally.hpp"
+
+namespace simt::account {
+namespace {
+
+// How many sectors of the access this block had not touched before.
+std::uint64_t first_touches(LastBlocks& last_block, const Array& array, const WarpAccess& access, std::uint32_t block) {
+  std::uint64_t fresh = 0;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (!(access.active >> lane & 1u)) continue;
+    const std::uint64_t sector = (access.address[lane] - array.begin) / 32;
+    if (last_block[sector] != block) last_block[sector] = block, ++fresh;
+  }
+  return fresh;
+}
+
+LastBlocks& of_array(std::map<std::uint16_t, LastBlocks>& by_array, const Array& array) {
+  return by_array.try_emplace(array.index, array).first->second;
+}
+
+std::array<std::int64_t, 32> offsets_of(const WarpAccess& access, const Array& array) {
+  std::array<std::int64_t, 32> offsets{};
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
+  return offsets;
+}
+
+// The next access of a site that was sampled: whether each lane goes on where it was.
+void lengthen(SampledAccess& sample, const std::array<std::int64_t, 32>& next) {
+  const int bytes = sample.in_a_row * sample.key.size;
+  if (!sample.row_goes_on || bytes >= longest_row) return;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::int64_t first = sample.offsets[lane];
+    sample.row_goes_on = sample.row_goes_on && next[lane] == (first < 0 ? -1 : first + bytes);
+  }
+  sample.in_a_row += sample.row_goes_on;
+}
+
+}  // namespace
+
+SiteTally& SiteTally::operator+=(const SiteTally& more) {
+  requests += more.requests;
+  accesses += more.accesses;
+  sectors += more.sectors;
+  lines += more.lines;
+  tag_passes += more.tag_passes;
+  l1_wavefronts += more.l1_wavefronts;
+  l1_cycles += more.l1_cycles;
+  wavefronts += more.wavefronts;
+  estimated = estimated || more.estimated;
+  return *this;
+}
+
+SiteTally& Tally::add_to(const SiteKey& key, const SiteTally& cost, std::uint64_t new_sectors, std::uint32_t block) {
+  const bool load = key.op == Op::load || key.op == Op::bulk_load;
+  (load ? block_sectors : block_store_sectors) += new_sectors;
+  if (keep_blocks) {
+    BlockTally& own = blocks[block];
+    own.sites[key] += cost;
+    (load ? own.sectors : own.store_sectors) += new_sectors;
+  }
+  return sites[key] += cost;
+}
+
+void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array,
+                std::uint32_t block, bool sampled) {
+  const SiteKey key{entry.pc, entry.op, array.space, entry.size, array.index};
+  SiteTally cost;
+  cost.requests = 1;
+  cost.estimated = !same_turn;
+  cost.accesses = std::uint64_t(std::popcount(access.active));
+  if (array.space == Space::distributed) {  // by which rule it is served, is not known
+    add_to(key, cost, 0, block);
+    return;
+  }
+  std::uint64_t new_sectors = 0;
+  if (array.space == Space::shared) {
+    cost.wavefronts = std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
+  } else if (array.space == Space::constant) {
+    cost.wavefronts = std::uint64_t(constant_requests(access));
+  } else {
+    cost.sectors = std::uint64_t(sectors_of(access));
+    cost.lines = std::uint64_t(lines_of(access));
+    WarpAccess in_array = access;  // the hash of the tag banks starts with the allocation
+    for (std::uint64_t& address : in_array.address) address -= array.begin;
+    cost.tag_passes = std::uint64_t(tag_passes(in_array));
+    cost.l1_wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
+    cost.l1_cycles = std::max(cost.tag_passes, cost.l1_wavefronts);
+    new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
+  }
+  SiteTally& tally = add_to(key, cost, new_sectors, block);
+  if (!sampled) return;
+  const std::array<std::int64_t, 32> offsets = offsets_of(access, array);
+  if (tally.sample < 0) {
+    tally.sample = int(samples.size());
+    samples.push_back({key, offsets});
+  } else {
+    lengthen(samples[std::size_t(tally.sample)], offsets);
+  }
+}
+
+void Tally::add_bulk(const BulkCopy& copy, const Array& array,
+                     const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block) {
+  SiteTally cost;
+  cost.requests = 1;
+  const bool load = copy.op == Op::bulk_load;
+  for (const auto& [begin, end] : rows) {
+    cost.accesses += (end - begin) / copy.element;
+    if (array.space == Space::shared) continue;
+    LastBlocks& last_block = of_array(load ? loaded_by : stored_by, array);
+    const std::uint64_t first = (begin - array.begin) / 32, last = (end - 1 - array.begin) / 32;
+    for (std::uint64_t sector = first; sector <= last; ++sector) last_block[sector] = block;
+    cost.sectors += last - first + 1;
+  }
+  add_to({copy.pc, copy.op, array.space, copy.element, array.index}, cost, cost.sectors, block);
+}
+
+}  // namespace simt::account

@@ -1,0 +1,120 @@
+// What the warp-wide accesses of a launch cost, summed up by site: one instruction and one array.
+#pragma once
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <new>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/sim/cost/requests.hpp"
+
+namespace simt::account {
+
+struct SiteKey {
+  std::uint32_t pc;
+  Op op;
+  Space space;
+  std::uint8_t size;
+  std::uint16_t array;  ///< index among the arrays of its space
+  bool operator==(const SiteKey&) const = default;
+};
+struct SiteKeyHash {
+  std::size_t operator()(const SiteKey& k) const {
+    return (std::uint64_t(k.pc) << 24 ^ std::uint64_t(k.array) << 8 ^ unsigned(k.size) << 4 ^ unsigned(k.op)) *
+               0x9e3779b97f4a7c15ull >>
+           13;
+  }
+};
+struct SiteTally {
+  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
+                wavefronts = 0;
+  int sample = -1;  ///< index into Tally::samples
+  bool estimated = false;
+
+  SiteTally& operator+=(const SiteTally& more);
+};
+using SiteTallies = std::unordered_map<SiteKey, SiteTally, SiteKeyHash>;
+
+/// The account of one block.
+struct BlockTally {
+  SiteTallies sites;
+  std::uint64_t sectors = 0, store_sectors = 0;  ///< distinct ones that it loaded and stored
+  std::uint64_t barriers = 0;
+  std::vector<std::uint64_t> waits_for_copies;
+};
+
+/// An array: where its allocation begins and ends, and where addresses are to be counted from in samples.
+struct Array {
+  Space space{};
+  std::uint16_t index = 0;
+  std::uint64_t begin = 0, end = 0, counted_from = 0;
+};
+
+/// A copy in bulk: the instruction that starts it, its direction, and the bytes of an element.
+struct BulkCopy {
+  std::uint32_t pc;
+  Op op;
+  std::uint8_t element;
+};
+
+/// For each sector of an array the serial of the last block that touched it; 0: none. Of a large array only those that are touched
+/// take memory.
+class LastBlocks {
+ public:
+  explicit LastBlocks(const Array& array)
+      : count_((array.end - array.begin + 31) / 32 + 1),
+        serials_(static_cast<std::uint32_t*>(std::calloc(count_, sizeof(std::uint32_t)))) {
+    if (serials_ == nullptr) throw std::bad_alloc();
+  }
+  std::size_t size() const { return count_; }
+  std::uint32_t& operator[](std::size_t sector) { return serials_.get()[sector]; }
+  std::uint32_t operator[](std::size_t sector) const { return serials_.get()[sector]; }
+
+ private:
+  struct Free {
+    void operator()(std::uint32_t* serials) const { std::free(serials); }
+  };
+  std::size_t count_;
+  std::unique_ptr<std::uint32_t, Free> serials_;
+};
+
+/// The first access of a site by the sampled warp.
+struct SampledAccess {
+  SiteKey key;
+  std::array<std::int64_t, 32> offsets{};  ///< bytes from where its array counts from, -1 for a lane that took no part
+  /// So many accesses, this one first, lie one behind the other for each lane, until they are `longest_row` bytes.
+  int in_a_row = 1;
+  bool row_goes_on = true;
+};
+/// No more bytes are of interest than a lane can move at once.
+constexpr int longest_row = 16;
+
+/// The account of what one host thread ran.
+struct Tally {
+  SiteTallies sites;
+  std::vector<SampledAccess> samples;
+  /// By global array: who loaded and stored its sectors.
+  std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
+  /// Distinct sectors per block, summed over blocks.
+  std::uint64_t block_sectors = 0, block_store_sectors = 0;
+  /// By number, if blocks are to be told apart.
+  bool keep_blocks = false;
+  std::map<std::uint32_t, BlockTally> blocks;
+
+  /// Adds one warp-wide access of block number `block` (1-based).
+  void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
+           bool sampled);
+  /// Adds one side of a copy in bulk by block number `block`: the bytes [begin, end) of each row. It goes past L1, so that each
+  /// copy fetches its sectors anew, and no tags or wavefronts are counted; those of shared memory are not known.
+  void add_bulk(const BulkCopy& copy, const Array& array,
+                const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
+
+ private:
+  /// Adds what an access of a block costs, and how many sectors of it are new to the block.
+  SiteTally& add_to(const SiteKey& key, const SiteTally& cost, std::uint64_t new_sectors, std::uint32_t block);
+};
+
+}  // namespace simt::account

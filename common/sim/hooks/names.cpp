@@ -1,0 +1,236 @@
+// Names for addresses: source lines, kernels and __shared__ variables, read from the program's own debug information
+// and symbol table with elfutils.
+#include "common/sim/hooks/names.hpp"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "common/cuda/vocabulary.hpp"
+#include "common/sim/hooks/announce.hpp"
+
+// The linker's begin and end of the list that __global__ makes of kernels.
+extern "C" __attribute__((weak)) const simt::announce::Address __start___patchable_function_entries[],
+    __stop___patchable_function_entries[];
+
+namespace simt::announce {
+namespace {
+
+std::mutex symbols_mutex;  // libdw is not thread-safe
+
+// Whatever has been read once is kept: libdw goes through all symbols for each name.
+struct Program {
+  Dwfl* dwfl = nullptr;
+  Dwfl_Module* module = nullptr;
+  std::map<Address, std::string> functions;      // mangled; all kernels from the start
+  std::vector<const SharedDeclaration*> shared;  // in the order of declaration; a number is a place here, plus 1
+  std::map<Address, Place> places;
+  std::map<const void*, std::vector<SharedVariable>> variables;  // that a kernel may touch
+
+  Program() {
+    static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
+    dwfl = dwfl_begin(&callbacks);
+    if (dwfl == nullptr || dwfl_linux_proc_report(dwfl, getpid()) != 0)
+      throw std::runtime_error("the model cannot read the program's symbols (is /proc mounted?)");
+    dwfl_report_end(dwfl, nullptr, nullptr);
+    module = dwfl_addrmodule(dwfl, reinterpret_cast<Address>(&name_of_own_module));
+    if (module == nullptr) throw std::runtime_error("the model cannot find its own program among the loaded files");
+  }
+  static void name_of_own_module() {}
+};
+
+std::string demangle(const std::string& mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 ? text : mangled;
+  std::free(text);
+  return result;
+}
+
+// How the names of what SharedDeclarations are begin.
+constexpr std::string_view shared_declarations = "_ZN4simt18shared_declarationI";
+
+// One pass over the symbols, for what is asked of most programs.
+void read_symbols(Program& p) {
+  std::vector<SharedDeclaration*> shared;
+  for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
+       ++entry)
+    p.functions.emplace(*entry, "");
+  const int count = dwfl_module_getsymtab(p.module);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
+    if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
+    if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && std::string_view(text).starts_with(shared_declarations))
+      shared.push_back(reinterpret_cast<SharedDeclaration*>(value));
+    if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+      for (auto kernel = p.functions.lower_bound(value);
+           kernel != p.functions.end() && kernel->first < value + symbol.st_size; ++kernel)
+        kernel->second = text;
+  }
+  std::sort(shared.begin(), shared.end(), [](auto* a, auto* b) {
+    return std::pair(a->place, std::string_view(a->within->name())) <
+           std::pair(b->place, std::string_view(b->within->name()));
+  });
+  for (SharedDeclaration* declaration : shared) {
+    p.shared.push_back(declaration);
+    declaration->number = std::uint32_t(p.shared.size());
+  }
+}
+
+Program& program() {
+  static Program& instance = *[] {
+    static Program read;
+    read_symbols(read);
+    return &read;
+  }();
+  return instance;
+}
+
+// "" where the symbol table has no name.
+const std::string& mangled_name(Address function) {
+  const auto [it, fresh] = program().functions.try_emplace(function);
+  if (fresh)
+    if (const char* name = dwfl_module_addrname(program().module, function)) it->second = name;
+  return it->second;
+}
+
+// "void sgemm<Config<32> >(float const*)" -> "sgemm<Config<32> >"; "(anonymous namespace)::" is dropped.
+std::string short_name(std::string name) {
+  const std::string anonymous = "(anonymous namespace)::";
+  for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous))
+    name.erase(at, anonymous.size());
+  int depth = 0;
+  std::size_t begin = 0, end = name.size();
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (depth == 0 && name[i] == ' ' && end == name.size()) begin = i + 1;
+    if (depth == 0 && name[i] == '(') {
+      end = i;
+      break;
+    }
+  }
+  return name.substr(begin, end - begin);
+}
+
+// Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are relative where the
+// compiler ran in the repository itself.
+bool is_plumbing(const std::string& file) {
+  if (file.starts_with("/usr/include/") || file.starts_with("/usr/lib/")) return true;
+  for (const std::string directory : {"common/cuda/", "common/sim/"})
+    if (file.starts_with(directory) || file.find('/' + directory) != std::string::npos) return true;
+  return false;
+}
+
+Place find_place(Address return_address) {
+  Program& p = program();
+  Place place{"?", 0};
+  const Dwarf_Addr pc = return_address - 1;
+  if (Dwfl_Line* line = dwfl_module_getsrc(p.module, pc)) {
+    int number = 0;
+    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) place = {file, number};
+  }
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = is_plumbing(place.file) ? dwfl_module_addrdie(p.module, pc, &bias) : nullptr;
+  if (unit == nullptr) return place;
+  Dwarf_Die* innermost = nullptr;
+  const int inner_count = dwarf_getscopes(unit, pc - bias, &innermost);
+  if (inner_count <= 0) return place;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
+  Dwarf_Files* files = nullptr;
+  std::size_t file_count = 0;
+  if (dwarf_getsrcfiles(unit, &files, &file_count) == 0) {
+    for (int i = 0; i < count && is_plumbing(place.file); ++i) {
+      if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+      Dwarf_Attribute attribute;
+      Dwarf_Word file = 0, line = 0;
+      if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
+          dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
+        if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
+    }
+  }
+  std::free(scopes);
+  std::free(innermost);
+  return place;
+}
+
+// Whether a type is declared within a function, or within a lambda in it: Z <function> E <type>, ZZ <function> E <lambda> E <type>.
+bool is_within(std::string_view type, const std::string& function) {
+  if (!function.starts_with("_Z")) return false;
+  const std::string encoded = function.substr(1) + "E";
+  return type.starts_with(encoded) || (type.starts_with("Z") && type.substr(1).starts_with(encoded));
+}
+
+Shape shape_of(const SharedDeclaration& declaration) {
+  Shape shape{declaration.element, {}};
+  for (const std::size_t extent : declaration.extents)
+    if (extent != 0) shape.extents.push_back(extent);
+  return shape;
+}
+
+std::vector<SharedVariable> find_variables(const void* kernel) {
+  const Program& p = program();
+  const std::string& own = mangled_name(reinterpret_cast<Address>(kernel));
+  std::vector<SharedVariable> variables;
+  for (const SharedDeclaration* d : p.shared) {
+    const std::string_view within = d->within->name();
+    const bool in_kernel = is_within(within, own);
+    const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(),
+                                       [&](const auto& function) { return is_within(within, function.second); });
+    if (in_kernel || !elsewhere)
+      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(*d), d->number, d->element_alignment});
+  }
+  std::stable_partition(variables.begin(), variables.end(), [](const SharedVariable& v) { return v.in_kernel; });
+  return variables;
+}
+
+}  // namespace
+
+Place place_of(Address return_address) {
+  const std::scoped_lock lock(symbols_mutex);
+  auto [it, fresh] = program().places.try_emplace(return_address);
+  if (fresh) it->second = find_place(return_address);
+  return it->second;
+}
+
+std::string function_name(const void* function) {
+  const std::scoped_lock lock(symbols_mutex);
+  const std::string& name = mangled_name(reinterpret_cast<Address>(function));
+  return name.empty() ? "kernel" : short_name(demangle(name));
+}
+
+const std::vector<SharedVariable>& shared_variables(const void* kernel) {
+  const std::scoped_lock lock(symbols_mutex);
+  auto [it, fresh] = program().variables.try_emplace(kernel);
+  if (fresh) it->second = find_variables(kernel);
+  return it->second;
+}
+
+std::uint32_t shared_variable_count() {
+  const std::scoped_lock lock(symbols_mutex);
+  return std::uint32_t(program().shared.size());
+}
+
+std::string variable_at(Address address) {
+  const std::scoped_lock lock(symbols_mutex);
+  Program& p = program();
+  // libdw knows the parts of the program that are mapped from its file, which variables without an initialiser are not.
+  if (address < image_base() || address >= image_end()) return "";
+  const char* name = dwfl_module_addrname(p.module, address);
+  return name == nullptr ? "a constant" : short_name(demangle(name));
+}
+
+}  // namespace simt::announce

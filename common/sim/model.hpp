@@ -1,0 +1,156 @@
+// The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
+//
+// A kernel compiled with -fsanitize=thread announces every load and store; common/model answers those calls
+// instead of libtsan. How that works, and what the model does not know, is told in the book's appendix
+// "The SIMT model" (book/appendix-simt-model.md). Where it is decided
+//   that an address is an access, and what it is called     announce/hooks.cpp, announce/names.cpp
+//   where the shared memory of a block lies                 execute/arenas.cpp, and what lies where in it, execute/arrays.cpp
+//   how many sectors, tag passes and wavefronts it takes    account/rules.hpp: sectors_of, tag_passes, shared_wavefronts
+//   that two lanes want the same bank                       account/rules.hpp: bank_passes
+//   which lanes' accesses are one request                   account/requests.hpp: for_each_request
+//   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
+//                                                           execute/touch.cpp: meet lets off lanes that store the same value
+//   that a wait is over                                     execute/waits.cpp: end_block_barrier
+//   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
+//   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
+//   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
+//   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change
+//   that a thread goes on without end                       execute/endless.cpp: bounds_of_launch
+//   that an asynchronous copy (cp.async) has arrived        execute/touch.cpp: deliver_copies
+//   that a copy in bulk (cp.async.bulk) has arrived         execute/bulk.cpp: let_bulk_loads_arrive
+//   that a warp gets the registers that it wants            execute/registers.cpp: end_register_waits
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/cuda/vocabulary.hpp"
+#include "common/sim/cost/requests.hpp"
+
+namespace simt {
+
+/// What a kernel did wrong: a race, a deadlock, an access out of bounds, misaligned or of memory that nobody wrote, a
+/// warp operation without a lane that it names, a misused mbarrier or copy in bulk, a missing proxy fence; or what the
+/// model does not know, or no GPU would launch. what() has one line per finding, each naming kernel, file:line, block,
+/// thread and address; of more than eight, how many more.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+const char* name_of(Op op);
+const char* name_of(Space space);
+
+/// What one access site of the source (a line, one operation on one array) cost, summed over all warps.
+struct Site {
+  std::string file;  ///< as the compiler recorded it
+  int line = 0;
+  Op op{};
+  Space space{};
+  std::string array;             ///< name of the buffer or of the __shared__ array
+  std::size_t row_bytes = 0;     ///< of an innermost row of a __shared__ array of several dimensions; else 0
+  int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
+  std::size_t struct_bytes = 0;  ///< of a struct that is moved as a whole, by several such accesses; else 0
+  std::uint64_t requests = 0;    ///< warp-wide instructions
+  std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
+  std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
+  std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
+  std::uint64_t tag_passes = 0;  ///< global: passes through L1's tag stage, summed over requests
+  std::uint64_t wavefronts =
+      0;  ///< shared: passes through the 32 banks, summed over requests; constant: different addresses
+  std::uint64_t l1_wavefronts =
+      0;                        ///< global: passes through the same 32 banks if L1 has the data, summed over requests
+  std::uint64_t l1_cycles = 0;  ///< global: the larger of tag passes and wavefronts, summed over requests
+  /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve
+  /// together is then a guess: the k-th of one lane with the k-th of another.
+  bool estimated = false;
+  /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
+  bool by_copy = false;
+  /// Of what the array is declared as an array of, in global memory: its bytes and alignment; 0 where that is not known.
+  std::size_t element_bytes = 0, element_alignment = 0;
+  std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
+};
+
+/// One warp-wide access kept as an example: the first one of a site by the sampled warp.
+struct Sample {
+  std::size_t site = 0;               ///< index into Counts::sites
+  std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
+  /// So many accesses by this instruction, of 16 bytes at most, lie one behind the other for each lane: the members of a struct.
+  int in_a_row = 1;
+};
+
+/// An element (by byte offset) that the sampled block touched between two barriers.
+struct Touch {
+  int interval = 0;
+  int thread = 0;  ///< linear index within the block
+  Op op{};
+  std::string array;
+  std::int64_t byte_offset = 0;
+  int width = 4;  ///< bytes
+};
+
+/// What one block did.
+struct BlockCounts {
+  uint3 block{};
+  std::uint64_t barriers = 0, sectors = 0, store_sectors = 0;  ///< as Counts has them, of this block
+  std::vector<std::uint64_t> waits_for_copies;
+  std::vector<Site> sites;  ///< at which it made an access, ordered as in Counts
+};
+
+struct Counts {
+  std::string kernel;
+  const void* function = nullptr;  ///< the instantiated __global__ function that was launched
+  dim3 grid, block;
+  dim3 cluster;  ///< 1 x 1 x 1: none
+  std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  std::uint64_t barriers = 0;  ///< __syncthreads per block, summed over blocks
+  /// Waits for asynchronous copies (cp.async.wait_group), of all threads: in place n those that left n of the thread's groups
+  /// under way.
+  std::vector<std::uint64_t> waits_for_copies;
+  std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
+  std::uint64_t block_store_sectors = 0;  ///< the same for stores
+  std::uint64_t grid_sectors = 0;  ///< distinct global sectors of the whole grid; 0 if only some of its blocks ran
+  double seconds = 0;              ///< wall-clock time of the run on the CPU
+  std::vector<Site> sites;         ///< ordered by file, line, op, array
+  std::vector<Sample> samples;
+  std::vector<Touch> touches;
+  std::vector<BlockCounts> of_blocks;  ///< of those that Trace::only_blocks names, in that order
+};
+
+struct Trace {
+  dim3 sample_block{0, 0, 0};  ///< or the last one along an axis that has fewer
+  int sample_warp = 0;
+  bool report_races = true;
+  bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
+  /// Of each grid only these blocks run, and the first is the sampled one; empty: all. They must not wait for others.
+  std::vector<uint3> only_blocks{};
+};
+
+/// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.
+std::vector<Counts> trace(const std::function<void()>& work, const Trace& options = {});
+/// What `work` would launch, in order, without running it: kernel, function, grid, block and bytes of shared memory; the rest
+/// of each Counts stays 0. Throws Error where a launch would fail.
+std::vector<Counts> launches(const std::function<void()>& work);
+
+/// Number of host threads that share a grid's blocks: the machine's cores, or SIMT_THREADS from the environment.
+unsigned host_threads();
+
+// --- Global memory -------------------------------------------------------------------------------------------------
+/// Allocates `bytes` of the model's global memory, 256-byte aligned like cudaMalloc; `element` is the size of one
+/// element, the smallest access allowed; `name` appears in counts and errors.
+void* allocate(std::size_t bytes, std::size_t element, const std::string& name);
+void release(void* memory);
+
+/// Declares the allocation's first rows*ld elements (from element `first`) to be a matrix of rows x cols with
+/// leading dimension ld: traced accesses elsewhere in the allocation are errors.
+void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld);
+
+/// Throws Error naming the first elements of the declared matrix that the last traced launch did not write.
+void require_all_written(const void* memory);
+/// How many elements of the allocation the last traced launch wrote.
+std::size_t elements_written(const void* memory);
+
+}  // namespace simt

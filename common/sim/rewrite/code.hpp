@@ -1,0 +1,75 @@
+// The text of a .cu file as what common/sim/rewrite/rewrite.cpp changes: tokens that the grammar sees, and what can be told of them without a compiler.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/sim/rewrite/tokens.hpp"
+
+namespace rewrite {
+
+/// The tokens of a text that the grammar sees. Edits change their texts; what lies between them, lines too, stays.
+class Code {
+ public:
+  explicit Code(const std::string& text) : all_(tokens::of(text)), behind_(all_.size()) {
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (all_[i].counts()) seen_.push_back(i);
+  }
+  std::size_t size() const { return seen_.size(); }
+  /// A token's text; "" behind the last.
+  const std::string& operator[](std::size_t i) const { return i < size() ? token(i).text : none_; }
+  bool is_name(std::size_t i) const { return i < size() && token(i).kind == tokens::Token::Kind::name; }
+  bool is_directive(std::size_t i) const { return i < size() && token(i).kind == tokens::Token::Kind::directive; }
+  /// Whether token i is the first of signs that stand together.
+  bool is_sign(std::size_t i, const std::string& sign) const {
+    for (std::size_t k = 0; k < sign.size(); ++k)
+      if ((*this)[i + k] != std::string(1, sign[k]) || seen_[i + k] != seen_[i] + k) return false;
+    return true;
+  }
+  void set(std::size_t i, const std::string& text) { all_[seen_[i]].text = text; }
+  void add_behind(std::size_t i, const std::string& text) { behind_[seen_[i]] += text; }
+  void remove(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) set(i, "");
+  }
+  std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < all_.size(); ++i) text += all_[i].text + behind_[i];
+    return text;
+  }
+
+ private:
+  const tokens::Token& token(std::size_t i) const { return all_[seen_[i]]; }
+  std::vector<tokens::Token> all_;
+  std::vector<std::string> behind_;  // what is put behind each
+  std::vector<std::size_t> seen_;
+  const std::string none_;
+};
+
+/// The brackets ( [ {.
+bool opens(const std::string& token);
+bool closes(const std::string& token);
+/// Behind the bracket that closes the one at `open`.
+std::size_t behind_brackets(const Code& code, std::size_t open);
+/// Skips template arguments: the < behind a name up to its >.
+std::size_t behind_angles(const Code& code, std::size_t open);
+/// For each token whether only namespaces are open there.
+std::vector<bool> outside_of(const Code& code);
+/// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
+std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter);
+
+/// alignas or __align__.
+bool is_alignment(const std::string& token);
+
+/// A declaration that begins with qualifiers: what it declares, as far as that are variables.
+struct Declaration {
+  bool is_variable = false, is_constant = false, is_constexpr = false, is_array = false;
+  std::vector<std::string> names;
+  std::size_t end = 0;  ///< of its ;
+};
+
+Declaration declaration_at(const Code& code, std::size_t begin);
+/// The first token of the statement that token i is part of.
+std::size_t first_of_statement(const Code& code, std::size_t i);
+
+}  // namespace rewrite
