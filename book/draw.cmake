@@ -3,12 +3,13 @@
 #                                                another chapter's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts
 #   tile_comparison(NAME KIND [ARGUMENT...] NN/KERNEL...)  a picture of kernels, each of the chapter that is named
-#   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
+#   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by KIND.gp, of figures/ or the chapter's own: of the records and facts of all chapters up to this one, or of FILE,
 #                                                which the chapter's program emits; the script is given the arguments as well
 #   tile_ladder([FASTEST])                       the chapter is a rung: the plot ladder-NN; FASTEST: of earlier chapters the fastest kernel alone
 #   tile_loads_table()                           its table "loads", which grows from chapter to chapter
 #   tile_part(PAGE LAST)                         the last page of a part that ends with chapter LAST: its table and facts, and the plot ladder-PAGE
-# The prose shows figures/NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
+# Pictures that no data changes are drawn by hand: pictures/NAME.svg beside the text.
+# The prose shows NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
 #
 # In: ${work}, where everything is made; ${number} of the chapter, the last one for other pages; ${emitted} of all programs.
 # Out: ${drawn}, the files; ${figure_names}, what unused.lua calls them.
@@ -21,6 +22,14 @@ macro(tile_drawn name file)
   set(drawn ${drawn} PARENT_SCOPE)
   set(figure_names ${figure_names} PARENT_SCOPE)
 endmacro()
+
+file(GLOB pictures CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/pictures/*.svg ${CMAKE_CURRENT_SOURCE_DIR}/pictures/*.svg)
+foreach(picture ${pictures})
+  get_filename_component(name ${picture} NAME_WE)
+  add_custom_command(OUTPUT ${work}/figures/${name}.svg COMMAND ${CMAKE_COMMAND} -E copy ${picture} ${work}/figures/${name}.svg DEPENDS ${picture} VERBATIM)
+  list(APPEND drawn ${work}/figures/${name}.svg)
+  list(APPEND figure_names ${name})
+endforeach()
 
 function(tile_figure name kind)
   set(out ${work}/figures/${name}.svg)
@@ -63,7 +72,7 @@ endfunction()
 # ${plot_options} of the caller are options of the program that gathers the data.
 function(tile_plot name kind)
   set(out ${work}/figures/${name}.svg)
-  set(script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp)
+  file(GLOB script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp ${PROJECT_SOURCE_DIR}/chapters/${number}-*/${kind}.gp)
   set(arguments ${ARGN})
   if(ARGC GREATER 2)
     list(POP_FRONT arguments)

@@ -18,7 +18,7 @@ local listings = require("weave.listings")
 
 -- What figures/figures.cpp reads of the predictions.
 local read_by_figures = {"%.loads%.global$", "%.loads%.shared$", "^lda%.%d+%.ms$", "^lda%.%d+%.in_turns%.ms$", "%.swizzle%.down$",
-  "%.swizzle%.up$", "%.smem_bytes$", "%.stages$", "%.stretches$", "^a6000%.registers_per_thread$"}
+  "%.swizzle%.up$"}
 
 local used = {regions = {}, keys = {}, figures = {}}  -- "FILE REGION", "NN WORD", name -> true
 local complaints = 0

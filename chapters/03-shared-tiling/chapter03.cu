@@ -241,7 +241,6 @@ void predict(tile::Facts& facts) {
   const int registers = 37;  // of a thread, as published for that GPU
   const auto a6000 =
       tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, registers, Config::SMEM_BYTES);
-  facts.predicted("a6000.registers_per_thread", registers);
   facts.predicted("a6000.by_shared", a6000.by_shared);
   facts.predicted("a6000.by_threads", a6000.by_threads);
   facts.predicted("a6000.by_registers", a6000.by_registers);
