@@ -366,21 +366,6 @@ std::string name_of(Shape s) {
          std::to_string(s.TM) + "x" + std::to_string(s.TN);
 }
 
-std::string underscored(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-}
-
-// [snippet costs]
-// What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
-tile::Costs costs_of(Shape s) {
-  const Round r = round_of(s);
-  const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
-  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas,
-          double(r.store_wavefronts) / r.fmas};
-}
-// [/snippet costs]
-
 tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
   return {{name_of(s),
            launch,
@@ -449,6 +434,21 @@ const std::vector<tile::Candidate>& candidates() {
   (std::make_index_sequence<TILE_UNITS>());
   return all;
 }
+
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+// [snippet costs]
+// What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
+tile::Costs costs_of(Shape s) {
+  const Round r = round_of(s);
+  const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
+  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas,
+          double(r.store_wavefronts) / r.fmas};
+}
+// [/snippet costs]
 
 // Of every valid configuration: what was pruned is a test of what the costs say.
 std::vector<tile::Costs> costs() {
