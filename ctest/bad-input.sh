@@ -120,7 +120,7 @@ refuse 2 "not '--slow'" ./tile test --slow
 refuse 2 "one regular expression" ./tile test --quick a b
 tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
 refuse 1 "cannot read /nonexistent.cu" tile_count /nonexistent.cu
-refuse 2 "which file? For example: " tile_count
+refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
 refuse 1 "ctest/count is a directory: name the .cu files in it" tile_count ctest/count

@@ -1,0 +1,12 @@
+// Errors of C++, in the compiler's words and the reader's lines. ctest/count.sh compares.
+#include "common/count/count.hpp"
+__global__ void k(float* p, int n) {
+  float x = p[threadIdx.x]
+  p[threadIdx.x] = x;  //! @: expected .* before .*p.
+  int i = "text";      //! @: invalid conversion from .* to .*int.$
+  p[i] = undefined;    //! @: .undefined. was not declared
+}
+template <class T> __global__ void g(T* p) { p[0] = p.x; }  //! @: request for member
+TILE_COUNT("few") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device()); }  //! @: the launch has more arguments than the kernel takes, or fewer$
+TILE_COUNT("other") { auto a = tile::array<int>("a", 32); k<<<1, 32>>>(a.device(), 1); }  //! @: an argument of the launch is of another type
+TILE_COUNT("inside") { auto a = tile::array<float>("a", 32); g<float><<<1, 32>>>(a.device()); }
