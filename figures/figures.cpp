@@ -502,9 +502,9 @@ std::vector<Measured> measured_kernels(const fs::path& chapters, const std::stri
   std::vector<Measured> result;
   for (const auto& directory : directories) {
     const std::string number = directory.filename().string().substr(0, 2);
-    const fs::path file = tile::record_file(directory, "measured", tile::reference_gpu);
-    if (number > last || !fs::exists(file)) continue;
-    const tile::Record record = tile::load_record(file);
+    const fs::path measured = tile::record_directory(directory, tile::reference_gpu);
+    if (number > last || !tile::holds_record(measured, tile::RecordKind::measured)) continue;
+    const tile::Record record = tile::load_record(measured);
     for (const auto& kernel : record["kernels"])
       if (const auto* run = tile::find_run(record, kernel["name"], ladder_size))
         result.push_back({number, kernel["name"], *run, record});

@@ -53,9 +53,9 @@ void gather_cliff(const std::filesystem::path& chapters, const std::filesystem::
   int best_registers = 0;
   double best = 0;
   for (const auto& entry : std::filesystem::directory_iterator(chapters)) {
-    const auto file = record_file(entry.path(), "tuned", reference_gpu);
-    if (!std::filesystem::exists(file)) continue;
-    const Record record = load_record(file);
+    const auto directory = record_directory(entry.path(), reference_gpu);
+    if (!holds_record(directory, RecordKind::tuned)) continue;
+    const Record record = load_record(directory, RecordKind::tuned);
     for (const auto& c : record["candidates"]) {
       const int registers = c["registers"], warps = int(c["blocks_per_sm"]) * int(c["block_threads"]) / GpuSpec::warp;
       const double tflops = c["tflops"];
