@@ -144,7 +144,7 @@ foreach(module_test ${module_tests})
   set_tests_properties(book.weaver.${module} PROPERTIES LABELS quick)
 endforeach()
 
-add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh ${CMAKE_CURRENT_SOURCE_DIR}/record-page.awk ${site}/source)
+add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh ${site}/source)
 set_tests_properties(book.records PROPERTIES FIXTURES_REQUIRED book)
 
 # Between the program that runs break-it experiments and the page that shows what they said.

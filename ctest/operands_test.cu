@@ -11,7 +11,7 @@
 
 #include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/touched_elements.hpp"
 

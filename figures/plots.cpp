@@ -100,9 +100,9 @@ std::vector<Measured> measured_kernels(const fs::path& chapters, const std::stri
   std::vector<Measured> result;
   for (const auto& directory : directories) {
     const std::string number = directory.filename().string().substr(0, 2);
-    const fs::path file = record_file(directory, "measured", reference_gpu);
-    if (number > last || !fs::exists(file)) continue;
-    const Record record = load_record(file);
+    const fs::path measured = record_directory(directory, reference_gpu);
+    if (number > last || !holds_record(measured, RecordKind::measured)) continue;
+    const Record record = load_record(measured);
     for (const auto& kernel : record["kernels"])
       if (const auto* run = find_run(record, kernel["name"], ladder_size))
         result.push_back({number, kernel["name"], *run, record});
@@ -238,9 +238,9 @@ void gather_cliff(const fs::path& chapters, const fs::path& out) {
   int best_registers = 0;
   double best = 0;
   for (const auto& entry : fs::directory_iterator(chapters)) {
-    const auto file = record_file(entry.path(), "tuned", reference_gpu);
-    if (!fs::exists(file)) continue;
-    const Record record = load_record(file);
+    const auto directory = record_directory(entry.path(), reference_gpu);
+    if (!holds_record(directory, RecordKind::tuned)) continue;
+    const Record record = load_record(directory, RecordKind::tuned);
     for (const auto& c : record["candidates"]) {
       const int registers = c["registers"], warps = int(c["blocks_per_sm"]) * int(c["block_threads"]) / GpuSpec::warp;
       const double tflops = c["tflops"];

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "common/check/freivalds.hpp"
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/bench.hpp"
 #include "common/bench/clocks.hpp"

@@ -20,7 +20,6 @@
 #include "common/bench/check.hpp"
 #include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/problem.hpp"
 #include "common/bench/program.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/whole_file.hpp"
@@ -75,32 +74,21 @@ Program ask(const std::string& program, const std::string& what) {
   }
 }
 
-/// The directory that a finished record of this kind goes to, below its chapter's.
-const char* kind_of(const Record& record) { return record.contains("sweep") ? "sweep" : "measured"; }
-
 // --- show -----------------------------------------------------------------------------------------------------------
 
-/// "2 runs (4096, 8192); counters, profile, sass".
-std::string contents_of(const Record& kernel) {
-  std::vector<std::string> runs, parts;
-  for (const Record& run : kernel.at("runs")) runs.push_back(key_of(problem_of(run)));
-  for (const auto& [key, value] : kernel.items())
-    if (value.is_object()) parts.push_back(key);
-  return fmt::format("{} run{} ({}); {}", runs.size(), runs.size() == 1 ? "" : "s", fmt::join(runs, ", "),
-                     parts.empty() ? "nothing merged" : fmt::format("{}", fmt::join(parts, ", ")));
-}
-
-void show(const fs::path& file) {
-  const Record record = load_record(file);
-  std::vector<std::string> made_of;
-  for (const auto& [part, digits] : record.at("fingerprint").items()) made_of.push_back(part);
+void show(const fs::path& directory) {
+  const Record record = load_record(directory);
   const auto text = [&](const char* key) { return record.at(key).get<std::string>(); };
-  fmt::print("{}, {}, driver {}, CUDA {}; its place is {}/{}.json\n", text("gpu"), text("date"), text("driver"),
-             text("cuda"), kind_of(record), slug(text("gpu")));
-  fmt::print("made of {}\n", fmt::join(made_of, ", "));
-  fmt::print("{} rates\n", record.at("rates").size());
-  for (const Record& kernel : record.at("kernels"))
-    fmt::print("{}: {}\n", kernel.at("name").get<std::string>(), contents_of(kernel));
+  fmt::print("{}, {}, driver {}, CUDA {}; {} rates\n", text("gpu"), text("date"), text("driver"), text("cuda"),
+             record.at("rates").size());
+  for (const Record& kernel : record.at("kernels")) {
+    std::vector<std::string> problems, sets;
+    for (const Record& run : kernel.at("runs")) problems.push_back(key_of(problem_of(run)));
+    for (const auto& [name, value] : kernel.items())
+      if (value.is_object()) sets.push_back(name);
+    fmt::print("{}: {} runs ({}); {}\n", kernel.at("name").get<std::string>(), problems.size(),
+               fmt::join(problems, ", "), fmt::join(sets, ", "));
+  }
 }
 
 // --- merge ----------------------------------------------------------------------------------------------------------
@@ -133,43 +121,31 @@ std::string shown(const fs::path& file) {
 int check(const std::string& path) {
   const Program program = ask(path, "program");
   std::size_t wrong = 0;
-  const auto report = [&](const fs::path& file, const Record& record, const std::vector<std::string>& lines) {
-    if (!program.nvcc.empty() && record.at("cuda") != program.nvcc)
-      fmt::print("chapter{:02}: {} was made with nvcc {}, this program with {}: the machine code may differ\n",
-                 program.chapter, shown(file), record.at("cuda").get<std::string>(), program.nvcc);
-    for (const std::string& line : lines)
-      fmt::print(stderr, "chapter{:02}: {}: {}\n", program.chapter, shown(file), line);
-    wrong += lines.size();
-  };
-  for (const auto& file : record_files(program.directory(), "measured")) {
-    const Record record = load_record(file);
-    report(file, record, wrong_with_record(file.stem(), record, program, [&] { return ask(path, "counts"); }));
-  }
-  for (const auto& file : record_files(program.directory(), "tuned")) {
-    const Record tuning = load_tuning(file);
-    report(file, tuning, wrong_with_tuning(file.stem(), tuning, program));
-  }
-  for (const auto& file : record_files(program.directory(), "sweep")) {
-    const Record sweep = load_sweep(file);
-    report(file, sweep, wrong_with_sweep(file.stem(), sweep, program));
-  }
+  for (const RecordKind kind : {RecordKind::measured, RecordKind::tuned, RecordKind::sweep})
+    for (const fs::path& directory : record_directories(program.directory(), kind)) {
+      const Record record = load_record(directory, kind);
+      if (!program.nvcc.empty() && record.at("cuda") != program.nvcc)
+        fmt::print("chapter{:02}: {} was made with nvcc {}, this program with {}: the machine code may differ\n",
+                   program.chapter, shown(directory), record.at("cuda").get<std::string>(), program.nvcc);
+      const auto lines = wrong_with_record(record, kind, program, [&] { return ask(path, "counts"); });
+      for (const std::string& line : lines)
+        fmt::print(stderr, "chapter{:02}: {}: {}\n", program.chapter, shown(directory), line);
+      wrong += lines.size();
+    }
   return wrong == 0 ? 0 : 1;
 }
 
 // --- keep -----------------------------------------------------------------------------------------------------------
 
 void keep(const fs::path& finished, const fs::path& chapter) {
-  if (chapter.empty()) throw UsageError("--keep needs --in, the chapter's directory");
-  if (!fs::is_directory(chapter)) throw RecordError(fmt::format("{} is no directory", chapter.string()));
-  const Record record = load_record(finished);
-  bool of_this_chapter = false;
-  for (const auto& [part, digits] : record.at("fingerprint").items())
-    of_this_chapter = of_this_chapter || (part.ends_with(".cu") && fs::exists(chapter / part));
-  if (!of_this_chapter)
-    throw RecordError(fmt::format("{} was not made by a program of {}", finished.string(), chapter.string()));
-  const fs::path file = record_file(chapter, kind_of(record), record.at("gpu"));
-  save_record(file, record);
-  fmt::print("wrote {}\n", shown(file));
+  if (!fs::is_directory(chapter)) throw UsageError("--keep needs --in, the chapter's directory");
+  for (const RecordKind kind : {RecordKind::measured, RecordKind::sweep}) {
+    if (kind == RecordKind::sweep && !holds_record(finished, kind)) continue;
+    const Record record = load_record(finished, kind);
+    const fs::path directory = record_directory(chapter, record.at("gpu"));
+    save_record(directory, record);
+    if (kind == RecordKind::measured) fmt::print("wrote {}\n", shown(directory));
+  }
 }
 
 // --- steps, metrics -------------------------------------------------------------------------------------------------
@@ -196,7 +172,7 @@ void print_metrics(const std::string& run, const std::string& known) {
 // --- command line -----------------------------------------------------------------------------------------------------
 
 Options parse(int argc, char** argv) {
-  CLI::App app{"Looks after the records of measurements (chapters/NN-name/measured/<gpu>.json).", "tile-record"};
+  CLI::App app{"Looks after the records of measurements (chapters/NN-name/measured/<gpu>).", "tile-record"};
   Options o;
   app.add_option("--show", o.show, "say what a record holds");
   app.add_option("--merge", o.merge, "add to a record what these files hold:");

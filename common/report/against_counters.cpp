@@ -60,7 +60,7 @@ void add_counter_facts(Facts& facts, const std::string& kernel, const Record* en
   const bool counted = entry != nullptr && entry->contains("counters");
   for (const Counter& counter : counters())
     add_measured_field(facts, fmt::format("{}.ncu.{}", kernel, counter.key), counted ? &entry->at("counters") : nullptr,
-                       counter.metric, 0);
+                       counter.key, 0);
   for (const Counter& counter : counters()) {
     const std::string key = fmt::format("{}.ncu.{}.", kernel, counter.key);
     const auto found = counted ? measured(*entry, counter) : std::nullopt;

@@ -22,9 +22,7 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
       else
         facts.not_yet_measured(full);
     };
-    for (const char* opcode : {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "bank_cycles", "FFMA", "LDS",
-                               "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128",
-                               "BAR.SYNC.DEFER_BLOCKING", "PRMT", "SHF.L.U32", "LOP3.LUT"})
+    for (const char* opcode : tallied)
       give(
           opcode, [&] { return count(opcode); }, 0);
     give(

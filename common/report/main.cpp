@@ -152,7 +152,7 @@ Options parse(int argc, char** argv) {
   app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
-  app.add_option("--out", o.out, "with --bench or --sweep: the record to write");
+  app.add_option("--out", o.out, "with --bench or --sweep: the directory to write the record into");
   if (!chapter.sweep.problems.empty())
     app.add_flag("--sweep", o.sweep, "time " + chapter.sweep.kernel.name + " over many problems (GPU)");
   if (!chapter.candidates.empty()) {
@@ -179,7 +179,7 @@ Options parse(int argc, char** argv) {
   if (o.bench && o.sweep) throw UsageError("--bench and --sweep write different records: choose one");
   if (o.warm && (o.bench || o.sweep)) throw UsageError("a record is of a cold L2: leave --warm out");
   if ((o.bench || o.sweep) && o.out.empty())
-    throw UsageError(fmt::format("{} needs --out FILE", o.bench ? "--bench" : "--sweep"));
+    throw UsageError(fmt::format("{} needs --out DIRECTORY", o.bench ? "--bench" : "--sweep"));
 
   if (!(size + m + n + k + pad + alpha + beta + data).empty()) {
     Case c = chapter.counted;

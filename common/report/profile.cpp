@@ -77,7 +77,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
       {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   const auto value = [&](const CountedKernel& k, const Stall& stall) {
-    return profiled(records, k.kernel.name, stall_metric(stall.name)).value_or(0);
+    return profiled(records, k.kernel.name, stall.name).value_or(0);
   };
   const auto latency = [&](const CountedKernel& k) {
     double sum = 0;
@@ -95,7 +95,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
   const auto add = [&](const std::string& label, auto&& cell) {
     std::vector<std::string> row{label};
     for (const CountedKernel& k : kernels) {
-      const bool known = profiled(records, k.kernel.name, stall_metric(stalls[0].name)).has_value();
+      const bool known = profiled(records, k.kernel.name, stalls[0].name).has_value();
       row.push_back(known ? format_number(cell(k), 2) : "not yet measured");
     }
     table.rows.push_back(row);
@@ -125,8 +125,7 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
     const auto number = value(metric.metric);
     give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt, metric.decimals);
   }
-  for (const Stall& stall : stalls)
-    give(stall.name, value(stall_metric(stall.name).c_str()), 2);  // as many as the profiler gives
+  for (const Stall& stall : stalls) give(stall.name, value(stall.name), 2);  // as many as the profiler gives
   const auto all = value(metric("instructions")), ffma = value(metric("ffma"));
   // per scheduler and cycle; the profiler rounds its average to two digits, and the sum over all schedulers likewise
   auto issued = value(metric("issue_active"));

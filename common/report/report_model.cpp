@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bench/whole_file.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/repository.hpp"
 #include "common/cuda/machine.hpp"
@@ -45,7 +46,7 @@ struct Tuning {
 
 Tuning find_tuning() {
   Tuning found;
-  found.tunings = load_tunings();
+  found.tunings = load_records(chapter_directory(), RecordKind::tuned);
   const Record* const reference = found.reference();
   found.ranking = rank_by_ceilings(reference);
   std::vector<CandidateCeiling> ceilings_left;
@@ -200,11 +201,11 @@ void report(const Options& options) {
   std::vector<Record> records = load_records(chapter_directory());  // before it takes time: they may be damaged
   Findings found{problem, count_kernels(chosen, problem, emitting), std::move(records), 0, {}, {}};
   if (!options.record.empty()) {
-    found.records.push_back(load_record(options.record));
+    found.records.push_back(Record::parse(read_whole(options.record)));
     found.fresh = 1;
   }
   found.tuning = find_tuning();
-  for (const auto& file : record_files(chapter_directory(), "sweep")) found.sweeps.push_back(load_sweep(file));
+  found.sweeps = load_records(chapter_directory(), RecordKind::sweep);
   const std::vector<Table> tables = tables_of(found, chosen);
   if (emitting) return emit(found, tables, options.emit);
   for (const std::string& note : notes_on_samples(found.kernels)) fmt::print("counted: {}\n", note);

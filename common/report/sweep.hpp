@@ -1,5 +1,5 @@
 // One kernel over many problems against the stronger cuBLAS: `--sweep` times it, the model's program shows it. In: the chapter's
-// sweep, and records of it (chapters/NN-name/sweep/<gpu>.json). Out: such a record; a table, facts, and the data of a plot.
+// sweep, and records of it (sweep-*.csv beside the chapter's other records). Out: such a record; a table, facts, and the data of a plot.
 #pragma once
 
 #include <iosfwd>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/measured_field.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/counted.hpp"
 #include "common/report/measured_field.hpp"

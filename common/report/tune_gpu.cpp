@@ -4,13 +4,13 @@
 #include <chrono>
 #include <csignal>
 
-#include "common/cuda/machine.hpp"
-#include "common/bench/fingerprint.hpp"
-#include "common/bench/run.hpp"
-#include "common/report/tune.hpp"
-#include "common/report/tuning.hpp"
 #include "common/bench/bench.hpp"
 #include "common/bench/describe_gpu.hpp"
+#include "common/bench/fingerprint.hpp"
+#include "common/bench/run.hpp"
+#include "common/cuda/machine.hpp"
+#include "common/report/tune.hpp"
+#include "common/report/tuning.hpp"
 
 namespace tile {
 namespace {
@@ -24,19 +24,21 @@ int tune(const Options& options) {
   const int size = options.problem ? options.problem->M : 4096;
   if (options.problem && (options.problem->N != size || options.problem->K != size))
     throw UsageError("--tune times cubes: give --size");
-  const auto file = options.out.empty() ? tuning_file(machine::description()) : options.out;
+  const auto directory =
+      options.out.empty() ? record_directory(chapter_directory(), machine::description()) : options.out;
   Record record = describe_gpu();
   record["fingerprint"] = fingerprint(chapter_source());
   record["size"] = size;
   record["candidates"] = Record::array();
-  if (std::filesystem::exists(file)) {
-    Record before = load_record(file);
+  if (holds_record(directory, RecordKind::tuned)) {
+    Record before = load_record(directory, RecordKind::tuned);
     const auto same = [&](const char* key) { return before[key] == record[key]; };
     if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
       record = before;
     else
-      fmt::print(stderr, "{} is of other code, another nvcc, another GPU or another size: starting anew\n",
-                 file.string());
+      fmt::print(stderr,
+                 "the tuning in {} is of other code, another nvcc, another GPU or another size: starting anew\n",
+                 directory.string());
   }
   Record& timed = record["candidates"];
   const auto fastest = [&]() -> const Record& {
@@ -66,7 +68,7 @@ int tune(const Options& options) {
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
-    save_record(file, record);
+    save_record(directory, record);
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     fmt::print(stderr, "[{:3}/{}] {:16} {:5.1f} TFLOP/s   best {:5.1f} ({})   {:.0f} s left\n", i + 1, missing.size(),
                c.kernel.name, entry["tflops"].get<double>(), fastest()["tflops"].get<double>(),
@@ -85,7 +87,7 @@ int tune(const Options& options) {
                t["block_threads"].get<int>(), t["registers"].get<int>(), t["spill_bytes"].get<int>(),
                t["blocks_per_sm"].get<int>(), t["pruned"].get<std::string>().empty() ? "" : "yes");
   fmt::print("chosen: {}, {:.1f} TFLOP/s; recorded in {}\n", record["chosen"].get<std::string>(),
-             fastest()["tflops"].get<double>(), file.string());
+             fastest()["tflops"].get<double>(), directory.string());
   return 0;
 }
 

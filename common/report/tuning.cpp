@@ -40,16 +40,6 @@ Matrix inverse(Matrix m) {
 
 }  // namespace
 
-std::filesystem::path tuning_file(const std::string& gpu_name) {
-  return record_file(chapter_directory(), "tuned", gpu_name);
-}
-
-std::vector<Record> load_tunings() {
-  std::vector<Record> tunings;
-  for (const auto& file : record_files(chapter_directory(), "tuned")) tunings.push_back(load_tuning(file));
-  return tunings;
-}
-
 const Candidate& choose(const std::vector<Candidate>& candidates, const std::vector<Record>& tunings,
                         const Record& fingerprint, std::vector<std::string>& passed_over) {
   for (const Record& tuning : tunings) {
@@ -74,7 +64,8 @@ const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {
   if (machine::kind() == "gpu" && machine::unavailable().empty()) gpus.insert(gpus.begin(), machine::description());
   std::vector<Record> tunings;
   for (const std::string& gpu : gpus)
-    if (std::filesystem::exists(tuning_file(gpu))) tunings.push_back(load_tuning(tuning_file(gpu)));
+    if (const auto directory = record_directory(chapter_directory(), gpu); holds_record(directory, RecordKind::tuned))
+      tunings.push_back(load_record(directory, RecordKind::tuned));
   std::vector<std::string> passed_over;
   const Record own = fingerprint(chapter_source());
   const Candidate& choice = choose(candidates, tunings, own, passed_over);

@@ -1,4 +1,4 @@
-// What a tuner measured: one JSON file per chapter and GPU, chapters/NN-name/tuned/<gpu>.json.
+// What a tuner measured, chapters/NN-name/measured/<gpu>/tuned.csv: which candidate it chose, and what explains its times.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,6 @@
 #include "common/report/chapter.hpp"
 
 namespace tile {
-
-/// Where the tuning of a GPU is kept.
-std::filesystem::path tuning_file(const std::string& gpu_name);
-
-/// All tunings of the chapter, the reference GPU's first, then by file name. Throws RecordError.
-std::vector<Record> load_tunings();
 
 /// The candidate that the first usable one of `tunings` chose, or, when none is, the one with the highest bound that is
 /// not pruned. `passed_over` receives a line for each tuning before that which is of other code, or chose a
