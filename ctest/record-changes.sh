@@ -26,7 +26,7 @@ change() {
 }
 
 cp "$scratch/record.json" "$scratch/measured/nvidia-h200.json"
-"$tool" --check "$scratch/says" || { echo "the record as it is does not pass"; exit 1; }
+"$tool" --check "$scratch/says" >"$scratch/out" || [ $? = 77 ] || { echo "the record as it is does not pass"; exit 1; }
 change registers 99 "registers is 99, but launch__registers_per_thread of its counters is"
 change blocks_per_sm 99 "blocks_per_sm is 99, but"
 change median_ms 99 "median_ms is 99, but its samples give"

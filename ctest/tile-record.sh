@@ -50,7 +50,6 @@ refuse 1 "cannot read $scratch/missing" --merge "$record" --counters "$scratch/m
 refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
 refuse 1 "says nothing of $function" --merge "$record" --registers "$scratch/nothing" --architecture 86
-refuse 1 "was not made by a program of chapters/03-shared-tiling" --keep "$record" --in chapters/03-shared-tiling
 refuse 1 "chapters/nowhere is no directory" --keep "$record" --in chapters/nowhere
 refuse 1 "missing is no program: build it first" --check "$scratch/missing"
 refuse 1 "cannot start README.md" --check README.md

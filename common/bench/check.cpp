@@ -7,7 +7,6 @@
 
 #include "common/bench/consistency.hpp"
 #include "common/bench/counters.hpp"
-#include "common/bench/fingerprint.hpp"
 #include "common/bench/merge.hpp"
 #include "common/bench/problem.hpp"
 
@@ -129,11 +128,9 @@ Lines other_than_candidates(const Record& tuning, const Program& program) {
   return lines;
 }
 
-/// That a record is of other code, or else whether its file has the right name.
-Lines misplaced(const std::string& file_stem, const Record& record, const Program& program, bool& of_this_code) {
-  const std::string gpu = record.at("gpu"), changed = changed_parts(record.at("fingerprint"), program.fingerprint);
-  of_this_code = changed.empty();
-  if (!of_this_code) return {fmt::format("of other code ({} changed): run ./tile bench on an {}", changed, gpu)};
+/// Whether a record's file has the right name.
+Lines misplaced(const std::string& file_stem, const Record& record) {
+  const std::string gpu = record.at("gpu");
   if (file_stem != slug(gpu)) return {fmt::format("gpu is {}, whose file is {}.json", gpu, slug(gpu))};
   return {};
 }
@@ -142,9 +139,7 @@ Lines misplaced(const std::string& file_stem, const Record& record, const Progra
 
 std::vector<std::string> wrong_with_record(const std::string& file_stem, const Record& record, const Program& program,
                                            const std::function<Program()>& count) {
-  bool of_this_code = false;
-  Lines lines = misplaced(file_stem, record, program, of_this_code);
-  if (!of_this_code) return lines;
+  Lines lines = misplaced(file_stem, record);
   add(lines, contradictions(record));
   add(lines, other_than_chapter(record, program));
   if (record.at("gpu") == reference_gpu) add(lines, unequal_counters(record, count()));
@@ -152,9 +147,7 @@ std::vector<std::string> wrong_with_record(const std::string& file_stem, const R
 }
 
 std::vector<std::string> wrong_with_sweep(const std::string& file_stem, const Record& sweep, const Program& program) {
-  bool of_this_code = false;
-  Lines lines = misplaced(file_stem, sweep, program, of_this_code);
-  if (!of_this_code) return lines;
+  Lines lines = misplaced(file_stem, sweep);
   add(lines, contradictions_of_sweep(sweep));
   const Record& entry = sweep.at("kernels").at(0);
   if (entry.at("name") != program.sweep.kernel)
@@ -168,9 +161,7 @@ std::vector<std::string> wrong_with_sweep(const std::string& file_stem, const Re
 }
 
 std::vector<std::string> wrong_with_tuning(const std::string& file_stem, const Record& tuning, const Program& program) {
-  bool of_this_code = false;
-  Lines lines = misplaced(file_stem, tuning, program, of_this_code);
-  if (!of_this_code) return lines;
+  Lines lines = misplaced(file_stem, tuning);
   add(lines, contradictions_of_tuning(tuning));
   add(lines, other_than_candidates(tuning, program));
   return lines;

@@ -1,5 +1,5 @@
 // records/: what was measured on a GPU, one JSON file per chapter and GPU, chapters/NN-name/measured/<gpu>.json. In: times, and what
-// the profiler and the disassembler print (merge.hpp). Out: records that fit their program (fingerprint.hpp), themselves
+// the profiler and the disassembler print (merge.hpp). Out: records that fit their program (machine_code.hpp), themselves
 // (consistency.hpp) and the model's counts (check.hpp). The program of this room is tile-record.
 #pragma once
 

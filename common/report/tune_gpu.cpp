@@ -4,13 +4,13 @@
 #include <chrono>
 #include <csignal>
 
-#include "common/cuda/machine.hpp"
-#include "common/bench/fingerprint.hpp"
-#include "common/bench/run.hpp"
-#include "common/report/tune.hpp"
-#include "common/report/tuning.hpp"
 #include "common/bench/bench.hpp"
 #include "common/bench/describe_gpu.hpp"
+#include "common/bench/machine_code.hpp"
+#include "common/bench/run.hpp"
+#include "common/cuda/machine.hpp"
+#include "common/report/tune.hpp"
+#include "common/report/tuning.hpp"
 
 namespace tile {
 namespace {
@@ -26,19 +26,21 @@ int tune(const Options& options) {
     throw UsageError("--tune times cubes: give --size");
   const auto file = options.out.empty() ? tuning_file(machine::description()) : options.out;
   Record record = describe_gpu();
-  record["fingerprint"] = fingerprint(chapter_source());
   record["size"] = size;
   record["candidates"] = Record::array();
+  const auto digests = digests_of("/proc/self/exe");
+  Record& timed = record["candidates"];
   if (std::filesystem::exists(file)) {
     Record before = load_record(file);
     const auto same = [&](const char* key) { return before[key] == record[key]; };
-    if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
-      record = before;
-    else
-      fmt::print(stderr, "{} is of other code, another nvcc, another GPU or another size: starting anew\n",
-                 file.string());
+    if (same("cuda") && same("architecture") && same("gpu") && same("size")) {
+      const auto changed = changed_kernels(before["fingerprint"], digests);
+      for (const Record& entry : before["candidates"])
+        if (std::find(changed.begin(), changed.end(), entry["name"]) == changed.end()) timed.push_back(entry);
+    } else {
+      fmt::print(stderr, "{} is of another nvcc, another GPU or another size: starting anew\n", file.string());
+    }
   }
-  Record& timed = record["candidates"];
   const auto fastest = [&]() -> const Record& {
     return *std::max_element(timed.begin(), timed.end(), [](auto& a, auto& b) { return a["tflops"] < b["tflops"]; });
   };
@@ -66,6 +68,7 @@ int tune(const Options& options) {
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
+    record["fingerprint"] = fingerprint(record, digests);
     save_record(file, record);
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     fmt::print(stderr, "[{:3}/{}] {:16} {:5.1f} TFLOP/s   best {:5.1f} ({})   {:.0f} s left\n", i + 1, missing.size(),
