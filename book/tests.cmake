@@ -26,10 +26,6 @@ add_custom_target(words ${report_words} VERBATIM)
 
 add_test(NAME book.woven COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target book)
 set_tests_properties(book.woven PROPERTIES FIXTURES_SETUP book RUN_SERIAL TRUE)
-# Pages show what break-it experiments said: where both are tested, the experiments come first.
-foreach(number ${chapter_pages})
-  set_property(TEST book.woven APPEND PROPERTY DEPENDS chapter${number}.breaks)
-endforeach()
 
 # A page that names what does not exist must not weave, and must say what is missing.
 # It takes the place of a chapter's, chapter 01's unless another is given.
@@ -148,9 +144,6 @@ add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh
 set_tests_properties(book.records PROPERTIES FIXTURES_REQUIRED book)
 
 # Between the program that runs break-it experiments and the page that shows what they said.
-add_test(NAME book.break-it COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/breaks-shown.sh $<TARGET_FILE:breaks> ${PANDOC}
-  ${CMAKE_CURRENT_SOURCE_DIR}/weave/tests/shown_runs.lua ${PROJECT_SOURCE_DIR}/ctest/breaks ${PROJECT_BINARY_DIR}/breaks/sample)
-set_tests_properties(book.break-it PROPERTIES FIXTURES_REQUIRED sample.breaks RESOURCE_LOCK build-directory)
 
 # What is there for the book and is not in it, and what the programs emitted that is not as common/report/emitted.tsv says.
 set(texts "")

@@ -1,5 +1,5 @@
-# Writes CTest entries for the test cases of one chapter program: each once on the model and once on the GPU, unless
-# its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
+# Writes CTest entries for the test cases of one chapter program: each once on the model and, where a GPU is when ctest starts, once
+# there, unless its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
 # suite ends with "thorough": they try all of something that another test tries a part of. The label of-NAME is what `./tile test`
 # leaves them out by while nothing has changed.
 # Input: PROGRAM, NAME, RUN, OUTPUT.
@@ -10,6 +10,7 @@ endif()
 string(REPLACE ";" "\\;" lines "${listing}")
 string(REPLACE "\n" ";" lines "${lines}")
 set(script "")
+set(on_gpu "")
 foreach(line ${lines})
   if(NOT line MATCHES "^([a-z ]*)\t(.*)$")
     continue()
@@ -27,8 +28,8 @@ foreach(line ${lines})
       "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS \"${labels}\")\n")
   endif()
   if(NOT suite MATCHES "^model")
-    string(APPEND script "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"
+    string(APPEND on_gpu "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"
       "set_tests_properties([=[${NAME}.gpu.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)\n")
   endif()
 endforeach()
-file(WRITE ${OUTPUT} "${script}")
+file(WRITE ${OUTPUT} "${script}if(EXISTS /dev/nvidiactl OR EXISTS /dev/dxg)\n${on_gpu}endif()\n")

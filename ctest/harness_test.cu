@@ -19,7 +19,6 @@
 #include "common/bench/compiled_work.hpp"
 #include "common/bench/copies.hpp"
 #include "common/bench/counters.hpp"
-#include "common/bench/fingerprint.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/measured_loops.hpp"
 #include "common/bench/merge.hpp"
@@ -296,55 +295,17 @@ TEST_CASE("shapes around a tile" * doctest::test_suite("model")) {
   }
 }
 
-TEST_CASE("the fingerprint ignores comments, spacing, predictions and the tests" * doctest::test_suite("model")) {
-  const auto print = [](const std::string& text) { return tile::fingerprint(scratch("print.cu", text)); };
-  const std::string code = "int f() { return 1; }\n\nTEST_CASE(\"x\") {}\n";
-  CHECK(print(code) == print("int f() { // why\n  return /* one */ 1;\n}\nTEST_CASE(\"y\") {}\n"));
-  CHECK(print(code) != print("int f() { return 2; }\n\nTEST_CASE(\"x\") {}\n"));
-  CHECK(print(code) ==
-        print("int f() { return 1; }\n\nTILE_GEMM_TESTS(kernels())\n\nint only_tested() { return 2; }\n"));
-  CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") ==
-        print("int f();\nvoid predict(Facts& f) {\n  f.a(2);\n}\nint g();"));
-  CHECK(print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g();") !=
-        print("int f();\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint h();"));
-  CHECK(print("int f();  // why\nvoid predict(Facts& f) { f.a(1); }\nint g() {\n}\n") ==
-        print("int f();  // why\nvoid predict(Facts& f) {\n  f.a(1);\n}\nint g() {\n}\n"));
-  CHECK(print("int f();\nvoid predict(Facts& f) { f.a(1); }\nint g() {\n}\n") !=
-        print("int f();\nvoid predict(Facts& f) { f.a(1); }\nint h() {\n}\n"));
-  CHECK(print("char s[] = \"a // b\";") != print("char s[] = \"a // c\";"));
-}
-
-TEST_CASE("the fingerprint covers headers of common/cuda that nvcc sees, and says what changed" *
-          doctest::test_suite("model")) {
-  const auto root = scratch("tree", "");
-  std::filesystem::remove(root);
-  std::filesystem::create_directories(root / "common/cuda");
-  std::filesystem::create_directories(root / "common/report");
-  const auto write = [&](const char* name, const char* text) { std::ofstream(root / name) << text; };
-  write("chapter77.cu", "#include \"common/report/chapter.hpp\"\nint f();\n");
-  write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint harness();\n");
-  write("common/cuda/cuda.hpp", "int word();\n#include \"common/cuda/vocabulary.hpp\"\n");
-  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint model();\n");
-  write("common/cuda/asynchronous.hpp", "int model_of_copies();\n");
-  write("common/cuda/ptx.hpp", "int unused();\n");
-  const tile::Record before = tile::fingerprint(root / "chapter77.cu", root);
-  const auto changed = [&] { return tile::changed_parts(before, tile::fingerprint(root / "chapter77.cu", root)); };
-  CHECK(changed() == "");
-  CHECK(before.contains("flags"));
-  write("common/report/chapter.hpp", "#include \"common/cuda/cuda.hpp\"\nint another_harness();\n");
-  write("common/cuda/vocabulary.hpp", "#include \"common/cuda/asynchronous.hpp\"\nint another_model();\n");
-  write("common/cuda/asynchronous.hpp", "int another_model_of_copies();\n");
-  write("common/cuda/ptx.hpp", "int another();\n");
-  CHECK(changed() == "");
-  write("common/cuda/cuda.hpp", "int another_word();\n#include \"common/cuda/vocabulary.hpp\"\n");
-  CHECK(changed() == "common/cuda/cuda.hpp");
-  write("chapter77.cu", "#include \"common/report/chapter.hpp\"\n#include \"common/cuda/ptx.hpp\"\nint f();\n");
-  CHECK(changed() == "chapter77.cu, common/cuda/cuda.hpp, common/cuda/ptx.hpp");
-  tile::Record other_flags = before;
-  other_flags["flags"] = "-G";
-  CHECK(tile::changed_parts(other_flags, before) == "flags");
-  CHECK(tile::changed_parts("0123456789abcdef", before) == "chapter77.cu, common/cuda/cuda.hpp, flags");
-  std::filesystem::remove_all(root);
+TEST_CASE("a record has a digest of each kernel's machine code, whatever its name" * doctest::test_suite("model")) {
+  const tile::Record record{{"cuda", "13.0.88"}, {"kernels", {{{"name", "k"}, {"function", "_Z1kv"}}}}};
+  const std::string other = "_ZN45_GLOBAL__N__58c48a6b_12_chapter77_cu_5c750f7c4readILi8EEEvPf";
+  const std::map<std::string, std::string> digests{{"_Z1kv", "1"}, {other, "2"}, {"_ZN4tile4holdEv", "3"}};
+  const tile::Record made = tile::fingerprint(record, digests);
+  CHECK(made == tile::Record{{"nvcc", "13.0.88"}, {"kernels", {{"k", "1"}}}});
+  CHECK(tile::changed_kernels(made, {{"_Z7renamedv", "1"}}).empty());
+  CHECK(tile::changed_kernels(made, {{"_Z1kv", "2"}}) == std::vector<std::string>{"k"});
+  tile::Record with_rates = record;
+  with_rates["rates"] = {{"l2_read_gbs", 12000}};
+  CHECK(tile::fingerprint(with_rates, digests)["kernels"] == tile::Record{{"k", "1"}, {"read<8>", "2"}});
 }
 
 TEST_CASE("a table of the fastest and the slowest says how many lie between" * doctest::test_suite("model")) {
@@ -431,26 +392,22 @@ TEST_CASE("a difference needs a reason and a counter that exists" * doctest::tes
   std::filesystem::remove_all(directory);
 }
 
-TEST_CASE("a tuning of other code is passed over, and so is a choice that is not there" *
-          doctest::test_suite("model")) {
+TEST_CASE("a tuning is passed over whose choice is not there" * doctest::test_suite("model")) {
   const auto candidate = [](const char* name, double bound, const char* pruned) {
     return tile::Candidate{{name, nullptr, nullptr, 32, {}}, {}, 1, 1, bound, pruned};
   };
   const std::vector<tile::Candidate> candidates{candidate("chosen", 1, ""), candidate("bound", 2, ""),
                                                 candidate("pruned", 3, "registers")};
-  const tile::Record own{{"chapter77.cu", "1"}};
-  const tile::Record fits{{"gpu", "A"}, {"fingerprint", own}, {"chosen", "chosen"}};
-  tile::Record stale = fits, gone = fits;
-  stale["fingerprint"] = {{"chapter77.cu", "2"}};
+  const tile::Record fits{{"gpu", "A"}, {"chosen", "chosen"}};
+  tile::Record gone = fits;
   gone["chosen"] = "elsewhere";
   std::vector<std::string> passed_over;
-  CHECK(tile::choose(candidates, {fits}, own, passed_over).kernel.name == "chosen");
+  CHECK(tile::choose(candidates, {fits}, passed_over).kernel.name == "chosen");
   CHECK(passed_over.empty());
-  CHECK(tile::choose(candidates, {stale, fits}, own, passed_over).kernel.name == "chosen");
-  CHECK(contains(joined(passed_over), "the tuning of A is of other code (chapter77.cu) and is passed over"));
-  CHECK(tile::choose(candidates, {gone}, own, passed_over).kernel.name == "bound");
+  CHECK(tile::choose(candidates, {gone, fits}, passed_over).kernel.name == "chosen");
+  CHECK(tile::choose(candidates, {gone}, passed_over).kernel.name == "bound");
   CHECK(contains(joined(passed_over), "chose elsewhere, which this program does not have"));
-  CHECK(tile::choose(candidates, {}, own, passed_over).kernel.name == "bound");
+  CHECK(tile::choose(candidates, {}, passed_over).kernel.name == "bound");
 }
 
 TEST_CASE("a record that was written is read back the same, with medians and ratios from its samples" *
@@ -685,7 +642,6 @@ TEST_CASE("what a program says of itself is read back the same" * doctest::test_
   tile::Program program;
   program.chapter = 7;
   program.source = "/some where/chapter07.cu";
-  program.fingerprint = {{"chapter07.cu", "0123"}};
   program.kernels = {{"k", false, 256, 1024, {{{{"lines", 5}}, 16}}}, {"tuned", true}};
   program.problems = {"4096", "1x2x3"};
   program.profiled_pads = {1, 8};

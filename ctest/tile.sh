@@ -45,9 +45,12 @@ chmod +x "$scratch/copy/build/model/bin/tile-count"
 # tile ARGUMENTS...: the copy, with the tools played, from another directory.
 tile() { (cd "$scratch/elsewhere" && TILE_PRESET=model TMPDIR="$scratch" PATH="$scratch/tools:$PATH" ../copy/tile "$@") >"$scratch/out" 2>"$scratch/err"; }
 
+mkdir -p "$scratch/copy/build/model/tests"
+echo 'add_test([=[chapter01.gpu.waits]=] "x")' >"$scratch/copy/build/model/tests/model.cmake"
 tile test || complain "tests that pass: exit code $?"
 grep -q 'gpu' "$scratch/out" && complain "skipped tests are listed: $(grep gpu "$scratch/out")"
 grep -q '^  skipped: 2 tests that need a GPU$' "$scratch/out" || complain "skipped tests are not summed up"
+[ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || grep -q '^  left out: 1 test that needs a GPU$' "$scratch/out" || complain "tests for a GPU are left out in silence"
 grep -q '^  skipped: book.browser' "$scratch/out" || complain "another skipped test is not named"
 grep -q 'chapter01.counts .* Passed' "$scratch/out" || complain "a test that ran is not shown"
 [ "$(grep . "$scratch/out" | tail -n 2 | head -n 1)" = "100% tests passed, 0 tests failed out of 4" ] || complain "the verdict does not come last"

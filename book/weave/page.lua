@@ -11,7 +11,7 @@ local page = {
   pass = nil,       -- "collect" or "weave"
   combined = false, -- "print" or "epub": one document instead of pages
   only_tests = false,  -- only what tests ask for is resolved: see weave.lua
-  work = nil, tests = nil, breaks = nil, root = nil, source = nil,
+  work = nil, tests = nil, root = nil, source = nil,
   shared = {},      -- file -> true: what listings may show besides source
   sources = {},     -- chapter -> its program
   records = {},     -- files that have a page and that numbers come from: records, and what reads them
@@ -55,8 +55,8 @@ end
 -- Takes the metadata of the page's document.
 function page.open(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
-  page.id, page.pass, page.work, page.tests, page.breaks, page.root, page.source =
-    get("page"), get("pass"), get("work"), get("tests"), get("breaks"), get("root"), get("source")
+  page.id, page.pass, page.work, page.tests, page.root, page.source =
+    get("page"), get("pass"), get("work"), get("tests"), get("root"), get("source")
   page.shared = {}
   for file in get("shared"):gmatch("%S+") do page.shared[file] = true end
   page.sources, page.records = {}, {}

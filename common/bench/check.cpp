@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "common/bench/counters.hpp"
-#include "common/bench/fingerprint.hpp"
 #include "common/bench/merge.hpp"
 
 namespace tile {
@@ -113,13 +112,10 @@ Lines other_than_swept(const Record& sweep, const Program& program) {
 
 std::vector<std::string> wrong_with_record(const Record& record, RecordKind kind, const Program& program,
                                            const std::function<Program()>& count) {
-  const std::string gpu = record.at("gpu");
-  if (const std::string changed = changed_parts(record.at("fingerprint"), program.fingerprint); !changed.empty())
-    return {fmt::format("of other code ({} changed): run ./tile bench on an {}", changed, gpu)};
   if (kind == RecordKind::tuned) return other_than_candidates(record, program);
   if (kind == RecordKind::sweep) return other_than_swept(record, program);
   Lines lines = other_than_chapter(record, program);
-  if (gpu == reference_gpu) add(lines, unequal_counters(record, count()));
+  if (record.at("gpu") == reference_gpu) add(lines, unequal_counters(record, count()));
   return lines;
 }
 

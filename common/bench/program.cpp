@@ -29,7 +29,6 @@ Program::Kernel kernel_of(const Record& json) {
 Record to_json(const Program& program) {
   Record json{{"chapter", program.chapter},
               {"source", program.source.string()},
-              {"fingerprint", program.fingerprint},
               {"nvcc", program.nvcc},
               {"kernels", Record::array()},
               {"problems", program.problems},
@@ -51,7 +50,6 @@ Program program_of(const std::string& text) {
     Program program;
     program.chapter = json.at("chapter");
     program.source = json.at("source").get<std::string>();
-    program.fingerprint = json.at("fingerprint");
     program.nvcc = json.at("nvcc");
     for (const Record& kernel : json.at("kernels")) program.kernels.push_back(kernel_of(kernel));
     program.problems = json.at("problems").get<std::vector<std::string>>();

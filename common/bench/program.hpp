@@ -34,7 +34,6 @@ struct Program {
 
   int chapter = 0;
   std::filesystem::path source;           ///< the chapter's file; its records lie beside it
-  Record fingerprint;                     ///< see fingerprint.hpp
   std::string nvcc;                       ///< the version that compiles it for the GPU, or ""
   std::vector<Kernel> kernels;            ///< in the order in which a record has them
   std::vector<std::string> problems;      ///< what `tile bench` times, as key_of names it

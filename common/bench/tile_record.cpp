@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/bench/check.hpp"
+#include "common/bench/machine_code.hpp"
 #include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
 #include "common/bench/program.hpp"
@@ -30,6 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int size_that_fills_a_gpu = 4096;
+constexpr int exit_not_checked = 77;  // CTest's SKIP_RETURN_CODE
 
 /// A mistake of the person at the keyboard: one line, exit code 2.
 struct UsageError : std::runtime_error {
@@ -43,6 +45,8 @@ struct Options {
   int size = 0, pad = 0;                                 ///< with profile
   std::string in;                                        ///< with keep: a chapter's directory
   std::string known;                                     ///< with metrics: what `ncu --query-metrics` printed
+  std::string compiled;                                  ///< with check: the chapter's program for the GPU
+  std::string digests;                                   ///< a program whose digests to print
 };
 
 /// What a program prints when it is asked to describe itself; "program" or "counts".
@@ -118,21 +122,49 @@ std::string shown(const fs::path& file) {
   return near.starts_with("..") ? file.string() : near;
 }
 
-int check(const std::string& path) {
+/// Compares the machine code that a record is of with `compiled`, of this architecture; without, and for what another nvcc compiled,
+/// only says that it was not compared.
+std::vector<std::string> other_machine_code(const Record& record, const std::map<std::string, std::string>& compiled,
+                                            const std::string& nvcc, const std::string& architecture,
+                                            std::string& not_checked) {
+  const Record& made = record.at("fingerprint");
+  const std::string gpu = record.at("gpu");
+  if (made.value("kernels", Record()).empty())
+    return {fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu)};
+  if (compiled.empty())
+    not_checked = "this build is without nvcc";
+  else if (made.at("nvcc") != nvcc || record.value("architecture", "") != architecture)
+    not_checked = fmt::format("it was compiled by nvcc {} for {}, this program by {} for {}",
+                              made.at("nvcc").get<std::string>(), record.value("architecture", ""), nvcc, architecture);
+  if (!not_checked.empty()) return {};
+  std::vector<std::string> lines;
+  for (const std::string& kernel : changed_kernels(made, compiled))
+    lines.push_back(fmt::format("{} has other machine code than was measured: run ./tile bench on an {}", kernel, gpu));
+  return lines;
+}
+
+int check(const Options& o) {
+  const std::string& path = o.check;
   const Program program = ask(path, "program");
+  const auto compiled = o.compiled.empty() ? std::map<std::string, std::string>() : digests_of(o.compiled);
   std::size_t wrong = 0;
+  bool all_checked = true;
   for (const RecordKind kind : {RecordKind::measured, RecordKind::tuned, RecordKind::sweep})
     for (const fs::path& directory : record_directories(program.directory(), kind)) {
       const Record record = load_record(directory, kind);
-      if (!program.nvcc.empty() && record.at("cuda") != program.nvcc)
-        fmt::print("chapter{:02}: {} was made with nvcc {}, this program with {}: the machine code may differ\n",
-                   program.chapter, shown(directory), record.at("cuda").get<std::string>(), program.nvcc);
-      const auto lines = wrong_with_record(record, kind, program, [&] { return ask(path, "counts"); });
+      std::string not_checked;
+      auto lines = wrong_with_record(record, kind, program, [&] { return ask(path, "counts"); });
+      for (const std::string& line : other_machine_code(record, compiled, program.nvcc, o.architecture, not_checked))
+        lines.push_back(line);
       for (const std::string& line : lines)
         fmt::print(stderr, "chapter{:02}: {}: {}\n", program.chapter, shown(directory), line);
       wrong += lines.size();
+      if (not_checked.empty()) continue;
+      all_checked = false;
+      fmt::print("chapter{:02}: {}: its machine code was not checked here: {}\n", program.chapter, shown(directory),
+                 not_checked);
     }
-  return wrong == 0 ? 0 : 1;
+  return wrong != 0 ? 1 : all_checked ? 0 : exit_not_checked;
 }
 
 // --- keep -----------------------------------------------------------------------------------------------------------
@@ -182,8 +214,10 @@ Options parse(int argc, char** argv) {
   app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")->check(CLI::Range(0, 65536));
   app.add_option("--sass", o.sass, "  what cuobjdump -sass printed");
   app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed");
-  app.add_option("--architecture", o.architecture, "    of this architecture, such as 86")->check(CLI::Number);
+  app.add_option("--architecture", o.architecture, "    of this architecture, such as 86; also with --compiled");
   app.add_option("--check", o.check, "check a chapter's records against its program, or against what it said, X.json");
+  app.add_option("--compiled", o.compiled, "  and the machine code that they are of against this program,");
+  app.add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
   app.add_option("--keep", o.keep, "put a finished record where it belongs");
   app.add_option("--in", o.in, "  of this chapter, such as chapters/02-coalescing");
   app.add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");
@@ -200,15 +234,17 @@ Options parse(int argc, char** argv) {
     throw UsageError(fmt::format("{} (see --help)", e.what()));
   }
   int actions = 0;
-  for (const std::string* action : {&o.show, &o.merge, &o.check, &o.keep, &o.steps, &o.metrics})
+  for (const std::string* action : {&o.show, &o.merge, &o.check, &o.keep, &o.steps, &o.metrics, &o.digests})
     actions += !action->empty();
   if (actions != 1)
-    throw UsageError("choose one of --show, --merge, --check, --keep, --steps and --metrics (see --help)");
+    throw UsageError("choose one of --show, --merge, --check, --digests, --keep, --steps and --metrics (see --help)");
   return o;
 }
 
 int run(const Options& o) {
-  if (!o.check.empty()) return check(o.check);
+  if (!o.check.empty()) return check(o);
+  if (!o.digests.empty())
+    for (const auto& [function, digest] : digests_of(o.digests)) fmt::print("{} {}\n", digest, function);
   if (!o.show.empty()) show(o.show);
   if (!o.merge.empty()) merge(o);
   if (!o.keep.empty()) keep(o.keep, o.in);

@@ -49,8 +49,8 @@ struct Costs {
 };
 
 /// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
-/// highest bound that is not pruned. A tuning of other code (another fingerprint) does not count: a line on stderr says so,
-/// once. Throws RecordError for a damaged record of a tuning.
+/// highest bound that is not pruned. A tuning whose choice is gone does not count: a line on stderr says so, once. (That the
+/// choice still has the machine code that was timed, the test chapterNN.records says.) Throws RecordError for a damaged tuning.
 const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
 
 /// The kernel called "tuned": whichever of the chapter's candidates is the tuned_choice. That is looked up when it is first

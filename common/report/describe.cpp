@@ -1,6 +1,5 @@
 #include "common/report/describe.hpp"
 
-#include "common/bench/fingerprint.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {
@@ -10,7 +9,6 @@ Program describe_program(const std::vector<CountedKernel>& counted) {
   Program program;
   program.chapter = chapter.number;
   program.source = chapter_source();
-  program.fingerprint = fingerprint(chapter_source());
   program.nvcc = TILE_NVCC_VERSION;
   for (const Kernel& kernel : chapter.kernels) {
     program.kernels.push_back(

@@ -6,15 +6,15 @@
 
 #include <algorithm>
 
-#include "common/cuda/machine.hpp"
-#include "common/bench/fingerprint.hpp"
-#include "common/report/options.hpp"
-#include "common/report/sweep.hpp"
-#include "common/report/tune.hpp"
 #include "common/bench/bench.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/describe_gpu.hpp"
+#include "common/bench/machine_code.hpp"
 #include "common/bench/timing.hpp"
+#include "common/cuda/machine.hpp"
+#include "common/report/options.hpp"
+#include "common/report/sweep.hpp"
+#include "common/report/tune.hpp"
 
 namespace tile {
 namespace {
@@ -46,7 +46,6 @@ std::vector<std::vector<std::size_t>> of_same_types(const std::vector<Runnable>&
 Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, L2 l2 = L2::cold) {
   require_plain_cublas();
   Record record = describe_gpu();
-  record["fingerprint"] = fingerprint(chapter_source());
   const auto note_clocks = [&](const char* when) {
     if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
   };
@@ -75,6 +74,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     }
   }
   note_clocks("clocks_after");
+  record["fingerprint"] = fingerprint(record, digests_of("/proc/self/exe"));
   return record;
 }
 
@@ -93,12 +93,12 @@ std::string in_memory(const Record& record) {
 int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (options.once) {
-    for (const Kernel& kernel : chapter.kernels) {
+    for (const Kernel& kernel : chosen_kernels(options)) {
       const Ready ready(kernel, options.problem.value_or(chapter.counted));
       for (int i = 0; i < options.repeat; ++i) ready.kernel->run();
       machine::synchronize();
     }
-    if (chapter.profile != nullptr) chapter.profile();
+    if (chapter.profile != nullptr && options.kernel.empty()) chapter.profile();
     return 0;
   }
   if (options.tune || options.tune_pruned) return tune(options);

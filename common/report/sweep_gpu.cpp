@@ -1,7 +1,6 @@
 // `--sweep`: a GPU times one kernel over the problems of the chapter's sweep. GPU programs only.
 #include <fmt/format.h>
 
-#include "common/bench/fingerprint.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/options.hpp"
@@ -9,8 +8,13 @@
 #include "common/bench/bench.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/describe_gpu.hpp"
+#include "common/bench/machine_code.hpp"
+#include "common/bench/problem.hpp"
+#include "common/bench/run.hpp"
 #include "common/bench/stopwatch.hpp"
 #include "common/bench/timing.hpp"
+#include "common/report/options.hpp"
+#include "common/report/sweep.hpp"
 
 namespace tile {
 
@@ -21,7 +25,6 @@ Record sweep() {
   const Kernel& kernel = asked.kernel;
 
   Record record = describe_gpu();
-  record["fingerprint"] = fingerprint(chapter_source());
   const auto note_clocks = [&](const char* when) {
     if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
   };
@@ -38,6 +41,7 @@ Record sweep() {
   record["kernels"].push_back(entry);
   note_clocks("clocks_after");
   record["sweep"] = {{"seconds", watch.seconds()}};
+  record["fingerprint"] = fingerprint(record, digests_of("/proc/self/exe"));
   return record;
 }
 

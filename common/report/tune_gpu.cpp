@@ -6,7 +6,7 @@
 
 #include "common/bench/bench.hpp"
 #include "common/bench/describe_gpu.hpp"
-#include "common/bench/fingerprint.hpp"
+#include "common/bench/machine_code.hpp"
 #include "common/bench/run.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/report/tune.hpp"
@@ -27,20 +27,22 @@ int tune(const Options& options) {
   const auto directory =
       options.out.empty() ? record_directory(chapter_directory(), machine::description()) : options.out;
   Record record = describe_gpu();
-  record["fingerprint"] = fingerprint(chapter_source());
   record["size"] = size;
   record["candidates"] = Record::array();
+  const auto digests = digests_of("/proc/self/exe");
+  Record& timed = record["candidates"];
   if (holds_record(directory, RecordKind::tuned)) {
     Record before = load_record(directory, RecordKind::tuned);
     const auto same = [&](const char* key) { return before[key] == record[key]; };
-    if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
-      record = before;
-    else
-      fmt::print(stderr,
-                 "the tuning in {} is of other code, another nvcc, another GPU or another size: starting anew\n",
+    if (same("cuda") && same("architecture") && same("gpu") && same("size")) {
+      const auto changed = changed_kernels(before["fingerprint"], digests);
+      for (const Record& entry : before["candidates"])
+        if (std::find(changed.begin(), changed.end(), entry["name"]) == changed.end()) timed.push_back(entry);
+    } else {
+      fmt::print(stderr, "the tuning in {} is of another nvcc, another GPU or another size: starting anew\n",
                  directory.string());
+    }
   }
-  Record& timed = record["candidates"];
   const auto fastest = [&]() -> const Record& {
     return *std::max_element(timed.begin(), timed.end(), [](auto& a, auto& b) { return a["tflops"] < b["tflops"]; });
   };
@@ -68,6 +70,7 @@ int tune(const Options& options) {
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
+    record["fingerprint"] = fingerprint(record, digests);
     save_record(directory, record);
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     fmt::print(stderr, "[{:3}/{}] {:16} {:5.1f} TFLOP/s   best {:5.1f} ({})   {:.0f} s left\n", i + 1, missing.size(),

@@ -11,10 +11,10 @@
 namespace tile {
 
 /// The candidate that the first usable one of `tunings` chose, or, when none is, the one with the highest bound that is
-/// not pruned. `passed_over` receives a line for each tuning before that which is of other code, or chose a
-/// configuration that is not among the candidates.
+/// not pruned. `passed_over` receives a line for each tuning before that which chose a configuration that is not among the
+/// candidates.
 const Candidate& choose(const std::vector<Candidate>& candidates, const std::vector<Record>& tunings,
-                        const Record& fingerprint, std::vector<std::string>& passed_over);
+                        std::vector<std::string>& passed_over);
 
 /// A configuration that was timed, and what may explain its time.
 struct Timed {

@@ -53,7 +53,7 @@ function testing.on_page(files, metadata, f)
       file:write(text)
       file:close()
     end
-    local meta = {page = "03", pages = "index 03", pass = "weave", work = work, root = work, tests = work .. "/tests", breaks = work .. "/breaks",
+    local meta = {page = "03", pages = "index 03", pass = "weave", work = work, root = work, tests = work .. "/tests",
                   source = "chapter03.cu"}
     for key, value in pairs(metadata) do meta[key] = value end
     local page = require("weave.page")

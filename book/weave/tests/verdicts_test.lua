@@ -2,7 +2,7 @@
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local files = testing.with_labels({
   ["emit/03/facts.tsv"] = "a\tpredicted\t1\t\t1\nb\tcounted\t2\t\t2\n",
-  ["emit/03/breaks.tsv"] = "barrier\t0a\ttest\ta\tb\ta race\t\n",
+  ["emit/03/breaks.tsv"] = "barrier\ttest\ta\tb\ta race\t\n",
   ["tests/chapter03.cmake"] = "add_test([=[chapter03.a race]=] ...)\n",
   ["labels/03.claims.json"] = pandoc.write(pandoc.Pandoc({pandoc.Div({pandoc.Plain({pandoc.Str("less")})},
     {id = "claim-03-1", holds = "a < b"})}), "json"),
