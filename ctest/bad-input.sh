@@ -28,6 +28,7 @@ refuse 2 "not '-5'" "$chapter" --size=-5
 refuse 2 "--bogus" "$chapter" --bogus
 refuse 2 "it has coalesced" "$chapter" --on model --kernel nonsense
 refuse 2 "gpu or model, not 'tpu'" "$chapter" --on tpu
+refuse 2 "4096 x 4096 x 4096 is too large for the SIMT model.*leave --size out for " "$chapter" --on model --size 4096
 refuse 2 "too large for the SIMT model" "$chapter" --on model --once --size 65536
 refuse 2 "--alpha takes a number" "$chapter" --alpha x
 refuse 2 "needs --out DIRECTORY" "$chapter" --bench

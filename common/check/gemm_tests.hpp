@@ -28,8 +28,8 @@ void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vect
 #if TILE_ON_MODEL
 void test_ragged_is_clean(const std::vector<Kernel>& kernels);
 void test_choice_of_kernel(const std::vector<Kernel>& kernels);
-/// By a few blocks a kernel is counted as by all, or it is refused and said why.
-void test_sampled_counts(const std::vector<Kernel>& kernels);
+/// Whole tiles alone, for kernels of which not all tests are asked.
+void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels);
 void test_growing_counts(const std::vector<Kernel>& kernels);
 #endif
 
@@ -77,8 +77,8 @@ void skip_test(const std::string& reason);
   TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) { \
     tile::test_choice_of_kernel(tile::tried(kernels));                                                           \
   }                                                                                                              \
-  TEST_CASE("a few blocks stand for all" * doctest::test_suite("model thorough")) {                              \
-    tile::test_sampled_counts(kernels);                                                                          \
+  TEST_CASE("every kernel is free of races on whole tiles" * doctest::test_suite("model thorough")) {            \
+    tile::test_whole_tiles_are_clean(kernels);                                                                   \
   }                                                                                                              \
   TEST_CASE("every count of a site is so much a result and so much a multiply-add" *                             \
             doctest::test_suite("model thorough")) {                                                             \
@@ -89,5 +89,5 @@ void skip_test(const std::string& reason);
 #endif
 
 /// Names the kernels that TILE_GEMM_TESTS tries on the model, one for each part of a program whose other kernels differ from
-/// these in numbers; a test of the chapter's own tries all. Whether a few blocks stand for all is asked of all. A GPU always tries all.
+/// these in numbers; a test of the chapter's own tries all. Whether whole tiles are free of races is asked of all. A GPU always tries all.
 #define TILE_TRIED_ON_MODEL(...) [[maybe_unused]] const bool tried_on_model = tile::try_on_model({__VA_ARGS__});

@@ -71,19 +71,12 @@ struct Stored {
   std::byte* begin(void* memory) const { return static_cast<std::byte*>(memory) + first * size_of(element); }
 };
 
-// Device memory for such a matrix, which nobody has touched.
-void* reserve(const Stored& m) {
-  const std::size_t elements = m.first + std::size_t(m.rows) * std::size_t(m.ld) + guard;
-  void* memory = machine::allocate(elements * size_of(m.element), size_of(m.element), m.name);
-  machine::declare_matrix(memory, m.first, std::size_t(m.rows), std::size_t(m.cols), std::size_t(m.ld));
-  return memory;
-}
-
-// The same with elements, of which bits_of_element(row, col) are the bits, and bands around them.
+// Such a matrix in device memory: elements of which bits_of_element(row, col) are the bits, and bands around them.
 template <class BitsOfElement>
 void* place(const Stored& m, BitsOfElement bits_of_element) {
   const std::size_t extent = std::size_t(m.rows) * std::size_t(m.ld), size = size_of(m.element);
-  void* memory = reserve(m);
+  void* memory = machine::allocate((m.first + extent + guard) * size, size, m.name);
+  machine::declare_matrix(memory, m.first, std::size_t(m.rows), std::size_t(m.cols), std::size_t(m.ld));
   upload(memory, repeated(m.element, m.band, m.first));
   upload(m.begin(memory) + extent * size, repeated(m.element, m.band, guard));
   Bytes row_image = repeated(m.element, m.band, std::size_t(m.cols) + guarded_padding(m.ld, m.cols));
@@ -142,7 +135,7 @@ void require_valid(const Product& product) { require_valid_problem(product.probl
 
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
 
-Operands::Operands(const Case& c, Contents contents) : first_of_C_(guard + std::size_t(c.offset + c.offsets.C)) {
+Operands::Operands(const Case& c) : first_of_C_(guard + std::size_t(c.offset + c.offsets.C)) {
   product_ = {c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr};
   const Problem& p = product_.problem;
   require_valid(product_);
@@ -153,25 +146,16 @@ Operands::Operands(const Case& c, Contents contents) : first_of_C_(guard + std::
       laid_out({"B", types.B, poison_of(types.B).B, c.K, c.N, p.ldb, guard + std::size_t(c.offset + c.offsets.B)}, p.B);
   const Stored out{"C", types.C, poison_of(types.C).C, c.M, c.N, p.ldc, first_of_C_};
   try {
-    if (contents == Contents::untouched) {
-      device_[0] = reserve(a);
-      device_[1] = reserve(b);
-    } else {
-      A = values_of(types.A, std::size_t(c.M) * c.K, c.fill, c.seed);
-      B = values_of(types.B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
-      device_[0] = place_input(a, A, p.A);
-      device_[1] = place_input(b, B, p.B);
-    }
-    if (contents != Contents::values) {
-      device_[2] = reserve(out);
-    } else {
-      const Bits unread = poison_of(types.C).unread;
-      C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(types.C, unread))
-                         : values_of(types.C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
-      device_[2] = place(out, [&](int row, int col) {
-        return c.beta == 0.0f ? unread : bits_of(types.C, C[std::size_t(row) * c.N + col]);
-      });
-    }
+    A = values_of(types.A, std::size_t(c.M) * c.K, c.fill, c.seed);
+    B = values_of(types.B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
+    device_[0] = place_input(a, A, p.A);
+    device_[1] = place_input(b, B, p.B);
+    const Bits unread = poison_of(types.C).unread;
+    C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(types.C, unread))
+                       : values_of(types.C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
+    device_[2] = place(out, [&](int row, int col) {
+      return c.beta == 0.0f ? unread : bits_of(types.C, C[std::size_t(row) * c.N + col]);
+    });
   } catch (...) {
     release();
     throw;
@@ -256,9 +240,9 @@ Case of_types(Case c, const Types& types) {
 
 }  // namespace
 
-Ready::Ready(const Runnable& runnable, const Case& c, Contents contents)
+Ready::Ready(const Runnable& runnable, const Case& c)
     : problem(of_types(c, runnable.types())),
-      operands(problem, contents),
+      operands(problem),
       kernel(runnable.prepare(operands.product())) {}
 
 }  // namespace tile

@@ -45,15 +45,6 @@ Case cube(const Kernel& kernel, int size) {
   return c;
 }
 
-// "~" where a ceiling follows from counts that are a sample.
-const char* mark_of_ceiling(const CountedKernel& k, const std::string& resource) {
-  if (resource == "L1") return mark_of_sum(k, &simt::Site::l1_cycles);
-  if (resource == "L2 bytes") return k.block_sectors_by_place ? "~" : "";
-  if (resource != "banks") return "";
-  const char* const mark = mark_of_sum(k, &simt::Site::l1_wavefronts);
-  return *mark != 0 ? mark : mark_of_sum(k, &simt::Site::wavefronts);
-}
-
 // Ceilings of what nvcc made of a kernel, as far as the record has what they follow from.
 void add_compiled_ceiling_facts(Facts& facts, const std::string& prefix, const std::optional<Work>& compiled,
                                 const Rates& rates) {
@@ -87,13 +78,12 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
     table.header.push_back(records.size() == 1 ? "measured" : "measured, " + gpu_of(record));
   const auto add = [&](const CountedKernel& k, const std::string& label, const Work& work) {
     const auto found = ceilings(work, rates);
-    const auto text_of = [&](const Ceiling& c) { return mark_of_ceiling(k, c.resource) + format_number(c.tflops); };
     std::vector<std::string> row{label};
     for (const auto& resource : resources) {
       const auto it = std::find_if(found.begin(), found.end(), [&](auto& c) { return c.resource == resource; });
-      row.push_back(it == found.end() ? "-" : text_of(*it));
+      row.push_back(it == found.end() ? "-" : format_number(it->tflops));
     }
-    row.push_back(text_of(found.front()));
+    row.push_back(format_number(found.front().tflops));
     row.push_back(found.front().resource);
     for (const Record& record : records) {
       const bool timed = !asked_for || same_problem(counted, Case{size, size, size});

@@ -45,8 +45,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
                                     : std::pair<std::string, std::string>();
       table.rows.push_back(
           {k.kernel.name, counter.label,
-           mark_of_sum(k, counter.tally, [&](const simt::Site& site) { return covers(counter, site); }) +
-               format_number(counted),
+           format_number(counted),
            found        ? text_of(*found)
            : comparable ? "not yet measured"
                         : "-",

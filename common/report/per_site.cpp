@@ -47,17 +47,13 @@ double loads_per_result(const CountedKernel& k, simt::Space space, double fmas) 
 Table table_of_sites(const CountedKernel& k) {
   Table table{
       fmt::format("sites-{}", k.kernel.name),
-      fmt::format("Counted of the kernel {} at {}, per access site{}", k.kernel.name, extents(k.problem),
-                  k.sampled.empty() ? "" : fmt::format(" ({})", k.sampled)),
+      fmt::format("Counted of the kernel {} at {}, per access site", k.kernel.name, extents(k.problem)),
       {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
       {}};
-  for (std::size_t i = 0; i < k.counts.sites.size(); ++i) {
-    const simt::Site& s = k.counts.sites[i];
+  for (const simt::Site& s : k.counts.sites) {
     const double requests = double(s.requests);
     const bool global = s.space == simt::Space::global, bulk = simt::is_bulk(s.op);
-    const auto per_request = [&](SiteNumber number) {
-      return mark_of(k, i, number) + format_number(double(s.*number) / requests);
-    };
+    const auto per_request = [&](std::uint64_t simt::Site::*number) { return format_number(double(s.*number) / requests); };
     table.rows.push_back({label_of(s), s.array, simt::name_of(s.op),
                           bulk ? format_number(double(s.bytes()) / requests) : std::to_string(s.width),
                           format_number(requests), global ? per_request(&simt::Site::sectors) : "-",
@@ -106,13 +102,11 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
   const auto lines = source_lines();
   for (const CountedKernel& k : kernels) {
     std::map<int, std::string> notes;
-    for (std::size_t i = 0; i < k.counts.sites.size(); ++i) {
-      const simt::Site& s = k.counts.sites[i];
+    for (const simt::Site& s : k.counts.sites) {
       const bool global = s.space == simt::Space::global;
       notes[s.line] +=
-          fmt::format("{}{} {} {}: {} requests, {}{} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
+          fmt::format("{}{} {} {}: {} requests, {} {}", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
                       simt::name_of(s.space), s.array, format_number(double(s.requests)),
-                      mark_of(k, i, global ? &simt::Site::sectors : &simt::Site::wavefronts),
                       format_number(double(global                ? s.sectors
                                            : simt::is_bulk(s.op) ? s.bytes()
                                                                  : s.wavefronts)),

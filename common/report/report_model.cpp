@@ -82,7 +82,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
     CountedKernel& k = counted.back();
     const int shallow = std::max({1, problem.K / 4, tiles_of_pipelines * resolved(kernel).tile.BK});
     if (ceilings_elsewhere && shallow < problem.K) k.shallow = count_at_depth(kernel, problem, shallow);
-    if (!emitting && k.sampled.empty()) k.untraced_seconds = untraced_seconds(kernel, problem);
+    if (!emitting) k.untraced_seconds = untraced_seconds(kernel, problem);
   }
   return counted;
 }
@@ -169,10 +169,8 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
 void describe(const std::string& what) {
   const Chapter& chapter = this_chapter();
   std::vector<CountedKernel> counted;
-  if (what == "counts") {
-    require_runnable(chapter.counted);  // nothing says of a description's counts that they are samples
+  if (what == "counts")
     for (const Kernel& kernel : chapter.kernels) counted.push_back(count_kernel(kernel, chapter.counted, {}));
-  }
   fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
 }
 
@@ -193,7 +191,7 @@ void report(const Options& options) {
     fmt::print("{} chooses: {}\n", options.kernel,
                chapter.sweep.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
   const std::vector<Kernel> chosen = chosen_kernels(options);
-  if (options.once || emitting) require_runnable(problem);  // of facts, too, nothing says that they are samples
+  require_countable(problem);
   if (options.once) return run_untraced(chosen, problem, options.repeat);
 
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
@@ -208,7 +206,6 @@ void report(const Options& options) {
   found.sweeps = load_records(chapter_directory(), RecordKind::sweep);
   const std::vector<Table> tables = tables_of(found, chosen);
   if (emitting) return emit(found, tables, options.emit);
-  for (const std::string& note : notes_on_samples(found.kernels)) fmt::print("counted: {}\n", note);
   for (const Table& table : tables) table.print();
   if (options.lines) print_lines(found.kernels);
   print_model_speed(found.kernels);

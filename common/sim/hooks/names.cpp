@@ -1,7 +1,5 @@
 // Names for addresses: source lines, kernels and __shared__ variables, read from the program's own debug information
 // and symbol table with elfutils.
-#include "common/sim/hooks/names.hpp"
-
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -17,13 +15,13 @@
 #include <utility>
 
 #include "common/cuda/vocabulary.hpp"
-#include "common/sim/hooks/announce.hpp"
+#include "common/sim/hooks/hooks.hpp"
 
 // The linker's begin and end of the list that __global__ makes of kernels.
-extern "C" __attribute__((weak)) const simt::announce::Address __start___patchable_function_entries[],
+extern "C" __attribute__((weak)) const simt::hooks::Address __start___patchable_function_entries[],
     __stop___patchable_function_entries[];
 
-namespace simt::announce {
+namespace simt::hooks {
 namespace {
 
 std::mutex symbols_mutex;  // libdw is not thread-safe
@@ -60,7 +58,6 @@ std::string demangle(const std::string& mangled) {
 // How the names of what SharedDeclarations are begin.
 constexpr std::string_view shared_declarations = "_ZN4simt18shared_declarationI";
 
-// One pass over the symbols, for what is asked of most programs.
 void read_symbols(Program& p) {
   std::vector<SharedDeclaration*> shared;
   for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
@@ -149,18 +146,16 @@ Place find_place(Address return_address) {
   const int inner_count = dwarf_getscopes(unit, pc - bias, &innermost);
   if (inner_count <= 0) return place;
   Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;
-  if (dwarf_getsrcfiles(unit, &files, &file_count) == 0) {
-    for (int i = 0; i < count && is_plumbing(place.file); ++i) {
-      if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
-      Dwarf_Attribute attribute;
-      Dwarf_Word file = 0, line = 0;
-      if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
-          dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
-        if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
-    }
+  const int count = dwarf_getsrcfiles(unit, &files, &file_count) == 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+  for (int i = 0; i < count && is_plumbing(place.file); ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, line = 0;
+    if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
+        dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
+      if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
   }
   std::free(scopes);
   std::free(innermost);
@@ -233,4 +228,4 @@ std::string variable_at(Address address) {
   return name == nullptr ? "a constant" : short_name(demangle(name));
 }
 
-}  // namespace simt::announce
+}  // namespace simt::hooks

@@ -22,17 +22,12 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 // --- Shared memory -----------------------------------------------------------------------------------------------
 
-void SharedCells::start(std::size_t words, int threads) {
+void SharedCells::start(std::size_t words, int threads, std::uint32_t owner) {
   warps_ = std::size_t(threads + 31) / 32;
   words_.assign(words, {});
   readers_.assign(words * warps_, {});
   bulk_reads_.clear();
   apart_.clear();
-  owner_ = 0;
-}
-
-void SharedCells::start_in_cluster(std::size_t words, int threads, std::uint32_t owner) {
-  start(words, threads);
   owner_ = owner;
 }
 
@@ -284,7 +279,6 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
     return found;
   }
   found = found || read_before(element, access, mine, conflict);
-  if (writer == 0) written_.fetch_add(1, relaxed);
   cell.writer.store(mine | (access.atomic ? atomic_write : 0), relaxed);
   cell.writer_pc.store(access.pc, relaxed);
   return found;

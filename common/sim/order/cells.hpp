@@ -38,10 +38,8 @@ struct Conflict {
 /// The shared memory of one block, which those of its cluster may reach as well.
 class SharedCells {
  public:
-  /// `words` places of `granule` bytes each, for a block of so many threads; none is written yet.
-  void start(std::size_t words, int threads);
-  /// The same for a block of a cluster. Others know it by this number.
-  void start_in_cluster(std::size_t words, int threads, std::uint32_t owner);
+  /// So many places, for a block of so many threads; none is written yet. `owner`: the number of a block of a cluster.
+  void start(std::size_t words, int threads, std::uint32_t owner = 0);
   std::size_t size() const { return words_.size(); }
   bool fits(std::size_t words, int threads) const {
     return words_.size() == words && warps_ == std::size_t(threads + 31) / 32;
@@ -125,8 +123,6 @@ class GlobalCells {
     return !written(element) && cells_[element].reader.load(std::memory_order_relaxed) == 0;
   }
   bool written(std::size_t element) const { return cells_[element].writer.load(std::memory_order_relaxed) != 0; }
-  /// How many elements are written.
-  std::size_t written() const { return written_.load(std::memory_order_relaxed); }
   /// Notes the access; returns whether it conflicts, and with what.
   bool put(std::size_t element, const Access& access, Conflict& conflict);
 
@@ -151,7 +147,6 @@ class GlobalCells {
     void operator()(Cell* cells) const;
   };
   std::unique_ptr<Cell[], Unmap> cells_;
-  std::atomic<std::size_t> written_{0};
   std::array<Lock, 64> locks_;
   ReaderSets sets_;
 };
