@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/bench/baseline.hpp"
+#include "common/bench/gpu.hpp"
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
 #include "common/check/number_format.hpp"
@@ -16,10 +18,8 @@
 #include "common/check/repository.hpp"
 #include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
-#include "common/sim/rules.hpp"
-#include "common/bench/gpu.hpp"
-#include "common/bench/baseline.hpp"
 #include "common/report/facts.hpp"
+#include "common/sim/rules.hpp"
 #if TILE_ON_MODEL
 #include "common/check/sites.hpp"
 #include "common/check/traced.hpp"
@@ -74,9 +74,11 @@ struct Chapter {
   int number;
   std::string title;
   std::vector<Kernel> kernels;
-  Case counted;                                ///< the problem the model counts, and ncu is asked about
-  std::vector<int> sizes;                      ///< cubes that ./tile bench times
-  void (*predict)(Facts&) = nullptr;           ///< the prose's arithmetic
+  Case counted;            ///< the problem the model counts, and ncu is asked about
+  std::vector<int> sizes;  ///< cubes that ./tile bench times
+  /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}; they have published figures of GPUs as well.
+  std::vector<std::pair<std::string, double>> constants{};
+  void (*predict)(Facts&) = nullptr;           ///< predictions that need a loop or a search
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
   void (*profile)() = nullptr;                 ///< GPU only: run once under a profiler, besides the kernels
   /// A kernel that `profile` runs: facts about it start with `key`; its function's name contains `part_of_name`.

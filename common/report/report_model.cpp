@@ -139,6 +139,25 @@ Facts facts_of(const Findings& found) {
   return facts;
 }
 
+// The names that formulas on the chapter's page may use: its constants, and what is published of GPUs.
+void emit_constants(const std::filesystem::path& directory) {
+  auto constants = this_chapter().constants;
+  if (constants.empty()) return;
+  for (const auto& [name, gpu] : {std::pair{"h200", h200}, std::pair{"a6000", rtx_a6000}})
+    for (const auto& [what, value] :
+         std::initializer_list<std::pair<const char*, double>>{{"sms", gpu.sms},
+                                                               {"clock_ghz", gpu.clock_ghz},
+                                                               {"peak_tflops", gpu.peak_tflops()},
+                                                               {"dram_gbs", gpu.dram_gbs},
+                                                               {"registers", gpu.registers},
+                                                               {"max_threads", gpu.max_threads},
+                                                               {"shared_bytes", gpu.shared_bytes},
+                                                               {"reserved_shared", gpu.reserved_shared}})
+      constants.emplace_back(fmt::format("{}.{}", name, what), value);
+  auto file = open_for_writing(directory / "constants.tsv");
+  for (const auto& [name, value] : constants) file << fmt::format("{}\t{}\n", name, value);
+}
+
 void emit(const Findings& found, const std::vector<Table>& tables, const std::filesystem::path& directory) {
   const Facts facts = facts_of(found);
   const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
@@ -155,6 +174,7 @@ void emit(const Findings& found, const std::vector<Table>& tables, const std::fi
   facts.write(facts_file);
   auto places_file = open_for_writing(directory / "places.tsv");
   facts.write_places(places_file);
+  emit_constants(directory);
   emit_kernels(kernels, directory);
   emit_lines(kernels, directory);
   emit_samples(kernels, directory);
