@@ -46,8 +46,11 @@ TEST_CASE("variables of the device become known, constant memory loses its const
     CHECK(contains(rewritten(before + "static __device__ unsigned d;"),
                    "static SIMT_DEVICE_VARIABLE unsigned d; static const"));
   CHECK_FALSE(contains(rewritten("MACRO(1) void f() { __device__ int d; }"), "simt_variable"));
-  CHECK(contains(rewritten("__device__ const float t[2] = {1, 2};"), "SIMT_NO_TABLE __device__ const"));
-  CHECK(contains(rewritten("int f() { static const int t[2] = {1, 2}; }"), "SIMT_NO_TABLE static"));
+  for (const std::string table :
+       {"__device__ const float t[2] = {1, 2};", "__device__ __align__(16) const float t[2] = {1, 2};",
+        "__device__ float4 const t[1] = {{1, 2, 3, 4}};", "static constexpr __device__ float t[2] = {1, 2};",
+        "inline float f(int i) {\n  static const float t[2] = {1, 2}; return t[i]; }"})
+    CHECK(contains(rewritten(table), "SIMT_NO_TABLE"));
   const std::string refused = "SIMT_NO_GRID_CONSTANT __global__";
   CHECK(contains(rewritten("__global__ void __launch_bounds__(32) k(const CUtensorMap map, int n) {}"), refused));
   CHECK_FALSE(contains(rewritten("__global__ void k(const __grid_constant__ CUtensorMap a, const CUtensorMap* b) {}"),

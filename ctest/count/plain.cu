@@ -1,5 +1,11 @@
 // Errors of C++, in the compiler's words and the reader's lines. ctest/count.sh compares.
+#include "common/cuda/ptx_bulk.hpp"
 #include "common/count/count.hpp"
+__device__ const float table[2] = {1, 2};                  //! @: .*the model cannot count reads of constant tables
+__global__ void __cluster_dims__(2, 1, 1) clustered() {}   //! @: .*takes a cluster.s size from the launch
+__global__ void copies(float* x, const CUtensorMap map) {  //! @: .*must be const __grid_constant__ CUtensorMap
+  x[0] = map.rows;
+}
 __global__ void k(float* p, int n) {
   float x = p[threadIdx.x]
   p[threadIdx.x] = x;  //! @: expected .* before .*p.
