@@ -94,32 +94,11 @@ rm "$gpu/tuned-environment.json"
 echo "$environment}" >"$gpu/sweep-environment.json"
 refuse 1 "sweep-environment.json is not of a valid record" "$bin/tile-record" --check "$scratch/tuner"
 
-# Tables that g++ would read without an announcement: each becomes the same error of the compiler, asked for once.
-for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__(16) const float t[4] = {1, 2, 3, 4};' \
-  '__device__ float4 const t[1] = {{1, 2, 3, 4}};' 'static constexpr __device__ float t[4] = {1, 2, 3, 4};' \
-  'inline float f(int i) {
-  static const float t[4] = {1, 2, 3, 4}; return t[i]; }'; do
-  printf '%s\n' "$table" >"$scratch/table.cu"
-  "$bin/model-source" "$scratch/table.cu" "$scratch/table.cpp"
-  grep -q SIMT_NO_TABLE "$scratch/table.cpp" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
-done
-# All that a compiler refuses, in one file: it says all that is wrong.
-(printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/count/count.hpp"\n'
-  cat "$scratch/table.cu"
-  printf '__global__ void __cluster_dims__(2, 1, 1) clustered() {}\n'
-  printf '__global__ void copies(float* x,\n  const CUtensorMap map) { x[0] = map.rows; }\n') >"$scratch/refused.cu"
-"$model_cc" "$scratch/refused.cu" "$scratch/refused" count >"$scratch/out" 2>&1
-refused() { grep -q "$1" "$scratch/out" || { echo "$2"; wrong=$((wrong + 1)); }; }
-refused "the model cannot count reads of constant tables" "a table is not refused by the compiler"
-refused "takes a cluster.s size from the launch" "a cluster is not refused"
-refused "must be const __grid_constant__ CUtensorMap" "a copied tensor map is not refused"
-
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "not '--slow'" ./tile test --slow
 refuse 2 "one regular expression" ./tile test --quick a b
 tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
-refuse 1 "cannot read /nonexistent.cu" tile_count /nonexistent.cu
 refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu

@@ -23,7 +23,7 @@ expected() {
     at = index($0, "//" mark " ") { text = substr($0, at + 4); gsub(/@/, file ":" FNR, text); print text }' "$1"
 }
 
-for name in words forms advice mistakes refused program plain; do
+for name in words forms advice mistakes refused header program plain; do
   file=ctest/count/$name.cu
   expected "$file" ! >"$scratch/told"
   code=0
@@ -72,13 +72,6 @@ source_of without '__global__ void k() {}'
 told 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"
 source_of main 'TILE_COUNT("r") {} int main() {}'
 told 1 "main.cu: main() is not run: describe each launch in a TILE_COUNT" "$scratch/main.cu"
-source_of header '#include <cub/cub.cuh>
-TILE_COUNT("r") {}'
-told 1 "header.cu:2: cub/cub.cuh is not part of the model: leave it out" "$scratch/header.cu"
 source_of ptx '__global__ void k() { asm("mov.u32 %r1, %r2;"); } TILE_COUNT("r") {}'
 told 1 "ptx.cu:2: inline PTX is not part of the model" "$scratch/ptx.cu"
-source_of hidden '#define TILE_OF(n) __shared__ float tile[n];
-__global__ void k(float* out) { TILE_OF(64) }
-TILE_COUNT("r") {}'
-told 1 "hidden.cu:[0-9]*: .*the model does not see a __shared__ that comes out of a macro with more in it" "$scratch/hidden.cu"
 exit "$wrong"

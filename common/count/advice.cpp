@@ -57,35 +57,24 @@ std::string counted(std::uint64_t number, const char* what) {
 
 // --- Shared memory -------------------------------------------------------------------------------------------------------
 
-// "all lanes that are served together want bank 0": which words of the busiest bank are wanted together.
-std::string conflict_of(const WarpAccess& access, bool is_load) {
-  const int together = simt::lanes_together(access, is_load);
-  std::size_t most = 0;
-  std::string text;
-  for (int first = 0; first < 32; first += together) {
-    std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
-    for (int lane = first; lane < first + together; ++lane)
-      for (int i = 0; (access.active >> lane & 1u) && i < std::max(1, access.size / 4); ++i) {
-        const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
-        words[word % 32].insert(word);
-      }
-    for (const auto& [bank, wanted] : words) {
-      if (wanted.size() <= most) continue;
-      most = wanted.size();
-      text = words.size() == 1 ? fmt::format("all lanes that are served together want bank {}", bank)
-                               : fmt::format("{} different words lie in bank {}", most, bank);
+// "all lanes that are served together want bank 0": the words of the busiest bank.
+std::string conflict_of(const WarpAccess& access) {
+  std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; (access.active >> lane & 1u) && i < std::max(1, access.size / 4); ++i) {
+      const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
+      words[word % 32].insert(word);
     }
-  }
-  return text;
+  const auto busiest =
+      std::max_element(words.begin(), words.end(), [](auto& a, auto& b) { return a.second.size() < b.second.size(); });
+  return words.size() == 1 ? fmt::format("all lanes that are served together want bank {}", busiest->first)
+                           : fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
 }
 
-// What the access takes where no two lanes meet in a bank: one pass for each group of lanes that is served together.
-int least_wavefronts(const WarpAccess& access, bool is_load) {
-  const int together = simt::lanes_together(access, is_load);
-  int groups = 0;
-  for (int first = 0; first < 32; first += together)
-    groups += is_load || (access.active >> first & (~0u >> (32 - together))) != 0;
-  return groups;
+// What the access takes where neighbouring lanes have neighbouring elements.
+int least_wavefronts(WarpAccess access, bool is_load) {
+  for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * std::uint64_t(access.size);
+  return simt::shared_wavefronts(access, is_load);
 }
 
 WarpAccess with_padded_rows(WarpAccess access, std::uint64_t row_bytes, std::uint64_t pad) {
@@ -126,7 +115,7 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
           fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words", usual->first / 4);
     if (instead.empty()) instead = "let the lanes of a warp want different banks (chapter 10 swizzles)";
     return fmt::format("{} wavefronts, where {} would do: {}; {}", format_number(average), least,
-                       conflict_of(example.access, is_load), instead);
+                       conflict_of(example.access), instead);
   }
   if (example.lanes() == 32 && average > least)
     return fmt::format(

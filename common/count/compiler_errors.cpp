@@ -49,7 +49,7 @@ bool is_of_the_reader(const std::string& path) {
 // The errors of the output, each at the place in the reader's file from which it was come to.
 std::vector<Error> errors_of(const std::string& said) {
   static const std::regex at(R"(^(In file included from |\s+from )?(.+?):(\d+)[:,](?:\d+[:,])?\s*(.*)$)");
-  static const std::regex error_begin("^(fatal )?error: "), flag(" \\[-\\S*\\]$");
+  static const std::regex error_begin("^(fatal )?error: (static assertion failed: )?"), flag(" \\[-\\S*\\]$");
   std::istringstream lines(said);
   std::vector<Error> found;
   Error came_from;
@@ -128,25 +128,16 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
   std::set<std::pair<std::string, int>> places;
   std::size_t left_out = 0;
   for (const Error& error : errors) {
-    const std::string word = unknown_word(error.message), instead = instead_of(word),
-                      ours = "static assertion failed: ";
+    const std::string word = unknown_word(error.message), instead = instead_of(word);
+    const std::string text = instead.empty() ? error.message : instead;
     const bool first = places.insert({error.file, error.line}).second;
-    if (instead.empty() && (!first || (advised && !word.empty()))) {
-      ++left_out;
-      continue;
-    }
-    const std::string text = !instead.empty()                  ? instead
-                             : error.message.starts_with(ours) ? error.message.substr(ours.size())
-                                                               : error.message;
     const auto same = std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.second == text; });
-    if (same == told.end())
+    if ((instead.empty() && (!first || (advised && !word.empty()))) || (same == told.end() && told.size() == most))
+      ++left_out;
+    else if (same == told.end())
       told.emplace_back(fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line), text);
     else if (first)
       same->first += fmt::format(", {}", error.line);
-  }
-  if (told.size() > most) {
-    left_out += told.size() - most;
-    told.resize(most);
   }
   std::string lines;
   for (const auto& [place, text] : told) lines += place + ": " + text + "\n";

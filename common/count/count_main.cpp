@@ -2,14 +2,9 @@
 // JSON (common/count/counting.hpp) to the descriptor that its argument names.
 #include <fmt/format.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 #include <vector>
 
 #include "common/count/count.hpp"
@@ -48,18 +43,6 @@ counting::Run counted(const Described& one) {
   return run;
 }
 
-// Says on stderr that a run takes long, unless it ends within five seconds.
-void say_if_slow(const std::stop_token& ended, const char* title) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any().wait_for(lock, ended, std::chrono::seconds(5), [] { return false; });
-  if (!ended.stop_requested())
-    fmt::print(
-        stderr,
-        "count: still counting \"{}\"; a smaller size in its TILE_COUNT is enough where its counts grow with it\n",
-        title);
-}
-
 }  // namespace
 
 CountedRun::CountedRun(const char* title, void (*body)()) { described().push_back({title, body}); }
@@ -72,7 +55,6 @@ int main(int argc, char** argv) {
   std::FILE* const out = argc > 1 ? fdopen(std::atoi(argv[1]), "w") : stdout;
   if (out == nullptr) return 2;
   for (const auto& one : tile::described()) {
-    const std::jthread watch(tile::say_if_slow, one.title);
     fmt::print(out, "{}\n", tile::counting::Json(tile::counted(one)).dump());
     std::fflush(out);
   }

@@ -91,15 +91,14 @@ void count(const Options& options, const std::string& file, const std::string& p
     source << std::ifstream(file).rdbuf();
     return reject(errors_in_lines(said, file) + (source.str().find("TILE_COUNT") == std::string::npos ? none : ""));
   }
-  static const int out = dup(STDOUT_FILENO);  // where what the reader's kernels print goes as well
+  dup2(STDOUT_FILENO, 8);  // where what the reader's kernels print goes; the shell wants one digit
   std::size_t told = 0;
-  const int status =
-      run_command(fmt::format("exec {} 9 9>&1 1>&{}", quoted(program), out), [&](const std::string& line) {
-        Run run = Json::parse(line);
-        run.file = file;
-        tell(run);
-        ++told;
-      });
+  const int status = run_command(fmt::format("exec {} 9 9>&1 1>&8", quoted(program)), [&](const std::string& line) {
+    Run run = Json::parse(line);
+    run.file = file;
+    tell(run);
+    ++told;
+  });
   if (WIFSIGNALED(status))
     reject(fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file, told + 1,
                        strsignal(WTERMSIG(status))));

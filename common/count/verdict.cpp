@@ -9,8 +9,6 @@
 namespace tile::counting {
 namespace {
 
-int threads_of(const dim3& d) { return int(d.x * d.y * d.z); }
-
 // Each SM that has a block has its own share of the SMs' resources; L2 and DRAM have one rate for all.
 std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int sms, double flops) {
   double requests = 0, l1 = 0, banks = 0;
@@ -52,7 +50,7 @@ Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops,
     return format_number(b.cycles) == format_number(v.cycles());
   }));
   v.registers = registers;
-  v.occupancy = occupancy(h200, threads_of(counts.block), registers,
+  v.occupancy = occupancy(h200, int(counts.block.x * counts.block.y * counts.block.z), registers,
                           int(counts.static_shared_bytes + counts.dynamic_shared_bytes));
   double all = 0, most = 0;
   for (const simt::Site& s : counts.sites) {

@@ -34,30 +34,24 @@ TILE_COUNT("an included file, constant memory, counters") {  //= load weights (c
   tile::expect(counted == 64, "each thread has counted");
 }
 
-// What a reference or a pointer refers to is an index, and is loaded once; extents may be elements, and an index a class's own.
+// What a reference or a pointer refers to is an index, and is loaded once; extents may be elements.
 constexpr int extents[] = {4, 8};
-struct Place { int row, col; };
-struct View {
-  float* data;
-  __device__ float& operator[](const Place& p) const { return data[p.row * 8 + p.col]; }
-};
 struct Queue { int head, tail; unsigned part : 8; };
-__global__ void references(View view, const int* order, const Queue* queues) {
+__global__ void references(float* out, const int* order, const Queue* queues) {
   __shared__ float tasks[32];
   float local[extents[0]] = {};
   tasks[threadIdx.x] = 1;
   __syncwarp();
   const int& mine = order[threadIdx.x];
   const Queue& queue = queues[threadIdx.x];
-  if (threadIdx.x < 32) [[likely]]
-    view.data[threadIdx.x] = tasks[mine] + tasks[queue.head] + local[2];  //= load order (global) 4 1 4
-  view[{4, int(threadIdx.x % 8)}] = 1;                                    //= load queues (global) 4 1 12
+  if (threadIdx.x < 32) [[likely]]                                //= load order (global) 4 1 4
+    out[threadIdx.x] = tasks[mine] + tasks[queue.head] + local[2];  //= load queues (global) 4 1 12
 }
 TILE_COUNT("references") {
-  auto out = tile::array<float>("out", 64);
+  auto out = tile::array<float>("out", 32);
   auto order = tile::array<int>("order", 32);
   auto queues = tile::array<Queue>("queues", 32);
-  references<<<1, 32>>>(View{out.device()}, order.device(), queues.device());
+  references<<<1, 32>>>(out.device(), order.device(), queues.device());
 }
 
 // Structs are moved as a whole, by their alignment; vectors of constants are stored as a whole, small members for themselves.

@@ -1,14 +1,5 @@
 // Mistakes. ctest/count.sh compares what is told of each with the comment behind it.
-#include "common/count/count.hpp"
-
-// A kernel on `elements` elements of `out`, by one block, and its run.
-#define RUN(name, T, elements, threads, shared)      \
-  __global__ void name(T* out);                      \
-  TILE_COUNT(#name) {                                \
-    auto out = tile::array<T>("out", elements);      \
-    name<<<1, threads, shared>>>(out.device());      \
-  }                                                  \
-  __global__ void name(T* out)
+#include "run.cuh"
 
 __device__ float table[4][8];
 __constant__ float weights[8];

@@ -74,52 +74,36 @@ TILE_COUNT("what lanes and threads find out together") {
   must_be(out, {0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1});
 }
 
-__global__ void groups(float* out, const float* in) {
-  __shared__ float copied[64];
-  const auto block = cg::this_thread_block();
-  const auto warp = cg::tiled_partition<32>(block);
-  const auto eight = cg::tiled_partition<8>(block);
-  __pipeline_memcpy_async(&copied[block.thread_rank()], in + block.thread_rank(), 4);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  block.sync();
-  const float all = cg::reduce(warp, copied[threadIdx.x], cg::plus<float>());
-  const float most = cg::reduce(eight, copied[threadIdx.x], cg::greater<float>());
-  const float next = eight.shfl_down(copied[threadIdx.x], 1) + float(warp.meta_group_rank());
-  if (threadIdx.x % 2 == 0) out[64 + threadIdx.x] = float(cg::coalesced_threads().size());
-  out[threadIdx.x] = all + 1000 * most + 100000 * next;
-}
-TILE_COUNT("cooperative groups and pipeline primitives") {
-  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 128);
-  in.set(std::vector<float>(64, 2));
-  groups<<<1, 64>>>(out.device(), in.device());
-  tile::expect(out.host()[3] == 64 + 2000 + 200000 && out.host()[35] == 64 + 2000 + 300000, "groups");
-  tile::expect(out.host()[66] == 16, "half of a warp is active");
-}
-
-__global__ void more_groups(unsigned* out, const unsigned* in) {
+__global__ void groups(unsigned* out, const unsigned* in) {
+  __shared__ unsigned copied[64];
   const auto grid = cg::this_grid();
   const cg::thread_block block = cg::this_thread_block();
   const auto warp = cg::tiled_partition<32>(block);
   const auto sixteen = cg::tiled_partition<16>(block);
-  const unsigned rank = warp.thread_rank(), value = in[grid.thread_rank()];
+  __pipeline_memcpy_async(&copied[block.thread_rank()], in + grid.thread_rank(), 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  block.sync();
+  const unsigned rank = warp.thread_rank(), value = copied[threadIdx.x];
   const auto thirds = cg::labeled_partition(warp, rank % 3);
-  const unsigned before = cg::inclusive_scan(sixteen, value), only_before = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
+  const unsigned before = cg::inclusive_scan(sixteen, value), only = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
   const unsigned bits = cg::reduce(warp, 1u << rank, cg::bit_or<unsigned>());
+  const unsigned most = cg::reduce(sixteen, rank, cg::greater<unsigned>()), next = sixteen.shfl_down(rank, 1);
   const unsigned same = sixteen.match_any(rank / 4);
   const auto sum_of = [](cg::thread_group group) { return group.size() * 100 + group.thread_rank(); };
   const unsigned of_eight = sum_of(cg::tiled_partition(block, 8)), of_block = sum_of(block);
   if (grid.thread_rank() == 70) {
-    out[0] = before, out[1] = only_before, out[2] = bits, out[3] = same, out[4] = of_eight, out[5] = of_block;
+    out[0] = before, out[1] = only, out[2] = bits, out[3] = same, out[4] = of_eight, out[5] = of_block;
     out[6] = thirds.size(), out[7] = unsigned(grid.num_blocks() * 1000 + grid.block_rank() * 100 + grid.size() / 2);
+    out[8] = most, out[9] = next, out[10] = warp.meta_group_rank(), out[11] = unsigned(cg::coalesced_threads().size());
   }
-  cg::invoke_one(block, [&] { out[8 + blockIdx.x] = cg::binary_partition(cg::coalesced_threads(), true).size(); });
+  cg::invoke_one(block, [&] { out[12 + blockIdx.x] = cg::binary_partition(cg::coalesced_threads(), true).size(); });
 }
-TILE_COUNT("cooperative groups of a grid, parts and scans") {
-  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 10);
+TILE_COUNT("cooperative groups and pipeline primitives") {
+  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 14);
   in.set(std::vector<unsigned>(128, 2));
-  more_groups<<<2, 64>>>(out.device(), in.device());
-  must_be(out, {14, 12, 0xffffffff, 0xf0, 806, 6406, 11, 2164, 1, 1});
+  groups<<<2, 64>>>(out.device(), in.device());
+  must_be(out, {14, 12, 0xffffffff, 0xf0, 806, 6406, 11, 2164, 15, 7, 0, 1, 1, 1});
 }
 
 __global__ void narrow(__half* out, nv_bfloat16* sums, const __half2* in, const __nv_bfloat162* pairs) {
