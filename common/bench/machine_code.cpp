@@ -120,7 +120,7 @@ std::map<std::string, std::string> digests_of(const std::filesystem::path& progr
 }
 
 Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests) {
-  Record kernels = Record::object();
+  Record kernels = record.value("fingerprint", Record::object()).value("kernels", Record::object());
   std::set<std::string> named;
   for (const char* list : {"kernels", "candidates"})
     for (const Record& kernel : record.value(list, Record::array()))

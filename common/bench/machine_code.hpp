@@ -16,8 +16,9 @@ namespace tile {
 /// tables and addresses. Of a GPU program or object (compiled with nvcc --no-compress), or of a cubin. Throws RecordError.
 std::map<std::string, std::string> digests_of(const std::filesystem::path& program);
 
-/// Which machine code a record is of: {"nvcc": its version, "kernels": {name: digest}}. A record with rates or a sweep, which are
-/// measured with functions that it does not list, has those of all functions of the program's own source, by their names in C++.
+/// Which machine code a record is of: {"nvcc": its version, "kernels": {name: digest}}, beside what it says of that already. A record
+/// with rates or a sweep, which are measured with functions that it does not list, has those of all functions of the program's own
+/// source, by their names in C++.
 Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests);
 
 /// The kernels of a fingerprint whose machine code is none of `digests`: a name may change, an instruction may not.

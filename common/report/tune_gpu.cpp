@@ -36,8 +36,12 @@ int tune(const Options& options) {
     const auto same = [&](const char* key) { return before[key] == record[key]; };
     if (same("cuda") && same("architecture") && same("gpu") && same("size")) {
       const auto changed = changed_kernels(before["fingerprint"], digests);
-      for (const Record& entry : before["candidates"])
-        if (std::find(changed.begin(), changed.end(), entry["name"]) == changed.end()) timed.push_back(entry);
+      for (const Record& entry : before["candidates"]) {
+        const std::string name = entry["name"];
+        if (!before["fingerprint"]["kernels"].contains(name) || std::ranges::count(changed, name) > 0) continue;
+        timed.push_back(entry);
+        record["fingerprint"]["kernels"][name] = before["fingerprint"]["kernels"][name];
+      }
     } else {
       fmt::print(stderr, "the tuning in {} is of another nvcc, another GPU or another size: starting anew\n",
                  directory.string());
