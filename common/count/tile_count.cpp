@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "common/check/repository.hpp"
-#include "common/bench/rates.hpp"
+#include "common/bench/ceilings.hpp"
 #include "common/count/compare.hpp"
 #include "common/count/compiler_errors.hpp"
 #include "common/count/json.hpp"

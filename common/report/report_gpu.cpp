@@ -11,10 +11,9 @@
 #include "common/report/options.hpp"
 #include "common/report/sweep.hpp"
 #include "common/report/tune.hpp"
-#include "common/bench/bench.hpp"
+#include "common/bench/timing.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/describe_gpu.hpp"
-#include "common/bench/timing.hpp"
 
 namespace tile {
 namespace {
