@@ -28,20 +28,20 @@ printf '\t\tFunction : %s\n /*0000*/  FFMA R1, R2, R3, R1 ;\n /*0010*/  EXIT ;\n
 printf 'Function %s:\n REG:77 STACK:0\n' "$function" >"$scratch/usage.txt"
 echo nothing >"$scratch/nothing"
 
-refuse 2 "choose one of --show"
-refuse 2 "choose one of --show" --show "$record" --steps x
-refuse 2 "--bogus" --bogus
+refuse 2 "Exactly 1 option from .--show"
+refuse 2 "2 were given" --show "$record" --steps x
+refuse 2 "--bogus" --show "$record" --bogus
 refuse 2 "something to merge" --merge "$record"
-refuse 2 "go together" --merge "$record" --registers "$scratch/usage.txt"
-refuse 2 "--size and --pad say what --profile is of" --merge "$record" --counters "$scratch/ncu.csv" --size 4096
-refuse 2 "--keep needs --in" --keep "$record" --in chapters/nowhere
+refuse 2 "--registers requires --architecture" --merge "$record" --registers "$scratch/usage.txt"
+refuse 2 "--size requires --profile" --merge "$record" --counters "$scratch/ncu.csv" --size 4096
+refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere
 refuse 1 "cannot read $scratch/missing" --show "$scratch/missing"
 refuse 1 "cannot read $scratch/missing" --merge "$record" --counters "$scratch/missing"
 refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
 refuse 1 "says nothing of $function" --merge "$record" --registers "$scratch/nothing" --architecture 86
 refuse 1 "missing is no program: build it first" --check "$scratch/missing"
-refuse 1 "cannot start README.md" --check README.md
+refuse 1 "README.md is no program: build it first" --check README.md
 refuse 1 "true: what it says of itself is no description" --steps /bin/true
 
 # What is read is written again to the last byte.

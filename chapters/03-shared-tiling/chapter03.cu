@@ -15,7 +15,7 @@
 
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/bench/bench.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {

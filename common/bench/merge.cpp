@@ -78,6 +78,7 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
   if (launches.empty())
     throw RecordError(fmt::format("{} holds no counters: run ncu with --csv --page raw", ncu_csv.string()));
   for (const auto& [kernel, metrics] : launches) {
+    (*kernel)[group] = Record::object();
     kernel->erase(group + "_range");
     for (const auto& [name, values] : metrics) {
       (*kernel)[group][name] = values.back();

@@ -54,7 +54,7 @@ inline constexpr Metric metrics[] = {
     {"warps", "smsp__warps_active.avg.per_cycle_active", Metric::profile},
     {"all_warps", "smsp__warps_active.sum.per_cycle_active", Metric::unasked},
     {"latency", "smsp__average_warp_latency_per_inst_issued.ratio", Metric::profile},
-    // From compute capability 9.0 on, requests of neighbouring SMs for the same sectors meet in front of L2's slices.
+    // From compute capability 9.0 on, requests of neighbouring SMs for the same sectors are merged in front of L2's slices.
     {"l2_asked", "lrc__request_sectors_op_read_coalescable.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
     {"l2_coalesced", "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum", Metric::profile,
      "lrc__lts2lrc_sectors_op_read"},

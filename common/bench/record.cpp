@@ -16,21 +16,20 @@ namespace {
 namespace fs = std::filesystem;
 using Fields = std::vector<std::string>;
 
-const Fields launch_facts{"registers",      "spill_bytes",   "static_shared",
-                          "dynamic_shared", "block_threads", "blocks_per_sm"};
-const Fields search_counts{"asked", "suggested", "tensor_cores", "refused", "not_begun", "repetitions"};
-const Fields of_a_suggestion{"id",
-                             "tile_id",
-                             "stages_id",
-                             "split_k",
-                             "reduction_scheme",
-                             "cta_swizzling",
-                             "custom_option",
-                             "inner_shape_id",
-                             "cluster_shape_id",
-                             "workspace_bytes",
-                             "waves",
-                             "median_ms"};
+Fields split(const std::string& text, char at) {
+  std::istringstream in(text);
+  Fields parts;
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+const Fields launch_facts =
+    split("registers spill_bytes static_shared dynamic_shared block_threads blocks_per_sm", ' ');
+const Fields search_counts = split("asked suggested tensor_cores refused not_begun repetitions", ' ');
+const Fields of_a_suggestion = split(
+    "id tile_id stages_id split_k reduction_scheme cta_swizzling custom_option inner_shape_id cluster_shape_id "
+    "workspace_bytes waves median_ms",
+    ' ');
 
 const char* prefix_of(RecordKind kind) {
   return kind == RecordKind::measured ? "" : kind == RecordKind::tuned ? "tuned-" : "sweep-";
@@ -51,18 +50,19 @@ Fields joined(Fields fields, const Fields& more) {
   return fields;
 }
 
-// A number or a text of a record as a field has it; nothing where it is not there.
+// A text, a number or numbers of a record as a field has them; nothing where they are not there.
 std::string field(const Record& of, const std::string& name) {
   if (!of.contains(name)) return "";
   const Record& value = of.at(name);
+  if (value.is_array()) return fmt::format("{}", fmt::join(value.get<std::vector<double>>(), " "));
   return value.is_string() ? value.get<std::string>() : fmt::format("{}", value.get<double>());
 }
 
-std::string field_of_numbers(const Record& of, const std::string& name) {
-  return of.contains(name) ? fmt::format("{}", fmt::join(of.at(name).get<std::vector<double>>(), " ")) : "";
+Fields fields(const Record& of, const Fields& columns) {
+  Fields row;
+  for (const std::string& column : columns) row.push_back(field(of, column));
+  return row;
 }
-
-// --- writing ----------------------------------------------------------------------------------------------------------
 
 /// The files of a record.
 class Writer {
@@ -89,21 +89,12 @@ class Writer {
   RecordKind kind_;
 };
 
-Fields launch_row(const Record& kernel, const Fields& columns) {
-  Fields row;
-  for (const std::string& column : columns) row.push_back(field(kernel, column));
-  return row;
-}
-
 // What an object of metrics holds, and the ranges beside it.
 void add_metrics(std::vector<Fields>& rows, const std::string& kernel, const std::string& set, const Record& of) {
   const Record ranges = of.value(set + "_range", Record::object());
   for (const auto& [metric, value] : of.at(set).items()) {
-    const bool ranged = ranges.contains(metric);
-    const auto end = [&](std::size_t i) {
-      return ranged ? fmt::format("{}", ranges.at(metric).at(i).get<double>()) : "";
-    };
-    rows.push_back({kernel, set, metric, field(of.at(set), metric), end(0), end(1)});
+    Fields range = ranges.contains(metric) ? split(field(ranges, metric), ' ') : Fields{"", ""};
+    rows.push_back(joined({kernel, set, metric, field(of.at(set), metric)}, range));
   }
 }
 
@@ -120,10 +111,10 @@ Fields row_of_run(const std::string& kernel, const std::string& problem, const R
           field(run, "choice"),
           field(run, "freivalds_deviation"),
           field(clocks, "samples"),
-          field_of_numbers(clocks, "sm_mhz"),
-          field_of_numbers(clocks, "power_w"),
+          field(clocks, "sm_mhz"),
+          field(clocks, "power_w"),
           fmt::format("{}", fmt::join(throttled, "; ")),
-          field_of_numbers(run, "samples_ms")};
+          field(run, "samples_ms")};
 }
 const Fields columns_of_runs{"kernel", "problem", "choice",    "freivalds_deviation", "clock_samples",
                              "sm_mhz", "power_w", "throttled", "samples_ms"};
@@ -135,20 +126,20 @@ void save_kernels(const Writer& writer, const Record& record) {
   add_metrics(metrics, "", "rates", record);
   for (const Record& kernel : record.at("kernels")) {
     const std::string name = kernel.at("name");
-    kernels.push_back(launch_row(kernel, joined(joined({"name"}, launch_facts), {"function"})));
+    kernels.push_back(fields(kernel, joined(joined({"name"}, launch_facts), {"function"})));
     add_sets(metrics, name, kernel);
     for (const Record& run : kernel.at("runs")) {
-      const std::string problem = key_of(problem_of(run));
+      const std::string problem = run.at("problem");
       runs.push_back(row_of_run(name, problem, run));
-      cublas.push_back({name, problem, field_of_numbers(run, "cublas_samples_ms")});
-      if (run.contains("lt_samples_ms")) lt.push_back({name, problem, field_of_numbers(run, "lt_samples_ms")});
+      cublas.push_back({name, problem, field(run, "cublas_samples_ms")});
+      if (run.contains("lt_samples_ms")) lt.push_back({name, problem, field(run, "lt_samples_ms")});
       if (!run.contains("lt_search") || std::exchange(searched[problem], true)) continue;
       const Record& search = run.at("lt_search");
       Record tried = search.at("tried");
       if (tried.empty()) tried.push_back(Record::object());
       for (const Record& suggestion : tried)
         searches.push_back(
-            joined(joined({problem}, launch_row(search, search_counts)), launch_row(suggestion, of_a_suggestion)));
+            joined(joined({problem}, fields(search, search_counts)), fields(suggestion, of_a_suggestion)));
     }
   }
   const Record others = record.value("other_kernels", Record::object());
@@ -160,8 +151,6 @@ void save_kernels(const Writer& writer, const Record& record) {
   writer.table("cublaslt-search.csv", joined(joined({"problem"}, search_counts), of_a_suggestion), searches);
   writer.table("metrics.csv", {"kernel", "set", "metric", "value", "low", "high"}, metrics);
 }
-
-// --- reading ----------------------------------------------------------------------------------------------------------
 
 std::vector<Row> table_in(const fs::path& directory, RecordKind kind, const std::string& name) {
   const fs::path file = directory / (prefix_of(kind) + name);
@@ -291,7 +280,8 @@ Record load_record(const fs::path& directory, RecordKind kind) {
     return record;
   } catch (const std::exception& e) {
     throw RecordError(
-        fmt::format("{} is not of a valid record ({}); delete that directory or run ./tile bench on that GPU again",
+        fmt::format("{} is not of a valid record ({}); delete that directory "
+                    "or run ./tile bench on that GPU again",
                     file.string(), e.what()));
   }
 }
@@ -307,7 +297,7 @@ void save_record(const fs::path& directory, const Record& record) {
   if (kind != RecordKind::tuned) return save_kernels(writer, record);
   const Fields columns = joined(joined({"name"}, launch_facts), {"pruned", "median_ms", "function"});
   std::string text = csv_line(columns);
-  for (const Record& candidate : record.at("candidates")) text += csv_line(launch_row(candidate, columns));
+  for (const Record& candidate : record.at("candidates")) text += csv_line(fields(candidate, columns));
   writer.write(directory / "tuned.csv", text);
 }
 
@@ -349,63 +339,33 @@ std::vector<Record> load_records(const fs::path& chapter_directory, RecordKind k
   return records;
 }
 
-// --- problems and entries ---------------------------------------------------------------------------------------------
-
 namespace {
 
-const char* name_of(Layout layout) { return layout == Layout::rows ? "rows" : "columns"; }
-
-// Which of `all` has this name.
-template <class Value, std::size_t count>
-Value named(const std::string& name, const Value (&all)[count]) {
-  for (const Value value : all)
-    if (name == name_of(value)) return value;
-  throw RecordError(fmt::format("a problem of '{}': there is no such type or layout", name));
-}
-
-Element element_of(const std::string& name) { return named(name, {Element::f32, Element::bf16, Element::f16}); }
-Layout layout_of(const std::string& name) { return named(name, {Layout::rows, Layout::columns}); }
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::istringstream in(text);
-  std::vector<std::string> parts;
-  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
-  return parts;
+Element element_named(const std::string& name) {
+  for (const Element element : {Element::f32, Element::bf16, Element::f16})
+    if (name == name_of(element)) return element;
+  throw std::invalid_argument(name);
 }
 
 }  // namespace
 
 Record to_json(const Problem& p) {
-  Record json{{"M", p.M}, {"N", p.N}, {"K", p.K}};
-  if (p != p.packed()) json.update({{"lda", p.lda}, {"ldb", p.ldb}, {"ldc", p.ldc}});
-  if (p.A != Layout::rows || p.B != Layout::rows) json["layouts"] = {name_of(p.A), name_of(p.B)};
+  Record json{{"M", p.M}, {"N", p.N}, {"K", p.K}, {"problem", key_of(p)}};
   if (p.types != Types{}) json["types"] = {name_of(p.types.A), name_of(p.types.B), name_of(p.types.C)};
   return json;
 }
 
-Problem problem_of(const Record& run) {
-  Problem p = Problem::plain(run.at("M"), run.at("N"), run.at("K"));
-  if (run.contains("layouts")) {
-    p.A = layout_of(run["layouts"].at(0));
-    p.B = layout_of(run["layouts"].at(1));
-  }
-  if (run.contains("types"))
-    p.types = {element_of(run["types"].at(0)), element_of(run["types"].at(1)), element_of(run["types"].at(2))};
-  p = p.packed();
-  if (run.contains("lda")) {
-    p.lda = run["lda"];
-    p.ldb = run.at("ldb");
-    p.ldc = run.at("ldc");
-  }
-  return p;
-}
+Problem problem_of(const Record& run) { return problem_named(run.at("problem")); }
 
 Problem problem_named(const std::string& key) try {
-  std::vector<int> extents, leading;
   Problem p{};
+  std::vector<int> leading;
   for (const std::string& part : split(key, '.')) {
-    if (extents.empty()) {
-      for (const std::string& extent : split(part, 'x')) extents.push_back(std::stoi(extent));
+    if (p.M == 0) {
+      const auto extents = split(part, 'x');
+      p.M = std::stoi(extents.at(0));
+      p.N = extents.size() == 1 ? p.M : std::stoi(extents.at(1));
+      p.K = extents.size() == 1 ? p.M : std::stoi(extents.at(2));
     } else if (part == "At") {
       p.A = Layout::columns;
     } else if (part == "Bt") {
@@ -414,11 +374,10 @@ Problem problem_named(const std::string& key) try {
       for (const std::string& elements : split(part.substr(2), ',')) leading.push_back(std::stoi(elements));
     } else {
       const auto types = split(part, ',');
-      p.types = {element_of(types.at(0)), element_of(types.at(1)), element_of(types.at(2))};
+      p.types = {element_named(types.at(0)), element_named(types.at(1)), element_named(types.at(2))};
     }
   }
-  if (extents.size() == 1) extents.assign(3, extents.front());
-  p.M = extents.at(0), p.N = extents.at(1), p.K = extents.at(2);
+  if (p.M == 0) throw std::invalid_argument("no extents");
   p = p.packed();
   if (!leading.empty()) p.lda = leading.at(0), p.ldb = leading.at(1), p.ldc = leading.at(2);
   return p;

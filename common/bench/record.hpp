@@ -1,17 +1,18 @@
-// bench/: how long kernels take on a GPU, and the records of it. In: launchers and problems, what the profiler and the disassembler
-// print, a program's description of itself. Out: times of kernels and of cuBLAS in pairs (bench.hpp), records (here), ceilings that
-// follow from counts (ceilings.hpp), and what is wrong with a record (program.hpp). The program of this room is tile-record.
+// bench/: how long kernels take on a GPU, and the records of it. In: launchers and problems, what the profiler and
+// the disassembler print, a program's description of itself. Out: times of kernels and of cuBLAS in pairs
+// (timing.hpp), records (here), ceilings that follow from counts (ceilings.hpp), and what is wrong with a record
+// (program.hpp). The program of this room is tile-record.
 //
 // A record is a directory, chapters/NN-name/measured/<gpu>/:
-//   environment.json     GPU, driver, toolkit, date, clocks before and after, what an SM holds, of which machine code it is
+//   environment.json     GPU, driver, toolkit, date, clocks before and after, what an SM holds, digests of machine code
 //   kernels.csv          registers, shared memory, blocks per SM
 //   runs.csv             of each kernel and problem: its times in order, and clock and power meanwhile
-//   cublas.csv           cuBLAS's times, each of them paired with one of that kernel
+//   cublas.csv           cuBLAS's times, each paired with one of that kernel
 //   cublaslt.csv         the same of the fastest algorithm that cuBLASLt suggested
 //   cublaslt-search.csv  of each problem what cuBLASLt suggested
-//   metrics.csv          what the profiler and the disassembler say of a kernel, and the chapter's rates (of no kernel)
-// A sweep has the same files with sweep- before their names, a tuning tuned-environment.json and tuned.csv. Medians, ratios and
-// throughputs are not stored: they follow from the samples (summary_of) whenever a record is read.
+//   metrics.csv          what the profiler and the disassembler say of a kernel; the chapter's rates are of no kernel
+// A sweep has the same files with sweep- before their names, a tuning tuned-environment.json and tuned.csv. Medians,
+// ratios and throughputs are not stored: they follow from the samples (summary_of) whenever a record is read.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +29,9 @@ struct RecordError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A record in memory: the environment, and besides "rates" and "kernels". A kernel has the fields of kernels.csv, "runs", and an object
-/// for each set of metrics; so does "other_kernels", by function. A tuning has "candidates" and "chosen".
+/// A record in memory: the environment, "rates" and "kernels". A kernel has the fields of kernels.csv,
+/// "runs", and an object for each set of metrics; so does "other_kernels", by function. A tuning has "candidates" and
+/// "chosen".
 using Record = nlohmann::json;
 
 enum class RecordKind { measured, tuned, sweep };
@@ -58,13 +60,11 @@ std::vector<std::filesystem::path> record_directories(const std::filesystem::pat
 std::vector<Record> load_records(const std::filesystem::path& chapter_directory,
                                  RecordKind kind = RecordKind::measured);
 
-/// A problem as a run has it: {"M", "N", "K"} and, where they differ from Problem::plain, "lda", "ldb", "ldc", "layouts": ["rows",
-/// "columns"] of A and B, "types": ["bf16", "bf16", "f32"] of A, B and C.
+/// A problem as a run has it: "M", "N", "K", its name as "problem", and its "types" where they are not FP32.
 Record to_json(const Problem& problem);
-/// The problem that a run is of. Throws RecordError for types and layouts that there are not, nlohmann::json::exception for what is
-/// missing.
+/// The problem that a run is of.
 Problem problem_of(const Record& run);
-/// The problem with this name (see key_of). Throws RecordError.
+/// The problem with this name (see key_of). Throws RecordError for what names none.
 Problem problem_named(const std::string& key);
 
 /// The run of `kernel` on that problem, or nullptr. Its types are the kernel's: they are not compared.

@@ -1,15 +1,12 @@
-// tile-record: looks after the records of measurements. Reads one, merges into it what the profiler and the disassembler print,
-// checks a chapter's against its program, and puts a finished one in its place. What it has to know of a chapter, the chapter's
-// program says (`--describe`). In: the command line. Out: lines to read, or a record, whole or not at all.
+// tile-record: looks after the records of measurements. Reads one, merges into it what the profiler and the
+// disassembler print, checks a chapter's against its program, and puts a finished one in its place. What it has to
+// know of a chapter, the chapter's program says (`--describe`). In: the command line. Out: lines to read, or a
+// record, whole or not at all.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <boost/process/args.hpp>
-#include <boost/process/child.hpp>
-#include <boost/process/exe.hpp>
-#include <boost/process/io.hpp>
-#include <boost/process/pipe.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -17,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "common/bench/check.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
@@ -30,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int size_that_fills_a_gpu = 4096;
 constexpr int exit_not_checked = 77;  // CTest's SKIP_RETURN_CODE
 
 /// A mistake of the person at the keyboard: one line, exit code 2.
@@ -49,36 +44,22 @@ struct Options {
   std::string digests;                                   ///< a program whose digests to print
 };
 
-/// What a program prints when it is asked to describe itself; "program" or "counts".
-std::string said_by(const std::string& program, const std::string& what) {
-  namespace bp = boost::process;
-  bp::ipstream out;
-  std::string said;
-  int status = 0;
-  try {
-    bp::child child(bp::exe = fs::absolute(program).string(),
-                    bp::args = std::vector<std::string>{"--on", "model", "--describe", what}, bp::std_out > out);
-    said.assign(std::istreambuf_iterator<char>(out), {});
-    child.wait();
-    status = child.exit_code();
-  } catch (const bp::process_error& e) {
-    throw RecordError(fmt::format("cannot start {}: {}", program, e.code().message()));
-  }
-  if (status != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
-  return said;
-}
-
-/// What a chapter's program says of itself, or has said in a file, X.json.
+/// What a chapter's program says of itself, "program" or "counts", or has said in a file, X.json.
 Program ask(const std::string& program, const std::string& what) {
-  if (!fs::is_regular_file(program)) throw RecordError(fmt::format("{} is no program: build it first", program));
+  if (fs::path(program).extension() == ".json") return program_of(read_whole(program));
+  if (!fs::is_regular_file(program) || access(program.c_str(), X_OK) != 0)
+    throw RecordError(fmt::format("{} is no program: build it first", program));
+  const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string said;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
+  if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
   try {
-    return program_of(fs::path(program).extension() == ".json" ? read_whole(program) : said_by(program, what));
+    return program_of(said);
   } catch (const RecordError& e) {
     throw RecordError(fmt::format("{}: {}", program, e.what()));
   }
 }
-
-// --- show -----------------------------------------------------------------------------------------------------------
 
 void show(const fs::path& directory) {
   const Record record = load_record(directory);
@@ -95,14 +76,11 @@ void show(const fs::path& directory) {
   }
 }
 
-// --- merge ----------------------------------------------------------------------------------------------------------
-
 void merge(const Options& o) {
-  if (o.counters.empty() && o.profile.empty() && o.sass.empty() && o.registers.empty())
-    throw UsageError("--merge needs something to merge: --counters, --profile, --sass or --registers");
-  if (o.registers.empty() != o.architecture.empty())
-    throw UsageError("--registers and --architecture go together: which architecture the registers are of");
-  if (o.profile.empty() && (o.size != 0 || o.pad != 0)) throw UsageError("--size and --pad say what --profile is of");
+  if ((o.counters + o.profile + o.sass + o.registers).empty())
+    throw UsageError(
+        "--merge needs something to merge: --counters, --profile, "
+        "--sass or --registers");
   Record record = load_record(o.merge);
   if (!o.counters.empty()) add_counters(record, o.counters, "counters");
   if (!o.profile.empty()) {
@@ -113,8 +91,6 @@ void merge(const Options& o) {
   if (!o.registers.empty()) add_registers(record, o.registers, o.architecture);
   save_record(o.merge, record);
 }
-
-// --- check ----------------------------------------------------------------------------------------------------------
 
 // A file as one would name it here.
 std::string shown(const fs::path& file) {
@@ -167,10 +143,7 @@ int check(const Options& o) {
   return wrong != 0 ? 1 : all_checked ? 0 : exit_not_checked;
 }
 
-// --- keep -----------------------------------------------------------------------------------------------------------
-
 void keep(const fs::path& finished, const fs::path& chapter) {
-  if (!fs::is_directory(chapter)) throw UsageError("--keep needs --in, the chapter's directory");
   for (const RecordKind kind : {RecordKind::measured, RecordKind::sweep}) {
     if (kind == RecordKind::sweep && !holds_record(finished, kind)) continue;
     const Record record = load_record(finished, kind);
@@ -180,15 +153,12 @@ void keep(const fs::path& finished, const fs::path& chapter) {
   }
 }
 
-// --- steps, metrics -------------------------------------------------------------------------------------------------
-
 // What `tile bench` does for this chapter besides timing it: a word, and what differs from chapter to chapter.
 void print_steps(const std::string& path) {
   const Program program = ask(path, "program");
   if (!program.candidates.empty()) fmt::print("tune\n");
   if (!program.sweep.problems.empty()) fmt::print("sweep\n");
-  const std::string size =
-      program.kernels.empty() ? "" : fmt::format(" --size {}", size_that_fills_a_gpu);  // of those that take one
+  const std::string size = program.kernels.empty() ? "" : " --size 4096";  // which fills a GPU
   fmt::print("profile{}\n", size);
   for (const int pad : program.profiled_pads) fmt::print("profile{} --pad {}\n", size, pad);
   for (const int architecture : program.compiled_for) fmt::print("registers {}\n", architecture);
@@ -201,48 +171,50 @@ void print_metrics(const std::string& run, const std::string& known) {
   fmt::print("{}\n", metrics_of(run == "counters" ? Metric::counters : Metric::profile, all));
 }
 
-// --- command line -----------------------------------------------------------------------------------------------------
-
-Options parse(int argc, char** argv) {
-  CLI::App app{"Looks after the records of measurements (chapters/NN-name/measured/<gpu>).", "tile-record"};
+void run(int argc, char** argv, int& code) {
+  CLI::App app{
+      "Looks after the records of measurements "
+      "(chapters/NN-name/measured/<gpu>).",
+      "tile-record"};
   Options o;
-  app.add_option("--show", o.show, "say what a record holds");
-  app.add_option("--merge", o.merge, "add to a record what these files hold:");
-  app.add_option("--counters", o.counters, "  ncu's counters of a run with --once (--csv --page raw)");
-  app.add_option("--profile", o.profile, "  the same of a run that fills the GPU,");
-  app.add_option("--size", o.size, "    whose size was this")->check(CLI::Range(1, 65536));
-  app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")->check(CLI::Range(0, 65536));
-  app.add_option("--sass", o.sass, "  what cuobjdump -sass printed");
-  app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed");
-  app.add_option("--architecture", o.architecture, "    of this architecture, such as 86; also with --compiled");
-  app.add_option("--check", o.check, "check a chapter's records against its program, or against what it said, X.json");
-  app.add_option("--compiled", o.compiled, "  and the machine code that they are of against this program,");
-  app.add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
-  app.add_option("--keep", o.keep, "put a finished record where it belongs");
-  app.add_option("--in", o.in, "  of this chapter, such as chapters/02-coalescing");
-  app.add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");
-  app.add_option("--metrics", o.metrics, "print what ncu is asked for: counters or profile")
+  auto* actions = app.add_option_group("what to do", "one of these")->require_option(1);
+  actions->add_option("--show", o.show, "say what a record holds");
+  auto* merging = actions->add_option("--merge", o.merge, "add to a record what these files hold:");
+  app.add_option("--counters", o.counters, "  ncu's counters of a run with --once (--csv --page raw)")->needs(merging);
+  auto* profile = app.add_option("--profile", o.profile, "  the same of a run that fills the GPU,")->needs(merging);
+  app.add_option("--size", o.size, "    whose size was this")->check(CLI::Range(1, 65536))->needs(profile);
+  app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")
+      ->check(CLI::Range(0, 65536))
+      ->needs(profile);
+  app.add_option("--sass", o.sass, "  what cuobjdump -sass printed")->needs(merging);
+  auto* registers = app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed")->needs(merging);
+  auto* of = app.add_option("--architecture", o.architecture, "    of this architecture, such as 86")
+                 ->check(CLI::Number)
+                 ->needs(registers);
+  registers->needs(of);
+  actions->add_option("--check", o.check,
+                      "compare a chapter's records with its program, or with "
+                      "what it said, X.json");
+  app.add_option("--compiled", o.compiled, "  and the machine code that they are of with this program's");
+  actions->add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
+  auto* keeping = actions->add_option("--keep", o.keep, "put a finished record where it belongs,");
+  keeping->needs(app.add_option("--in", o.in, "  into this chapter, such as chapters/02-coalescing")
+                     ->check(CLI::ExistingDirectory));
+  actions->add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");
+  actions->add_option("--metrics", o.metrics, "print what ncu is asked for: counters or profile")
       ->check(CLI::IsMember({"counters", "profile"}));
   app.add_option("--known", o.known,
-                 "  with what ncu --query-metrics printed (-: on stdin), metrics of newer GPUs, too");
+                 "  with what ncu --query-metrics printed (-: on stdin), "
+                 "metrics of newer GPUs, too");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
-    std::exit(0);
+    return;
   } catch (const CLI::ParseError& e) {
     throw UsageError(fmt::format("{} (see --help)", e.what()));
   }
-  int actions = 0;
-  for (const std::string* action : {&o.show, &o.merge, &o.check, &o.keep, &o.steps, &o.metrics, &o.digests})
-    actions += !action->empty();
-  if (actions != 1)
-    throw UsageError("choose one of --show, --merge, --check, --digests, --keep, --steps and --metrics (see --help)");
-  return o;
-}
-
-int run(const Options& o) {
-  if (!o.check.empty()) return check(o);
+  if (!o.check.empty()) code = check(o);
   if (!o.digests.empty())
     for (const auto& [function, digest] : digests_of(o.digests)) fmt::print("{} {}\n", digest, function);
   if (!o.show.empty()) show(o.show);
@@ -250,23 +222,24 @@ int run(const Options& o) {
   if (!o.keep.empty()) keep(o.keep, o.in);
   if (!o.steps.empty()) print_steps(o.steps);
   if (!o.metrics.empty()) print_metrics(o.metrics, o.known);
-  return 0;
 }
 
 }  // namespace
 }  // namespace tile
 
 int main(int argc, char** argv) {
-  const auto complain = [](const char* what, int code) {
+  int code = 0;
+  const auto complain = [&](const std::exception& e, int of) {
     std::fflush(stdout);
-    fmt::print(stderr, "tile-record: {}\n", what);
-    return code;
+    fmt::print(stderr, "tile-record: {}\n", e.what());
+    code = of;
   };
   try {
-    return tile::run(tile::parse(argc, argv));
+    tile::run(argc, argv, code);
   } catch (const tile::UsageError& e) {
-    return complain(e.what(), 2);
+    complain(e, 2);
   } catch (const std::exception& e) {
-    return complain(e.what(), 1);
+    complain(e, 1);
   }
+  return code;
 }

@@ -17,7 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "common/bench/rates.hpp"
+#include "common/bench/ceilings.hpp"
 #include "common/check/repository.hpp"
 #include "common/count/counting.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "common/bench/compiled_work.hpp"
+#include "common/bench/ceilings.hpp"
 #include "common/bench/counters.hpp"
 #include "common/report/options.hpp"
 #include "common/report/output_file.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/bench/rates.hpp"
+#include "common/bench/ceilings.hpp"
 #include "common/report/measured_field.hpp"
 #include "common/report/options.hpp"
 #include "common/report/units.hpp"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "common/bench/bench.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/describe_gpu.hpp"
 #include "common/bench/machine_code.hpp"

@@ -1,17 +1,11 @@
 // `--sweep`: a GPU times one kernel over the problems of the chapter's sweep. GPU programs only.
 #include <fmt/format.h>
 
-#include "common/bench/record.hpp"
-#include "common/bench/run.hpp"
-#include "common/report/options.hpp"
-#include "common/report/sweep.hpp"
-#include "common/bench/bench.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/describe_gpu.hpp"
 #include "common/bench/machine_code.hpp"
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
-#include "common/bench/stopwatch.hpp"
 #include "common/bench/timing.hpp"
 #include "common/report/options.hpp"
 #include "common/report/sweep.hpp"

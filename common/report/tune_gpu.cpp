@@ -4,7 +4,7 @@
 #include <chrono>
 #include <csignal>
 
-#include "common/bench/bench.hpp"
+#include "common/bench/timing.hpp"
 #include "common/bench/describe_gpu.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/run.hpp"

@@ -1,7 +1,7 @@
 // Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose plot plot.sh draws.
 #include <sstream>
 
-#include "common/bench/check.hpp"
+#include "common/bench/program.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/describe.hpp"
@@ -30,8 +30,8 @@ namespace {
 
 // A run of 5 rounds: each takes the kernel, cuBLAS and the tried suggestion so many milliseconds, but for the last digit.
 tile::Record made_up_run(int M, int N, int K, double ms, double cublas_ms, double lt_ms) {
-  tile::Record run{
-      {"M", M}, {"N", N}, {"K", K}, {"freivalds_deviation", 0.01}, {"choice", M < 512 ? "small" : "large"}};
+  tile::Record run = tile::to_json(tile::Problem::plain(M, N, K));
+  run["choice"] = M < 512 ? "small" : "large";
   for (const double noise : {1.0, 1.01, 1.02, 1.03, 1.04}) {
     run["samples_ms"].push_back(ms * noise);
     run["cublas_samples_ms"].push_back(cublas_ms * noise);
@@ -143,13 +143,12 @@ TEST_CASE("samples of cuBLASLt come in pairs, too" * doctest::test_suite("model"
 
 TEST_CASE("a sweep is of its program's kernel and problems" * doctest::test_suite("model")) {
   const tile::Program program = tile::program_of(tile::to_json(tile::describe_program({})).dump());
-  CHECK(program.baseline == tile::Baseline::stronger);
   const auto wrong = [&](const tile::Record& sweep) {
     return joined(tile::wrong_with_record(sweep, tile::RecordKind::sweep, program, {}));
   };
   CHECK(wrong(made_up_sweep()) == "");
   tile::Record sweep = made_up_sweep();
-  sweep["kernels"][0]["runs"][2]["M"] = 512;
+  sweep["kernels"][0]["runs"][2]["problem"] = "512x256x256";
   CHECK(
       contains(wrong(sweep), "only: timed at 2048, 1024, 512x256x256, 1x1024x2048, the program says 2048, 1024, 256"));
   sweep["kernels"][0]["name"] = "another";
