@@ -38,15 +38,9 @@ TEST_SUITE_BEGIN("gpu");
 
 // --- A halo that neighbours read ------------------------------------------------------------------------------------------
 
-enum class Halo {
-  right,
-  split,             // the first barrier, with work between arriving and waiting
-  no_first_barrier,  // neighbours read before the tile is there
-  block_barrier,     // for the first
-  no_last_barrier,   // a block may end while its neighbour reads
-  overwritten,       // the tile is used again while neighbours may still read it
-  written_late,      // after the thread has arrived at the first barrier
-};
+// `split`: work between arriving and waiting is no mistake. What is wrong: neighbours read before the tile is there, or after its block
+// may have ended; the tile is overwritten while they may read it, or written after the thread has arrived.
+enum class Halo { right, split, no_first_barrier, block_barrier, no_last_barrier, overwritten, written_late };
 
 // out = the sum of each element and its two neighbours, around the cluster.
 __global__ void sum_with_neighbours(const float* in, float* out, Halo how) {
@@ -218,15 +212,9 @@ TEST_CASE("a cluster's barrier does not wait for threads that have returned") {
 
 // --- A tile that a copy brings to all ---------------------------------------------------------------------------------------
 
-enum class Multicast {
-  right,
-  no_begin,         // mbarriers of other blocks may not be there
-  no_init_fence,    // nor seen by copies
-  no_empty_wait,    // a block overwrites what others still read
-  few_bytes,        // announced
-  one_bit_missing,  // a block is not among the destinations
-  bit_too_many,
-};
+// What is wrong: mbarriers of other blocks may not be there, or not seen by copies; a block overwrites what others still read; too few
+// bytes are announced; a block is not among the destinations, or one that is not there.
+enum class Multicast { right, no_begin, no_init_fence, no_empty_wait, few_bytes, one_bit_missing, bit_too_many };
 
 // Each of two blocks fetches half of each tile for both; out gets every tile, by both.
 constexpr int ROWS = 8, COLS = 32, TILES = 3, ELEMENTS = TILES * ROWS * COLS;
@@ -398,7 +386,7 @@ enum class Use {
   after_the_end,
   before_the_end,
   overwritten_after_read,
-  written_between_halves,
+  written_between_halves
 };
 
 __global__ void use(int** addresses, int* out, Use how) {

@@ -1,5 +1,5 @@
 // Tests of mbarriers, copies in bulk, the fences between proxies and registers that change hands on the SIMT model: which mistakes
-// it finds, and which right kernels it leaves alone. A whole GEMM is in ctest/tma_test.cu.
+// it finds, and which right kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
 #include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
@@ -252,6 +252,97 @@ TEST_CASE("what a warp does is counted together though its lanes wait apart") {
     CHECK(site.requests == 1);
     CHECK(site.accesses == 32);
   }
+}
+
+// --- A ring of one stage --------------------------------------------------------------------------------------------------
+
+enum class Ring {
+  right,
+  no_full_wait,   // consumers read before the tile has landed
+  no_empty_wait,  // the producer overwrites what consumers may still read
+  wrong_parity,   // consumers begin with parity 1
+  tries_once,     // a wait that does not try again
+  too_few_bytes,  // announced
+  too_many_bytes,
+  arrives_early,    // consumers release the stage before they have read it
+  missing_arrival,  // one warp of consumers does not release it
+  no_init_fence,    // mbarriers are not fenced for the copies
+  no_init_barrier,  // nor do the threads wait for their initialisation
+  no_init
+};
+
+// One producer thread fetches tiles, two consumer warps sum them up.
+__global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
+  __shared__ __align__(16) float stage[32];
+  __shared__ std::uint64_t full, empty;
+  const unsigned t = threadIdx.x, lane = t % 32;
+  if (t == 0 && how != Ring::no_init) {
+    ptx::mbarrier_init(&full, 1);
+    ptx::mbarrier_init(&empty, 2);
+    if (how != Ring::no_init_fence) ptx::fence_mbarrier_init();
+  }
+  if (how != Ring::no_init_barrier) __syncthreads();  // the mbarriers are there for all
+  if (t == 64) {
+    const int off = how == Ring::too_few_bytes ? -64 : how == Ring::too_many_bytes ? 64 : 0;
+    for (int i = 0; i < tiles; ++i) {
+      if (how != Ring::no_empty_wait) ptx::mbarrier_wait_parity(&empty, unsigned(i + 1) % 2);
+      ptx::mbarrier_arrive_expect_tx(&full, unsigned(int(sizeof stage) + off));
+      ptx::cp_async_bulk(stage, in + 32 * i, sizeof stage, &full);
+    }
+    return;
+  }
+  float sum = 0;
+  for (int i = 0; i < tiles; ++i) {
+    const unsigned parity = unsigned(i + (how == Ring::wrong_parity)) % 2;
+    if (how == Ring::tries_once)
+      (void)ptx::mbarrier_try_wait_parity(&full, parity);
+    else if (how != Ring::no_full_wait)
+      ptx::mbarrier_wait_parity(&full, parity);
+    if (how == Ring::arrives_early && lane == 0) ptx::mbarrier_arrive(&empty);
+    sum += stage[lane];
+    __syncwarp();  // the warp has read the stage
+    const bool stays_away = how == Ring::arrives_early || (how == Ring::missing_arrival && t >= 32);
+    if (lane == 0 && !stays_away) ptx::mbarrier_arrive(&empty);
+  }
+  out[t] = sum;
+}
+
+std::string said_of_ring(Ring how) {
+  auto in = tile::array<float>("in", 5 * 32), out = tile::array<float>("out", 64);
+  const std::string said = said_of(sum_tiles, 1, 65, in, out, 5, how);
+  if (how == Ring::right) CHECK(out.host()[33] == 32 * (0 + 1 + 2 + 3 + 4) + 5 * 1);
+  return said;
+}
+
+TEST_CASE("who reads before the tile is there is found") {
+  CHECK(says(said_of_ring(Ring::right), ""));
+  CHECK(says(said_of_ring(Ring::no_full_wait), "reads stage[0]"));
+  CHECK(says(said_of_ring(Ring::wrong_parity), "reads stage[0]"));
+  CHECK(says(said_of_ring(Ring::tries_once), "reads stage[0]"));
+  CHECK(says(said_of_ring(Ring::arrives_early), "asynchronously writes stage[0]"));
+}
+
+TEST_CASE("a phase that lacks something is a deadlock that says what") {
+  CHECK(says(said_of_ring(Ring::too_many_bytes), "deadlock: sum_tiles, ",
+             "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x",
+             ", of which no phase has ended: 0 of 1 arrivals and 64 bytes are missing at mbarrier_test.cu:"));
+  CHECK(says(said_of_ring(Ring::missing_arrival), "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x",
+             ": 1 of 2 arrivals and 0 bytes are missing",
+             "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]",
+             ", of which phase 0 has ended: "));
+}
+
+TEST_CASE("more bytes or arrivals than a phase takes are found") {
+  CHECK(says(said_of_ring(Ring::too_few_bytes), "copies 128 bytes for mbarrier full[0] (address 0x",
+             ": 64 bytes more have come in phase 0 than were announced"));
+  CHECK(says(said_of_ring(Ring::no_empty_wait), ": all 1 arrivals of phase 0 were there, which lacks 256 bytes"));
+}
+
+TEST_CASE("mbarriers are initialised, fenced and then used") {
+  CHECK(says(said_of_ring(Ring::no_init), ", which nobody has initialised"));
+  CHECK(says(said_of_ring(Ring::no_init_fence), "missing proxy fence: sum_tiles, ",
+             "with no fence.mbarrier_init between"));
+  CHECK(says(said_of_ring(Ring::no_init_barrier), "race: sum_tiles, "));
 }
 
 // --- Copies into shared memory ------------------------------------------------------------------------------------------

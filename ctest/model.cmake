@@ -94,7 +94,7 @@ case $main in
   chapter) set -- ${first_of_chapter} ;;
   count) set -- ${first} ${many_errors_${id}} -w ;; # all that is wrong
 esac
-\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
+\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter) set -- \"${runtime}\" ;;
   count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;

@@ -290,23 +290,6 @@ TEST_CASE("atomics on global and shared memory") {
   CHECK(only_site(counts, simt::Op::atomic, simt::Space::shared).requests == 7 * 3);
 }
 
-__global__ void narrow_types(const __half* in, __nv_bfloat16* out) {
-  out[threadIdx.x] = __float2bfloat16(2.0f * __half2float(in[threadIdx.x]));
-}
-
-TEST_CASE("half and bfloat16 storage") {
-  auto in = tile::array<__half>("in", 32);
-  auto out = tile::array<__nv_bfloat16>("out", 32);
-  std::vector<__half> values;
-  for (int i = 0; i < 32; ++i) values.push_back(__float2half(float(i) / 4));
-  in.set(values);
-  const auto counts = counted(narrow_types, 1, 32, in, out);
-  CHECK(__bfloat162float(out.host()[9]) == 4.5f);
-  CHECK(only_site(counts, simt::Op::load, simt::Space::global).sectors == 2);
-  CHECK(__half2float(__float2half(1.0f / 3)) == doctest::Approx(1.0 / 3).epsilon(0.001));
-  CHECK(std::isnan(__bfloat162float(__float2bfloat16(NAN))));
-}
-
 __global__ void copy_vectors(const float4* __restrict__ in, float4* __restrict__ out, const float2* pairs,
                              float2* sums) {
   out[threadIdx.x] = in[threadIdx.x];
@@ -397,31 +380,18 @@ __global__ void reads_either(const float* a, const float* b, float* out) {
   const float* from = threadIdx.x % 2 == 0 ? a : b;
   out[threadIdx.x] = from[threadIdx.x];
 }
-__global__ void reads_either_shared(float* out) {
-  __shared__ float a[32], b[32];
-  a[threadIdx.x] = 1, b[threadIdx.x] = 2;
-  __syncwarp();
-  const float* from = threadIdx.x % 4 == 0 ? a : b;
-  out[threadIdx.x] = from[threadIdx.x];
-}
-
 TEST_CASE("lanes of one load with different arrays are one request for each, which is a guess") {
   auto a = tile::array<float>("a", 32), b = tile::array<float>("b", 5000), out = tile::array<float>("out", 32);
-  const auto check = [](const simt::Counts& counts, const std::string& array, std::uint64_t accesses) {
-    const auto site = std::find_if(counts.sites.begin(), counts.sites.end(),
-                                   [&](const simt::Site& s) { return s.array == array && s.op == simt::Op::load; });
-    REQUIRE(site != counts.sites.end());
-    CHECK(site->requests == 1);
-    CHECK(site->accesses == accesses);
-    CHECK(site->estimated);
-    if (site->space == simt::Space::global) CHECK(site->sectors == 4);
-  };
-  const auto either = counted(reads_either, 1, 32, a, b, out);
-  check(either, "a", 16);
-  check(either, "b", 16);
-  const auto shared = counted(reads_either_shared, 1, 32, out);
-  check(shared, "a", 8);
-  check(shared, "b", 24);
+  int loads = 0;
+  for (const simt::Site& site : counted(reads_either, 1, 32, a, b, out).sites) {
+    if (site.op != simt::Op::load) continue;
+    ++loads;
+    CHECK(site.requests == 1);
+    CHECK(site.accesses == 16);
+    CHECK(site.sectors == 4);
+    CHECK(site.estimated);
+  }
+  CHECK(loads == 2);
 }
 
 // --- Mistakes -------------------------------------------------------------------------------------------------

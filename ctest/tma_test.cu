@@ -1,5 +1,4 @@
-// Tests of copies by the tensor memory accelerator, on both machines: a GEMM, what goes wrong in it, and where the bytes of a box
-// lie. On the model they are traced.
+// Tests of copies by the tensor memory accelerator, on both machines: where the bytes of a box lie. On the model they are traced.
 #include <stdexcept>
 #include <string>
 
@@ -9,108 +8,6 @@
 MODEL_TESTS("tests of copies by tensor maps")
 
 namespace ptx = tile::ptx;
-
-// --- A GEMM whose tiles come by TMA -------------------------------------------------------------------------------------
-
-enum class Mistake {
-  none,
-  no_full_wait,   // consumers read before the tile is there
-  no_empty_wait,  // the producer overwrites what consumers may still read
-  too_few_bytes,  // announced
-  too_many_bytes,
-  wrong_parity,     // consumers begin with parity 1
-  arrives_early,    // consumers say that they have read the stage before they do
-  missing_arrival,  // one warp of consumers does not say that it has read the stage
-  no_init_fence,    // mbarriers are not fenced for the copies
-  no_init_barrier,  // nor do the threads wait for their initialisation
-  no_init,
-  tries_once,  // a wait that does not try again
-};
-
-struct Config {
-  static constexpr int BM = 32, BN = 64, BK = 16, STAGES = 2, CONSUMERS = 64;
-  static constexpr int NUM_THREADS = CONSUMERS + 32;
-  static constexpr unsigned BYTES = (BM * BK + BK * BN) * sizeof(float);
-};
-
-// C = A*B: a producer warp fetches tiles of A and B, 64 consumers multiply them, each a column of the tile of C.
-__global__ void gemm_by_tma(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
-                            float* C, int M, int N, int K, Mistake mistake) {
-  using C_ = Config;
-  __shared__ __align__(128) float As[C_::STAGES][C_::BM * C_::BK];
-  __shared__ __align__(128) float Bs[C_::STAGES][C_::BK * C_::BN];
-  __shared__ std::uint64_t full[C_::STAGES], empty[C_::STAGES];
-  const int t = int(threadIdx.x), steps = (K + C_::BK - 1) / C_::BK;
-  const int blockRow = int(blockIdx.y) * C_::BM, blockCol = int(blockIdx.x) * C_::BN;
-  if (t == 0) {
-    for (int s = 0; s < C_::STAGES && mistake != Mistake::no_init; ++s) {
-      ptx::mbarrier_init(&full[s], 1);
-      ptx::mbarrier_init(&empty[s], C_::CONSUMERS / 32);
-    }
-    if (mistake != Mistake::no_init_fence) ptx::fence_mbarrier_init();
-  }
-  if (mistake != Mistake::no_init_barrier) __syncthreads();  // the mbarriers are there for all
-
-  if (t >= C_::CONSUMERS) {
-    if (t != C_::CONSUMERS) return;
-    for (int step = 0; step < steps; ++step) {
-      const int s = step % C_::STAGES, turn = step / C_::STAGES;
-      if (mistake != Mistake::no_empty_wait) ptx::mbarrier_wait_parity(&empty[s], unsigned(turn + 1) % 2);
-      const int off = mistake == Mistake::too_few_bytes ? -64 : mistake == Mistake::too_many_bytes ? 64 : 0;
-      ptx::mbarrier_arrive_expect_tx(&full[s], C_::BYTES + unsigned(off));
-      ptx::cp_async_bulk_tensor(As[s], mapA, step * C_::BK, blockRow, &full[s]);
-      ptx::cp_async_bulk_tensor(Bs[s], mapB, blockCol, step * C_::BK, &full[s]);
-    }
-    return;
-  }
-
-  float acc[C_::BM] = {};
-  for (int step = 0; step < steps; ++step) {
-    const int s = step % C_::STAGES, turn = step / C_::STAGES;
-    const unsigned parity = unsigned(turn + (mistake == Mistake::wrong_parity)) % 2;
-    if (mistake == Mistake::tries_once)
-      (void)ptx::mbarrier_try_wait_parity(&full[s], parity);
-    else if (mistake != Mistake::no_full_wait)
-      ptx::mbarrier_wait_parity(&full[s], parity);
-    if (mistake == Mistake::arrives_early && t % 32 == 0) ptx::mbarrier_arrive(&empty[s]);
-    for (int k = 0; k < C_::BK; ++k) {
-      const float b = Bs[s][k * C_::BN + t];
-      for (int m = 0; m < C_::BM; ++m) acc[m] += As[s][m * C_::BK + k] * b;
-    }
-    __syncwarp();  // the warp has read the stage
-    const bool stays_away = mistake == Mistake::arrives_early || (mistake == Mistake::missing_arrival && t >= 32);
-    if (t % 32 == 0 && !stays_away) ptx::mbarrier_arrive(&empty[s]);
-  }
-  for (int m = 0; m < C_::BM; ++m)
-    if (blockRow + m < M && blockCol + t < N) C[(blockRow + m) * N + blockCol + t] = acc[m];
-}
-
-// The GEMM of M x N x K whole numbers.
-struct Problem {
-  int M, N, K;
-  std::vector<float> a = tile::make_values(std::size_t(M * K), tile::Fill::integers, 1),
-                     b = tile::make_values(std::size_t(K * N), tile::Fill::integers, 2);
-
-  std::vector<float> product() const {
-    std::vector<float> c(std::size_t(M * N));
-    for (int m = 0; m < M; ++m)
-      for (int k = 0; k < K; ++k)
-        for (int n = 0; n < N; ++n) c[std::size_t(m * N + n)] += a[std::size_t(m * K + k)] * b[std::size_t(k * N + n)];
-    return c;
-  }
-};
-
-static std::vector<float> product_by_tma(const Problem& p, Mistake mistake) {
-  auto A = tile::array<float>("A", p.a.size()), B = tile::array<float>("B", p.b.size()),
-       C = tile::array<float>("C", std::size_t(p.M * p.N));
-  A.set(p.a);
-  B.set(p.b);
-  const auto mapA = tile::tensor_map(A.device(), {p.M, p.K, p.K, Config::BM, Config::BK}),
-             mapB = tile::tensor_map(B.device(), {p.K, p.N, p.N, Config::BK, Config::BN});
-  const dim3 grid(unsigned(tile::ceil_div(p.N, Config::BN)), unsigned(tile::ceil_div(p.M, Config::BM)));
-  run([&] { tile::launch(gemm_by_tma, grid, Config::NUM_THREADS, 0, mapA, mapB, C.device(), p.M, p.N, p.K, mistake); });
-  return C.host();
-}
 
 // --- Boxes ----------------------------------------------------------------------------------------------------------------
 
@@ -191,11 +88,6 @@ std::vector<std::vector<int>> chunks_of(tile::Swizzle swizzle) {
       chunks[std::size_t(row)].push_back(chunk);
     }
   return chunks;
-}
-
-TEST_CASE("a GEMM whose tiles come by TMA is right") {
-  for (const Problem& p : {Problem{64, 128, 96}, Problem{40, 72, 20}, Problem{1, 4, 4}})
-    CHECK(product_by_tma(p, Mistake::none) == p.product());
 }
 
 TEST_CASE("a swizzled box lies as CUDA documents it") {
@@ -330,41 +222,6 @@ TEST_CASE("a box begins where the GPU lets it") {
   CHECK(says(said(6, 0), "begins at column 6 of 4 bytes"));
   CHECK(says(said(-4, 0), "stores a box at column -4 and row 0"));
   CHECK(says(said(4, -1), "stores a box at column 4 and row -1"));
-}
-
-// Each of these is what the GEMM does wrong, and what is said of it.
-static std::string said(Mistake mistake) {
-  return said_by([&] { product_by_tma({64, 128, 96}, mistake); });
-}
-
-TEST_CASE("who reads before the tile is there is found") {
-  CHECK(says(said(Mistake::no_full_wait), "reads Bs[0]"));
-  CHECK(says(said(Mistake::wrong_parity), "reads Bs[0]"));
-  CHECK(says(said(Mistake::tries_once), "reads Bs[0]"));
-  CHECK(says(said(Mistake::arrives_early), "asynchronously writes As[0]"));
-}
-
-TEST_CASE("a phase that lacks something is a deadlock that says what") {
-  CHECK(says(said(Mistake::too_many_bytes), "deadlock: gemm_by_tma, ",
-             "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x",
-             ", of which no phase has ended: 0 of 1 arrivals and 64 bytes are missing at tma_test.cu:"));
-  CHECK(says(said(Mistake::missing_arrival), "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x",
-             ": 1 of 2 arrivals and 0 bytes are missing",
-             "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]",
-             ", of which phase 0 has ended: "));
-}
-
-TEST_CASE("more bytes or arrivals than a phase takes are found") {
-  CHECK(says(said(Mistake::too_few_bytes), "copies 4096 bytes for mbarrier full[0] (address 0x",
-             ": 64 bytes more have come in phase 0 than were announced"));
-  CHECK(says(said(Mistake::no_empty_wait), ": all 1 arrivals of phase 0 were there, which lacks 12288 bytes"));
-}
-
-TEST_CASE("mbarriers are initialised, fenced and then used") {
-  CHECK(says(said(Mistake::no_init), ", which nobody has initialised"));
-  CHECK(
-      says(said(Mistake::no_init_fence), "missing proxy fence: gemm_by_tma, ", "with no fence.mbarrier_init between"));
-  CHECK(says(said(Mistake::no_init_barrier), "race: gemm_by_tma, "));
 }
 
 TEST_SUITE_END();

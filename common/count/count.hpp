@@ -16,7 +16,9 @@
 
 #include "common/cuda/cuda.hpp"
 #include "common/cuda/machine.hpp"
-#include "common/cuda/words/errors.hpp"
+#if TILE_ON_MODEL
+#include "common/cuda/words/toolkit.hpp"
+#endif
 
 namespace tile {
 

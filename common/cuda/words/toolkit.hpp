@@ -1,8 +1,11 @@
-// What programs ask the runtime behind each call, as their headers of helpers spell it: on the model a launch throws what is wrong
-// with it, all that was asked for has happened, and launches run one after the other.
+// What the toolkit's other headers have, for the model: what programs ask the runtime behind each call (a launch throws what is wrong
+// with it, all that was asked for has happened, and launches run one after the other), the primitives of cuda_pipeline.h, and the
+// constants of math_constants.h.
 #pragma once
 
 #include <assert.h>
+
+#include <cmath>
 
 #include "common/cuda/vocabulary.hpp"
 
@@ -31,3 +34,16 @@ template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
+
+SIMT_INLINE void __pipeline_memcpy_async(void* shared, const void* global, std::size_t bytes) {
+  simt::device::async_copy(shared, global, bytes);
+}
+SIMT_INLINE void __pipeline_commit() { simt::device::commit_async_copies(); }
+SIMT_INLINE void __pipeline_wait_prior(int pending) { simt::device::wait_for_async_copies(pending); }
+
+#define CUDART_INF_F HUGE_VALF
+#define CUDART_NAN_F NAN
+#define CUDART_PI_F 3.14159265f
+#define CUDART_INF HUGE_VAL
+#define CUDART_NAN double(NAN)
+#define CUDART_PI 3.14159265358979323846

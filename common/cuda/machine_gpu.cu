@@ -1,16 +1,26 @@
-// Machine: a CUDA device.
-#include <cuda_runtime_api.h>
-
-#include <stdexcept>
-
+// Machine and device: a CUDA device, as far as this program was compiled for it.
+#include "common/cuda/cuda.hpp"
+#include "common/cuda/device.hpp"
 #include "common/cuda/machine.hpp"
 
 namespace tile::machine {
 namespace {
 
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess)
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+__global__ void compiled_as_all_kernels_are() {}
+
+int attribute(cudaDeviceAttr which, const char* what) {
+  int value = 0;
+  cuda_check(cudaDeviceGetAttribute(&value, which, 0), what);
+  return value;
+}
+
+// Ten times the compute capability whose instructions the program's kernels may use. A newer
+// GPU runs them, too.
+int compiled_for() {
+  cudaFuncAttributes attributes{};
+  cuda_check(cudaFuncGetAttributes(&attributes, compiled_as_all_kernels_are),
+             "what this program was compiled for");
+  return attributes.ptxVersion;
 }
 
 }  // namespace
@@ -27,7 +37,7 @@ std::string unavailable() {
 
 std::string description() {
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  cuda_check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
   return properties.name;
 }
 
@@ -42,17 +52,25 @@ void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
     cudaGetLastError();  // or the next launch would be blamed for it
     throw OutOfMemory("the GPU has no " + size);
   }
-  check(status, ("cudaMalloc of " + size).c_str());
+  cuda_check(status, ("cudaMalloc of " + size).c_str());
   return memory;
 }
 void release(void* memory) { cudaFree(memory); }
 void copy_to_device(void* device, const void* host, std::size_t bytes) {
-  check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
+  cuda_check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
 }
 void copy_to_host(void* host, const void* device, std::size_t bytes) {
-  check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy to the host");
+  cuda_check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy to the host");
 }
-void synchronize() { check(cudaDeviceSynchronize(), "kernel"); }
+void synchronize() { cuda_check(cudaDeviceSynchronize(), "kernel"); }
 void declare_matrix(void*, std::size_t, std::size_t, std::size_t, std::size_t) {}
+
+const Device& device() {
+  static const Device found{
+      attribute(cudaDevAttrMultiProcessorCount, "number of SMs"),
+      attribute(cudaDevAttrComputeCapabilityMajor, "compute capability") >= 9 &&
+          compiled_for() >= 90};
+  return found;
+}
 
 }  // namespace tile::machine
