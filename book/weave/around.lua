@@ -5,7 +5,6 @@ local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local explorer = require("weave.explorer")
-local lookups = require("weave.lookups")
 local terms = require("weave.terms")
 
 local around = {}
@@ -192,9 +191,7 @@ end
 function around.finish(doc)
   if not page.combined then page.write(page.work .. "/search/" .. page.id .. ".js", search_entries(doc)) end
   local number = page.info[page.id].number
-  doc.meta.explorer = explorer.used
-  doc.meta.lookups = lookups.used
-  doc.meta.interactive = explorer.used or lookups.used
+  for kind in pairs(explorer.used) do doc.meta[kind], doc.meta.interactive = true, true end
   doc.meta.previous = neighbour(-1)
   doc.meta.next = neighbour(1)
   doc.meta.contents = all_pages()

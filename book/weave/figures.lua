@@ -121,7 +121,7 @@ function figures.resolve(div, class)
   else
     svg = with_attributes(svg, image .. style_of(svg))
   end
-  class = (class or "drawing") .. (natural and natural > measure and not elements.has(div, "margin") and " full-width" or "")
+  class = (class or "drawing") .. (natural and natural > measure and " full-width" or "")
   return {elements.figure_open(div, class),
           elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),
           elements.caption_of(div), elements.html("</figcaption></figure>")}

@@ -103,7 +103,7 @@ function listings.resolve(div)
   local region = div.attributes.region or page.fail("a listing without region")
   local shown = listings.region(file, region)
   local numbers, texts, counts = {}, {}, {}
-  local by_line = div.attributes.counts and counts_by_line(elements.chapter_of(div), div.attributes.counts)
+  local by_line = div.attributes.counts and counts_by_line(page.id, div.attributes.counts)
   for i, line in ipairs(shown) do
     check_width(file, line)
     numbers[i] = tostring(line.number)

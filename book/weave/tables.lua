@@ -170,7 +170,7 @@ end
 function tables.resolve(div)
   if div.attributes.caption then return written(div) end
   local name = div.attributes.name or page.fail("a table without name or caption")
-  local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
+  local caption, heads, rows = emitted.table(page.id, name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   local equal, others = equal_and_others(heads, rows)
   return {elements.figure_open(div, class_for(#heads)), elements.html("<figcaption>"),

@@ -9,7 +9,7 @@ local function file(name)
   opened:close()
   return whole
 end
-local files = testing.with_labels({["chapter03.cu"] = file("chapter03.cu"), ["emit/03/breaks.tsv"] = file("breaks.tsv")})
+local files = {["chapter03.cu"] = file("chapter03.cu"), ["emit/03/breaks.tsv"] = file("breaks.tsv")}
 testing.on_page(files, {breaks = runs .. "/breaks"}, function()
   local experiments = require("weave.experiments")
   for name in file("breaks.tsv"):gmatch("([^\t\n]+)[^\n]*\n") do
