@@ -87,8 +87,12 @@ function(tile_part page last)
   set(to ${work}/emit/${page})
   set(script ${PROJECT_SOURCE_DIR}/figures/part.gp)
   file(GLOB texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/chapter*.md)
+  # A page that is edited seldom changes them, and then no other page is woven anew.
   tile_drawn(${page}/table-ladder "${to}/table-ladder.tsv;${to}/facts.tsv;${to}/places.tsv;${out}"
-    COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${last} ${data} ${to}
-    COMMAND ${GNUPLOT} -c ${script} ${data} ${out} DEPENDS figures ${emitted} ${texts} ${script})
+    COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${last} ${data} ${data}.new
+    COMMAND ${GNUPLOT} -c ${script} ${data} ${data}.new/${page}.svg
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${data}.new/table-ladder.tsv ${data}.new/facts.tsv ${data}.new/places.tsv ${to}
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${data}.new/${page}.svg ${out}
+    DEPENDS figures ${emitted} ${texts} ${script})
   set_property(GLOBAL APPEND PROPERTY TILE_FIGURES ladder-${page})
 endfunction()

@@ -50,6 +50,10 @@ local function collect(doc)
     return doc
   end
   for _, line in ipairs(terms.collect(doc)) do labels[#labels + 1] = line end
+  doc:walk({Span = function(span)  -- other pages are woven anew where it changes
+    local a = span.attributes
+    if a.is and a.key then labels[#labels + 1] = table.concat({"formula", a.key, a.is, a.decimals or "", a.unit or ""}, "\t") end
+  end})
   page.write(page.work .. "/labels/" .. page.id .. ".claims.json", pandoc.write(pandoc.Pandoc(found), "json"))
   page.write(page.work .. "/labels/" .. page.id .. ".tsv", table.concat(labels, "\n") .. "\n")
   return pandoc.Pandoc({})

@@ -125,19 +125,11 @@ local function all_pages()
   return pandoc.MetaList(items)
 end
 
--- A text as a string of CSS.
-local function css_string(plain) return '"' .. plain:gsub('[\\"]', "\\%0") .. '"' end
-
 -- Whether there is a reference, and so a list of them.
 local function cites(blocks)
   local found = false
   pandoc.walk_block(pandoc.Div(blocks), {Cite = function() found = true end})
   return found
-end
-
--- The cover of a book for e-readers, whose first page has title and subtitle.
-local function without_title(blocks)
-  return blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
 end
 
 -- What stands over the title, "Chapter 03" or "Appendix A", or nil.
@@ -157,7 +149,9 @@ local function as_part(blocks, subtitle)
     return block
   end)
   if page.id == "index" then
-    if page.combined == "epub" then blocks = without_title(blocks) end
+    if page.combined == "epub" then  -- whose first page has title and subtitle
+      blocks = blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
+    end
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
@@ -169,7 +163,7 @@ local function as_part(blocks, subtitle)
   end
   if page.combined == "print" then
     local kind = "part-" .. page.id
-    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: " .. css_string(title) .. " } }</style>" ..
+    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") .. "\" } }</style>" ..
       '<section class="part" style="page: ' .. kind .. '">'))
     blocks:insert(elements.html("</section>"))
   end

@@ -27,7 +27,9 @@ end
 
 function page.fail(message) page.refuse(message) end
 
+-- Writes a file, unless it says this already: what is made from it need not be made again.
 function page.write(path, whole)
+  if text.read(path) == whole then return end
   local written, why = text.write(path, whole)
   if not written then page.fail("cannot write " .. path .. ": " .. why) end
 end
@@ -41,7 +43,7 @@ local function read_labels()
         page.info[id] = {href = page.combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3]}
       elseif f[1] == "term" then
         page.first_with_term[f[2]] = page.first_with_term[f[2]] or id
-      else
+      elseif f[1] ~= "formula" then
         if page.labels[f[1]] then page.fail("label " .. f[1] .. " is defined twice") end
         page.labels[f[1]] = {page = id, text = f[2]}
       end
