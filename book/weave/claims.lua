@@ -87,6 +87,7 @@ end
 -- A kernel that was measured above one of its ceilings is an error, in the counts, the rates or the idea of the machine,
 -- until the page says which. Called once all claims of the page are resolved.
 function claims.check_ceilings()
+  if not page.is_chapter() then return end
   for _, row in ipairs(emitted.rows(page.id, "above.tsv", "kernels above their ceilings")) do
     local kernel, what = row.kernel, row.text
     if not explained_above[kernel] then page.fail(what .. ": explain it in a claim with above=" .. kernel) end

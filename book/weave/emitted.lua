@@ -2,19 +2,17 @@
 -- it: []{.predicted is="(BM + BN) * BK / NUM_THREADS" [key=KEY] [decimals=N] [unit=UNIT]} is a formula over the program's constants and over
 -- predictions, which may have a key of its own for claims and other pages.
 -- In: keys, formulas and names of files. Out: facts {kind, value, unit, text} and rows by the names of their columns, which
--- common/report/emitted.tsv lists. What is missing, or is not as listed there, ends the weave; what nobody asks for is not looked at here
--- (check_emitted.lua does), for a chapter says thousands of things of which a page needs a hundred.
+-- common/report/emitted.tsv lists. What is missing ends the weave; what nobody asks for is not looked at, for a chapter says thousands of
+-- things of which a page needs a hundred.
 
 local text = require("weave.text")
 local page = require("weave.page")
-local schema = require("weave.schema")
 local expression = require("weave.expression")
 
 local emitted = {
   unmeasured = "not yet measured",  -- how a program says that a GPU has yet to give a number
 }
 
-local listed  -- the schema
 local facts = {}  -- "NN" -> key -> fact, or until it is asked for {line, its number}
 
 local function lines(chapter, file, what)
@@ -23,11 +21,26 @@ local function lines(chapter, file, what)
   return text.lines_of(whole)
 end
 
+local columns  -- file -> the names of its columns
+
+local function columns_of(file)
+  if not columns then
+    columns = {}
+    for line in io.lines(page.root .. "/common/report/emitted.tsv") do
+      local of, column = line:match("^([^#\t][^\t]*)\t([^\t]+)")
+      if of then columns[of] = columns[of] or {} end
+      if of then table.insert(columns[of], column) end
+    end
+  end
+  return columns[file]
+end
+
 -- The row that stands in line `number` of a file.
 local function row_of(chapter, file, line, number)
-  listed = listed or schema.read(page.root .. "/common/report/emitted.tsv")
-  local row, why = schema.row(listed, schema.columns(listed, file), text.split(line))
-  return row or page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. number .. ": " .. why)
+  local row, fields, names = {}, text.split(line), columns_of(file)
+  if #fields ~= #names then page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. number .. ": has " .. #fields .. " fields") end
+  for i, name in ipairs(names) do row[name] = fields[i] end
+  return row
 end
 
 -- The rows of a file; `what` says what the prose wanted of it. Where `first` is given, only rows that begin with these fields.

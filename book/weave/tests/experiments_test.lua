@@ -1,14 +1,14 @@
 -- Tests of weave/experiments.lua.
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local source = "int a;\n  if (x < 1) {\n    // [snippet r]\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\nint f(int a,  //\n      int c) {\n  int d;\n}\n"
-local files = testing.with_labels({
+local files = {
   ["chapter03.cu"] = source,
   ["emit/03/breaks.tsv"] = "barrier\ttest\t    wait();  // why\\n\t\ta race\trace: read\n" ..
     "edge\tmessage\tx < 1\tx <= 1\ta message\t\n" ..
     "both\ttest\tread(\"\\\\n\")\\fint b\tread(\"\\\\t\")\\fint c\ta race\trace: read\n" ..
     "guard\ttest\tint c\tint z\ta race\trace: read\n" ..
     "gone\ttest\tint z\tint y\ta race\trace: read\n",
-})
+}
 testing.on_page(files, {}, function(page)
   local experiments = require("weave.experiments")
   local function shown(name) return testing.html(experiments.resolve(testing.div("::: {.break name=" .. name .. "}\nWhy.\n:::"))) end

@@ -2,7 +2,7 @@
 local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lua")
 local directory = "chapters/03-shared/"
 local record = directory .. "measured/gpu"
-local files = testing.with_labels({
+local files = {
   [directory .. "chapter03.cu"] = "int a;\n",
   [directory .. "measured/gpu-cycles.csv"] = "tflops,registers\n1,2\n",
   [record .. "/environment.json"] = '{\n  "date": "d",\n  "gpu": "g"\n}\n',
@@ -11,7 +11,7 @@ local files = testing.with_labels({
   [record .. "/cublas.csv"] = 'kernel,problem,samples_ms\nshared,512,1 2\nshared,"4096.bf16,bf16,f32",3 4\n',
   [record .. "/metrics.csv"] = "kernel,set,metric,value\n,rates,l2,1\nshared,counters,lines,7\nshared,counters,sectors,8\n",
   [record .. "/sweep-runs.csv"] = "kernel,problem,samples_ms\nbest,4096,1 2\n",
-})
+}
 local metadata = {source = directory .. "chapter03.cu", sources = directory .. "chapter03.cu",
                   records = directory .. "measured/gpu-cycles.csv " .. record}
 testing.on_page(files, metadata, function()
