@@ -32,7 +32,8 @@ for name in words forms advice mistakes refused header program plain; do
   while IFS= read -r pattern; do
     grep -q -- "^count: $pattern" "$scratch/err" || complain "$name.cu: not told: $pattern"
   done <"$scratch/told"
-  [ "$(wc -l <"$scratch/told")" = "$(wc -l <"$scratch/err")" ] || complain "$name.cu: more or less is told: $(cat "$scratch/err")"
+  [ "$(wc -l <"$scratch/told")" = "$(wc -l <"$scratch/err")" ] ||
+    complain "$name.cu: more or less is told: $(cat "$scratch/err")"
   { expected "$file" =; [ "$name" != forms ] || expected ctest/count/included.cuh =; } >"$scratch/said"
   while IFS= read -r words; do
     grep -qF -- "$words" "$scratch/words" || complain "$name.cu: not said: $words"
@@ -43,19 +44,22 @@ done
 
 # The worked example: the unpadded column read has 32 wavefronts, the padded one 1.
 counted 0 --registers 40 ctest/transpose.cu
-for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 4 32 - - - 1 - 25%" "occupancy 1 block of 1024 threads on an SM (50%), limited by registers; 40 registers a thread" \
-  "load of tile, 91%: 32 wavefronts, where 1 would do: all lanes that are served together want bank 0; pad each row of 32 words by one word " \
+for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 4 32 - - - 1 - 25%" \
+  "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers a thread" \
+  "91%: 32 wavefronts, where 1 would do: all lanes that are served together want bank 0; pad each row of 32 words by one word " \
   "Side by side (1) (2) (3) requests 64 128 128" "Columns: bytes, of one lane;"; do
   grep -qF -- "$words" "$scratch/words" || complain "transpose.cu: not said: $words"
 done
 # Two files side by side, of which one does not compile.
 counted 1 ctest/count/plain.cu ctest/transpose.cu
-grep -qF -- "(1) plain.cu: failed (2) transpose.cu: naive; what binds: " "$scratch/words" || complain "files are not compared: $(cat "$scratch/out")"
+grep -qF -- "(1) plain.cu: failed (2) transpose.cu: naive; what binds: " "$scratch/words" ||
+  complain "files are not compared: $(cat "$scratch/out")"
 
 # fields.tsv has a line for each field of the JSON document, and no other.
 counted 0 --json ctest/transpose.cu
 sed -n 's/^ *"\([a-z_0-9]*\)":.*/\1/p' "$scratch/out" | grep -vx 'runs\|kernels\|sites\|samples\|bounds' | sort -u >"$scratch/fields"
-sed -n '/^#/!s/\t.*//p' common/count/fields.tsv | sed 's/\[\]$//; s/.*\.//' | sort -u | diff - "$scratch/fields" || complain "fields.tsv says otherwise"
+sed -n '/^#/!s/\t.*//p' common/count/fields.tsv | sed 's/\[\]$//; s/.*\.//' | sort -u | diff - "$scratch/fields" ||
+  complain "fields.tsv says otherwise"
 
 # What is no source, or no run, is told in one line.
 told() { # EXIT-CODE PATTERN ARGUMENT...

@@ -4,7 +4,8 @@
 #include "run.cuh"
 
 // Ties are called so, of resources and of lines.
-RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, store of out, 100%: 32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart
+RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, store of out, 100%: 32 sectors,
+//= 32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart; let neighbouring threads
 //= L1 32 and banks 32 (a tie: both bind),
 //= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
 RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
@@ -23,7 +24,8 @@ RUN(shifted, float, 64, 32, 0) { out[threadIdx.x + 3] = 1; }
 RUN(apart, float, 16384, 32, 0) { out[threadIdx.x * threadIdx.x * 16] = 1; }
 //= the lanes' elements lie apart; let neighbouring threads
 RUN(pairs, float, 96, 32, 0) { out[threadIdx.x + 64] = out[2 * threadIdx.x] + out[2 * threadIdx.x + 1]; }
-//= neighbouring lanes load neighbouring 8 bytes in 2 accesses, of which each touches the same 8 sectors; with an array for each part (a struct of arrays) each would touch 4, and aligned to 8 bytes (float2, alignas(8)) they take one access
+//= neighbouring lanes load neighbouring 8 bytes in 2 accesses, of which each touches the same 8 sectors; with an array
+//= each would touch 4, and aligned to 8 bytes (float2, alignas(8)) they take one access
 RUN(in_parts, float4, 32, 32, 0) {
   const float x = threadIdx.x;
   out[threadIdx.x] = float4{x, x, x, x};
@@ -35,11 +37,11 @@ RUN(eight, float, 256, 32, 0) {
 //= nvcc may join the neighbouring accesses of a thread into wider ones
 struct Particle { float x, y, z, vx, vy, vz; };
 RUN(one_member, Particle, 32, 32, 0) { out[threadIdx.x].x = 1; }
-//= neighbouring lanes store 4 bytes each of neighbouring structs of 24 bytes; with an array for each member (a struct of arrays)
+//= neighbouring lanes store 4 bytes each of neighbouring structs of 24 bytes; with an array for each member
 RUN(one_lane, float, 64, 32, 0) {
   if (threadIdx.x == 0) out[0] = 1;
 }
-//= one lane of the warp stores, 4 bytes of a sector of 32, while the others wait: give each lane a part (of the warp that was looked at, 1 lane took part)
+//= one lane of the warp stores, 4 bytes of a sector of 32, while the others wait: give each lane a part (of the warp
 RUN(again, float, 64, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x + 32] = out[threadIdx.x];
 }

@@ -6,18 +6,19 @@ __constant__ float weights[8];
 
 // Out of bounds: which element it would have been.
 RUN(past, float, 32, 32, 0) {
-  out[threadIdx.x + 1] = 1;  //! out of bounds: past, @, block (0,0,0), thread (31,0,0) writes 4 bytes .* at address 0x[0-9a-f]*, up to 4 bytes past the end of out: this is out\[32\], and it has 32 elements$
+  // Kernel, place, block, thread, address, element.
+  out[threadIdx.x + 1] = 1;  //! out of bounds: past, @, block (0,0,0), thread (31,0,0) writes .* 0x[0-9a-f]*, .* out\[32\], and it has 32
 }
 RUN(wrapped, float, 32, 32, 0) {
   out[threadIdx.x - 1] = 1;  //! out of bounds: wrapped, @, .* an index without a sign went below 0: this is out\[4294967295\]
 }
 RUN(past_tables, float, 32, 32, 0) {
-  if (threadIdx.x == 0) (&table[0][0])[33] = 1;  //! out of bounds: past_tables, @, .* past the end of table: this is table\[4\]\[1\], and it is \[4\]\[8\]$
+  if (threadIdx.x == 0) (&table[0][0])[33] = 1;  //! out of bounds: past_tables, @, .* this is table\[4\]\[1\]
 }
 RUN(past_tile, float, 32, 32, 0) {
   __shared__ float tile[4][8];
   float* const first = &tile[0][0];
-  first[int(threadIdx.x) - 1] = 1;  //! out of bounds: past_tile, @, .* 4 bytes before the start of tile: this is tile\[-1\]\[7\], and it is \[4\]\[8\]$
+  first[int(threadIdx.x) - 1] = 1;  //! out of bounds: past_tile, @, .* before the start of tile: this is tile\[-1\]\[7\]
 }
 RUN(past_extent, float, 32, 32, 0) {
   __shared__ float tile[4][8];
@@ -25,11 +26,11 @@ RUN(past_extent, float, 32, 32, 0) {
 }
 RUN(past_dynamic, float, 32, 32, 64) {
   extern __shared__ float words[];
-  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* past the end of words, to which the launch gives 64: in elements of 4 bytes this is words\[16\], and it has 16$
+  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* to which the launch gives 64: .* this is words\[16\]
 }
 RUN(no_dynamic, float, 32, 32, 0) {
   extern __shared__ float words[];
-  words[threadIdx.x] = 1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: as extern __shared__ it has as many as the third argument between <<< and >>> says$
+  words[threadIdx.x] = 1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: as extern __shared__
 }
 RUN(past_constant, float, 32, 32, 0) {
   const float* const first = weights;
@@ -52,7 +53,7 @@ __device__ float word_of(const float* words, int i) {
 }
 RUN(inlined, float, 64, 64, 0) {
   __shared__ float tile[64];
-  tile[threadIdx.x] = 1;  //! race: inlined, @, .* writes tile\[32\] .*, which thread (0,0,0) read at mistakes.cu:[0-9]* with no barrier between that orders the two$
+  tile[threadIdx.x] = 1;  //! race: inlined, @, .* writes tile\[32\] .*, which thread (0,0,0) read at mistakes.cu:[0-9]* with no barrier
   out[threadIdx.x] = word_of(tile, threadIdx.x ^ 32) + word_of(tile, threadIdx.x ^ 33);  //! race: inlined, .* reads
 }
 RUN(of_vectors, float4, 4, 64, 0) {
@@ -60,21 +61,21 @@ RUN(of_vectors, float4, 4, 64, 0) {
 }
 RUN(two_warps, float, 64, 64, 0) {
   __shared__ float tile[64];
-  tile[threadIdx.x] = 1;                     //! race: two_warps, @, .* (both are lanes of one warp: __syncwarp() would order these two, __syncthreads() all threads of the block)$
+  tile[threadIdx.x] = 1;  //! race: two_warps, @, .*: __syncwarp() would order these two, __syncthreads() all threads of the block)$
   out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: two_warps, @
 }  //! uninitialised: two_warps
 RUN(shuffled, float, 32, 32, 0) {
   __shared__ float tile[32];
   const float one = __shfl_xor_sync(~0u, 1.0f, 1);
-  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (the shuffle of mistakes.cu:[0-9]* does not order memory: __syncwarp() does)$
+  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (the shuffle of .* does not order memory: __syncwarp() does)$
   out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: shuffled, @
 }  //! uninitialised: shuffled
 RUN(some_return, float, 32, 64, 0) {
   if (threadIdx.x >= 32) return;
-  __syncthreads();  //! barrier: some_return, @, .* waits at __syncthreads, but 32 of the block.s 64 threads returned without reaching it, thread (32,0,0) among them$
+  __syncthreads();  //! barrier: some_return, @, .* waits at __syncthreads, but 32 .* returned .*, thread (32,0,0) among them$
 }
 RUN(half_warp, float, 32, 32, 0) {
-  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* waits for lanes 16 to 31 of the mask 0xffffffff, .* thread (16,0,0) has returned
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* for lanes 16 to 31 .* has returned
 }
 RUN(traps, float, 32, 32, 0) {
   if (threadIdx.x == 5) __trap();  //! trap: traps, @, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()

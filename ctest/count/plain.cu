@@ -15,6 +15,9 @@ __global__ void k(float* p, int n) {
 #define TILE_OF(n) __shared__ float tile[n];
 __global__ void h() { TILE_OF(64) }  //! @: .*the model does not see a __shared__ that comes out of a macro with more in it
 template <class T> __global__ void g(T* p) { p[0] = p.x; }  //! @: request for member
-TILE_COUNT("few") { auto a = tile::array<float>("a", 32); k<<<1, 32>>>(a.device()); }  //! @: the launch has more arguments than the kernel takes, or fewer$
-TILE_COUNT("other") { auto a = tile::array<int>("a", 32); k<<<1, 32>>>(a.device(), 1); }  //! @: an argument of the launch is of another type
+TILE_COUNT("launches") {
+  auto a = tile::array<int>("a", 32);
+  k<<<1, 32>>>(a.device());     //! @: the launch has more arguments than the kernel takes, or fewer$
+  k<<<1, 32>>>(a.device(), 1);  //! @: an argument of the launch is of another type than the kernel takes
+}
 TILE_COUNT("inside") { auto a = tile::array<float>("a", 32); g<float><<<1, 32>>>(a.device()); }

@@ -9,7 +9,7 @@ __global__ void old(int* p) {
 }
 TILE_COUNT("host") {
   float* p;
-  cudaMalloc(&p, 128);                //! @: cudaMalloc is not part of the model: write auto a = tile::array<float>("a", n), and hand a.device() to the kernel$
+  cudaMalloc(&p, 128);                //! @: cudaMalloc is not part of the model: write auto a = tile::array<float>("a", n)
   cudaMemcpyAsync(p, p, 4);           //! @: cudaMemcpyAsync is not part of the model: fill an array
   cudaEvent_t start;                  //! @: cudaEvent_t is not part of the model: leave it out
   cublasSgemm(start);                 //! @: cublasSgemm is not part of the model: leave it out

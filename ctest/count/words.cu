@@ -86,7 +86,8 @@ __global__ void groups(unsigned* out, const unsigned* in) {
   block.sync();
   const unsigned rank = warp.thread_rank(), value = copied[threadIdx.x];
   const auto thirds = cg::labeled_partition(warp, rank % 3);
-  const unsigned before = cg::inclusive_scan(sixteen, value), only = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
+  const unsigned before = cg::inclusive_scan(sixteen, value);
+  const unsigned only = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
   const unsigned bits = cg::reduce(warp, 1u << rank, cg::bit_or<unsigned>());
   const unsigned most = cg::reduce(sixteen, rank, cg::greater<unsigned>()), next = sixteen.shfl_down(rank, 1);
   const unsigned same = sixteen.match_any(rank / 4);
