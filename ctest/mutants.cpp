@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -65,25 +66,10 @@ std::size_t after_parentheses(const std::string& text, std::size_t open) {
 
 // The program without comments, strings and preprocessor lines; every other character stays where it was.
 std::string without_comments(const std::string& program) {
+  static const std::regex left_out(R"(//[^\n]*|/\*[\s\S]*?\*/|"(\\[\s\S]|[^"\\])*"|#[^\n]*)");
   std::string code = program;
-  for (std::size_t i = 0; i < code.size();) {
-    std::size_t end = i + 1;
-    if (code.compare(i, 2, "//") == 0) {
-      end = end_of_line(code, i);
-    } else if (code.compare(i, 2, "/*") == 0) {
-      end = std::min(code.find("*/", i + 2), code.size() - 2) + 2;
-    } else if (code[i] == '"') {
-      while (end < code.size() && code[end] != '"') end += code[end] == '\\' ? 2 : 1;
-      end = std::min(end + 1, code.size());
-    } else if (code[i] == '#') {
-      end = end_of_line(code, i);
-    } else {
-      ++i;
-      continue;
-    }
-    blank(code, i, end);
-    i = end;
-  }
+  for (std::sregex_iterator it(program.begin(), program.end(), left_out), end; it != end; ++it)
+    blank(code, std::size_t(it->position()), std::size_t(it->position() + it->length()));
   return code;
 }
 
@@ -222,9 +208,10 @@ void negate_conditions(const std::string& code, Edits& edits) {
 }
 
 std::string with_single_spaces(const std::string& text) {
-  const std::string joined = std::regex_replace(text, std::regex(R"(\s+)"), " ");
-  const std::size_t first = joined.find_first_not_of(' '), last = joined.find_last_not_of(' ');
-  return first == std::string::npos ? "" : joined.substr(first, last + 1 - first);
+  std::istringstream words(text);
+  std::string joined;
+  for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
+  return joined;
 }
 
 /// All mistakes of a fixed catalogue in the program's configuration, index maps, kernels and launcher: from its first
@@ -252,20 +239,20 @@ std::vector<Mutant> mutants_of(const std::string& program) {
 }
 
 // --- Trying them -------------------------------------------------------------------------------------------------
-struct Accepted {
-  std::string from, to, reason;
-};
+/// The reviewed survivors: the line before and after.
+using Accepted = std::set<std::pair<std::string, std::string>>;
 
-std::vector<Accepted> load_accepted(const fs::path& file) {
-  std::vector<Accepted> list;
+Accepted load_accepted(const fs::path& file) {
+  Accepted list;
   if (!fs::exists(file)) return list;  // nobody has reviewed this chapter's survivors yet
   try {
     for (const auto& entry : nlohmann::json::parse(read_text(file))) {
-      list.push_back({entry.at("from"), entry.at("to"), entry.at("reason")});
-      if (list.back().reason.empty()) throw std::runtime_error(fmt::format("{}: a reason is empty", file.string()));
+      if (entry.at("reason").get<std::string>().empty())
+        throw std::runtime_error(file.string() + ": a reason is empty");
+      list.emplace(entry.at("from").get<std::string>(), entry.at("to").get<std::string>());
     }
   } catch (const nlohmann::json::exception& e) {
-    throw std::runtime_error(fmt::format("{}: {}", file.string(), e.what()));
+    throw std::runtime_error(file.string() + ": " + e.what());
   }
   return list;
 }
@@ -395,8 +382,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
 std::string in_words(const Mutant& m) { return fmt::format("line {}:\n  - {}\n  + {}\n", m.line, m.from, m.to); }
 
 // Prints the score and what needs a look; returns how many things do.
-int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outcomes,
-           const std::vector<Accepted>& accepted) {
+int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outcomes, const Accepted& accepted) {
   std::map<Fate, int> fates;
   std::map<std::string, int> killers;
   int explained = 0, unexplained = 0;
@@ -404,10 +390,7 @@ int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outco
     ++fates[outcomes[i].fate];
     if (outcomes[i].fate == Fate::killed) ++killers[outcomes[i].by];
     if (outcomes[i].fate != Fate::survived) continue;
-    const auto entry = std::find_if(accepted.begin(), accepted.end(), [&](const Accepted& a) {
-      return a.from == mutants[i].from && a.to == mutants[i].to;
-    });
-    if (entry != accepted.end()) {
+    if (accepted.count({mutants[i].from, mutants[i].to}) > 0) {
       ++explained;
       continue;
     }
@@ -426,11 +409,11 @@ int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outco
 }
 
 // A reviewed edit that no longer exists hides nothing, but says something untrue.
-void require_current(const std::vector<Mutant>& all, const std::vector<Accepted>& accepted) {
-  for (const Accepted& a : accepted)
-    if (std::none_of(all.begin(), all.end(), [&](const Mutant& m) { return m.from == a.from && m.to == a.to; }))
+void require_current(const std::vector<Mutant>& all, const Accepted& accepted) {
+  for (const auto& [from, to] : accepted)
+    if (std::none_of(all.begin(), all.end(), [&](const Mutant& m) { return m.from == from && m.to == to; }))
       throw std::runtime_error(
-          fmt::format("the reviewed list names an edit that no mutant makes:\n  - {}\n  + {}", a.from, a.to));
+          fmt::format("the reviewed list names an edit that no mutant makes:\n  - {}\n  + {}", from, to));
 }
 
 }  // namespace
@@ -467,7 +450,7 @@ int main(int argc, char** argv) {
       for (const Mutant& m : chosen) fmt::print("{}", in_words(m));
       return 0;
     }
-    const std::vector<Accepted> accepted = load_accepted(list);
+    const Accepted accepted = load_accepted(list);
     require_current(all, accepted);
     fmt::print("{}: {} of {} mutants, seed {}\n", fs::path(source).stem().string(), chosen.size(), all.size(), seed);
     std::fflush(stdout);
