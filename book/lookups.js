@@ -4,7 +4,7 @@
 // Without this script the figure is a picture of that access, and so it is on paper.
 "use strict";
 
-/// The rule of common/sim/rules.hpp for global memory again, for the pages. The test book.explorer holds it to the C++ rule.
+/// The rule of common/sim/rules.hpp for global memory again, for the pages. The test book.lookups holds it to what the hardware counted.
 /// An access is {words, wordsPerLane, load}, as banks.js has it; words count from the beginning of the matrix.
 const TileLines = (() => {
   const wordsOfSector = 8, wordsOfLine = 32;

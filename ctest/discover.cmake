@@ -1,7 +1,6 @@
 # Writes CTest entries for the test cases of one chapter program: each once on the model and, where a GPU is when ctest starts, once
 # there, unless its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
-# suite ends with "thorough": they try all of something that another test tries a part of. The label of-NAME is what `./tile test`
-# leaves them out by while nothing has changed.
+# suite ends with "thorough": they try all of something that another test tries a part of.
 # Input: PROGRAM, NAME, RUN, OUTPUT.
 execute_process(COMMAND ${PROGRAM} --list-tests OUTPUT_VARIABLE listing RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
@@ -19,9 +18,9 @@ foreach(line ${lines})
   set(case "${CMAKE_MATCH_2}")
   string(REGEX REPLACE "[^A-Za-z0-9]+" "-" slug "${case}")
   string(REGEX REPLACE "^-|-$" "" slug "${slug}")
-  set(labels of-${NAME})
+  set(labels "")
   if(NOT suite MATCHES "thorough$")
-    list(APPEND labels quick)
+    set(labels quick)
   endif()
   if(NOT suite MATCHES "^gpu")
     string(APPEND script "add_test([=[${NAME}.${slug}]=] \"${RUN}\" --on model --test [=[${case}]=])\n"
