@@ -5,7 +5,7 @@
 --   work     directory with emit/NN/
 --   root     the repository
 --
--- A region is also used if mistakes are made in it: ctest/mutate.cpp takes a program from its first region to the end of the one
+-- A region is also used if mistakes are made in it: ctest/mutants.cpp takes a program from its first region to the end of the one
 -- called launch, or the last. Of facts it is those that a chapter's own `predict` gives that must be used: of those in one chapter whose
 -- keys end with the same word (the same number for every kernel, say) one, on a page, in a figure or by the program itself, its tests
 -- included. Counted and measured ones are what every program says of each of its kernels.
