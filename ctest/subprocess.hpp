@@ -30,6 +30,7 @@ inline Ended run(const std::filesystem::path& program, const std::vector<std::st
   for (const auto& [name, value] : settings) words.push_back(name + "=" + value);
   words.push_back(program.string());
   words.insert(words.end(), arguments.begin(), arguments.end());
+  std::filesystem::remove(log);  // Boost writes over the beginning of a file
   bp::child child(bp::exe = "/usr/bin/env", bp::args = words,
                   bp::std_in<bp::null, (bp::std_out & bp::std_err)> log.string());
   child.wait();
