@@ -115,7 +115,10 @@ std::vector<std::string> other_machine_code(const Record& record, const std::map
   if (!not_checked.empty()) return {};
   std::vector<std::string> lines;
   for (const std::string& kernel : changed_kernels(made, compiled))
-    lines.push_back(fmt::format("{} has other machine code than was measured: run ./tile bench on an {}", kernel, gpu));
+    lines.push_back(
+        fmt::format("{} has other machine code than was measured: run ./tile bench on an {} (if nothing was changed, "
+                    "build again: nvcc does not always spill alike)",
+                    kernel, gpu));
   return lines;
 }
 
