@@ -1,6 +1,6 @@
 // The lookup explorer: a figure of class "lookups" steps through the lanes of an access to global memory, and shows which line,
 // sector, tag bank and data bank each lane's words are in, and what the access costs L1. It starts from an access that a kernel's
-// trace has (the page carries it as data, see book/weave/lookups.lua); the reader may choose another, and move the rows of the matrix.
+// trace has (the page carries it as data, see book/weave/explorer.lua); the reader may choose another, and move the rows of the matrix.
 // Without this script the figure is a picture of that access, and so it is on paper.
 "use strict";
 

@@ -107,22 +107,19 @@ end
 
 local function neighbour(offset)
   local _, position = pandoc.List(page.all):find(page.id)
-  local id = page.all[position + offset]
-  if not id then return nil end
-  local info = page.info[id]
-  return pandoc.MetaMap({href = pandoc.MetaString(info.href),
-    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)})
+  local info = page.info[page.all[position + offset]]
+  return info and {href = pandoc.MetaString(info.href),
+    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)}
 end
 
 local function all_pages()
   local items = pandoc.List({})
   for _, id in ipairs(page.all) do
     local info = page.info[id]
-    items:insert(pandoc.MetaMap({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
-      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id,
-      head = heads[id]}))
+    items:insert({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]})
   end
-  return pandoc.MetaList(items)
+  return items
 end
 
 -- Whether there is a reference, and so a list of them.

@@ -27,9 +27,8 @@ local function complain(message) error({complaint = message}, 0) end
 
 local function number_of(word)
   local digits, percent = word:match("^([+-]?%d+%.?%d*)(%%?)$")
-  if not digits then digits, percent = word:match("^([+-]?%d+%.?%d*[eE][+-]?%d+)$"), "" end
-  if not digits then return nil end
-  return {kind = "number", value = percent == "%" and tonumber(digits) / 100 or tonumber(digits), percent = percent == "%"}
+  digits = digits or word:match("^[+-]?%d+%.?%d*[eE][+-]?%d+$")
+  if digits then return {kind = "number", value = percent == "%" and tonumber(digits) / 100 or tonumber(digits), percent = percent == "%"} end
 end
 
 local function tokens_of(text)
@@ -172,28 +171,22 @@ local function compared(a, sign, b)
   return equal(a, b) or (sign == "<=") == (a < b)
 end
 
-local value_of
+local functions = {
+  ["+"] = function(a, b) return a + b end,
+  ["-"] = function(a, b) return a - b end,
+  ["*"] = function(a, b) return a * b end,
+  ["/"] = function(a, b) return b ~= 0 and a / b or complain("divides by zero") end,
+  abs = math.abs, min = math.min, max = math.max,
+  floor = function(a) return math.floor(a + 1e-9) end, ceil = function(a) return math.ceil(a - 1e-9) end,
+  within = function() complain("a comparison is not a number") end,
+}
 
-local function arithmetic(node, values)
-  local arguments = {}
-  for i, inner in ipairs(node) do arguments[i] = number(value_of(inner, values)) end
-  local a, b = arguments[1], arguments[2]
-  if node.kind == "+" then return a + b end
-  if node.kind == "-" then return a - b end
-  if node.kind == "*" then return a * b end
-  if node.kind == "/" then return b ~= 0 and a / b or complain("divides by zero") end
-  if node.kind == "abs" then return math.abs(a) end
-  if node.kind == "floor" then return math.floor(a + 1e-9) end
-  if node.kind == "ceil" then return math.ceil(a - 1e-9) end
-  if node.kind == "min" then return math.min(table.unpack(arguments)) end
-  if node.kind == "max" then return math.max(table.unpack(arguments)) end
-  complain("a comparison is not a number")
-end
-
-function value_of(node, values)
+local function value_of(node, values)
   if node.kind == "number" or node.kind == "text" then return node.value end
   if node.kind == "key" then return values[node.value] end
-  return arithmetic(node, values)
+  local arguments = {}
+  for i, inner in ipairs(node) do arguments[i] = number(value_of(inner, values)) end
+  return functions[node.kind](table.unpack(arguments))
 end
 
 local function holds(node, values)

@@ -33,12 +33,11 @@ return function(span)
   for kind, meaning in pairs(kinds) do
     if elements.has(span, kind) then
       local a = span.attributes
-      if a.is and kind ~= "predicted" then page.fail("a formula is predicted, the prose calls it " .. kind) end
       local key = a.key or a.is or page.fail("a " .. kind .. " number without key")
       local fact, full
       if a.is then fact = emitted.formula(page.home, a.is, a.decimals, a.unit) else fact, full = emitted.fact(key) end
-      if fact.formula then return formula_link(fact, {pandoc.Str(fact.text)}) end
       if fact.kind ~= kind then page.fail("number " .. key .. " is " .. fact.kind .. ", the prose calls it " .. kind) end
+      if fact.formula then return formula_link(fact, {pandoc.Str(fact.text)}) end
       local title = meaning .. " (" .. emitted.in_full(fact, full) .. ")"
       local words = {fact.text:match("^[%w_]+$") and not code.kept(fact.text) and elements.html_inline(code.in_parts(fact.text)) or
         code.is_formula(fact.text) and pandoc.Code(fact.text) or pandoc.Str(text.typeset(fact.text))}

@@ -67,34 +67,23 @@ local function form_at(inlines, i, forms)
   end
 end
 
--- The parts of a meaning that semicolons separate, "32 threads; one of them".
-local function meanings_of(row)
+-- What stands in the margin: each term with its meaning, where semicolons part as many as there are terms, "32 threads; one of them"; else
+-- all terms with the one that they share.
+local function note_of(row)
   local meanings = {pandoc.List({})}
   for _, inline in ipairs(row.meaning) do
-    local last = meanings[#meanings]
-    local before = inline.t == "Str" and inline.text:match("^(.*);$")
-    if before then
-      last:insert(pandoc.Str(before))
-      meanings[#meanings + 1] = pandoc.List({})
-    elseif inline.t ~= "Space" or #last > 0 then
-      last:insert(inline)
-    end
+    local last, before = meanings[#meanings], inline.t == "Str" and inline.text:match("^(.*);$")
+    if before or inline.t ~= "Space" or #last > 0 then last:insert(before and pandoc.Str(before) or inline) end
+    if before then meanings[#meanings + 1] = pandoc.List({}) end
   end
-  return meanings
-end
-
--- What stands in the margin: each term with its meaning, where each has one; else all terms with the one that they share.
-local function note_of(row)
-  local names, meanings = row.names, meanings_of(row)
-  local each = #names == #meanings
-  local note = pandoc.List({})
-  for i, name in ipairs(names) do
+  local each, note = #row.names == #meanings, pandoc.List({})
+  for i, name in ipairs(row.names) do
     note:insert(pandoc.Strong({pandoc.Str(name)}))
-    if each or i == #names then
+    if each or i == #row.names then
       note:extend({pandoc.Str(":"), pandoc.Space()})
       note:extend(each and meanings[i] or row.meaning)
     end
-    if i < #names then note:extend({pandoc.Str(each and ";" or ","), pandoc.Space()}) end
+    if i < #row.names then note:extend({pandoc.Str(each and ";" or ","), pandoc.Space()}) end
   end
   return note
 end
