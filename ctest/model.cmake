@@ -1,6 +1,6 @@
 # How a .cu file becomes a program for the SIMT model.
 
-# -fsanitize=thread announces every load and store, trace-pc every basic block (common/model answers; libtsan is not
+# -fsanitize=thread announces every load and store, trace-pc every basic block (common/sim answers; libtsan is not
 # linked). -O1 keeps values in registers. The passes that come before the announcing one and merge, drop or move loads
 # and stores are off, -fno-tree-fre to -fno-thread-jumps, so that the counts are those of the source; -fno-tree-sra
 # keeps a float4 copy one 16-byte access, and -fno-ipa-reference-addressable hides that a table is never written, for

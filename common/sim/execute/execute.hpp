@@ -197,6 +197,8 @@ void end_work(Worker& worker);
 Bounds bounds_of_launch();
 /// Ends the running lane if its log may not grow: it would take all memory.
 void require_bounded_log(Worker& worker, Address pc);
+/// Counts an access of a lane that the watchdog has found, and ends the lane if there are too many.
+void count_watched_access(Worker& worker, Address pc);
 /// Ends the running lane, which has waited too often.
 [[noreturn]] void leave_endless_waits(Worker& worker, Address pc);
 /// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for long.

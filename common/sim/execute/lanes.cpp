@@ -53,6 +53,7 @@ void suspend(Worker& worker, LaneState state) {
 
 void run_lane(Worker& worker, Lane& lane) {
   worker.lane = &lane;
+  worker.looks_closely = worker.traced || lane.watched;
   worker.slices.store(worker.slices.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (lane.log.capacity() == 0 && !worker.empty_logs.empty()) {
     lane.log = std::move(worker.empty_logs.back());

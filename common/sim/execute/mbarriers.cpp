@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
 constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
-// So often in a row may the lanes of a block give up waiting, with nothing happening in between, before they wait for ever.
+// So often may the lanes of a block give up waiting, with nothing happening in between, before they wait for ever.
 constexpr int most_give_ups = 64;
 
 // "VERB mbarrier full[1] (address A)"
@@ -118,13 +118,13 @@ bool end_mbarrier_waits(Worker& w, int first_lane, int lane_count) {
     // The instruction may give up. A futile try does if something has happened since the last one, so that a kernel which does not
     // try again is found out.
     if (!lane.wait.over && lane.tried_at == block.happenings) continue;
-    lane.state = LaneState::ready;
     ended = true;
+    lane.state = LaneState::ready;
     if (!lane.wait.over) {
       lane.tried_at = block.happenings;
       continue;
     }
-    resume(lane);
+    lane.turns.reset();
     if (w.traced) block.order.learn(l, m.over);
   }
   return ended;

@@ -23,7 +23,7 @@ namespace {
 
 // A loop that makes the same access by the same instruction so often may wait for a value that another lane will write.
 constexpr std::uint32_t repeats_of_a_poll = 64;
-// How many plain loads of one element in a row are kept, such that a long wait takes no more memory than a short one.
+// How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_repeats = 1 << 16;
 // When no lane of the grid can go on, all that poll do so, twice as long each time: some may only have seemed to wait, or give up
 // after so many turns. After so many rounds in which none gets anywhere, none ever will.
@@ -39,14 +39,6 @@ constexpr std::uint32_t looks_of_a_yield = 1 << 16;
        fmt::format("{}, more than {} times, and has not ended; if it is to go on for longer, SIMT_PATIENCE={} in the "
                    "environment lets it do so twice as often",
                    what, times, 2 * w.launch->bounds.patience));
-}
-
-void count_watched_access(Worker& w, Address pc) {
-  w.lane->idle_turns = 0;
-  const std::uint64_t most = w.launch->bounds.watched_accesses;
-  if (++w.lane->watched_accesses <= most) return;
-  const hooks::ScopedIgnore ignore;
-  give_up_on(w, pc, most, "touches memory without a wait for others");
 }
 
 // Lets others run, as the running lane makes looks without end and is not seen to wait; ends it if that comes too often.
@@ -285,18 +277,24 @@ void require_bounded_log(Worker& w, Address pc) {
   if (w.lane->log.size() >= most) give_up_on(w, pc, most, "touches memory without a wait for others of its block");
 }
 
+void count_watched_access(Worker& w, Address pc) {
+  w.lane->idle_turns = 0;
+  const std::uint64_t most = w.launch->bounds.watched_accesses;
+  if (++w.lane->watched_accesses <= most) return;
+  const hooks::ScopedIgnore ignore;
+  give_up_on(w, pc, most, "touches memory without a wait for others");
+}
+
 void leave_endless_waits(Worker& w, Address pc) { give_up_on(w, pc, w.launch->bounds.waits, "waits for others"); }
 
 // --- The watchdog over untraced runs -----------------------------------------------------------------------------------------
 // The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when a quarter of a
-// second has passed in which a worker went from no lane to another. From then on that lane's accesses are heard of, too.
+// second has passed in which a worker went from no lane to another. From then on that lane's accesses are counted, too.
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;
-  if (!traced && hooks::lane_hooks.listener == this) {
-    lane->idle_turns = 0;
-    lane->watched_accesses = 0;
-    hooks::lane_hooks.listener = &watchdog;
+  if (!traced && !lane->watched) {
+    lane->watched = looks_closely = true;
     return;
   }
   if (const std::size_t done = done_so_far(*this); done != lane->done_at_idle_turns) {
@@ -309,20 +307,6 @@ void Worker::many_turns(Address pc) {
        fmt::format("goes round a loop, more than {} times, and touches no memory: it has not ended by itself, and no "
                    "other thread can end it",
                    most_idle_turns));
-}
-
-void WatchdogListener::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  count_watched_access(worker, pc);
-  worker.access(address, size, op, pc, is_volatile);
-}
-void WatchdogListener::access_struct(Address address, std::size_t size, Op op, Address pc, hooks::Alignment alignment) {
-  count_watched_access(worker, pc);
-  worker.access_struct(address, size, op, pc, alignment);
-}
-void WatchdogListener::many_turns(Address pc) { worker.many_turns(pc); }
-void WatchdogListener::refuse(Address pc, const std::string& what) { worker.refuse(pc, what); }
-void WatchdogListener::refuse_index(Address pc, std::intptr_t index, const char* array_type) {
-  worker.refuse_index(pc, index, array_type);
 }
 
 void watch_until_done(Launch& launch, std::vector<Worker>& workers) {

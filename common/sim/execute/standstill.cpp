@@ -67,9 +67,10 @@ std::string described(const Worker& worker, const Lane& lane) {
 bool explain_block_barrier(Worker& worker) {
   const Block& block = *worker.block;
   const Lane *waiting = nullptr, *returned = nullptr, *elsewhere = nullptr;
+  std::size_t missing = 0;
   for (const Lane& lane : block.lanes) {
     if (lane.state == LaneState::done)
-      returned = returned == nullptr ? &lane : returned;
+      returned = missing++ == 0 ? &lane : returned;
     else if (!waits_for(lane, Wait::For::block_barrier))
       return false;
     else if (waiting == nullptr)
@@ -80,8 +81,6 @@ bool explain_block_barrier(Worker& worker) {
   if (waiting == nullptr) return false;
   const Address pc = waiting->wait.pc;
   if (returned != nullptr) {
-    const auto missing =
-        std::count_if(block.lanes.begin(), block.lanes.end(), [](const Lane& l) { return l.state == LaneState::done; });
     report(worker, "barrier", {block, *waiting, pc}, 0, [&] {
       return fmt::format(
           "waits at __syncthreads, but {} of the block's {} threads returned without reaching it, thread {} among them",

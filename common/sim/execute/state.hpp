@@ -176,7 +176,8 @@ struct LaneProgress {
   // What a lane without end makes too many of (polls.cpp).
   std::uint64_t waits = 0;             ///< for others, other than for a value in memory,
   std::uint64_t yields = 0;            ///< how often it let others run though it was not seen to wait,
-  std::uint64_t watched_accesses = 0;  ///< and what it did since the watchdog found it
+  std::uint64_t watched_accesses = 0;  ///< and what it did since the watchdog found it,
+  bool watched = false;                ///< if it has
 };
 
 /// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
@@ -210,7 +211,7 @@ struct NamedBarrier {
   order::Arrivals arrivals;  ///< and, in a traced run, what they tell those that wait
   int expected = 0;
   int first = 0;         ///< the thread that came first
-  Address first_pc = 0;  ///< and where; 0: nobody has come
+  Address first_pc = 0;  ///< and where; 0: nobody has arrived
 };
 
 /// An mbarrier: what its eight bytes stand for.
@@ -235,7 +236,7 @@ struct Cluster {
   std::vector<Block*> blocks;  ///< by rank
   std::uint64_t barriers = 0;  ///< that are over
   int threads = 0;             ///< that have not returned,
-  int arrived = 0;             ///< and those of them that have come to the next barrier
+  int arrived = 0;             ///< and those of them that have arrived at the next barrier
   order::News over;            ///< what those learn who wait for the last one
   Released released;           ///< in the shared memory of its blocks
 };
@@ -290,22 +291,11 @@ struct Block : BlockProgress {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<std::string_view, Address, Address>;
 
-/// Who hears of a lane that the watchdog has found, in the place of its worker.
-struct WatchdogListener final : hooks::Listener {
-  Worker& worker;
-
-  explicit WatchdogListener(Worker& of) : worker(of) {}
-  void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
-  void access_struct(Address address, std::size_t size, Op op, Address pc, hooks::Alignment alignment) override;
-  void many_turns(Address pc) override;
-  void refuse(Address pc, const std::string& what) override;
-  void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
-};
-
 /// One host thread running blocks of a launch.
 struct Worker final : hooks::Listener {
   Launch* launch = nullptr;
-  bool traced = false;  // as the launch says
+  bool traced = false;         // as the launch says
+  bool looks_closely = false;  // at each access of the running lane: it is traced, or the watchdog has found it
   boost::context::detail::fcontext_t scheduler = nullptr;
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
@@ -322,7 +312,6 @@ struct Worker final : hooks::Listener {
   hooks::LaneHooks* thread_hooks = nullptr;  // of its host thread, while that works; under Launch::watch_mutex
   std::atomic<std::uint64_t> slices{0};      // how often it has let a lane run
   hooks::Turns watched_turns{};              // of the lane that is running since the watchdog found it
-  WatchdogListener watchdog{*this};
   // counts
   cost::Tally tally;
   std::vector<Touch> touches;

@@ -49,35 +49,39 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
     handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
 }
 
-// Cells for variables that were placed since the block started.
+// Cells for variables that were placed since the block started, and finer ones for accesses to less than a word.
 [[gnu::noinline]] void grow_cells(const Worker& w, Block& block) {
-  block.shared = block.shared.grown(cells_of(*w.launch, block));
+  block.shared = block.shared.resized(cells_of(*w.launch, block), 1);
 }
-
-// Accesses to less than a word need finer cells than one a word.
 [[gnu::noinline]] void refine_cells(Block& block) {
-  block.shared = block.shared.refined(block.granule());
+  block.shared = block.shared.resized(block.shared.size() * block.granule(), block.granule());
   block.granule_bits = 0;
 }
 
-[[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, Touched t) {
-  PlacedVariable* variable = variable_of(w, t.address, size);
-  if (variable == nullptr) report_out_of_bounds(w, size, t);
-  Block& block = *w.block;
-  if (size < block.granule()) refine_cells(block);
-  if (!block.mbarriers.empty())
-    refuse_mbarrier(w, block, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
-  const std::size_t first =
-      variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.shared_begin - variable->offset);
-  if ((first + size - 1) >> block.granule_bits >= block.shared.size()) grow_cells(w, block);
+// An access to a __shared__ variable of a block, the running one or another of its cluster.
+[[gnu::always_inline]] inline void touch_variable(Worker& w, Block& owner, const PlacedVariable& variable,
+                                                  std::size_t size, Touched t) {
+  if (size < owner.granule()) refine_cells(owner);
+  if (!owner.mbarriers.empty())
+    refuse_mbarrier(w, owner, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  const Address begin = owner.shared_begin() + variable.offset;
+  const std::size_t first = variable.first_byte.load(std::memory_order_relaxed) + (t.address - begin);
+  if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
+  const bool own = &owner == w.block;
   const order::Access access = access_of(w, t);
-  for (std::size_t i = 0; i < size; i += block.granule()) {
-    const std::size_t cell = (first + i) >> block.granule_bits;
-    if (block.shared.put_usual(cell, access)) continue;
-    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.shared_begin + variable->offset, nullptr,
-                        &variable->shape};
-    touch_shared_cell(w, block, t, target, i, cell);
+  for (std::size_t i = 0; i < size; i += owner.granule()) {
+    const std::size_t cell = (first + i) >> owner.granule_bits;
+    if (own && owner.shared.put_usual(cell, access)) continue;
+    const Target target{&variable.name, owner.granule() == 1 ? size : 4, begin, own ? nullptr : &owner,
+                        &variable.shape};
+    touch_shared_cell(w, owner, t, target, i, cell);
   }
+}
+
+[[gnu::always_inline]] inline void touch_shared(Worker& w, Block& owner, std::size_t size, Touched t) {
+  const PlacedVariable* const variable = variable_of(w, t.address, size, owner.shared_begin());
+  if (variable == nullptr) report_out_of_bounds(w, size, t);
+  touch_variable(w, owner, *variable, size, t);
 }
 
 Region* region_of(Worker& w, Address address, std::size_t size) {
@@ -98,25 +102,12 @@ struct Distributed {
   return {owner, variable_of(w, address, size, owner->shared_begin())};
 }
 
-// An access to a variable of another block.
-void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std::size_t size, Touched t) {
-  if (size < owner.granule()) refine_cells(owner);
-  if (!owner.mbarriers.empty())
-    refuse_mbarrier(w, owner, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
-  const Address within = t.address - owner.shared_begin() - variable.offset;
-  const std::size_t first = variable.first_byte + within;
-  if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
-  const Target target{&variable.name, owner.granule() == 1 ? size : 4, t.address - within, &owner, &variable.shape};
-  for (std::size_t i = 0; i < size; i += owner.granule())
-    touch_shared_cell(w, owner, t, target, i, (first + i) >> owner.granule_bits);
-}
-
 // An access, if it is to the shared memory of another block of the cluster; else returns false.
 bool touch_distributed(Worker& w, std::size_t size, Touched t) {
   const auto [owner, variable] = distributed_at(w, t.address, size);
   if (variable == nullptr) return false;
   note_visit(w, *owner, t.op, t.pc());
-  touch_cells_of(w, *owner, *variable, size, t);
+  touch_variable(w, *owner, *variable, size, t);
   return true;
 }
 
@@ -162,17 +153,16 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
+  const auto release = [&](Released& all, const order::KnownPointer& fenced) {
+    order::KnownPointer& released = all[t.address];
+    released = order::joined(released, fenced);
+  };
   if (t.op != Op::load && clock.fenced != nullptr) {
     const bool in_cluster = is_shared(w, t.address) || owner_of(w, t.address) != nullptr;
     const std::scoped_lock lock(w.launch->released_mutex);
-    auto& all = in_cluster ? w.block->cluster->released : w.launch->released;
-    order::KnownPointer& released = all[t.address];
-    released = order::joined(released, clock.fenced);
+    release(in_cluster ? w.block->cluster->released : w.launch->released, clock.fenced);
   }
-  if (t.op != Op::load && clock.fenced_in_block != nullptr) {
-    order::KnownPointer& released = w.block->released[t.address];
-    released = order::joined(released, clock.fenced_in_block);
-  }
+  if (t.op != Op::load && clock.fenced_in_block != nullptr) release(w.block->released, clock.fenced_in_block);
   if (t.op != Op::store) {
     w.lane->learn_from = t.address;
     w.lane->unsettled = true;
@@ -183,7 +173,7 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
   if (w.lane->unsettled) settle(w);
   if (t.strong) release_and_learn(w, t);
   if (is_shared(w, t.address))
-    touch_shared(w, size, t);
+    touch_shared(w, *w.block, size, t);
   else
     touch_global(w, size, t);
   if (w.lane->log.size() == w.lane->log.capacity()) [[unlikely]]
@@ -191,12 +181,15 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
 }
 
+[[noreturn, gnu::noinline]] void refuse_misaligned(Worker& w, std::size_t size, Touched t) {
+  fail(w, "misaligned", t.pc(),
+       fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
+                   format_address(t.address), size));
+}
+
 // An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
 [[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
-  if ((t.address & (size - 1)) != 0)
-    fail(w, "misaligned", t.pc(),
-         fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
-                     format_address(t.address), size));
+  if ((t.address & (size - 1)) != 0) refuse_misaligned(w, size, t);
   if (w.traced) return touch_and_log(w, size, t);
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
@@ -280,11 +273,20 @@ bool counts_in_block(const Worker& w, Op op) {
     look_at_access(w, address, size, op, pc, is_volatile);
 }
 
+// In an untraced run, an access of a lane that the watchdog has found.
+[[gnu::noinline]] void look_at_watched_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
+                                              bool is_volatile) {
+  count_watched_access(w, pc);
+  look_at_access(w, address, size, op, pc, is_volatile);
+}
+
 }  // namespace
 
 // What most accesses of an untraced run are is found out without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (traced) return look_at_traced_access(*this, address, size, op, pc, is_volatile);
+  if (looks_closely)
+    return traced ? look_at_traced_access(*this, address, size, op, pc, is_volatile)
+                  : look_at_watched_access(*this, address, size, op, pc, is_volatile);
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
   if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds(*this, address, size))
     return look_at_access(*this, address, size, op, pc, is_volatile);
@@ -310,18 +312,14 @@ void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address 
   w.copying = by;
   const Touched t{address, hooks::offset_of(pc), op, !by.thread()};
   if (is_shared(w, address))
-    touch_shared(w, size, t);
+    touch_shared(w, *w.block, size, t);
   else
     touch_global(w, size, t);
 }
 
 void touch_in_bulk_of(Worker& w, Block& owner, Address address, std::size_t size, Address pc, const order::By& by) {
-  if (&owner == w.block) return touch_in_bulk(w, address, size, Op::store, pc, by);
   w.copying = by;
-  const Touched t{address, hooks::offset_of(pc), Op::store, true};
-  const PlacedVariable* variable = variable_of(w, address, size, owner.shared_begin());
-  if (variable == nullptr) report_out_of_bounds(w, size, t);
-  touch_cells_of(w, owner, *variable, size, t);
+  touch_shared(w, owner, size, {address, hooks::offset_of(pc), Op::store, true});
 }
 
 void settle(Worker& w) {

@@ -12,7 +12,7 @@
 
 // Defined where clang++ compiled the kernels, see vocabulary.hpp.
 extern "C" __attribute__((weak)) const char simt_structs_are_copied_as_blocks;
-// Provided by the linker: behind what is only read.
+// Provided by the linker: the end of what is only read.
 extern "C" const char __data_start;
 
 namespace simt::hooks {

@@ -8,13 +8,65 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/sim/order/clocks.hpp"
-#include "common/sim/order/readers.hpp"
 
 namespace simt::order {
 
+// --- Readers of an element since it was last written, where one epoch does not say it: they are unordered ----------------------
+/// Lanes of one warp (or the copies that they started) that have read at one epoch.
+struct WarpReaders {
+  Stamp warp = 0;  ///< of its first lane, with the epoch; flags belong to who keeps them
+  std::uint32_t lanes = 0, pc = 0;
+
+  WarpReaders() = default;
+  WarpReaders(Stamp warp_stamp, std::uint32_t which, std::uint32_t at) : warp(warp_stamp), lanes(which), pc(at) {}
+  /// One reader.
+  WarpReaders(Stamp reader, std::uint32_t at)
+      : warp(reader & ~(Stamp(31) << actor_shift)), lanes(1u << actor_of(reader) % 32), pc(at) {}
+
+  /// One of them whose read is not ordered before what `thread` does next, other than `self`; 0: none.
+  Stamp unordered(const BlockOrder& order, int thread, Stamp self = 0) const;
+};
+
+/// Up to seven such groups that have read one element. Of more, those are left out whose blocks are there already, and those of
+/// further blocks than four, or than there is room for: a race with a reader that is left out is not found.
+class ReaderSet {
+ public:
+  void clear() { size_ = 0; }
+  void start_with(Stamp reader, std::uint32_t pc);
+  /// Notes the read of a thread, or of a copy that it starts. It stands for all that are ordered before it. Whether there was room.
+  bool note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc);
+  bool full() const { return size_ == groups_.size(); }
+  /// Whether they are of so many blocks that no more are asked for.
+  bool of_many_blocks() const;
+  /// A group with a reader that is not ordered before what `thread` does next; null: none. That reader is `who`.
+  const WarpReaders* unordered(const BlockOrder& order, int thread, Stamp self, Stamp& who) const;
+
+ private:
+  std::size_t groups_of(std::uint32_t block) const;
+  WarpReaders* place_for(std::uint32_t block);
+
+  std::size_t size_ = 0;
+  std::array<WarpReaders, 7> groups_;
+};
+
+/// Reader sets for the elements that need one, up to about a million. They stay where they are.
+class ReaderSets {
+ public:
+  /// A new one; null: there are no more.
+  ReaderSet* take();
+
+ private:
+  static constexpr std::size_t chunk = 256, most_chunks = 4096;
+  std::mutex mutex_;
+  std::size_t taken_ = 0;
+  std::vector<std::unique_ptr<ReaderSet[]>> chunks_;
+};
+
+// --- Cells ---------------------------------------------------------------------------------------------------------------------
 /// One access: by `thread` of the block of `order`, or by copies that it started.
 struct Access {
   const BlockOrder& order;
@@ -64,10 +116,8 @@ class SharedCells {
   }
   /// Notes the access; returns whether it conflicts, and with what.
   bool put(std::size_t word, const Access& access, Conflict& conflict);
-  /// The same places, and behind them more that are not written yet.
-  SharedCells grown(std::size_t words) const;
-  /// The same places at a finer grain: each takes over what is known of the one it was part of.
-  SharedCells refined(std::size_t parts) const;
+  /// The same places, each in so many parts of which the same is known, and after them more that are not written yet.
+  SharedCells resized(std::size_t words, std::size_t parts) const;
 
  private:
   struct Word {
@@ -97,7 +147,7 @@ class SharedCells {
   bool own_read_before(std::size_t word, const Access& access, Conflict& conflict);
   bool read_apart_before(std::size_t word, const Access& access, Conflict& conflict) const;
 
-  // The last read by a copy in bulk.
+  // The last read by a bulk copy.
   struct BulkRead {
     Stamp reader = 0;
     std::uint32_t pc = 0;
