@@ -6,8 +6,8 @@
 // it.
 //
 // Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
-#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
+#include "common/sim/rules.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
 #endif

@@ -396,8 +396,9 @@ void add_candidate(std::vector<tile::Candidate>& candidates) {
 
 }  // namespace
 
-// nvcc would need minutes for all of them: the build compiles this file TILE_UNITS times more,
-// at once, each TILE_UNIT for its part of the candidates. Compiled alone, the file has them all.
+// nvcc would need minutes for all of them: the build compiles this file TILE_UNITS times
+// more, in parallel, each TILE_UNIT for its part of the candidates. Compiled alone, the file
+// has them all.
 #ifndef TILE_UNITS
 #define TILE_UNITS 1
 #endif

@@ -20,8 +20,8 @@
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
 #if TILE_ON_GPU
-#include "common/bench/timing.hpp"
 #include "common/bench/run.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {
