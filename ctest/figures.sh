@@ -39,7 +39,7 @@ for lane in $(seq 0 31); do
   printf 's\tload-A\tglobal\tA\t16\t%s\t%s\tload\n' "$lane" $((col * 16 + row))
   printf 's\tstore-As\tshared\tAs\t4\t%s\t%s\tstore\n' "$lane" $((row * 128 + (col ^ (row >> 2 << 3))))
 done | sort -t "$(printf '\t')" -k2,2 -k6,6n >"$emit/04/samples.tsv"
-printf 's\t256\t128\t128\t16\t16\t128\t128\nk\t32\t1\t32\t8\t8\t32\t32\n' >"$emit/04/kernels.tsv"
+printf 's\t256\t128\t128\t16\t16\t128\t128\n' >"$emit/04/kernels.tsv"
 swizzled() { printf 's.swizzle.down\tpredicted\t%s\t\t%s\ns.swizzle.up\tpredicted\t%s\t\t%s\n' "$1" "$1" "$2" "$2" >"$emit/04/facts.tsv"; }
 swizzled 2 3
 "$figures" swizzle "$emit/04" "$out" s
@@ -47,13 +47,4 @@ swizzled 2 3
 swizzled 2 2
 refused 's: lane 1 stores row 4, column 0 at word 520, not as this swizzle says' swizzle "$emit/04" "$out" s
 
-# The lines of A and B belong to the warp's elements of C: here a row.
-for lane in $(seq 0 31); do
-  printf 'k\t%s\t0\t%s\n' "$lane" "$lane" >>"$emit/04/owners.tsv"
-  printf 'k\tload-A\tglobal\tA\t4\t%s\t0\tload\nk\tload-B\tglobal\tB\t4\t%s\t%s\tload\n' "$lane" "$lane" "$lane" >>"$emit/04/samples.tsv"
-done
-"$figures" lanes "$emit" "$out" 04/k
-grep -q '>B: 1 line, 4 sectors</text>' "$out" || fail "lanes: not the lines of B"
-sed -i 's/\(load-A.*\)\t0\tload$/\1\t8\tload/' "$emit/04/samples.tsv"
-refused '04 k: the first warp loads for others' lanes "$emit" "$out" 04/k
 echo "maps are as traced"

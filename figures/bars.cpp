@@ -1,4 +1,4 @@
-// Bars of a chapter's facts: the rates of the machine's levels, what a warp waits for, and how a search space shrinks.
+// Bars of a chapter's facts: the rates of the machine's levels, and what a warp waits for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,40 +130,6 @@ void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels) {
     const double y = below + double(r) * legend;
     d.segment(left, y, 15, 15, inks[r].colour, inks[r].pale);
     d.text(left + 24, y + 13, reasons[r].name, "start", font);
-  }
-  d.save(out);
-}
-
-// Each bar is what is left of the one above it.
-void draw_funnel(const Path& emitted, const Path& out) {
-  const auto number = [&](const std::string& key) {
-    const auto found = fact(emitted, "space." + key);
-    if (!found) throw std::runtime_error(fmt::format("no fact space.{} in {}", key, emitted.string()));
-    return long(*found);
-  };
-  struct Bar {
-    long left;
-    std::string rule;
-  };
-  const long all = number("all"), valid = number("valid"), by_registers = number("by_registers"),
-             by_occupancy = number("by_occupancy"), by_bound = number("by_bound");
-  const std::vector<Bar> bars{
-      {all, "combinations"},
-      {valid, fmt::format("are valid: {} break a constraint", all - valid)},
-      {valid - by_registers, fmt::format("have registers enough: {} would spill", by_registers)},
-      {valid - by_registers - by_occupancy, fmt::format("have warps enough: {} have not", by_occupancy)},
-      {number("left"), fmt::format("may be fast: the bound drops {}", by_bound)},
-      {1, "is chosen, by measuring those"}};
-  if (bars[4].left != bars[3].left - by_bound) throw std::runtime_error("the pruned do not add up");
-  const double full = 116, high = 28, gap = 10, middle = full / 2 + 2, note = full + 56, font = telephone_label;
-  Drawing d(telephone_width, double(bars.size()) * (high + gap) + 8);
-  double y = 6;
-  for (const Bar& bar : bars) {
-    const double wide = std::max(2.0, full * double(bar.left) / double(all));
-    d.rect(middle - wide / 2, y, wide, high, "var(--accent)", "none", 0.85);
-    d.text(note - 10, y + 20, std::to_string(bar.left), "end", font);
-    d.text(note, y + 20, bar.rule, "start", font);
-    y += high + gap;
   }
   d.save(out);
 }

@@ -12,7 +12,7 @@ namespace tile::figures {
 using Path = std::filesystem::path;
 using Kernels = std::vector<std::string>;  // each written NN/KERNEL
 
-// maps.cpp. `emitted` is a chapter's emit/NN; `emit` has all of them.
+// maps.cpp. `emitted` is a chapter's emit/NN.
 /// Which words, sectors and lines a warp's first access at the site `tag` touched.
 void draw_access(const Path& emitted, const Path& out, const std::string& kernel, const std::string& tag);
 /// The same access by bank: how many wavefronts it takes.
@@ -23,16 +23,12 @@ void draw_swizzle(const Path& emitted, const Path& out, const std::string& kerne
 void draw_thread(const Path& emitted, const Path& out, const std::string& kernel);
 /// How warps, and the lanes of the one of this thread, share a tile of C.
 void draw_warps(const Path& emitted, const Path& out, const std::string& kernel, int thread);
-/// Which elements of C are a warp's, and which words of A and B it loads.
-void draw_lanes(const Path& emit, const Path& out, const Kernels& kernels);
 
 // bars.cpp
 /// The levels of the machine with the rates that chapter 00 measured.
 void draw_rates(const Path& emitted, const Path& out);
 /// What a warp waits for between two instructions.
 void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels);
-/// How many configurations each rule of a search leaves.
-void draw_funnel(const Path& emitted, const Path& out);
 
 // plots.cpp. Of chapters up to `last`.
 /// TFLOP/s of every kernel, and whether it is of chapter `last`; of earlier chapters the fastest alone if `fastest`.

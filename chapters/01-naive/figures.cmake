@@ -1,5 +1,4 @@
 # Figures of chapter 01: see book/draw.cmake.
-tile_comparison(lanes-01 lanes 01/naive)
 tile_figure(access-naive-A access naive load-A)
 tile_figure(access-naive-B access naive load-B)
 tile_figure(banks-naive-A banks naive load-A)

@@ -1,5 +1,4 @@
 # Figures of chapter 07: see book/draw.cmake.
-tile_summary(funnel-07 funnel)
 tile_plot(cliff-07 cliff)
 tile_figure(banks-default-Bs banks default load-Bs)
 tile_plot(landscape landscape landscape.tsv)
