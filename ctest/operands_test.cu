@@ -9,11 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
 #include "common/bench/problem.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/touched_elements.hpp"
+#include "common/report/findings.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of operands", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -222,8 +221,7 @@ TEST_CASE("touched elements are counted by the bytes that they have" * doctest::
       {.interval = 0, .thread = 0, .op = simt::Op::store, .array = "As", .byte_offset = 6, .width = 2}};
   const auto directory = std::filesystem::temp_directory_path() / ("touched." + std::to_string(getpid()));
   std::filesystem::create_directories(directory);
-  tile::emit_touches({counted}, directory);
-  tile::emit_intervals({counted}, directory);
+  tile::emit_traces({counted}, directory);
   const auto text_of = [&](const char* file) {
     std::ifstream in(directory / file);
     return std::string(std::istreambuf_iterator<char>(in), {});

@@ -2300,12 +2300,12 @@ TILE_TRIED_ON_MODEL("small", "small_transposed", "split_k", "medium", "medium_tr
                     "thin", "narrow", "async", "words")
 
 #if TILE_ON_MODEL
-TEST_CASE("a few blocks of the other kernels stand for all, or it is said why not" *
+TEST_CASE("the other kernels are free of races on whole tiles" *
           doctest::test_suite("model thorough")) {
   std::vector<tile::Kernel> others = experiments();
   others.push_back(kernel<Config<Large>>("tma"));
   others.push_back(through_registers());
-  tile::test_sampled_counts(others);
+  tile::test_whole_tiles_are_clean(others);
 }
 #endif
 

@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "common/check/gemm_tests.hpp"
-#include "common/check/sampled.hpp"
 #include "common/check/traced.hpp"
 
 namespace tile {
@@ -56,7 +54,7 @@ std::vector<Case> problems_to_choose_for(const Kernel& kernel) {
 /// What is counted of a site, and whether it depends on the place in memory as well, by the hash of L1's tag banks.
 struct CountedNumber {
   const char* name;
-  SiteNumber number;
+  std::uint64_t simt::Site::*number;
   bool by_place;
 };
 constexpr CountedNumber site_numbers[] = {{"requests", &simt::Site::requests, false},
@@ -69,25 +67,6 @@ constexpr CountedNumber site_numbers[] = {{"requests", &simt::Site::requests, fa
                                           {"L1 cycles", &simt::Site::l1_cycles, true}};
 
 constexpr double by_place_tolerance = 0.25;
-
-// The kernel's counts by a few blocks; nothing if these cannot stand for each other.
-std::optional<Sampled> sampled_if_possible(const Kernel& kernel, const Case& c) {
-  try {
-    return sampled_run(kernel, c);
-  } catch (const CannotSample& e) {
-    FAIL_CHECK(kernel.name, ": ", std::string(e.what()));
-    return {};
-  }
-}
-
-// What the refusal must say where a few blocks cannot stand for all; "" where they must.
-std::string expected_refusal(const Kernel& kernel, const Case& c, bool whole) {
-  const Ready ready(kernel, c, Contents::untouched);
-  const std::size_t launches = simt::launches([&] { ready.kernel->run(); }).size();
-  if (launches > 1) return fmt::format("it launches {} kernels, of which one needs what another makes", launches);
-  // blocks that go through all tiles have ragged ones beside whole ones, each block others
-  return kernel.takes_any_extent && !whole ? "of its grid do not do the same: line " : "";
-}
 
 }  // namespace
 
@@ -120,37 +99,11 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
   }
 }
 
-void test_sampled_counts(const std::vector<Kernel>& kernels) {
+void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
-    const Tile& tile = kernel.tile;
-    const Case whole{2 * tile.BM, 2 * tile.BN, 2 * tile.BK};
-    Case ragged{2 * tile.BM + 5, tile.BN + 9, 2 * tile.BK + 1};
-    ragged.pads = {512 - ragged.K, 512 - ragged.N, 512 - ragged.N};  // rows of whole lines: tiles lie alike
-    for (const Case& c : {whole, ragged}) {
-      INFO(kernel.name, ", ", describe(c));
-      if (const std::string why = expected_refusal(kernel, c, c.M == whole.M); !why.empty()) {
-        CHECK_THROWS_WITH_AS(sampled_run(kernel, c), doctest::Contains(why.c_str()), CannotSample);
-        continue;
-      }
-      const auto sampled = sampled_if_possible(kernel, c);
-      if (!sampled) continue;
-      const simt::Counts all = traced_run(kernel, c);
-      CHECK(sampled->blocks <= (c.M == whole.M ? 2 : sampled->of_blocks));
-      CHECK(sampled->counts.barriers == all.barriers);
-      CHECK(sampled->counts.waits_for_copies == all.waits_for_copies);
-      CHECK(sampled->counts.block_sectors == all.block_sectors);
-      CHECK(sampled->counts.block_store_sectors == all.block_store_sectors);
-      REQUIRE(sampled->counts.sites.size() == all.sites.size());
-      for (std::size_t i = 0; i < all.sites.size(); ++i)
-        for (const CountedNumber& what : site_numbers) {
-          const std::uint64_t expected = all.sites[i].*(what.number), found = sampled->counts.sites[i].*(what.number);
-          INFO("line ", all.sites[i].line, ", ", all.sites[i].array, ", ", std::string(what.name));
-          if (what.by_place)
-            CHECK(double(found) == doctest::Approx(double(expected)).epsilon(by_place_tolerance));
-          else
-            CHECK(found == expected);
-        }
-    }
+    const Case whole{2 * kernel.tile.BM, 2 * kernel.tile.BN, 2 * kernel.tile.BK};
+    INFO(kernel.name, ", ", describe(whole));
+    CHECK_NOTHROW(require_clean(kernel, whole));
   }
 }
 
@@ -164,8 +117,7 @@ void test_growing_counts(const std::vector<Kernel>& kernels) {
     for (const int tiles : {4, 6, 8}) {
       const Case c{
           2 * tile.BM, 2 * tile.BN, tiles * tile.BK, 1, 0, 0, Fill::random, 1, 0, {(8 - tiles) * tile.BK, 0, 0}};
-      const auto sampled = sampled_if_possible(kernel, c);
-      by_depth.push_back(sampled ? sampled->counts : traced_run(kernel, c));
+      by_depth.push_back(traced_run(kernel, c));
     }
     INFO(kernel.name);
     REQUIRE(by_depth[0].sites.size() == by_depth[2].sites.size());

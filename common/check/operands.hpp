@@ -20,20 +20,12 @@ void require_valid(const Gemm& g);
 /// The same for a kernel that is prepared.
 void require_valid(const Product& product);
 
-/// What is in the matrices before a run.
-enum class Contents {
-  values,    ///< the case's
-  inputs,    ///< the case's in A and B, and C untouched
-  untouched  ///< zeros that take neither time nor memory: for a run of which only the accesses count
-};
-
 /// The operands of a case in device memory: padding and guard bands hold NaN, and C too where beta is 0. Each of these
 /// NaNs has bits of its own, so that a copy of one in the place of another is seen. Of wide padding only the part next
-/// to the elements is written and looked at, so that leading dimensions may be huge. Untouched ones lie where others do, and are
-/// nothing but zeros; there are no host copies of them, and no bands around them.
+/// to the elements is written and looked at, so that leading dimensions may be huge.
 class Operands {
  public:
-  explicit Operands(const Case& c, Contents contents = Contents::values);
+  explicit Operands(const Case& c);
   ~Operands();
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
@@ -55,15 +47,15 @@ class Operands {
  private:
   void release();
 
-  Product product_{};
+  Case case_;
+  Product product_;
   Gemm gemm_{};
-  std::size_t first_of_C_;  ///< elements of the allocation before C
   void* device_[3] = {};
 };
 
 /// A kernel made ready for a case, with operands of the kernel's types.
 struct Ready {
-  Ready(const Runnable& kernel, const Case& c, Contents contents = Contents::values);
+  Ready(const Runnable& kernel, const Case& c);
 
   Case problem;  ///< the case, of those types
   Operands operands;

@@ -135,8 +135,7 @@ Options parse(int argc, char** argv) {
   std::string size, m, n, k, pad, alpha, beta, data;
   app.add_option("--on", o.on, "machine: gpu or model (default: gpu where there is one)");
   if (!chapter.kernels.empty()) {
-    app.add_option("--size", size,
-                   "M = N = K; what is too large for the model to run all of it is counted by a few blocks");
+    app.add_option("--size", size, "M = N = K; the model takes up to about 1024");
     app.add_option("--m", m, "rows of A and C");
     app.add_option("--n", n, "columns of B and C");
     app.add_option("--k", k, "columns of A, rows of B");

@@ -8,8 +8,7 @@
 #include "common/bench/consistency.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/describe.hpp"
-#include "common/report/sweep.hpp"
+#include "common/report/findings.hpp"
 
 namespace {
 
