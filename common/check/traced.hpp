@@ -1,6 +1,5 @@
-// A GEMM on the SIMT model: checked runs of it, and their access sites by the names that the source gives them, `//@
-// store-As` at the end of a line. In: a kernel and a case. Out: what the model counted, or an exception that says what
-// is wrong.
+// A GEMM on the SIMT model: checked runs of it, and its access sites by the names that the source gives them (`//@ store-As` at the
+// end of a line). In: a kernel and a case. Out: what the model counted, or an exception that says what is wrong.
 #pragma once
 
 #include <string>

@@ -65,7 +65,9 @@ Fit fitted(const Sum& sum, const std::vector<Timed>& timed) {
   return least_squares(rows, cycles_of(timed));
 }
 
-double predicted_time(const Fit& serial, const Timed& t) { return predicted_by(serial.weights, terms_of(serial_sum, t)); }
+double predicted_time(const Fit& serial, const Timed& t) {
+  return predicted_by(serial.weights, terms_of(serial_sum, t));
+}
 
 template <class Condition>
 std::vector<Timed> those(const std::vector<Timed>& timed, Condition condition) {
