@@ -1,5 +1,5 @@
 // What a warp's access costs in the 32 banks of shared memory: the rule of common/sim/rules.hpp again, for the pages.
-// The test book.explorer holds it to what the hardware counted, and to the C++ rule.
+// The test book.explorer holds it to what the hardware counted, as tests of the model do.
 //
 // An access is {words, wordsPerLane, load}: words[l] is the first 4-byte word that lane l wants, null for a lane that wants
 // none; wordsPerLane is 1, 2 or 4. Narrower accesses were not measured, so there is no rule for them here.

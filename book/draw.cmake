@@ -3,79 +3,76 @@
 #                                                another chapter's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts
 #   tile_comparison(NAME KIND [ARGUMENT...] NN/KERNEL...)  a picture of kernels, each of the chapter that is named
-#   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by figures/KIND.gp: of the records and facts of all chapters up to this one, or of FILE,
+#   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by KIND.gp, of figures/ or the chapter's own: of the records and facts of all chapters up to this one, or of FILE,
 #                                                which the chapter's program emits; the script is given the arguments as well
 #   tile_ladder([FASTEST])                       the chapter is a rung: the plot ladder-NN; FASTEST: of earlier chapters the fastest kernel alone
 #   tile_loads_table()                           its table "loads", which grows from chapter to chapter
 #   tile_part(PAGE LAST)                         the last page of a part that ends with chapter LAST: its table and facts, and the plot ladder-PAGE
-# The prose shows figures/NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
+# Pictures that no data changes are drawn by hand: pictures/NAME.svg beside the text.
+# The prose shows NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
 #
 # In: ${work}, where everything is made; ${number} of the chapter, the last one for other pages; ${emitted} of all programs.
-# Out: ${drawn}, the files; ${figure_names}, what unused.lua calls them.
-set(drawn "")
-set(figure_names "")
+# Out: the global properties TILE_DRAWN, the files, and TILE_FIGURES, what unused.sh calls them.
 
-macro(tile_drawn name file)
-  list(APPEND drawn ${file})
-  list(APPEND figure_names ${name})
-  set(drawn ${drawn} PARENT_SCOPE)
-  set(figure_names ${figure_names} PARENT_SCOPE)
-endmacro()
+# tile_drawn(NAME "FILE;..." [COMMAND ...]... DEPENDS ...): how a figure or a table is made.
+function(tile_drawn name files)
+  add_custom_command(OUTPUT ${files} ${ARGN} VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY TILE_DRAWN ${files})
+  set_property(GLOBAL APPEND PROPERTY TILE_FIGURES ${name})
+endfunction()
+
+file(GLOB pictures CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/pictures/*.svg ${CMAKE_CURRENT_SOURCE_DIR}/pictures/*.svg)
+foreach(picture ${pictures})
+  get_filename_component(name ${picture} NAME_WE)
+  tile_drawn(${name} ${work}/figures/${name}.svg COMMAND ${CMAKE_COMMAND} -E copy ${picture} ${work}/figures/${name}.svg DEPENDS ${picture})
+endforeach()
 
 function(tile_figure name kind)
   set(out ${work}/figures/${name}.svg)
   set(arguments ${out})
   set(facts "")
-  if(ARGC GREATER 2)
-    set(of ${ARGN})
+  if(ARGN)
+    list(POP_FRONT ARGN kernel)
     set(from ${number})
-    if(ARGV2 MATCHES "^([0-9][0-9])/(.+)$")
+    if(kernel MATCHES "^([0-9][0-9])/(.+)$")
       set(from ${CMAKE_MATCH_1})
-      list(POP_FRONT of)
-      list(PREPEND of ${CMAKE_MATCH_2})
+      set(kernel ${CMAKE_MATCH_2})
     endif()
-    set(arguments ${work}/emit/${from} ${out} ${of})
+    set(arguments ${work}/emit/${from} ${out} ${kernel} ${ARGN})
     set(facts ${work}/emit/${from}/facts.tsv)
   endif()
-  add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${arguments} DEPENDS figures ${facts} VERBATIM)
-  tile_drawn(${name} ${out})
+  tile_drawn(${name} ${out} COMMAND figures ${kind} ${arguments} DEPENDS figures ${facts})
 endfunction()
 
 function(tile_summary name kind)
   set(out ${work}/figures/${name}.svg)
-  add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${work}/emit/${number} ${out} DEPENDS figures ${work}/emit/${number}/facts.tsv VERBATIM)
-  tile_drawn(${name} ${out})
+  tile_drawn(${name} ${out} COMMAND figures ${kind} ${work}/emit/${number} ${out} DEPENDS figures ${work}/emit/${number}/facts.tsv)
 endfunction()
 
 function(tile_comparison name kind)
   set(out ${work}/figures/${name}.svg)
-  set(facts "")
-  foreach(argument ${ARGN})
-    if(argument MATCHES "^([0-9][0-9])/")
-      list(APPEND facts ${work}/emit/${CMAKE_MATCH_1}/facts.tsv)
-    endif()
-  endforeach()
+  set(facts ${ARGN})
+  list(FILTER facts INCLUDE REGEX "^[0-9][0-9]/")
+  list(TRANSFORM facts REPLACE "/.*" "/facts.tsv")
+  list(TRANSFORM facts PREPEND ${work}/emit/)
   list(REMOVE_DUPLICATES facts)
-  add_custom_command(OUTPUT ${out} COMMAND figures ${kind} ${work}/emit ${out} ${ARGN} DEPENDS figures ${facts} VERBATIM)
-  tile_drawn(${name} ${out})
+  tile_drawn(${name} ${out} COMMAND figures ${kind} ${work}/emit ${out} ${ARGN} DEPENDS figures ${facts})
 endfunction()
 
 # ${plot_options} of the caller are options of the program that gathers the data.
 function(tile_plot name kind)
   set(out ${work}/figures/${name}.svg)
-  set(script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp)
-  set(arguments ${ARGN})
-  if(ARGC GREATER 2)
-    list(POP_FRONT arguments)
-    set(data ${work}/emit/${number}/${ARGV2})
+  file(GLOB script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp ${PROJECT_SOURCE_DIR}/chapters/${number}-*/${kind}.gp)
+  if(ARGN)
+    list(POP_FRONT ARGN file)
+    set(data ${work}/emit/${number}/${file})
     set(gather "")
   else()
     set(data ${work}/figures/${name}.tsv)
     set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${plot_options})
   endif()
-  add_custom_command(OUTPUT ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out} ${arguments}
-    DEPENDS figures ${emitted} ${all_records} ${script} VERBATIM)
-  tile_drawn(${name} ${out})
+  tile_drawn(${name} ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out} ${ARGN}
+    DEPENDS figures ${emitted} ${all_records} ${script})
 endfunction()
 
 function(tile_ladder)
@@ -84,27 +81,25 @@ function(tile_ladder)
     set(plot_options --fastest)
   endif()
   tile_plot(ladder-${number} ladder)
-  set(drawn ${drawn} PARENT_SCOPE)
-  set(figure_names ${figure_names} PARENT_SCOPE)
 endfunction()
 
 function(tile_loads_table)
   set(out ${work}/emit/${number}/table-loads.tsv)
-  add_custom_command(OUTPUT ${out} COMMAND figures loads ${work}/emit ${number} ${out} DEPENDS figures ${emitted} VERBATIM)
-  tile_drawn(${number}/table-loads ${out})
+  tile_drawn(${number}/table-loads ${out} COMMAND figures loads ${work}/emit ${number} ${out} DEPENDS figures ${emitted})
 endfunction()
 
 function(tile_part page last)
   set(data ${work}/figures/ladder-${page}.tsv)
   set(out ${work}/figures/ladder-${page}.svg)
-  set(table ${work}/emit/${page}/table-ladder.tsv)
+  set(to ${work}/emit/${page})
   set(script ${PROJECT_SOURCE_DIR}/figures/part.gp)
   file(GLOB texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/chapter*.md)
-  add_custom_command(OUTPUT ${table} ${work}/emit/${page}/facts.tsv ${work}/emit/${page}/places.tsv ${out}
-    COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${last} ${data} ${work}/emit/${page}
-    COMMAND ${GNUPLOT} -c ${script} ${data} ${out} DEPENDS figures ${emitted} ${texts} ${script} VERBATIM)
-  tile_drawn(${page}/table-ladder ${table})
-  tile_drawn(ladder-${page} ${out})
-  set(drawn ${drawn} PARENT_SCOPE)
-  set(figure_names ${figure_names} PARENT_SCOPE)
+  # A page that is edited seldom changes them, and then no other page is woven anew.
+  tile_drawn(${page}/table-ladder "${to}/table-ladder.tsv;${to}/facts.tsv;${to}/places.tsv;${out}"
+    COMMAND figures part ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${last} ${data} ${data}.new
+    COMMAND ${GNUPLOT} -c ${script} ${data} ${data}.new/${page}.svg
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${data}.new/table-ladder.tsv ${data}.new/facts.tsv ${data}.new/places.tsv ${to}
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${data}.new/${page}.svg ${out}
+    DEPENDS figures ${emitted} ${texts} ${script})
+  set_property(GLOBAL APPEND PROPERTY TILE_FIGURES ladder-${page})
 endfunction()

@@ -1,5 +1,4 @@
 # Figures of the pages that are no chapter's: see draw.cmake.
-tile_figure(sm sm)
 set(number 12)  # the appendix is about the kernels up to there
 tile_plot(dispatch dispatch)
 tile_part(part-1 14)

@@ -1,10 +1,10 @@
 // The lookup explorer: a figure of class "lookups" steps through the lanes of an access to global memory, and shows which line,
 // sector, tag bank and data bank each lane's words are in, and what the access costs L1. It starts from an access that a kernel's
-// trace has (the page carries it as data, see book/weave/lookups.lua); the reader may choose another, and move the rows of the matrix.
+// trace has (the page carries it as data, see book/weave/explorer.lua); the reader may choose another, and move the rows of the matrix.
 // Without this script the figure is a picture of that access, and so it is on paper.
 "use strict";
 
-/// The rule of common/sim/rules.hpp for global memory again, for the pages. The test book.explorer holds it to the C++ rule.
+/// The rule of common/sim/rules.hpp for global memory again, for the pages. The test book.lookups holds it to what the hardware counted.
 /// An access is {words, wordsPerLane, load}, as banks.js has it; words count from the beginning of the matrix.
 const TileLines = (() => {
   const wordsOfSector = 8, wordsOfLine = 32;

@@ -23,7 +23,6 @@ package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.l
 local prose = require("weave.prose")
 local page = require("weave.page")
 local elements = require("weave.elements")
-local numbering = require("weave.numbering")
 local number = require("weave.numbers")
 local claims = require("weave.claims")
 local references = require("weave.references")
@@ -31,7 +30,6 @@ local listings = require("weave.listings")
 local tables = require("weave.tables")
 local figures = require("weave.figures")
 local explorer = require("weave.explorer")
-local lookups = require("weave.lookups")
 local code = require("weave.code")
 local experiments = require("weave.experiments")
 local verdicts = require("weave.verdicts")
@@ -42,7 +40,7 @@ local around = require("weave.around")
 local function collect(doc)
   page.open(doc.meta)
   local found = claims.number(doc)
-  local labels = numbering.apply(doc)
+  local labels = references.number(doc)
   verdicts.count(doc.blocks)
   if page.weaving() then
     terms.define(doc)
@@ -51,22 +49,25 @@ local function collect(doc)
     return doc
   end
   for _, line in ipairs(terms.collect(doc)) do labels[#labels + 1] = line end
+  doc:walk({Span = function(span)  -- other pages are woven anew where it changes
+    local a = span.attributes
+    if a.is and a.key then labels[#labels + 1] = table.concat({"formula", a.key, a.is, a.decimals or "", a.unit or ""}, "\t") end
+  end})
   page.write(page.work .. "/labels/" .. page.id .. ".claims.json", pandoc.write(pandoc.Pandoc(found), "json"))
   page.write(page.work .. "/labels/" .. page.id .. ".tsv", table.concat(labels, "\n") .. "\n")
   return pandoc.Pandoc({})
 end
 
 local function resolve_span(span)
+  if elements.has(span, "given") then return span.content end  -- words.lua alone asks for it
   if page.weaving() then return claims.resolve(span) or number(span) end
 end
 
-local function resolve_link(link)
-  if page.weaving() and not page.only_tests then return references.link(link) end
-end
+-- What is done in the second pass, and what not where only tests ask.
+local function weaving(f) return function(element) if page.weaving() then return f(element) end end end
+local function reading(f) return weaving(function(element) if not page.only_tests then return f(element) end end) end
 
-local function resolve_aside(span)
-  if page.weaving() then return references.side_note(span) end
-end
+local resolve_link = reading(references.link)
 
 -- The words of a claim as they stand on the page of all claims.
 local function resolved(div) return pandoc.walk_block(div, {Span = resolve_span, Link = resolve_link}) end
@@ -76,7 +77,7 @@ local tested = {
   {"listing", listings.resolve},
   {"figure", figures.resolve},
   {"explorer", explorer.resolve},
-  {"lookups", lookups.resolve},
+  {"lookups", explorer.resolve},
   {"break", experiments.resolve},
   {"table", tables.resolve},
 }
@@ -87,45 +88,23 @@ local others = {
   {"contents", around.contents},
 }
 
-local function resolve_div(div)
-  if not page.weaving() then return nil end
+local resolve_div = weaving(function(div)
   for _, group in ipairs({tested, page.only_tests and {} or others}) do
     for _, kind in ipairs(group) do
       if elements.has(div, kind[1]) then return kind[2](div) end
     end
   end
-end
-
-local function join_operators(inlines) return page.weaving() and prose.join_operators(inlines) or nil end
-local function keep_punctuation(inlines) return page.weaving() and prose.keep_punctuation(inlines) or nil end
-local function typeset(inlines) return page.weaving() and prose.typeset(inlines) or nil end
-
-local function program_text(inline)
-  if page.weaving() and not page.only_tests then return elements.html_inline(code.inline(inline.text)) end
-end
-
-local function in_line(formula)
-  if not page.weaving() or page.only_tests or page.combined == "epub" or formula.mathtype ~= "InlineMath" then return nil end
-  return elements.html_inline(code.formula(formula))
-end
-
-local function check_ceilings()
-  if page.weaving() and page.is_chapter() then claims.check_ceilings() end
-end
-
-local function finish(doc)
-  if page.weaving() and not page.only_tests then return around.finish(doc) end
-end
+end)
 
 return {
   {Pandoc = collect},
   {Span = resolve_span, Link = resolve_link, Cite = references.check_cite},
-  {Span = resolve_aside},
+  {Span = weaving(references.side_note)},
   {Div = resolve_div},
-  {Inlines = join_operators},
-  {Inlines = keep_punctuation},
-  {Inlines = typeset},
-  {Pandoc = check_ceilings},
-  {Pandoc = finish},
-  {Code = program_text, Math = in_line},
+  {Inlines = weaving(prose.join_operators)},
+  {Inlines = weaving(prose.keep_punctuation)},
+  {Inlines = weaving(prose.typeset)},
+  {Pandoc = weaving(claims.check_ceilings)},
+  {Pandoc = reading(around.finish)},
+  {Code = reading(code.inline_element), Math = reading(code.formula_element)},
 }

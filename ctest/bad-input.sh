@@ -28,12 +28,13 @@ refuse 2 "not '-5'" "$chapter" --size=-5
 refuse 2 "--bogus" "$chapter" --bogus
 refuse 2 "it has coalesced" "$chapter" --on model --kernel nonsense
 refuse 2 "gpu or model, not 'tpu'" "$chapter" --on tpu
+refuse 2 "4096 x 4096 x 4096 is too large for the SIMT model.*leave --size out for " "$chapter" --on model --size 4096
 refuse 2 "too large for the SIMT model" "$chapter" --on model --once --size 65536
 refuse 2 "--alpha takes a number" "$chapter" --alpha x
-refuse 2 "needs --out FILE" "$chapter" --bench
+refuse 2 "needs --out DIRECTORY" "$chapter" --bench
 refuse 2 "--data takes random, integers or zeros, not 'ones'" "$chapter" --data ones
 refuse 2 "--sweep" "$chapter" --sweep
-refuse 2 "--sweep needs --out FILE" "$bin/sweep_test" --sweep
+refuse 2 "--sweep needs --out DIRECTORY" "$bin/sweep_test" --sweep
 refuse 2 "choose one" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep times a kernel and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
@@ -55,12 +56,14 @@ refuse 2 "--describe" "$chapter" --on model --describe nonsense
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
 
 # A broken record, in a copy of the chapter.
-mkdir -p "$scratch/measured"
+gpu=$scratch/measured/nvidia-h200
+mkdir -p "$gpu"
 cp chapters/02-coalescing/chapter02.cu "$scratch/chapter02.cu"
-echo '{"schema": 1' >"$scratch/measured/nvidia-h200.json"
+echo '{"gpu"' >"$gpu/environment.json"
 "$model_cc" "$scratch/chapter02.cu" "$scratch/program" chapter || exit 1
-refuse 1 "not a valid record" "$scratch/program" --on model
+refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/program" --on model
 [ -s "$scratch/out" ] && grep -q Measured "$scratch/out" && { echo "tables were printed from a broken record"; wrong=$((wrong + 1)); }
+rm "$gpu/environment.json"
 
 mkdir "$scratch/a;b"
 cp tile "$scratch/a;b"
@@ -77,57 +80,33 @@ TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel()}
              .candidates = candidates)
 TEST_CASE("multiplies") { CHECK(tile::check(tile::launch_tuned_kernel, {1, 1, 1}).ok); }
 END
-mkdir -p "$scratch/tuned" && rm "$scratch/measured/nvidia-h200.json"
 "$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
-echo '{"schema": 1' >"$scratch/tuned/nvidia-h200.json"
-refuse 1 "tuned/nvidia-h200.json is not a valid record" "$scratch/tuner" --once
+echo '{"gpu"' >"$gpu/tuned-environment.json"
+refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --once
 for works in --list-tests --help; do
   "$scratch/tuner" $works >"$scratch/out" || { echo "$works fails with a damaged tuning"; wrong=$((wrong + 1)); }
 done
-echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"},
-  "kernels": [], "rates": {}, "chosen": "only", "candidates": []}' >"$scratch/tuned/nvidia-h200.json"
-refuse 0 "is of other code (common/cuda/cuda.hpp.* and is passed over" "$scratch/tuner" --test multiplies
-refuse 1 "tuned/nvidia-h200.json: of other code" "$bin/tile-record" --check "$scratch/tuner"
-rm "$scratch/tuned/nvidia-h200.json"
-mkdir "$scratch/sweep"
-echo '{"schema": 1, "gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"},
-  "kernels": [], "rates": {}}' >"$scratch/sweep/nvidia-h200.json"
-refuse 1 "sweep/nvidia-h200.json is not the record of a sweep" "$bin/tile-record" --check "$scratch/tuner"
-
-# Tables that g++ would read without an announcement: each becomes the same error of the compiler, asked for once.
-for table in '__device__ const float t[4] = {1, 2, 3, 4};' '__device__ __align__(16) const float t[4] = {1, 2, 3, 4};' \
-  '__device__ float4 const t[1] = {{1, 2, 3, 4}};' 'static constexpr __device__ float t[4] = {1, 2, 3, 4};' \
-  'inline float f(int i) {
-  static const float t[4] = {1, 2, 3, 4}; return t[i]; }'; do
-  printf '%s\n' "$table" >"$scratch/table.cu"
-  "$bin/model-source" "$scratch/table.cu" "$scratch/table.cpp"
-  grep -q SIMT_NO_TABLE "$scratch/table.cpp" || { echo "a table is not refused: $table"; wrong=$((wrong + 1)); }
-done
-# All that a compiler refuses, in one file: it says all that is wrong.
-(printf '#include "common/cuda/ptx_bulk.hpp"\n#include "common/count/count.hpp"\n'
-  cat "$scratch/table.cu"
-  printf '__global__ void __cluster_dims__(2, 1, 1) clustered() {}\n'
-  printf '__global__ void copies(float* x,\n  const CUtensorMap map) { x[0] = map.rows; }\n') >"$scratch/refused.cu"
-"$model_cc" "$scratch/refused.cu" "$scratch/refused" count >"$scratch/out" 2>&1
-refused() { grep -q "$1" "$scratch/out" || { echo "$2"; wrong=$((wrong + 1)); }; }
-refused "the model cannot count reads of constant tables" "a table is not refused by the compiler"
-refused "takes a cluster.s size from the launch" "a cluster is not refused"
-refused "must be const __grid_constant__ CUtensorMap" "a copied tensor map is not refused"
+environment='{"gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"}, "sms": 1, "clock_hz": 1'
+echo "$environment, \"size\": 1}" >"$gpu/tuned-environment.json"
+printf 'name,pruned,median_ms\nonly,,1\n' >"$gpu/tuned.csv"
+refuse 1 "measured/nvidia-h200: .*does not say of which machine code it is" "$bin/tile-record" --check "$scratch/tuner"
+rm "$gpu/tuned-environment.json"
+echo "$environment}" >"$gpu/sweep-environment.json"
+refuse 1 "sweep-environment.json is not of a valid record" "$bin/tile-record" --check "$scratch/tuner"
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
 refuse 2 "not '--slow'" ./tile test --slow
 refuse 2 "one regular expression" ./tile test --quick a b
 tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
-refuse 1 "cannot read /nonexistent.cu" tile_count /nonexistent.cu
-refuse 2 "which file? For example: " tile_count
+refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
 refuse 1 "ctest/count is a directory: name the .cu files in it" tile_count ctest/count
 
 # Tests put their files where no other user's stand in the way, and take them away again.
 mkdir "$scratch/tmp"
-TMPDIR="$scratch/tmp" "$bin/harness_test" --on model --test "broken records are refused with advice" >"$scratch/out" || wrong=$((wrong + 1))
+TMPDIR="$scratch/tmp" "$bin/harness_test" --on model --test "damaged records are refused with one line and advice" >"$scratch/out" || wrong=$((wrong + 1))
 [ -z "$(ls "$scratch/tmp")" ] || { echo "a test leaves behind: $(ls "$scratch/tmp")"; wrong=$((wrong + 1)); }
 
 # A pandoc that is too old, and one that is missing.

@@ -1,7 +1,5 @@
-# Break-it experiments as build products: a program for each and what it says, which ninja keeps while program, edit, flags,
-# compiler and libraries are unchanged. They are not part of "all": only tests need them, and see to them.
-
-option(TILE_WHOLE_BREAKS "Build break-it experiments with all tests of their programs: slower; does an edit keep another test from compiling?" OFF)
+# Break-it experiments as build products: what came of each, which ninja keeps while program, edit, flags, compiler and libraries
+# are unchanged. They are not part of "all": only tests need them, and see to them.
 
 # Writes `text` to `file` unless it says so already: its time is that of its last change.
 function(tile_write_if_different file text)
@@ -26,43 +24,27 @@ function(tile_add_break_programs name source experiments)
   if(wrong)
     message(FATAL_ERROR "${experiments}: ${wrong}")
   endif()
-  set(logs "")
-  set(outputs "")
+  set(results "")
   math(EXPR last "${count} - 1")
   foreach(i RANGE ${last})
-    foreach(key name find replace)
-      string(JSON ${key}_${i} ERROR_VARIABLE wrong GET "${text}" ${i} ${key})
-      if(wrong)
-        message(FATAL_ERROR "${experiments}: experiment ${i}: ${wrong}")
-      endif()
-    endforeach()
-    set(experiment "${name_${i}}")
+    string(JSON experiment ERROR_VARIABLE wrong GET "${text}" ${i} name)
     set(program "${directory}/${experiment}")
-    if(NOT experiment MATCHES "^[a-z0-9-]+$" OR "${program}.log" IN_LIST logs)
+    if(wrong OR NOT experiment MATCHES "^[a-z0-9-]+$" OR "${program}.result" IN_LIST results)
       message(FATAL_ERROR "${experiments}: an experiment needs a name of its own, of a-z, 0-9 and -, not '${experiment}'")
     endif()
-    string(JSON test ERROR_VARIABLE none GET "${text}" ${i} test)
-    tile_write_if_different("${program}.edit" "${find_${i}}\n${replace_${i}}\n${test}\n")
-    add_custom_command(OUTPUT "${program}.log"  # the program is one only if it compiles
-      COMMAND breaks build --experiments "${experiments}" --name ${experiment} --source "${source}"
-        --compiler "${PROJECT_BINARY_DIR}/model-cc" --program "${program}" $<$<BOOL:${TILE_WHOLE_BREAKS}>:--whole>
-      DEPENDS breaks "${program}.edit" "${source}" "${PROJECT_BINARY_DIR}/model-cc" ${precompiled}
-        model-source
-      DEPFILE "${program}.d" COMMENT "Breaking ${name}: ${experiment}" VERBATIM COMMAND_EXPAND_LISTS)
-    list(APPEND logs "${program}.log")
-    # On one thread of the host, what a broken kernel is told for is the same in each run: the book shows it.
-    add_custom_command(OUTPUT "${program}.out"
-      COMMAND "${CMAKE_COMMAND}" -E env SIMT_THREADS=1 $<TARGET_FILE:breaks> try --experiments "${experiments}" --name ${experiment}
+    string(JSON edit GET "${text}" ${i})
+    tile_write_if_different("${program}.edit" "${edit}")
+    add_custom_command(OUTPUT "${program}.result"
+      COMMAND breaks try --experiment "${program}.edit" --source "${source}" --compiler "${PROJECT_BINARY_DIR}/model-cc"
         --program "${program}"
-      DEPENDS breaks "${program}.log" COMMENT "Trying ${name}: ${experiment}" VERBATIM)
-    list(APPEND outputs "${program}.out")
+      DEPENDS breaks "${program}.edit" "${source}" "${PROJECT_BINARY_DIR}/model-cc" ${precompiled} model-source
+      DEPFILE "${program}.d" COMMENT "Breaking ${name}: ${experiment}" VERBATIM)
+    list(APPEND results "${program}.result")
   endforeach()
-  # Not an output for ninja: what a page shows of it must not make the book run experiments.
-  add_custom_command(OUTPUT "${directory}/captured"
-    COMMAND breaks capture --experiments "${experiments}" --built "${directory}"
-    COMMAND "${CMAKE_COMMAND}" -E touch "${directory}/captured"
-    DEPENDS breaks "${experiments}" ${outputs} COMMENT "Capturing ${name}" VERBATIM)
-  add_custom_target(${name}.breaks DEPENDS "${directory}/captured")
+  add_custom_command(OUTPUT "${directory}/captured.tsv"
+    COMMAND breaks capture --experiments "${experiments}" --built "${directory}" --output "${directory}/captured.tsv"
+    DEPENDS breaks "${experiments}" ${results} COMMENT "Capturing ${name}" VERBATIM)
+  add_custom_target(${name}.breaks DEPENDS "${directory}/captured.tsv")
   add_dependencies(${name}.breaks precompiled)
   add_dependencies(breaks_built ${name}.breaks)
 

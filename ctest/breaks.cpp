@@ -7,28 +7,30 @@
 //   "replace"  what takes its place; or a list, as long
 // and either
 //   "test"     the test case that must fail, and
-//   "says"     what it must find, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (findings.hpp)
+//   "says"     what it must find, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (see mismatch)
 // or
 //   "message"  the compiler's error; of a static assertion, its text.
 //
-// breaks build    makes the edited copy, without the program's other tests, and compiles it; with --whole, the other tests stay
-// breaks try      runs the test that must fail, where it was built, and keeps what it says
-// breaks capture  writes what was said, for the book
+// breaks try      makes the edited copy, without the program's other tests, compiles it, runs the test, and keeps what came of it
 // breaks judge    says whether all went as it should
+// breaks capture  writes what was said, without line numbers, which another edit of the source would change: for messages.tsv
 // breaks emit     writes the experiments for the book
-// breaks compare  says whether the messages that are kept beside breaks.json, messages.tsv, are those that were captured
-// Ninja builds, tries and captures when something has changed (breaks.cmake); to judge is a test.
+// Ninja tries and captures when something has changed (breaks.cmake); to judge is a test.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <boost/crc.hpp>
+#include <algorithm>
+#include <boost/algorithm/string/trim.hpp>
+#include <boost/property_tree/xml_parser.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <string>
 
 #include "common/sim/rewrite/files.hpp"
-#include "ctest/findings.hpp"
-#include "ctest/one_test.hpp"
+#include "common/sim/rewrite/tokens.hpp"
 #include "ctest/subprocess.hpp"
 
 namespace {
@@ -62,8 +64,9 @@ Experiment experiment_from(const nlohmann::json& e) {
   if (find.empty() || find.size() != replace.size()) refuse("needs as many texts in replace as in find");
   for (std::size_t i = 0; i < find.size(); ++i) x.edits.push_back({find[i], replace[i]});
   if (x.test.empty() == x.message.empty()) refuse("needs either test or message");
-  const std::string why = x.test.empty() ? "" : findings::complaint_about(x.says);
-  if (!why.empty()) refuse(why);
+  if (!x.test.empty() && x.says.empty()) refuse("needs says: the kind of the finding, as in \"race: sgemm_shared\"");
+  if (!x.test.empty() && x.says != "wrong result" && x.says.find(": ") == std::string::npos)
+    refuse(fmt::format("says '{}', which names no kernel, expression or message: \"KIND: DETAIL\"", x.says));
   return x;
 }
 
@@ -78,11 +81,7 @@ std::vector<Experiment> load(const fs::path& file) {
   return experiments;
 }
 
-const Experiment& named(const std::vector<Experiment>& experiments, const std::string& name) {
-  for (const Experiment& e : experiments)
-    if (e.name == name) return e;
-  throw std::runtime_error(fmt::format("no experiment is called {}", name));
-}
+// --- the edited program ---------------------------------------------------------------------------------------------
 
 struct EditError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -100,79 +99,156 @@ std::string edited(const std::string& source, const Experiment& e) {
   return text;
 }
 
-/// Eight digits that an edited program can be told by, or "gone" where the edit cannot be made.
-std::string sum_of(const std::string& source, const Experiment& e) {
-  try {
-    const std::string text = edited(source, e);
-    boost::crc_32_type crc;
-    crc.process_bytes(text.data(), text.size());
-    return fmt::format("{:08x}", crc.checksum());
-  } catch (const EditError&) {
-    return "gone";
+using At = std::vector<tokens::Token>::const_iterator;
+
+// The end of the next group in such brackets.
+At end_of_group(At at, At end, const char* open, const char* close) {
+  for (int depth = 0; at != end; ++at) {
+    depth += at->is(open) - at->is(close);
+    if (depth == 0 && at->is(close)) return at + 1;
   }
+  return end;
 }
 
-// --- build ----------------------------------------------------------------------------------------------------------
-
-/// What building came to is the first line of PROGRAM.log; which program it was of, the second; the compiler's output follows.
-const std::string outcome_built = "built", outcome_compiler = "does not compile", outcome_edit = "cannot be edited";
-
-struct Build {
-  fs::path source, compiler, program;
-  bool whole = false;  ///< with all tests of the program, as a reader's edit leaves it
-};
-
-std::string in_makefile(const fs::path& path) {
+// The program without its other tests, which halves what is to be compiled: empty lines stand in their place, so that places in what
+// is left stay as they are.
+std::string with_one_test(const std::string& text, const std::string& name) {
+  const auto all = tokens::of(text);
   std::string result;
-  for (const char c : path.string()) result += c == ' ' ? std::string("\\ ") : std::string(1, c);
+  for (At at = all.begin(); at != all.end();) {
+    if (!at->is("TEST_CASE")) {
+      result += (at++)->text;
+      continue;
+    }
+    const At body = end_of_group(at, all.end(), "(", ")"), end = end_of_group(body, all.end(), "{", "}");
+    std::string own_name;  // its first string, or several that follow each other
+    for (At part = at; part != body && (own_name.empty() || !part->counts() || part->kind == tokens::Token::Kind::text);
+         ++part)
+      if (part->kind == tokens::Token::Kind::text) own_name += part->text.substr(1, part->text.size() - 2);
+    for (; at != end; ++at)
+      result += own_name == name ? at->text : std::string(std::size_t(std::ranges::count(at->text, '\n')), '\n');
+  }
   return result;
 }
 
-/// Writes PROGRAM.log, the program if it compiles, and what they depend on in PROGRAM.d. That an experiment does not
-/// compile is a result like any other, to be judged by `run`; but when the compiler gives no error, as when it is killed,
-/// there is none.
-void build(const Experiment& e, const Build& b) {
-  const auto beside = [&](const char* extension) { return fs::path(b.program.string() + extension); };
-  const fs::path copy = beside(".cu"), log = beside(".log"), headers = beside(".headers");
-  fs::create_directories(b.program.parent_path());
-  fs::remove(b.program);
-  fs::remove(headers);
-  std::string depends = fmt::format("{}: {}", in_makefile(log), in_makefile(b.source));
-  const std::string source = read_text(b.source), sum = sum_of(source, e);
-  try {
-    const std::string text = edited(source, e);
-    write_text(copy, e.test.empty() || b.whole ? text : one_test::only(text, e.test));
-    const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, log);
-    if (compiled.status != 0 && compiled.output.find(": error: ") == std::string::npos) {
-      fs::remove(log);
-      throw std::runtime_error(fmt::format("{} was not compiled:\n{}", e.name, compiled.output));
-    }
-    write_text(log, fmt::format("{}\n{}\n{}", compiled.status == 0 ? outcome_built : outcome_compiler, sum, compiled.output));
-    if (fs::exists(headers)) {  // not when the first error came early
-      const std::string rule = read_text(headers);
-      depends += rule.substr(rule.find(':') + 1);
-    }
-  } catch (const EditError& error) {
-    write_text(log, fmt::format("{}\n{}\n{}\n", outcome_edit, sum, error.what()));
-  }
-  write_text(beside(".d"), depends + "\n");
+// --- what a test finds ----------------------------------------------------------------------------------------------
+
+/// One thing that a test found wrong. Its kind is what the model calls it ("race", "out of bounds", "barrier", ...), or
+/// "wrong result", "check" (any other assertion), "exception" (one that is no finding of the model) or "crash".
+struct Finding {
+  std::string kind;
+  std::string detail;  ///< of the model: kernel, place and so on; of a check: its expression; else the message
+  std::string text;    ///< what a reader of the output sees of it
+};
+
+// In what was thrown or compared: the model's lines, "KIND: KERNEL, FILE:LINE, block (...", or else an element of C that is wrong.
+std::vector<Finding> told_in(const std::string& text) {
+  static const std::regex model(R"(([a-z][a-z ]*): ([A-Za-z_][^\n]*, [^ ,\n]+:\d+, block \([^\n]*))");
+  static const std::regex missing(R"(missing: \d+ of \d+ elements of (\w+[^\n]*))");
+  static const std::regex element(R"(\w+\[\d+\]\[\d+\] is \S+, the reference [^\n]*?\(bound [^)\n]*\))");
+  static const std::regex outside(R"(: (wrote (?:\d+ elements (?:before|after) C|C's padding [^=\n]*)))");
+  std::vector<Finding> found;
+  std::smatch match;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), model); it != std::sregex_iterator(); ++it)
+    found.push_back({(*it)[1], (*it)[2], it->str()});
+  if (std::regex_search(text, match, missing)) found.push_back({"missing", match[1], match.str()});
+  if (found.empty() && std::regex_search(text, match, element))
+    found.push_back({"wrong result", match.str(), match.str()});
+  if (found.empty() && std::regex_search(text, match, outside)) found.push_back({"wrong result", match[1], match[1]});
+  return found;
 }
 
-// --- try ----------------------------------------------------------------------------------------------------------
-
-/// Writes PROGRAM.out: the test's exit status, and in the lines below what it says; nothing where there is no program.
-void try_out(const Experiment& e, const fs::path& program) {
-  const fs::path out = program.string() + ".out", raw = program.string() + ".raw";
-  std::string text;
-  if (!e.test.empty() && fs::exists(program)) {
-    const auto test = run("timeout", {"120", program.string(), "--on", "model", "--test", e.test}, raw);
-    text = fmt::format("{}\n{}", test.status, test.output);
-    fs::remove(raw);
-  }
-  write_text(out, text);
+// The text of an element of doctest's report, or "".
+std::string text_of(const boost::property_tree::ptree& element, const char* name) {
+  return boost::trim_copy(element.get<std::string>(name, ""));
 }
 
-// --- judge ----------------------------------------------------------------------------------------------------------
+std::vector<Finding> thrown(std::string what) {
+  boost::trim_if(what, boost::is_any_of("\" \n"));
+  auto found = told_in(what);
+  if (found.empty()) found.push_back({"exception", what.substr(0, what.find('\n')), what.substr(0, what.find('\n'))});
+  return found;
+}
+
+// Of an assertion that failed.
+std::vector<Finding> failed(const boost::property_tree::ptree& assertion) {
+  if (assertion.get_child_optional("Exception")) return thrown(text_of(assertion, "Exception"));
+  std::string values = text_of(assertion, "Expanded"), told = values;
+  for (const auto& [name, element] : assertion)
+    if (name == "Info") told += "\n" + element.data();
+  if (const auto found = told_in(told); !found.empty() && found.front().kind == "wrong result") return found;
+  const std::string type = assertion.get<std::string>("<xmlattr>.type"), expression = text_of(assertion, "Original");
+  if (values.ends_with("=="))
+    values = boost::trim_copy(values.substr(0, values.size() - 2));  // a text that should be empty
+  else
+    values = fmt::format("{}( {} )", type, values);
+  if (values.find("{?}") != std::string::npos) values.clear();  // doctest has no words for them
+  return {{"check", expression,
+           fmt::format("{}( {} ) is NOT correct!{}", type, expression, values.empty() ? "" : "\n  values: " + values)}};
+}
+
+void add_findings(const boost::property_tree::ptree& of, std::vector<Finding>& found) {
+  for (const auto& [name, element] : of) {
+    std::vector<Finding> more;
+    if (name == "Expression" && !element.get<bool>("<xmlattr>.success"))
+      more = failed(element);
+    else if (name == "Exception")
+      more = thrown(element.data());
+    else if (name == "TestSuite" || name == "TestCase" || name == "SubCase")
+      add_findings(element, found);
+    found.insert(found.end(), more.begin(), more.end());
+  }
+}
+
+/// What a test found, from doctest's report of it.
+std::vector<Finding> found_in(const fs::path& report) {
+  boost::property_tree::ptree root;
+  boost::property_tree::read_xml(report.string(), root);
+  std::vector<Finding> found;
+  add_findings(root.get_child("doctest"), found);
+  return found;
+}
+
+std::string family(const std::string& kind) {
+  if (kind == "check" || kind == "wrong result") return "assertion";
+  return kind == "exception" ? kind : "model";
+}
+
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// A check must have the detail of `says` as its expression, any other detail must start with it, at the end of a word ("race:
+// sgemm_shared" is a race in that kernel or an instance of it). A wrong result needs no detail.
+bool matches(const Finding& finding, const std::string& says) {
+  const auto colon = says.find(": ");
+  const std::string kind = says.substr(0, colon), start = colon == std::string::npos ? "" : says.substr(colon + 2);
+  const std::string& detail = finding.detail;
+  if (finding.kind != kind) return false;
+  if (kind == "check") return detail == start;
+  if (!detail.starts_with(start)) return false;
+  return start.empty() || detail.size() == start.size() || !is_of_word(start.back()) ||
+         !is_of_word(detail[start.size()]);
+}
+
+/// "" when the findings are those that `says` announces, else what is wrong. Others may accompany it, as far as they are of the same
+/// family: a missing barrier is a race and a read of what nobody wrote; but an exception is not what an experiment on races is about.
+std::string mismatch(const std::string& says, const std::vector<Finding>& found) {
+  std::set<std::string> lines;
+  for (const Finding& finding : found) lines.insert(fmt::format("\n  {}: {}", finding.kind, finding.detail));
+  const std::string list = fmt::format("{}", fmt::join(lines, ""));
+  const auto announced = std::ranges::find_if(found, [&](const Finding& f) { return matches(f, says); });
+  if (announced == found.end()) return fmt::format("it fails, but not with '{}':{}", says, list);
+  if (std::ranges::any_of(found, [&](const Finding& f) { return family(f.kind) != family(announced->kind); }))
+    return fmt::format("it fails with '{}', but for another reason as well:{}", says, list);
+  return "";
+}
+
+// --- try ------------------------------------------------------------------------------------------------------------
+
+/// What came of an experiment.
+struct Result {
+  std::string surprise;  ///< "" when it went as it should, else what happened instead
+  std::string message;   ///< when it did, what the reader of the test's or the compiler's output sees
+};
 
 /// The compiler's first error, of a static assertion its text.
 std::string first_error(const std::string& output) {
@@ -183,41 +259,64 @@ std::string first_error(const std::string& output) {
   return line.starts_with(assertion) ? line.substr(assertion.size()) : line;
 }
 
-/// What building an experiment came to, as its log has it.
-struct Built {
-  std::string outcome, sum, output;
+/// What an edited program is made of, and what it leaves: files beside PROGRAM.
+struct Build {
+  fs::path source, compiler, program;
+
+  fs::path beside(const char* extension) const { return program.string() + extension; }
 };
 
-Built built_as(const fs::path& program) {
-  const std::string log = read_text(program.string() + ".log");
-  const auto first = log.find('\n'), second = log.find('\n', first + 1);
-  return {log.substr(0, first), log.substr(first + 1, second - first - 1), log.substr(second + 1)};
+Result result_of_test(const Experiment& e, const Build& b) {
+  const fs::path report = b.beside(".xml");
+  fs::remove(report);
+  // On one thread of the host, what a broken kernel is told for is the same in each run: the book shows it.
+  const auto test =
+      run("timeout", {"120", b.program.string(), "--on", "model", "--test", e.test, "--out", report.string()},
+          b.beside(".out"), {{"SIMT_THREADS", "1"}});
+  if (test.status == 0) return {fmt::format("the test '{}' still passes", e.test), ""};
+  if (test.status != 1)
+    return {fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, test.status, test.output), ""};
+  const auto found = found_in(report);
+  const auto announced = std::ranges::find_if(found, [&](const Finding& f) { return matches(f, e.says); });
+  return {mismatch(e.says, found), announced == found.end() ? "" : announced->text};
 }
 
-/// What came of an experiment.
-struct Result {
-  std::string surprise;  ///< "" when it went as it should, else what happened instead
-  std::string message;   ///< when it did, what the reader of the test's or the compiler's output sees
-};
-
-Result result_of(const Experiment& e, const fs::path& program) {
-  const auto& [outcome, sum, output] = built_as(program);
-  if (outcome == outcome_edit) return {output, ""};
-  if (!e.message.empty()) {
-    if (outcome == outcome_built) return {"it compiles, and must not", ""};
-    const std::string error = first_error(output);
+/// Builds the edited program and runs its test. That it does not compile is a result like any other; but when the compiler gives no
+/// error, as when it is killed, there is none. Writes what the program depends on to PROGRAM.d.
+Result result_of(const Experiment& e, const Build& b) {
+  const fs::path copy = b.beside(".cu"), headers = b.beside(".headers");
+  const std::string source = read_text(b.source);
+  std::string depends =
+      std::regex_replace(b.beside(".result").string() + ": " + b.source.string(), std::regex(" (?!/)"), "\\ ");
+  fs::remove(headers);
+  const auto try_out = [&]() -> Result {
+    const std::string text = edited(source, e);
+    write_text(copy, e.test.empty() ? text : with_one_test(text, e.test));
+    const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, b.beside(".log"));
+    const std::string error = first_error(compiled.output);
+    if (compiled.status != 0 && error.empty())
+      throw std::runtime_error(fmt::format("{} was not compiled:\n{}", e.name, compiled.output));
+    if (fs::exists(headers)) {  // not when the first error came early
+      const std::string rule = read_text(headers);
+      depends += rule.substr(rule.find(':') + 1);
+    }
+    if (e.message.empty())
+      return compiled.status == 0 ? result_of_test(e, b) : Result{"it does not compile:\n" + compiled.output, ""};
+    if (compiled.status == 0) return {"it compiles, and must not", ""};
     if (error == e.message) return {"", "error: " + error};
     return {fmt::format("the compiler does not say '{}' but '{}'", e.message, error), ""};
+  };
+  Result result;
+  try {
+    result = try_out();
+  } catch (const EditError& error) {
+    result = {error.what(), ""};
   }
-  if (outcome != outcome_built) return {"it does not compile:\n" + output, ""};
-  const std::string out = read_text(program.string() + ".out");
-  const std::string status = out.substr(0, out.find('\n')), said = out.substr(status.size() + 1);
-  if (status == "0") return {fmt::format("the test '{}' still passes", e.test), ""};
-  if (status != "1")
-    return {fmt::format("the test '{}' did not run to its end (exit {}):\n{}", e.test, status, said), ""};
-  const auto found = findings::found_in(said);
-  return {findings::mismatch(e.says, found), findings::text_of(e.says, found)};
+  write_text(b.beside(".d"), depends + "\n");
+  return result;
 }
+
+// --- the book ---------------------------------------------------------------------------------------------------------
 
 std::string escaped(const std::string& text) {
   std::string result;
@@ -226,112 +325,84 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// A line of captured.tsv, for the book: the experiment, the sum of the edited program, and what its test or the compiler said. Places are
-/// named as in the source that a reader would edit, `source`.
-std::string captured(const Experiment& e, const std::string& sum, std::string message, const std::string& source) {
-  const std::string copy = e.name + ".cu:";
-  for (std::size_t at = 0; (at = message.find(copy, at)) != std::string::npos; at += source.size())
-    message.replace(at, copy.size(), source + ":");
-  while (message.ends_with('\n')) message.pop_back();
-  return fmt::format("{}\t{}\t{}\n", e.name, sum, escaped(message));
+/// What was said, as it is kept: places are named as in the `source` that a reader would edit, without lines, and addresses, which
+/// differ from run to run, are left out.
+std::string kept(const Experiment& e, std::string message, const std::string& source) {
+  const std::pair<std::regex, std::string> changes[] = {
+      {std::regex("\\b" + e.name + R"(\.cu\b)"), source},
+      {std::regex(R"((\.(?:cu|hpp)):\d+)"), "$1"},
+      {std::regex(R"( \(address 0x[0-9a-f]+\))"), ""},
+      {std::regex(R"(at address 0x[0-9a-f]+, which)"), "at an address that"}};
+  for (const auto& [from, to] : changes) message = std::regex_replace(message, from, to);
+  return boost::trim_right_copy(message);
 }
 
-/// Pages are woven anew when this file is newer than they are.
-void write_if_different(const fs::path& file, const std::string& text) {
-  if (!fs::exists(file) || read_text(file) != text) write_text(file, text);
+/// Name, "test" or "message", old text, new text, the test or the message, what the test says; several edits are separated by \\f.
+std::string line_for_the_book(const Experiment& e) {
+  std::vector<std::string> find, replace;
+  for (const Edit& edit : e.edits) find.push_back(edit.find), replace.push_back(edit.replace);
+  const bool test = !e.test.empty();
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, test ? "test" : "message",
+                     escaped(fmt::format("{}", fmt::join(find, "\f"))),
+                     escaped(fmt::format("{}", fmt::join(replace, "\f"))), test ? e.test : e.message, e.says);
 }
 
-/// Leaves out the experiments that did not go as they should.
-void capture_all(const std::vector<Experiment>& experiments, const fs::path& built) {
-  std::string messages;
-  for (const Experiment& e : experiments)
-    if (const Result result = result_of(e, built / e.name); result.surprise.empty())
-      messages += captured(e, built_as(built / e.name).sum, result.message, built.filename().string() + ".cu");
-  write_if_different(built / "captured.tsv", messages);
+// The result that was kept of an experiment.
+Result tried(const Experiment& e, const fs::path& built) {
+  const auto json = nlohmann::json::parse(read_text(built / (e.name + ".result")));
+  return {json.at("surprise"), json.at("message")};
 }
 
-int judge_all(const std::vector<Experiment>& experiments, const fs::path& built) {
+int judge(const std::vector<Experiment>& experiments, const fs::path& built) {
   int wrong = 0;
   for (const Experiment& e : experiments) {
-    const Result result = result_of(e, built / e.name);
-    const bool as_it_should = result.surprise.empty();
-    fmt::print("{}: {}\n", e.name, as_it_should ? "breaks as it should" : result.surprise);
-    wrong += !as_it_should;
+    const std::string surprise = tried(e, built).surprise;
+    fmt::print("{}: {}\n", e.name, surprise.empty() ? "breaks as it should" : surprise);
+    wrong += !surprise.empty();
   }
   fmt::print("{} experiments, {} wrong\n", experiments.size(), wrong);
   return wrong == 0 && !experiments.empty() ? 0 : 1;
-}
-
-/// Whether the messages that are kept are those that were captured; if not, says how to keep these.
-int compare(const fs::path& kept, const fs::path& built) {
-  const fs::path captured = built / "captured.tsv";
-  if (fs::exists(kept) && read_text(kept) == read_text(captured)) return 0;
-  fmt::print("{} has not what the experiments say now: it is for readers who have not run them. If it is to stay so:\n"
-             "cp '{}' '{}'\n", kept.string(), captured.string(), kept.string());
-  return 1;
-}
-
-// --- emit -----------------------------------------------------------------------------------------------------------
-
-/// Name, sum of the edited program, "test" or "message", old text, new text, the test or the message, what the test says; several edits
-/// are ended by \\f.
-std::string line_for_the_book(const Experiment& e, const std::string& source) {
-  std::string find, replace;
-  for (const Edit& edit : e.edits) {
-    find += (find.empty() ? "" : "\f") + edit.find;
-    replace += (&edit == &e.edits.front() ? "" : "\f") + edit.replace;
-  }
-  const bool test = !e.test.empty();
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", e.name, sum_of(source, e), test ? "test" : "message", escaped(find), escaped(replace),
-                     test ? e.test : e.message, e.says);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Break-it experiments of one chapter"};
-  std::string experiments, name, built, output;
+  std::string experiments, built, output;
   Build b;
-  auto* building = app.add_subcommand("build", "build one experiment");
-  building->add_option("--experiments", experiments, "breaks.json")->required();
-  building->add_option("--name", name, "which of them")->required();
-  building->add_option("--source", b.source, "chapterNN.cu")->required();
-  building->add_option("--compiler", b.compiler, "model-cc")->required();
-  building->add_option("--program", b.program, "the program to write, beside its log")->required();
-  building->add_flag("--whole", b.whole, "leave the program's other tests in: must they compile as well?");
-  auto* trying = app.add_subcommand("try", "run one experiment that was built");
-  trying->add_option("--experiments", experiments, "breaks.json")->required();
-  trying->add_option("--name", name, "which of them")->required();
-  trying->add_option("--program", b.program, "its program")->required();
-  auto* capturing = app.add_subcommand("capture", "write what the experiments that were tried said to captured.tsv");
+  auto* trying = app.add_subcommand("try", "build and run one experiment");
+  trying->add_option("--experiment", experiments, "a file with one entry of breaks.json")->required();
+  trying->add_option("--source", b.source, "chapterNN.cu")->required();
+  trying->add_option("--compiler", b.compiler, "model-cc")->required();
+  trying->add_option("--program", b.program, "the program to write, beside PROGRAM.result")->required();
+  auto* capturing = app.add_subcommand("capture", "write what the experiments that went as they should said");
   auto* judging = app.add_subcommand("judge", "judge the experiments that were tried");
-  for (auto* all : {capturing, judging}) {
-    all->add_option("--experiments", experiments, "breaks.json")->required();
-    all->add_option("--built", built, "directory with their programs")->required();
-  }
+  for (auto* all : {capturing, judging}) all->add_option("--built", built, "directory with their programs")->required();
   auto* emitting = app.add_subcommand("emit", "write the experiments as tab-separated lines");
-  emitting->add_option("--experiments", experiments, "breaks.json")->required();
-  emitting->add_option("--source", b.source, "chapterNN.cu")->required();
-  emitting->add_option("--output", output, "file to write")->required();
-  auto* comparing = app.add_subcommand("compare", "compare the messages that are kept with those that were captured");
-  std::string kept;
-  comparing->add_option("--kept", kept, "messages.tsv")->required();
-  comparing->add_option("--built", built, "directory with captured.tsv")->required();
+  for (auto* all : {capturing, judging, emitting})
+    all->add_option("--experiments", experiments, "breaks.json")->required();
+  for (auto* writing : {capturing, emitting}) writing->add_option("--output", output, "file to write")->required();
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
   try {
-    if (*comparing) return compare(kept, built);
-    const auto list = load(experiments);
-    if (*judging) return judge_all(list, built);
-    if (*building) build(named(list, name), b);
-    if (*trying) try_out(named(list, name), b.program);
-    if (*capturing) capture_all(list, built);
-    if (*emitting) {
-      std::string lines;
-      const std::string source = read_text(b.source);
-      for (const Experiment& e : list) lines += line_for_the_book(e, source);
-      write_text(output, lines);
+    if (*trying) {
+      fs::create_directories(b.program.parent_path());
+      const Experiment e = experiment_from(nlohmann::json::parse(read_text(experiments)));
+      const auto [surprise, message] = result_of(e, b);
+      write_text(b.beside(".result"),
+                 nlohmann::json{{"surprise", surprise}, {"message", kept(e, message, b.source.filename())}}.dump());
+      return 0;
     }
+    const auto list = load(experiments);
+    if (*judging) return judge(list, built);
+    std::string lines;
+    for (const Experiment& e : list) {
+      if (*emitting)
+        lines += line_for_the_book(e);
+      else if (const Result result = tried(e, built); result.surprise.empty())
+        lines += fmt::format("{}\t{}\n", e.name, escaped(result.message));
+    }
+    write_text(output, lines);
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "breaks: {}\n", e.what());

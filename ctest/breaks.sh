@@ -13,12 +13,12 @@ complain() { echo "$*"; wrong=1; }
 grep -E '^([a-z-]+: |[0-9]+ experiments)' "$scratch/out" >"$scratch/verdicts"
 diff "$directory/sample.txt" "$scratch/verdicts" || { complain "other verdicts than in sample.txt"; cat "$scratch/out"; }
 
-# captured NAME PATTERN: what the book shows of this experiment's run. Addresses are left out, and places are of the source.
+# captured NAME PATTERN: what the book shows of this experiment's run. Addresses and lines are left out, and places are of the source.
 captured() {
-  grep -q "^$1	[0-9a-f]\{8\}	$2" "$built/captured.tsv" || { complain "captured.tsv does not say '$2' of $1"; cat "$built/captured.tsv"; }
+  grep -q "^$1	$2" "$built/captured.tsv" || { complain "captured.tsv does not say '$2' of $1"; cat "$built/captured.tsv"; }
 }
-captured race 'race: reverse, sample.cu:[0-9]*, block'
-captured check 'CHECK( result.back() == 0 ) is NOT correct!.n  values: '
+captured race 'race: reverse, sample.cu, block'
+captured check 'CHECK( result.back() == 0 ) is NOT correct!.n  values: CHECK( '
 captured message 'error: a block must consist of whole warps$'
 grep -q 'address 0x' "$built/captured.tsv" && complain "captured.tsv has addresses, which differ from run to run"
 grep -q '^still-passes' "$built/captured.tsv" && complain "captured.tsv has an experiment that did not break"
@@ -39,18 +39,9 @@ refuse "'find' not found" '[{"name": "race", "replace": "b", "message": "no"}]'
 refuse "experiments.json" '[{'
 refuse "0 experiments" '[]'
 
-# Of the copy's tests there is the one that must fail, or all of them.
-printf '#!/bin/sh\n' >"$scratch/compiler" && chmod +x "$scratch/compiler"
-for whole in "" --whole; do
-  "$breaks" build --experiments "$directory/sample.json" --name race --source "$directory/sample.cu" --compiler "$scratch/compiler" \
-    --program "$scratch/copy/race" $whole || complain "breaks build $whole fails"
-  [ "$(grep -c TEST_CASE "$scratch/copy/race.cu")" = "$([ -z "$whole" ] && echo 1 || grep -c TEST_CASE "$directory/sample.cu")" ] ||
-    complain "breaks build $whole leaves other tests than it should"
-done
-
 # How many experiments are built and tried when the build command runs now.
-rebuilt() { "$@" >"$scratch/built"; echo "$(grep -c Breaking "$scratch/built") $(grep -c Trying "$scratch/built")"; }
-[ "$(rebuilt "$@")" = "0 0" ] || complain "experiments are built again though nothing changed"
+rebuilt() { "$@" >"$scratch/built"; grep -c Breaking "$scratch/built"; }
+[ "$(rebuilt "$@")" = 0 ] || complain "experiments are built again though nothing changed"
 touch "$built/race.edit"
-[ "$(rebuilt "$@")" = "1 1" ] || complain "an edit of one experiment does not build and try just that one"
+[ "$(rebuilt "$@")" = 1 ] || complain "an edit of one experiment does not build and try just that one"
 exit "$wrong"

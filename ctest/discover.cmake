@@ -1,7 +1,6 @@
-# Writes CTest entries for the test cases of one chapter program: each once on the model and once on the GPU, unless
-# its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
-# suite ends with "thorough": they try all of something that another test tries a part of. The label of-NAME is what `./tile test`
-# leaves them out by while nothing has changed.
+# Writes CTest entries for the test cases of one chapter program: each once on the model and, where a GPU is when ctest starts, once
+# there, unless its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
+# suite ends with "thorough": they try all of something that another test tries a part of.
 # Input: PROGRAM, NAME, RUN, OUTPUT.
 execute_process(COMMAND ${PROGRAM} --list-tests OUTPUT_VARIABLE listing RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
@@ -10,6 +9,7 @@ endif()
 string(REPLACE ";" "\\;" lines "${listing}")
 string(REPLACE "\n" ";" lines "${lines}")
 set(script "")
+set(on_gpu "")
 foreach(line ${lines})
   if(NOT line MATCHES "^([a-z ]*)\t(.*)$")
     continue()
@@ -18,17 +18,17 @@ foreach(line ${lines})
   set(case "${CMAKE_MATCH_2}")
   string(REGEX REPLACE "[^A-Za-z0-9]+" "-" slug "${case}")
   string(REGEX REPLACE "^-|-$" "" slug "${slug}")
-  set(labels of-${NAME})
+  set(labels "")
   if(NOT suite MATCHES "thorough$")
-    list(APPEND labels quick)
+    set(labels quick)
   endif()
   if(NOT suite MATCHES "^gpu")
     string(APPEND script "add_test([=[${NAME}.${slug}]=] \"${RUN}\" --on model --test [=[${case}]=])\n"
       "set_tests_properties([=[${NAME}.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS \"${labels}\")\n")
   endif()
   if(NOT suite MATCHES "^model")
-    string(APPEND script "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"
+    string(APPEND on_gpu "add_test([=[${NAME}.gpu.${slug}]=] \"${RUN}\" --on gpu --test [=[${case}]=])\n"
       "set_tests_properties([=[${NAME}.gpu.${slug}]=] PROPERTIES SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)\n")
   endif()
 endforeach()
-file(WRITE ${OUTPUT} "${script}")
+file(WRITE ${OUTPUT} "${script}if(EXISTS /dev/nvidiactl OR EXISTS /dev/dxg)\n${on_gpu}endif()\n")

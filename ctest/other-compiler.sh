@@ -1,7 +1,6 @@
 #!/bin/sh
-# Compares what programs count that were compiled with the compiler of the build and with the other one (clang++ or g++): the tests
-# among them must pass, the chapters print the same tables. Exits with 77, and says why, where there is no such compiler.
-#
+# Programs count the same, compiled with the compiler of the build and with the other one (clang++ or g++): the tests among them pass, the
+# chapters print the same tables. Exits with 77, and says why, where there is no such compiler.
 # Usage: other-compiler.sh COMPILER [SOURCE.cu PROGRAM OTHER-PROGRAM]...
 set -eu
 compiler=$1
@@ -14,11 +13,7 @@ case $compiler in
 esac
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-
-# What a chapter counts, without the times that it took.
-tables() {
-  "$1" --on model --size 128 --lines | grep -v '^model: '
-}
+tables() { "$1" --on model --size 64 --lines | grep -v '^model: '; }  # without the times that it took
 
 while [ $# -gt 0 ]; do
   source=$1 program=$2 other=$3
@@ -28,10 +23,7 @@ while [ $# -gt 0 ]; do
       tables "$program" >"$scratch/expected"
       grep -q wavefronts "$scratch/expected"
       tables "$other" >"$scratch/counted"
-      diff "$scratch/expected" "$scratch/counted" || {
-        echo "$source: counts differ with $compiler"
-        exit 1
-      }
+      diff "$scratch/expected" "$scratch/counted" || { echo "$source: counts differ with $compiler"; exit 1; }
       ;;
     *) "$other" --all-tests ;;
   esac

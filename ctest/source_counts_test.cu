@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "common/report/chapter.hpp"
-#include "common/count/count.hpp"
+#include "ctest/model_tests.hpp"
 
-// Gives this program the command line of the chapters.
-TILE_CHAPTER(.number = 0, .title = "tests of what the model counts", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
-
-namespace {
+MODEL_TESTS("tests of what the model counts")
+TEST_SUITE_BEGIN("model");
 
 struct Words8 {
   float words[8];
@@ -23,30 +20,26 @@ constexpr bool by_clang = false;
 #endif
 
 // Runs one warp of `kernel` on two arrays of 1024 elements and counts it.
-simt::Counts counted(Kernel kernel) {
+static simt::Counts counts_of(Kernel kernel) {
   auto in = tile::array<float>("in", 1024), out = tile::array<float>("out", 1024);
-  return simt::trace([&] { tile::launch(kernel, dim3(1), dim3(32), 0, out.device(), in.device()); }).front();
+  return counted(kernel, 1, 32, out, in);
 }
 
 // Warp-wide requests at the sites with this tag, of one operation.
-std::uint64_t requests(const simt::Counts& counts, std::string_view tag, simt::Op op = simt::Op::load) {
+static std::uint64_t requests(const simt::Counts& counts, std::string_view tag, simt::Op op = simt::Op::load) {
   std::uint64_t sum = 0;
   for (const simt::Site& site : counts.sites)
     if (site.op == op && tile::has_tag(site, tag)) sum += site.requests;
   return sum;
 }
-
-// The message that the model refuses `kernel` with, or "" when it counts it.
-std::string refusal(Kernel kernel) {
-  try {
-    counted(kernel);
-  } catch (const simt::Error& e) {
-    return e.what();
-  }
-  return "";
+static std::uint64_t requests(Kernel kernel, std::string_view tag, simt::Op op = simt::Op::load) {
+  return requests(counts_of(kernel), tag, op);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+// The message that the model refuses `kernel` with, or "" when it counts it.
+static std::string refusal(Kernel kernel) {
+  return said_by([&] { counts_of(kernel); });
+}
 
 // --- Passes that merge, drop or move accesses -----------------------------------------------------------------------
 __global__ void same_word_twice_in_a_loop(float* out, const float* in) {
@@ -232,95 +225,87 @@ __global__ void through_shared(float* out, const float* in) {
   out[threadIdx.x] = float(shared[31 - threadIdx.x]);
 }
 
-}  // namespace
-
-TEST_CASE("two reads of a word are two reads" * doctest::test_suite("model")) {
-  const auto loop = counted(same_word_twice_in_a_loop);
+TEST_CASE("two reads of a word are two reads") {
+  const auto loop = counts_of(same_word_twice_in_a_loop);
   CHECK(requests(loop, "first") == 8);
   CHECK(requests(loop, "second") == 8);
   CHECK(requests(loop, "invariant") == 8);
-  CHECK(requests(counted(same_word_three_times_in_a_line), "line") == 3);
-  const auto inner = counted(operand_loaded_for_each_result);
+  CHECK(requests(same_word_three_times_in_a_line, "line") == 3);
+  const auto inner = counts_of(operand_loaded_for_each_result);
   CHECK(requests(inner, "load-Bs") == 64);
   CHECK(requests(inner, "load-As") == 64);
-  const auto distinct = counted(restricted);
+  const auto distinct = counts_of(restricted);
   CHECK(requests(distinct, "first") == 4);
   CHECK(requests(distinct, "second") == 8);  // of in, and of out
 }
 
-TEST_CASE("every store is a store" * doctest::test_suite("model")) {
-  const auto counts = counted(stored_twice);
+TEST_CASE("every store is a store") {
+  const auto counts = counts_of(stored_twice);
   CHECK(requests(counts, "overwritten", simt::Op::store) == 1);
   CHECK(requests(counts, "the-same", simt::Op::store) == 1);
   CHECK(requests(counts, "again", simt::Op::store) == 1);
   CHECK(requests(counts, "accumulate", simt::Op::store) == 8);
   CHECK(requests(counts, "accumulate") == 16);
-  CHECK(requests(counted(stored_then_loaded), "back") == 1);
+  CHECK(requests(stored_then_loaded, "back") == 1);
 }
 
-TEST_CASE("accesses stay on their side of a branch" * doctest::test_suite("model")) {
-  const auto before = counted(loaded_before_a_branch);
+TEST_CASE("accesses stay on their side of a branch") {
+  const auto before = counts_of(loaded_before_a_branch);
   for (const auto& site : before.sites)
     if (tile::has_tag(site, "unconditional")) CHECK(site.accesses == 32);
   CHECK(requests(before, "unconditional") == 1);
-  const auto both = counted(loaded_in_both_branches);
+  const auto both = counts_of(loaded_in_both_branches);
   CHECK(requests(both, "then") + requests(both, "else") == 2);
   CHECK(requests(both, "after") == 1);
   // out is 0, 1, 2, ... and in[7] is 7: eight lanes of the 32 do not store
-  for (const auto& site : counted(stored_under_a_condition).sites)
+  for (const auto& site : counts_of(stored_under_a_condition).sites)
     if (tile::has_tag(site, "conditional") && site.op == simt::Op::store) CHECK(site.accesses == 24);
-  CHECK(requests(counted(loaded_between_two_branches), "once") == 1);
-  CHECK(requests(counted(loaded_through_either_pointer), "once") == 1);
+  CHECK(requests(loaded_between_two_branches, "once") == 1);
+  CHECK(requests(loaded_through_either_pointer, "once") == 1);
 }
 
-TEST_CASE("what a function reads or returns is counted" * doctest::test_suite("model")) {
-  CHECK(requests(counted(loaded_by_a_function), "in-helper") == 8);
-  const auto argument = counted(vector_by_value);
+TEST_CASE("what a function reads or returns is counted") {
+  CHECK(requests(loaded_by_a_function, "in-helper") == 8);
+  const auto argument = counts_of(vector_by_value);
   CHECK(requests(argument, "argument") == 1);
   for (const auto& site : argument.sites)
     if (site.op == simt::Op::load) CHECK(site.width == 16);
-  CHECK(requests(counted(vector_from_a_function), "result", simt::Op::store) == (by_clang ? 2 : 1));
-  const auto vectors = counted(vectors_of_the_compiler);
+  CHECK(requests(vector_from_a_function, "result", simt::Op::store) == (by_clang ? 2 : 1));
+  const auto vectors = counts_of(vectors_of_the_compiler);
   CHECK(requests(vectors, "four") == 1);
   CHECK(requests(vectors, "four", simt::Op::store) == 1);
 }
 
-TEST_CASE("where the compilers differ" * doctest::test_suite("model")) {
-  CHECK(requests(counted(vector_from_a_list), "list", simt::Op::store) == (by_clang ? 1 : 4));
-  CHECK(requests(counted(assigned_in_a_chain), "chain") == (by_clang ? 1 : 2));
-  CHECK(requests(counted(loaded_in_vain), "in-vain") == (by_clang ? 1 : 0));
+TEST_CASE("where the compilers differ") {
+  CHECK(requests(vector_from_a_list, "list", simt::Op::store) == (by_clang ? 1 : 4));
+  CHECK(requests(assigned_in_a_chain, "chain") == (by_clang ? 1 : 2));
+  CHECK(requests(loaded_in_vain, "in-vain") == (by_clang ? 1 : 0));
 }
 
-TEST_CASE("a lane's own arrays may be copied as blocks" * doctest::test_suite("model")) {
-  CHECK(refusal(arrays_of_its_own) == "");
-}
+TEST_CASE("a lane's own arrays may be copied as blocks") { CHECK(refusal(arrays_of_its_own) == ""); }
 
-TEST_CASE("shared arrays of 16-bit numbers are there without a guard that each thread would ask" *
-          doctest::test_suite("model")) {
-  const auto sites = [](auto kernel) {
-    auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
-    const auto run = [&] { tile::launch(kernel, dim3(1), dim3(32), 0, out.device(), in.device()); };
-    return simt::trace(run).front().sites;
-  };
-  for (const auto& of_kernel : {sites(through_shared<__half>), sites(through_shared<__nv_bfloat16>)}) {
-    REQUIRE(of_kernel.size() == 4);  // of `in`, of `shared` twice, and of `out`
-    for (const simt::Site& site : of_kernel) CHECK(site.requests == 1);
+TEST_CASE("shared arrays of 16-bit numbers are there without a guard that each thread would ask") {
+  for (const Kernel kernel : {through_shared<__half>, through_shared<__nv_bfloat16>}) {
+    const simt::Counts counts = counts_of(kernel);
+    REQUIRE(counts.sites.size() == 4);  // of `in`, of `shared` twice, and of `out`
+    for (const simt::Site& site : counts.sites) CHECK(site.requests == 1);
   }
 }
 
-TEST_CASE("block copies are refused, whoever makes them" * doctest::test_suite("model")) {
+TEST_CASE("block copies are refused, whoever makes them") {
   for (const Kernel kernel :
        {built_in_copy<4>, built_in_copy<16>, built_in_copy<32>, built_in_copy<64>, copy<16>, copy<64>, checked_copy,
         overlapping_copy, clear, built_in_clear, comparison, standard_copy})
-    CHECK(contains(refusal(kernel), "with a block copy"));
-  CHECK(contains(refusal(struct_copy), "moves 32 bytes at once"));
+    CHECK(says(refusal(kernel), "with a block copy"));
+  CHECK(says(refusal(struct_copy), "moves 32 bytes at once"));
   // clang++ announces no access to so wide a vector, so that only what it changed is seen.
-  CHECK(contains(refusal(wide_vector), by_clang ? "changed out[0] with an access that" : "moves 32 bytes at once"));
+  CHECK(says(refusal(wide_vector), by_clang ? "changed out[0] with an access that" : "moves 32 bytes at once"));
 }
 
-TEST_CASE("atomics of C++, tables of the program and stores past the hooks are refused" *
-          doctest::test_suite("model")) {
-  CHECK(contains(refusal(standard_atomic), "uses an atomic operation of C++"));
-  CHECK(contains(refusal(table_of_the_program), "reads program_table, a variable of the program that is neither"));
-  CHECK(contains(refusal(store_past_the_hooks), "changed out[5] with an access that the compiler did not announce"));
+TEST_CASE("atomics of C++, tables of the program and stores past the hooks are refused") {
+  CHECK(says(refusal(standard_atomic), "uses an atomic operation of C++"));
+  CHECK(says(refusal(table_of_the_program), "reads program_table, a variable of the program that is neither"));
+  CHECK(says(refusal(store_past_the_hooks), "changed out[5] with an access that the compiler did not announce"));
 }
+
+TEST_SUITE_END();

@@ -1,149 +1,13 @@
-// Tests of copies by the tensor memory accelerator, on both machines: a GEMM, what goes wrong in it, and where the bytes of a box
-// lie. On the model they are traced.
+// Tests of copies by the tensor memory accelerator, on both machines: where the bytes of a box lie. On the model they are traced.
 #include <stdexcept>
 #include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
-#include "common/report/chapter.hpp"
-#include "common/count/count.hpp"
+#include "ctest/model_tests.hpp"
 
-// Gives this program the command line of the chapters.
-TILE_CHAPTER(.number = 0, .title = "tests of copies by tensor maps", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
-
-namespace {
-
-// Runs it, on the model with all checks.
-template <class Work>
-void run(Work work) {
-#if TILE_ON_MODEL
-  simt::trace(work);
-#else
-  work();
-#endif
-}
+MODEL_TESTS("tests of copies by tensor maps")
 
 namespace ptx = tile::ptx;
-
-// --- A GEMM whose tiles come by TMA -------------------------------------------------------------------------------------
-
-enum class Mistake {
-  none,
-  no_full_wait,   // consumers read before the tile is there
-  no_empty_wait,  // the producer overwrites what consumers may still read
-  too_few_bytes,  // announced
-  too_many_bytes,
-  wrong_parity,     // consumers begin with parity 1
-  arrives_early,    // consumers say that they have read the stage before they do
-  missing_arrival,  // one warp of consumers does not say that it has read the stage
-  no_init_fence,    // mbarriers are not fenced for the copies
-  no_init_barrier,  // nor do the threads wait for their initialisation
-  no_init,
-  tries_once,  // a wait that does not try again
-};
-
-struct Config {
-  static constexpr int BM = 32, BN = 64, BK = 16, STAGES = 2, CONSUMERS = 64;
-  static constexpr int NUM_THREADS = CONSUMERS + 32;
-  static constexpr unsigned BYTES = (BM * BK + BK * BN) * sizeof(float);
-};
-
-// C = A*B: a producer warp fetches tiles of A and B, 64 consumers multiply them, each a column of the tile of C.
-template <Mistake MISTAKE>
-__global__ void gemm_by_tma(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
-                            float* C, int M, int N, int K) {
-  using C_ = Config;
-  __shared__ __align__(128) float As[C_::STAGES][C_::BM * C_::BK];
-  __shared__ __align__(128) float Bs[C_::STAGES][C_::BK * C_::BN];
-  __shared__ std::uint64_t full[C_::STAGES], empty[C_::STAGES];
-  const int t = int(threadIdx.x), steps = (K + C_::BK - 1) / C_::BK;
-  const int blockRow = int(blockIdx.y) * C_::BM, blockCol = int(blockIdx.x) * C_::BN;
-  if (t == 0) {
-    for (int s = 0; s < C_::STAGES && MISTAKE != Mistake::no_init; ++s) {
-      ptx::mbarrier_init(&full[s], 1);
-      ptx::mbarrier_init(&empty[s], C_::CONSUMERS / 32);
-    }
-    if (MISTAKE != Mistake::no_init_fence) ptx::fence_mbarrier_init();
-  }
-  if (MISTAKE != Mistake::no_init_barrier) __syncthreads();  // the mbarriers are there for all
-
-  if (t >= C_::CONSUMERS) {
-    if (t != C_::CONSUMERS) return;
-    for (int step = 0; step < steps; ++step) {
-      const int s = step % C_::STAGES, turn = step / C_::STAGES;
-      if (MISTAKE != Mistake::no_empty_wait) ptx::mbarrier_wait_parity(&empty[s], unsigned(turn + 1) % 2);
-      const int off = MISTAKE == Mistake::too_few_bytes ? -64 : MISTAKE == Mistake::too_many_bytes ? 64 : 0;
-      ptx::mbarrier_arrive_expect_tx(&full[s], C_::BYTES + unsigned(off));
-      ptx::cp_async_bulk_tensor(As[s], mapA, step * C_::BK, blockRow, &full[s]);
-      ptx::cp_async_bulk_tensor(Bs[s], mapB, blockCol, step * C_::BK, &full[s]);
-    }
-    return;
-  }
-
-  float acc[C_::BM] = {};
-  for (int step = 0; step < steps; ++step) {
-    const int s = step % C_::STAGES, turn = step / C_::STAGES;
-    const unsigned parity = unsigned(turn + (MISTAKE == Mistake::wrong_parity)) % 2;
-    if (MISTAKE == Mistake::tries_once)
-      (void)ptx::mbarrier_try_wait_parity(&full[s], parity);
-    else if (MISTAKE != Mistake::no_full_wait)
-      ptx::mbarrier_wait_parity(&full[s], parity);
-    if (MISTAKE == Mistake::arrives_early && t % 32 == 0) ptx::mbarrier_arrive(&empty[s]);
-    for (int k = 0; k < C_::BK; ++k) {
-      const float b = Bs[s][k * C_::BN + t];
-      for (int m = 0; m < C_::BM; ++m) acc[m] += As[s][m * C_::BK + k] * b;
-    }
-    __syncwarp();  // the warp has read the stage
-    const bool stays_away = MISTAKE == Mistake::arrives_early || (MISTAKE == Mistake::missing_arrival && t >= 32);
-    if (t % 32 == 0 && !stays_away) ptx::mbarrier_arrive(&empty[s]);
-  }
-  for (int m = 0; m < C_::BM; ++m)
-    if (blockRow + m < M && blockCol + t < N) C[(blockRow + m) * N + blockCol + t] = acc[m];
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-// The GEMM of M x N x K whole numbers.
-struct Problem {
-  int M, N, K;
-  std::vector<float> a = tile::make_values(std::size_t(M * K), tile::Fill::integers, 1),
-                     b = tile::make_values(std::size_t(K * N), tile::Fill::integers, 2);
-
-  std::vector<float> product() const {
-    std::vector<float> c(std::size_t(M * N));
-    for (int m = 0; m < M; ++m)
-      for (int k = 0; k < K; ++k)
-        for (int n = 0; n < N; ++n) c[std::size_t(m * N + n)] += a[std::size_t(m * K + k)] * b[std::size_t(k * N + n)];
-    return c;
-  }
-};
-
-template <Mistake MISTAKE>
-std::vector<float> product_by_tma(const Problem& p) {
-  auto A = tile::array<float>("A", p.a.size()), B = tile::array<float>("B", p.b.size()),
-       C = tile::array<float>("C", std::size_t(p.M * p.N));
-  A.set(p.a);
-  B.set(p.b);
-  const auto mapA = tile::tensor_map(A.device(), {p.M, p.K, p.K, Config::BM, Config::BK}),
-             mapB = tile::tensor_map(B.device(), {p.K, p.N, p.N, Config::BK, Config::BN});
-  const dim3 grid(unsigned(tile::ceil_div(p.N, Config::BN)), unsigned(tile::ceil_div(p.M, Config::BM)));
-  run([&] {
-    tile::launch(gemm_by_tma<MISTAKE>, grid, dim3(Config::NUM_THREADS), 0, mapA, mapB, C.device(), p.M, p.N, p.K);
-  });
-  return C.host();
-}
-
-#if TILE_ON_MODEL
-// What the model says of a mistake.
-template <Mistake MISTAKE>
-std::string said_of() {
-  try {
-    product_by_tma<MISTAKE>({64, 128, 96});
-  } catch (const simt::Error& e) {
-    return e.what();
-  }
-  return "";
-}
-#endif
 
 // --- Boxes ----------------------------------------------------------------------------------------------------------------
 
@@ -226,22 +90,6 @@ std::vector<std::vector<int>> chunks_of(tile::Swizzle swizzle) {
   return chunks;
 }
 
-std::string refusal_of(const float* base, const tile::BoxedMatrix& matrix) {
-  try {
-    tile::tensor_map(base, matrix);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "";
-}
-
-}  // namespace
-
-TEST_CASE("a GEMM whose tiles come by TMA is right") {
-  for (const Problem& p : {Problem{64, 128, 96}, Problem{40, 72, 20}, Problem{1, 4, 4}})
-    CHECK(product_by_tma<Mistake::none>(p) == p.product());
-}
-
 TEST_CASE("a swizzled box lies as CUDA documents it") {
   using Chunks = std::vector<std::vector<int>>;
   CHECK(chunks_of<32>(tile::Swizzle::bytes128) == Chunks{{0, 1, 2, 3, 4, 5, 6, 7},
@@ -320,36 +168,37 @@ TEST_CASE("rows of bytes are copied both ways") {
 
 TEST_CASE("a tensor map that cannot be is refused in one line") {
   auto in = tile::array<float>("in", 4096);
-  const float* base = in.device();
-  CHECK(refusal_of(base, {16, 64, 64, 8, 32}) == "");
-  CHECK(refusal_of(base + 1, {16, 60, 64, 8, 32}) ==
-        "a tensor map of 16 x 60 elements, ld 64, in boxes of 8 x 32: it must begin at a multiple of 16 bytes");
-  CHECK(contains(refusal_of(base, {0, 64, 64, 8, 32}), "at least one row"));
-  CHECK(contains(refusal_of(base, {16, 65, 64, 8, 32}), "less than a row"));
-  CHECK(contains(refusal_of(base, {16, 62, 62, 8, 32}),
-                 "248 bytes after the one before, which must be a multiple of 16"));
-  CHECK(contains(refusal_of(base, {16, 64, std::int64_t(1) << 38, 8, 32}), "must be less than 2^40"));
-  CHECK(contains(refusal_of(base, {16, 64, 64, 257, 32}), "1 to 256"));
-  CHECK(contains(refusal_of(base, {16, 64, 64, 8, 0}), "1 to 256"));
-  CHECK(contains(refusal_of(base, {16, 64, 64, 8, 30}), "120 bytes, which must be a multiple of 16"));
-  CHECK(contains(refusal_of(base, {16, 64, 64, 8, 64, tile::Swizzle::bytes128}),
-                 "256 bytes, and a swizzle over 128 needs as many"));
+  const auto make = [&](int offset, const tile::BoxedMatrix& matrix) {
+    tile::tensor_map(in.device() + offset, matrix);
+  };
+  CHECK_NOTHROW(make(0, {16, 64, 64, 8, 32}));
+  struct Refused {
+    tile::BoxedMatrix matrix;
+    const char* why;
+    int offset = 0;
+  };
+  for (const auto& [matrix, why, offset] :
+       {Refused{{16, 60, 64, 8, 32},
+                "a tensor map of 16 x 60 elements, ld 64, in boxes of 8 x 32: it must begin at a multiple of 16 bytes",
+                1},
+        Refused{{0, 64, 64, 8, 32}, "at least one row"}, Refused{{16, 65, 64, 8, 32}, "less than a row"},
+        Refused{{16, 62, 62, 8, 32}, "248 bytes after the one before, which must be a multiple of 16"},
+        Refused{{16, 64, std::int64_t(1) << 38, 8, 32}, "must be less than 2^40"},
+        Refused{{16, 64, 64, 257, 32}, "1 to 256"}, Refused{{16, 64, 64, 8, 0}, "1 to 256"},
+        Refused{{16, 64, 64, 8, 30}, "120 bytes, which must be a multiple of 16"},
+        Refused{{16, 64, 64, 8, 64, tile::Swizzle::bytes128}, "256 bytes, and a swizzle over 128 needs as many"}})
+    CHECK_THROWS_WITH_AS(make(offset, matrix), doctest::Contains(why), std::invalid_argument);
 }
 
 #if TILE_ON_MODEL
+TEST_SUITE_BEGIN("model");
 
-TEST_CASE("copies in bulk are counted by sectors and bytes" * doctest::test_suite("model")) {
+TEST_CASE("copies in bulk are counted by sectors and bytes") {
   auto in = tile::array<float>("in", ROWS * LD), out = tile::array<float>("out", 8 * 16);
   const auto map = tile::tensor_map(in.device(), {ROWS, COLS, LD, 8, 16});
-  const auto counts = simt::trace(
-      [&] { tile::launch(show_box<8 * 16 * 4, 0>, dim3(1), dim3(64), 0, map, COLS - 12, 2, out.device()); });
-  const auto site = [&](simt::Op op, simt::Space space) {
-    for (const simt::Site& s : counts.at(0).sites)
-      if (s.op == op && s.space == space) return s;
-    throw std::out_of_range("no such site");
-  };
-  const simt::Site global = site(simt::Op::bulk_load, simt::Space::global),
-                   shared = site(simt::Op::bulk_load, simt::Space::shared);
+  const simt::Counts counts = counted(show_box<8 * 16 * 4, 0>, 1, 64, map, COLS - 12, 2, out);
+  const simt::Site global = only_site(counts, simt::Op::bulk_load, simt::Space::global),
+                   shared = only_site(counts, simt::Op::bulk_load, simt::Space::shared);
   CHECK(global.array == "in");
   CHECK(global.requests == 1);
   CHECK(global.bytes() == 8 * 12 * 4);
@@ -358,61 +207,22 @@ TEST_CASE("copies in bulk are counted by sectors and bytes" * doctest::test_suit
   for (int row = 2; row < 10; ++row) sectors += (row * 176 + 160 - 1) / 32 - (row * 176 + 112) / 32 + 1;
   CHECK(global.sectors == sectors);
   CHECK(global.tag_passes == 0);
-  CHECK(counts.at(0).block_sectors == sectors);
+  CHECK(counts.block_sectors == sectors);
   CHECK(shared.array == "box");
   CHECK(shared.bytes() == 8 * 16 * 4);
-  for (const simt::Site& s : counts.at(0).sites) CHECK_FALSE(s.estimated);
+  for (const simt::Site& s : counts.sites) CHECK_FALSE(s.estimated);
 }
 
-TEST_CASE("a box begins where the GPU lets it" * doctest::test_suite("model")) {
-  const auto said = [](auto copy) -> std::string {
-    try {
-      copy();
-    } catch (const simt::Error& e) {
-      return e.what();
-    }
-    return "";
-  };
-  CHECK(contains(said([] {
-                   shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, 1, 0);
-                 }),
-                 "begins at column 1 of 4 bytes: it must begin at a multiple of 16 bytes"));
-  CHECK(contains(said([] { check_stored<tile::Swizzle::none>(6, 0); }), "begins at column 6 of 4 bytes"));
-  CHECK(contains(said([] { check_stored<tile::Swizzle::none>(-4, 0); }), "stores a box at column -4 and row 0"));
-  CHECK(contains(said([] { check_stored<tile::Swizzle::none>(4, -1); }), "stores a box at column 4 and row -1"));
+TEST_CASE("a box begins where the GPU lets it") {
+  CHECK(says(said_by([] {
+               shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, 1, 0);
+             }),
+             "begins at column 1 of 4 bytes: it must begin at a multiple of 16 bytes"));
+  const auto said = [](int x, int y) { return said_by([&] { check_stored<tile::Swizzle::none>(x, y); }); };
+  CHECK(says(said(6, 0), "begins at column 6 of 4 bytes"));
+  CHECK(says(said(-4, 0), "stores a box at column -4 and row 0"));
+  CHECK(says(said(4, -1), "stores a box at column 4 and row -1"));
 }
 
-// Each of these is what the GEMM does wrong, and what is said of it.
-TEST_CASE("who reads before the tile is there is found" * doctest::test_suite("model")) {
-  CHECK(contains(said_of<Mistake::no_full_wait>(), "reads Bs[0]"));
-  CHECK(contains(said_of<Mistake::wrong_parity>(), "reads Bs[0]"));
-  CHECK(contains(said_of<Mistake::tries_once>(), "reads Bs[0]"));
-  CHECK(contains(said_of<Mistake::arrives_early>(), "asynchronously writes As[0]"));
-}
-
-TEST_CASE("a phase that lacks something is a deadlock that says what" * doctest::test_suite("model")) {
-  const std::string bytes = said_of<Mistake::too_many_bytes>();
-  CHECK(contains(bytes, "deadlock: gemm_by_tma<"));
-  CHECK(contains(bytes, "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x"));
-  CHECK(contains(bytes, ", of which no phase has ended: 0 of 1 arrivals and 64 bytes are missing at tma_test.cu:"));
-  const std::string arrival = said_of<Mistake::missing_arrival>();
-  CHECK(contains(arrival, "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x"));
-  CHECK(contains(arrival, ": 1 of 2 arrivals and 0 bytes are missing"));
-  CHECK(contains(arrival, "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]"));
-  CHECK(contains(arrival, ", of which phase 0 has ended: "));
-}
-
-TEST_CASE("more bytes or arrivals than a phase takes are found" * doctest::test_suite("model")) {
-  CHECK(contains(said_of<Mistake::too_few_bytes>(), "copies 4096 bytes for mbarrier full[0] (address 0x"));
-  CHECK(contains(said_of<Mistake::too_few_bytes>(), ": 64 bytes more have come in phase 0 than were announced"));
-  CHECK(contains(said_of<Mistake::no_empty_wait>(), ": all 1 arrivals of phase 0 were there, which lacks 12288 bytes"));
-}
-
-TEST_CASE("mbarriers are initialised, fenced and then used" * doctest::test_suite("model")) {
-  CHECK(contains(said_of<Mistake::no_init>(), ", which nobody has initialised"));
-  const std::string fence = said_of<Mistake::no_init_fence>();
-  CHECK(contains(fence, "missing proxy fence: gemm_by_tma<"));
-  CHECK(contains(fence, "with no fence.mbarrier_init between"));
-  CHECK(contains(said_of<Mistake::no_init_barrier>(), "race: gemm_by_tma<"));
-}
+TEST_SUITE_END();
 #endif

@@ -1,4 +1,4 @@
-#include "part.hpp"
+// A part of the book looked back on: one kernel of each chapter, what the counts allow it, what it reached, and what that added.
 
 #include <fmt/format.h>
 
@@ -12,8 +12,11 @@
 
 #include "common/report/facts.hpp"
 #include "common/report/table.hpp"
+#include "drawing.hpp"
+#include "figures.hpp"
+#include "traces.hpp"
 
-namespace tile {
+namespace tile::figures {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,28 +34,13 @@ struct Emitted {
   }
 };
 
-std::vector<std::string> fields_of(const std::string& line) {
-  std::vector<std::string> fields;
-  std::istringstream row(line);
-  for (std::string field; std::getline(row, field, '\t');) fields.push_back(field);
-  return fields;
-}
-
-std::ifstream open(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(fmt::format("cannot read {}", file.string()));
-  return in;
-}
-
 Emitted read_emitted(const fs::path& directory) {
   Emitted emitted;
-  std::ifstream facts = open(directory / "facts.tsv"), kernels = open(directory / "kernels.tsv");
-  for (std::string line; std::getline(facts, line);) {
-    const auto fields = fields_of(line);
+  for (const auto& fields : read_tsv(directory / "facts.tsv")) {
     if (!fields.at(2).empty()) emitted.values[fields[0]] = std::stod(fields[2]);
     emitted.texts[fields[0]] = fields.at(4);
   }
-  for (std::string line; std::getline(kernels, line);) emitted.kernels.push_back(fields_of(line).at(0));
+  for (const auto& fields : read_tsv(directory / "kernels.tsv")) emitted.kernels.push_back(fields.at(0));
   return emitted;
 }
 
@@ -105,7 +93,8 @@ Rung rung_of(const std::string& number, const std::string& title, const std::str
 
 // What stands behind a name in the front matter of a chapter, or "".
 std::string front_matter(const fs::path& text, const std::string& name) {
-  std::ifstream lines = open(text);
+  std::ifstream lines(text);
+  if (!lines) throw std::runtime_error(fmt::format("cannot read {}", text.string()));
   std::string line;
   std::getline(lines, line);  // "---"
   while (std::getline(lines, line) && line != "---")
@@ -135,12 +124,12 @@ std::vector<Rung> ladder_of(const fs::path& chapters, const fs::path& emit, cons
 }
 
 Table table_of(const std::vector<Rung>& ladder) {
-  Table table{
-      "ladder",
-      "One kernel of each chapter at M = N = K = 4096: the ceilings that follow from its counts and from its "
-      "machine code, what it reached, and that over the best of the rows above; TFLOP/s",
-      {"chapter", "title", "kernel", "ceiling, as written", "of", "ceiling, as compiled", "of", "measured", "x the best before", "x cuBLAS"},
-      {}};
+  Table table{"ladder",
+              "One kernel of each chapter at M = N = K = 4096: the ceilings that follow from its counts and from its "
+              "machine code, what it reached, and that over the best of the rows above; TFLOP/s",
+              {"chapter", "title", "kernel", "ceiling, as written", "of", "ceiling, as compiled", "of", "measured",
+               "x the best before", "x cuBLAS"},
+              {}};
   // A column is for more than one rung.
   const bool stronger =
       std::count_if(ladder.begin(), ladder.end(), [](const Rung& r) { return r.stronger_ratio.has_value(); }) > 1;
@@ -210,12 +199,6 @@ double cublas_of(const std::vector<Rung>& ladder) {
   return highest;
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file.string()));
-}
-
 }  // namespace
 
 void gather_part(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& plot,
@@ -233,4 +216,4 @@ void gather_part(const fs::path& chapters, const fs::path& emit, const std::stri
   write_text(plot.string() + ".cublas", fmt::format("cublas={}\n", cublas_of(ladder)));
 }
 
-}  // namespace tile
+}  // namespace tile::figures

@@ -5,7 +5,6 @@ local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
 local explorer = require("weave.explorer")
-local lookups = require("weave.lookups")
 local terms = require("weave.terms")
 
 local around = {}
@@ -108,37 +107,26 @@ end
 
 local function neighbour(offset)
   local _, position = pandoc.List(page.all):find(page.id)
-  local id = page.all[position + offset]
-  if not id then return nil end
-  local info = page.info[id]
-  return pandoc.MetaMap({href = pandoc.MetaString(info.href),
-    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)})
+  local info = page.info[page.all[position + offset]]
+  return info and {href = pandoc.MetaString(info.href),
+    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)}
 end
 
 local function all_pages()
   local items = pandoc.List({})
   for _, id in ipairs(page.all) do
     local info = page.info[id]
-    items:insert(pandoc.MetaMap({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
-      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id,
-      head = heads[id]}))
+    items:insert({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]})
   end
-  return pandoc.MetaList(items)
+  return items
 end
-
--- A text as a string of CSS.
-local function css_string(plain) return '"' .. plain:gsub('[\\"]', "\\%0") .. '"' end
 
 -- Whether there is a reference, and so a list of them.
 local function cites(blocks)
   local found = false
   pandoc.walk_block(pandoc.Div(blocks), {Cite = function() found = true end})
   return found
-end
-
--- The cover of a book for e-readers, whose first page has title and subtitle.
-local function without_title(blocks)
-  return blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
 end
 
 -- What stands over the title, "Chapter 03" or "Appendix A", or nil.
@@ -158,7 +146,9 @@ local function as_part(blocks, subtitle)
     return block
   end)
   if page.id == "index" then
-    if page.combined == "epub" then blocks = without_title(blocks) end
+    if page.combined == "epub" then  -- whose first page has title and subtitle
+      blocks = blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
+    end
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
@@ -170,7 +160,7 @@ local function as_part(blocks, subtitle)
   end
   if page.combined == "print" then
     local kind = "part-" .. page.id
-    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: " .. css_string(title) .. " } }</style>" ..
+    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") .. "\" } }</style>" ..
       '<section class="part" style="page: ' .. kind .. '">'))
     blocks:insert(elements.html("</section>"))
   end
@@ -192,9 +182,7 @@ end
 function around.finish(doc)
   if not page.combined then page.write(page.work .. "/search/" .. page.id .. ".js", search_entries(doc)) end
   local number = page.info[page.id].number
-  doc.meta.explorer = explorer.used
-  doc.meta.lookups = lookups.used
-  doc.meta.interactive = explorer.used or lookups.used
+  for kind in pairs(explorer.used) do doc.meta[kind], doc.meta.interactive = true, true end
   doc.meta.previous = neighbour(-1)
   doc.meta.next = neighbour(1)
   doc.meta.contents = all_pages()

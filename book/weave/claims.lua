@@ -38,11 +38,11 @@ end
 -- The certainty that a reader is told of: the verdict's kind, unless a GPU has yet to decide.
 function claims.certainty(verdict) return verdict.pending and emitted.unmeasured or verdict.kind end
 
--- Numbers in a text that are neither part of a name nor of a longer number: pairs of how it is written and its value.
+-- Numbers in a text that are neither part of a name nor of a longer number, as they are written.
 local function typed_numbers(text)
   local found = {}
-  for before, number, after in (" " .. text .. " "):gmatch("(.)%f[%d](%d+%.?%d*)()") do
-    if not before:match("[%w_.,/]") and not (" " .. text .. " "):sub(after, after):match("[%w_]") then
+  for before, number, behind in (" " .. text .. "  "):gmatch("(.)%f[%d](%d+%.?%d*)()") do
+    if not before:match("[%w_.,/]") and not (text .. " "):sub(behind - 1, behind - 1):match("[%w_]") then
       table.insert(found, (number:gsub("%.$", "")))
     end
   end
@@ -57,16 +57,13 @@ local function check_typed_numbers(span, words, holds)
   local literals = typed_numbers((holds:gsub("[%w_./%-]*[%a_][%w_./%-]*", " ")))
   for _, number in ipairs(typed_numbers(plain)) do
     local decimals = number:match("%.(%d+)")
-    if decimals or plain == number then
-      local value, margin, stands = tonumber(number), 0.51 * 10 ^ -#(decimals or ""), false
-      for _, literal in ipairs(literals) do
-        local other = tonumber(literal)
-        for _, meant in ipairs({other, 100 * other, 100 * math.abs(other - 1)}) do
-          stands = stands or math.abs(meant - value) <= margin
-        end
-      end
-      if not stands then page.fail('claim "' .. words .. '": ' .. holds .. ": nothing in it is the " .. number .. " of the words") end
+    local value, margin = tonumber(number), 0.51 * 10 ^ -#(decimals or "")
+    local stands = not decimals and plain ~= number
+    for _, literal in ipairs(literals) do
+      local other = tonumber(literal)
+      for _, meant in ipairs({other, 100 * other, 100 * math.abs(other - 1)}) do stands = stands or math.abs(meant - value) <= margin end
     end
+    if not stands then page.fail('claim "' .. words .. '": ' .. holds .. ": nothing in it is the " .. number .. " of the words") end
   end
 end
 
@@ -87,6 +84,7 @@ end
 -- A kernel that was measured above one of its ceilings is an error, in the counts, the rates or the idea of the machine,
 -- until the page says which. Called once all claims of the page are resolved.
 function claims.check_ceilings()
+  if not page.is_chapter() then return end
   for _, row in ipairs(emitted.rows(page.id, "above.tsv", "kernels above their ceilings")) do
     local kernel, what = row.kernel, row.text
     if not explained_above[kernel] then page.fail(what .. ": explain it in a claim with above=" .. kernel) end

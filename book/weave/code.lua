@@ -60,11 +60,12 @@ end
 
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides
 -- those that any operator has; and an operator that a formula begins with, "max", has a gap to nothing.
-function code.formula(math)
+function code.formula_element(math)
+  if page.combined == "epub" or math.mathtype ~= "InlineMath" then return nil end
   local html = pandoc.write(pandoc.Pandoc({pandoc.Plain({math})}, title), "html5", options):gsub("%s+$", "")
   html = html:gsub('stretchy="true"', 'stretchy="false"')
   html = html:gsub("(<semantics><mrow>)<mo>(%a+)</mo>", "%1<mi>%2</mi>")
-  return (html:gsub("<mspace[^>]*></mspace>(<m[oi])>mod<(/m[oi])><mspace[^>]*></mspace>", "%1>mod<%2>"))
+  return pandoc.RawInline("html", (html:gsub("<mspace[^>]*></mspace>(<m[oi])>mod<(/m[oi])><mspace[^>]*></mspace>", "%1>mod<%2>")))
 end
 
 local longest_kept = 20  -- columns
@@ -98,5 +99,7 @@ function code.inline(words)
   if code.kept(words) then return '<code class="kept">' .. text.escape(words) .. "</code>" end
   return "<code>" .. code.in_parts(words) .. "</code>"
 end
+
+function code.inline_element(inline) return pandoc.RawInline("html", code.inline(inline.text)) end
 
 return code

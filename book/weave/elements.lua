@@ -2,16 +2,12 @@
 -- In: pandoc's elements. Out: pandoc's elements.
 
 local text = require("weave.text")
-local page = require("weave.page")
 
 local elements = {}
 
 function elements.html(markup) return pandoc.RawBlock("html", markup) end
 function elements.html_inline(markup) return pandoc.RawInline("html", markup) end
 function elements.has(element, class) return element.classes:includes(class) end
-
--- The chapter that an element is of: the page's, unless it says another.
-function elements.chapter_of(element) return element.attributes.chapter or page.id end
 
 -- The opening tag of something that may scroll sideways, for the keyboard and for screen readers.
 function elements.scrolling(class, label)
@@ -34,8 +30,7 @@ end
 
 function elements.figure_open(div, class)
   local id = div.identifier ~= "" and ' id="' .. div.identifier .. '"' or ""
-  local margin = elements.has(div, "margin") and " margin-figure" or elements.has(div, "full") and " full-width" or ""
-  return elements.html("<figure" .. id .. ' class="' .. class .. margin .. '">')
+  return elements.html("<figure" .. id .. ' class="' .. class .. (elements.has(div, "full") and " full-width" or "") .. '">')
 end
 
 return elements

@@ -1,17 +1,18 @@
--- What the chapter programs said: facts by their keys, the rows of every other file below emit/NN/, and tables.
--- In: keys and names of files. Out: facts {kind, value, unit, text} and rows by the names of their columns, which
--- common/report/emitted.tsv lists. What is missing, or is not as listed there, ends the weave; what nobody asks for is not looked at here
--- (check_emitted.lua does), for a chapter says thousands of things of which a page needs a hundred.
+-- What the chapter programs said: facts by their keys, the rows of every other file below emit/NN/, and tables; and what the pages make of
+-- it: []{.predicted is="(BM + BN) * BK / NUM_THREADS" [key=KEY] [decimals=N] [unit=UNIT]} is a formula over the program's constants and over
+-- predictions, which may have a key of its own for claims and other pages.
+-- In: keys, formulas and names of files. Out: facts {kind, value, unit, text} and rows by the names of their columns, which
+-- common/report/emitted.tsv lists. What is missing ends the weave; what nobody asks for is not looked at, for a chapter says thousands of
+-- things of which a page needs a hundred.
 
 local text = require("weave.text")
 local page = require("weave.page")
-local schema = require("weave.schema")
+local expression = require("weave.expression")
 
 local emitted = {
   unmeasured = "not yet measured",  -- how a program says that a GPU has yet to give a number
 }
 
-local listed  -- the schema
 local facts = {}  -- "NN" -> key -> fact, or until it is asked for {line, its number}
 
 local function lines(chapter, file, what)
@@ -20,11 +21,26 @@ local function lines(chapter, file, what)
   return text.lines_of(whole)
 end
 
+local columns  -- file -> the names of its columns
+
+local function columns_of(file)
+  if not columns then
+    columns = {}
+    for line in io.lines(page.root .. "/common/report/emitted.tsv") do
+      local of, column = line:match("^([^#\t][^\t]*)\t([^\t]+)")
+      if of then columns[of] = columns[of] or {} end
+      if of then table.insert(columns[of], column) end
+    end
+  end
+  return columns[file]
+end
+
 -- The row that stands in line `number` of a file.
 local function row_of(chapter, file, line, number)
-  listed = listed or schema.read(page.root .. "/common/report/emitted.tsv")
-  local row, why = schema.row(listed, schema.columns(listed, file), text.split(line))
-  return row or page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. number .. ": " .. why)
+  local row, fields, names = {}, text.split(line), columns_of(file)
+  if #fields ~= #names then page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. number .. ": has " .. #fields .. " fields") end
+  for i, name in ipairs(names) do row[name] = fields[i] end
+  return row
 end
 
 -- The rows of a file; `what` says what the prose wanted of it. Where `first` is given, only rows that begin with these fields.
@@ -65,12 +81,48 @@ local function facts_of(chapter)
   return result
 end
 
+local function constant(chapter, name)
+  local line = ("\n" .. (text.read(page.work .. "/emit/" .. chapter .. "/constants.tsv") or "")):match("\n" .. name:gsub("%p", "%%%0") .. "\t([^\n]*)")
+  return line and {kind = "constant", value = tonumber(line), unit = "", text = text.number(tonumber(line))}
+end
+
+-- The formula that a chapter's page gives this key: the prose may come to it from any page.
+local function keyed_formula(chapter, key)
+  local prose = page.sources[chapter] and text.read(page.root .. "/" .. page.sources[chapter]:gsub("%.cu$", ".md")) or ""
+  for attributes in prose:gmatch("%[%]{%.predicted%s+([^}]*)}") do
+    if attributes:match("key=(%S+)") == key and attributes:find('is="', 1, true) then
+      return emitted.formula(chapter, attributes:match('is="([^"]*)"'), attributes:match("decimals=(%d+)"), attributes:match('unit="?([^%s"]+)'))
+    end
+  end
+end
+
+-- What a formula of a chapter's page comes to: a fact, and with what values.
+function emitted.formula(chapter, formula, decimals, unit)
+  formula = formula:gsub("%s+", " ")
+  local tree, keys = expression.parse_formula(formula)
+  local function refuse(why) page.fail('formula "' .. formula .. '": ' .. why) end
+  if not tree then refuse(keys) end
+  local values, with = {}, {}
+  for i, key in ipairs(keys) do
+    local fact = emitted.fact(key:match("^%d%d/") and key or chapter .. "/" .. key)
+    if fact.kind ~= "constant" and fact.kind ~= "predicted" then refuse(key .. " is " .. fact.kind .. ", and so no prediction") end
+    values[key] = fact.value or refuse(key .. " is a text")
+    with[i] = key .. " = " .. string.format("%.6g", fact.value)
+  end
+  local value, why = expression.value(tree, values)
+  if not value then refuse(why) end
+  return {kind = "predicted", value = value, unit = unit or "", text = text.number(value, tonumber(decimals)), formula = formula, chapter = chapter,
+          with = #with > 0 and ", with " .. table.concat(with, ", ") or ""}
+end
+
 -- The fact that a key names, and the key in full.
 function emitted.fact(key)
   local chapter, rest = key:match("^(%d%d)/(.+)$")
   if not chapter then chapter, rest = page.home, key end
   local all = facts_of(chapter)
-  local fact = all[rest] or page.fail("no number has the key " .. chapter .. "/" .. rest)
+  local fact = all[rest] or constant(chapter, rest) or keyed_formula(chapter, rest) or
+    page.fail("no number has the key " .. chapter .. "/" .. rest)
+  all[rest] = fact
   if not fact.kind then
     local row = row_of(chapter, "facts.tsv", table.unpack(fact))
     fact = {kind = row.kind, value = tonumber(row.value), unit = row.unit, text = row.text}

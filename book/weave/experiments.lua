@@ -1,8 +1,7 @@
 -- Break-it experiments: ::: {.break name=NAME} shows an edit, and what a reader who makes it will see.
--- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and what tests and
--- compiler said: captured.tsv, when the experiments last ran here (the target chapterNN.breaks), and messages.tsv beside breaks.json, when
--- what they said was kept. Out: blocks, and rows of the experiments for whoever names one. Without a run of this very edit of this very
--- program the page says how to make one. An unknown experiment ends the weave.
+-- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and messages.tsv beside
+-- breaks.json: what test or compiler said, kept by the experiment's name. Out: blocks, and rows of the experiments for whoever names one.
+-- Where nothing was kept yet, the page says how to see it. An unknown experiment ends the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -39,14 +38,13 @@ local function edits_of(row)
   return edits
 end
 
--- Where the edits are made in the source, in the order of their places, each {from, to, new, lines_more}.
+-- Where the edits are made in the source, in the order of their places, each {from, to, new}.
 local function places_of(source, edits, name)
   local places = {}
   for _, edit in ipairs(edits) do
     local from, to = source:find(edit.old, 1, true)
     if not from then page.fail("the text that experiment " .. name .. " edits is gone from " .. page.source) end
-    local function breaks_in(some) return select(2, some:gsub("\n", "")) end
-    places[#places + 1] = {from = from, to = to, new = edit.new, lines_more = breaks_in(edit.new) - breaks_in(edit.old)}
+    places[#places + 1] = {from = from, to = to, new = edit.new}
   end
   table.sort(places, function(a, b) return a.from < b.from end)
   return places
@@ -115,40 +113,20 @@ local function diff_markup(rows)
   return code.rows(coloured, numbers, nil, kinds)
 end
 
--- What a file of messages says of this experiment on this program, or nil. Its lines: the experiment, the sum of the edited program,
--- what was said.
-local function message_in(file, row)
-  for _, line in ipairs(text.lines_of(text.read(file) or "")) do
+-- What was said when this edit was made, or nil. The lines of the file: the experiment, what was said.
+local function message_of(row)
+  for _, line in ipairs(text.lines_of(text.read(page.root .. "/" .. page.source:gsub("[^/]*$", "messages.tsv")) or "")) do
     local fields = text.split(line)
-    if fields[1] == row.name and fields[2] == row.program then return unescape(fields[3]) end
+    if fields[1] == row.name then return unescape(fields[2]) end
   end
 end
 
--- What was said when this edit of this program ran: here, or where its message was kept.
-local function captured(row)
-  return message_in(page.breaks .. "/chapter" .. page.id .. "/captured.tsv", row) or
-    message_in(page.root .. "/" .. page.source:gsub("[^/]*$", "messages.tsv"), row)
-end
-
--- Whether what is said of an edited program names other lines than the source has in their place.
-local function lines_move(places, message)
-  local moved = false
-  for _, place in ipairs(places) do moved = moved or place.lines_more ~= 0 end
-  return moved and message:find("%.cu:%d") ~= nil
-end
-
-local told_whose_lines = false  -- on this page
-
-local function outcome(row, message, places)
+local function outcome(row)
   local opening = row.outcome == "test" and "Then this test fails: " .. code.inline(row.result) or
     "Then it does not compile"
+  local message = message_of(row)
   if message then
-    local whose = ""
-    if lines_move(places, message) and not told_whose_lines then
-      told_whose_lines = true
-      whose = " (line numbers are those of the edited program, here and below)"
-    end
-    return '<p class="outcome">' .. opening .. whose .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
+    return '<p class="outcome">' .. opening .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
       '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
   end
   local says = row.outcome == "test" and (row.says ~= "" and ", and says " .. code.inline(row.says) or "") or
@@ -166,7 +144,7 @@ function experiments.resolve(div)
   blocks:extend(div.content)
   blocks:insert(html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
   for _, place in ipairs(places) do blocks:insert(html(diff_markup(difference(source, place)))) end
-  blocks:insert(html("</div></div>" .. outcome(row, captured(row), places) .. "</section>"))
+  blocks:insert(html("</div></div>" .. outcome(row) .. "</section>"))
   return blocks
 end
 

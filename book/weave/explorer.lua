@@ -1,8 +1,10 @@
--- The bank explorer: ::: {.explorer src=... alt=... traces="KERNEL/SITE:ROW[+PAD][^DOWN,UP] ..."} is the figure src, an access
--- that the reader may change. With it come the first accesses of a warp at these sites, as the chapters' traces have them (NN/ in
--- front names another chapter), and the layout of the tile: words in a row, words of padding behind it, and the swizzle
--- col ^ ((row >> DOWN) << UP).
--- In: a Div, and samples.tsv of the chapters. Out: the figure's blocks and its data. An access that no trace has ends the weave.
+-- Figures that a reader may change: the drawing src, and with it the first accesses of a warp at some sites, as the chapters' traces have
+-- them (NN/ in front names another chapter).
+--   ::: {.explorer src=... alt=... traces="KERNEL/SITE:ROW[+PAD][^DOWN,UP] ..."}  an access to shared memory, and the layout of the tile:
+--       words in a row, words of padding after it, and the swizzle col ^ ((row >> DOWN) << UP)
+--   ::: {.lookups src=... alt=... traces="KERNEL/SITE ..."}  an access to global memory, and how many words the matrix's rows are apart
+-- In: a Div, and samples.tsv and kernels.tsv of the chapters. Out: the figure's blocks and its data. An access that no trace has ends
+-- the weave.
 
 local page = require("weave.page")
 local elements = require("weave.elements")
@@ -10,12 +12,12 @@ local emitted = require("weave.emitted")
 local figures = require("weave.figures")
 
 local explorer = {
-  used = false,  -- whether this page has one, and so needs its script
+  used = {},  -- "explorer", "lookups" -> true: the page has one, and so needs its script
 }
 
 -- What a warp's first access at a site touched: lane -> word, the bytes of a lane, load or store, and the array. The site must be in
 -- `space`, shared or global.
-function explorer.lanes_of(chapter, kernel, site, space)
+local function lanes_of(chapter, kernel, site, space)
   local words, bytes, op, array = {}, nil, nil, nil
   for _, row in ipairs(emitted.rows(chapter, "samples.tsv", "accesses", {kernel, site})) do
     if row.space ~= space then page.fail(site .. " of " .. kernel .. " is not in " .. space .. " memory") end
@@ -28,14 +30,13 @@ function explorer.lanes_of(chapter, kernel, site, space)
 end
 
 -- The words of 32 lanes as the page's scripts read them.
-function explorer.listed(words)
+local function listed_words(words)
   local listed = {}
   for lane = 0, 31 do listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null" end
   return "[" .. table.concat(listed, ", ") .. "]"
 end
 
--- The parts of KERNEL/SITE:ROW[+PAD][^DOWN,UP].
-local function parse(description)
+local function shared_access(description)
   local name, row, behind = description:match("^([^:]+):([1-9]%d*)(.*)$")
   local chapter, kernel, site = (name or ""):match("^(%d*)/?([^/]+)/([^/]+)$")
   local pad, swizzle = (behind or ""):match("^%+(%d+)(.*)$")
@@ -44,37 +45,50 @@ local function parse(description)
   if not site or swizzle ~= "" and not up then
     page.fail("an explorer's trace is KERNEL/SITE:ROW[+PAD][^DOWN,UP], not " .. description)
   end
-  return {chapter = chapter ~= "" and chapter or page.id, kernel = kernel, site = site, row = row, pad = pad,
-          swizzle = up and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null"}
-end
-
-local function traced_access(description)
-  local a = parse(description)
-  local words, bytes, op = explorer.lanes_of(a.chapter, a.kernel, a.site, "shared")
+  chapter = chapter ~= "" and chapter or page.id
+  swizzle = up and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null"
+  local words, bytes, op = lanes_of(chapter, kernel, site, "shared")
   for lane = 0, 31 do
-    if (words[lane] or 0) % (a.row + a.pad) >= tonumber(a.row) then
+    if (words[lane] or 0) % (row + pad) >= tonumber(row) then
       page.fail(description .. ": lane " .. lane .. " is in the padding, so the row is another")
     end
   end
   return string.format('{"title": "chapter %s, %s: %s", "bytes": %s, "op": "%s", "row": %s, "pad": %s, "swizzle": %s, "words": %s}',
-    a.chapter, a.kernel, a.site, bytes, op, a.row, a.pad, a.swizzle, explorer.listed(words))
+    chapter, kernel, site, bytes, op, row, pad, swizzle, listed_words(words))
 end
 
--- A drawing of class `kind`, with the traces that the reader may choose from, written by `access_of` from their descriptions. Its
--- script is needed on pages only: `figure.used` says so.
-function explorer.figure_with_traces(div, figure, kind, access_of)
-  local traces = {}
+-- The leading dimension of a kernel's matrix.
+local function apart(chapter, kernel, array)
+  for _, row in ipairs(emitted.rows(chapter, "kernels.tsv", "kernels")) do
+    if row.kernel == kernel then return row["ld" .. array:lower()] or page.fail(array .. " is no matrix of " .. kernel) end
+  end
+  page.fail("chapter " .. chapter .. " has no kernel " .. kernel)
+end
+
+local function global_access(description)
+  local chapter, kernel, site = description:match("^(%d*)/?([^/:]+)/([^/:]+)$")
+  if not site then page.fail("a trace of global memory is KERNEL/SITE, not " .. description) end
+  if chapter == "" then chapter = page.id end
+  local words, bytes, op, array = lanes_of(chapter, kernel, site, "global")
+  return string.format('{"title": "chapter %s, %s: %s", "array": "%s", "bytes": %s, "op": "%s", "ld": %s, "words": %s}',
+    chapter, kernel, site, array, bytes, op, apart(chapter, kernel, array), listed_words(words))
+end
+
+-- Class of a figure -> what writes an access from its description.
+local accesses = {explorer = shared_access, lookups = global_access}
+
+-- A drawing, with the traces that the reader may choose from; its script is needed on pages only.
+function explorer.resolve(div)
+  local kind, traces = elements.has(div, "explorer") and "explorer" or "lookups", {}
   for description in (div.attributes.traces or page.fail("a figure of class " .. kind .. " without traces")):gmatch("%S+") do
-    traces[#traces + 1] = access_of(description)
+    traces[#traces + 1] = accesses[kind](description)
   end
   local blocks = pandoc.List(figures.resolve(div, "drawing " .. kind))
   if not page.combined then
-    figure.used = true
+    explorer.used[kind] = true
     blocks:insert(2, elements.html('<script type="application/json">[' .. table.concat(traces, ",\n") .. "]</script>"))
   end
   return blocks
 end
-
-function explorer.resolve(div) return explorer.figure_with_traces(div, explorer, "explorer", traced_access) end
 
 return explorer

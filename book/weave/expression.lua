@@ -5,7 +5,7 @@
 --   number      a word of digits, possibly with a sign, a fraction and an exponent; 2% is 0.02
 --   key         any other word: the key of a fact, NN/key for one of chapter NN
 --   'text'      for keys whose value is a text: shared.4096.ceiling.resource = 'banks'
---   arithmetic  + - * / ( ) abs(x) min(x, ...) max(x, ...)
+--   arithmetic  + - * / ( ) abs(x) floor(x) ceil(x) min(x, ...) max(x, ...)
 --   comparison  < <= > >= =, in chains as well: a > b > c
 --               = means equal to nine digits, since the values were computed in floating point; <= and >= include that
 --   within(a, b, 2%)   |a - b| is at most 2% of |b|; at most 30% may be asked for
@@ -14,8 +14,8 @@
 --
 -- Of two terms that are compared neither may be the other's copy: whatever is measured, that would hold or not.
 --
--- parse(text) gives a tree and the list of its keys; evaluate(tree, values) gives true or false. Both give nil and a
--- complaint when they cannot.
+-- parse(text) gives a tree and the list of its keys; evaluate(tree, values) gives true or false. parse_formula(text) and value(tree,
+-- values) do the same for arithmetic alone, a formula of the prose. All give nil and a complaint when they cannot.
 
 local expression = {}
 
@@ -27,9 +27,8 @@ local function complain(message) error({complaint = message}, 0) end
 
 local function number_of(word)
   local digits, percent = word:match("^([+-]?%d+%.?%d*)(%%?)$")
-  if not digits then digits, percent = word:match("^([+-]?%d+%.?%d*[eE][+-]?%d+)$"), "" end
-  if not digits then return nil end
-  return {kind = "number", value = percent == "%" and tonumber(digits) / 100 or tonumber(digits), percent = percent == "%"}
+  digits = digits or word:match("^[+-]?%d+%.?%d*[eE][+-]?%d+$")
+  if digits then return {kind = "number", value = percent == "%" and tonumber(digits) / 100 or tonumber(digits), percent = percent == "%"} end
 end
 
 local function tokens_of(text)
@@ -60,7 +59,7 @@ local function tokens_of(text)
 end
 
 local widest = 0.3  -- tolerance, of a number
-local arguments_of = {abs = {1, 1}, min = {1, math.huge}, max = {1, math.huge}, within = {3, 3}}
+local arguments_of = {abs = {1, 1}, floor = {1, 1}, ceil = {1, 1}, min = {1, math.huge}, max = {1, math.huge}, within = {3, 3}}
 
 -- A term in words, the same for the same one however it is spaced.
 local function written(node)
@@ -73,8 +72,8 @@ local function refuse_copy(a, b)
   if written(a) == written(b) then complain("compares a term with itself") end
 end
 
--- A recursive descent: conjunction > comparison > sum > product > operand.
-local function parse(text)
+-- A recursive descent: conjunction > comparison > sum > product > operand; a formula is a sum.
+local function parse(text, is_formula)
   local tokens, at, keys, seen = tokens_of(text), 1, {}, {}
   local sum
   local function next_is(kind) return tokens[at].kind == kind end
@@ -144,8 +143,8 @@ local function parse(text)
     end
     return node
   end
-  local tree = {kind = "and", comparison()}
-  while next_is("and") do
+  local tree = is_formula and sum() or {kind = "and", comparison()}
+  while next_is("and") and not is_formula do
     at = at + 1
     tree[#tree + 1] = comparison()
   end
@@ -172,26 +171,22 @@ local function compared(a, sign, b)
   return equal(a, b) or (sign == "<=") == (a < b)
 end
 
-local value_of
+local functions = {
+  ["+"] = function(a, b) return a + b end,
+  ["-"] = function(a, b) return a - b end,
+  ["*"] = function(a, b) return a * b end,
+  ["/"] = function(a, b) return b ~= 0 and a / b or complain("divides by zero") end,
+  abs = math.abs, min = math.min, max = math.max,
+  floor = function(a) return math.floor(a + 1e-9) end, ceil = function(a) return math.ceil(a - 1e-9) end,
+  within = function() complain("a comparison is not a number") end,
+}
 
-local function arithmetic(node, values)
-  local arguments = {}
-  for i, inner in ipairs(node) do arguments[i] = number(value_of(inner, values)) end
-  local a, b = arguments[1], arguments[2]
-  if node.kind == "+" then return a + b end
-  if node.kind == "-" then return a - b end
-  if node.kind == "*" then return a * b end
-  if node.kind == "/" then return b ~= 0 and a / b or complain("divides by zero") end
-  if node.kind == "abs" then return math.abs(a) end
-  if node.kind == "min" then return math.min(table.unpack(arguments)) end
-  if node.kind == "max" then return math.max(table.unpack(arguments)) end
-  complain("a comparison is not a number")
-end
-
-function value_of(node, values)
+local function value_of(node, values)
   if node.kind == "number" or node.kind == "text" then return node.value end
   if node.kind == "key" then return values[node.value] end
-  return arithmetic(node, values)
+  local arguments = {}
+  for i, inner in ipairs(node) do arguments[i] = number(value_of(inner, values)) end
+  return functions[node.kind](table.unpack(arguments))
 end
 
 local function holds(node, values)
@@ -222,8 +217,12 @@ end
 
 -- The tree of an expression, and its keys in the order in which they occur.
 function expression.parse(text) return guarded(parse, text) end
+function expression.parse_formula(text) return guarded(parse, text, true) end
 
 -- Whether the expression holds, given the values of its keys: numbers or texts.
 function expression.evaluate(tree, values) return guarded(holds, tree, values) end
+
+-- The number that a formula is, given the values of its keys.
+function expression.value(tree, values) return guarded(function() return number(value_of(tree, values)) end) end
 
 return expression

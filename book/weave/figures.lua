@@ -99,17 +99,13 @@ function figures.resolve(div, class)
   local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
   local drawings, natural = {}, nil
   for file in src:gmatch("%S+") do
-    drawings[#drawings + 1] = read_drawing(file)
-    local wide = widths(drawings[#drawings])
+    drawings[#drawings + 1] = {svg = read_drawing(file), shown = ""}
+    local wide = widths(drawings[#drawings].svg)
     natural = wide and (natural or 0) + wide
   end
-  local svg = drawings[1]
+  local svg = drawings[1].svg
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
-  local panels = #drawings == 1 and panels_of(svg) or nil
-  if #drawings > 1 then
-    panels = {}
-    for i, drawing in ipairs(drawings) do panels[i] = {svg = drawing, shown = ""} end
-  end
+  local panels = #drawings > 1 and drawings or panels_of(svg)
   if panels then
     local parts = {}
     for i, panel in ipairs(panels) do
@@ -121,7 +117,7 @@ function figures.resolve(div, class)
   else
     svg = with_attributes(svg, image .. style_of(svg))
   end
-  class = (class or "drawing") .. (natural and natural > measure and not elements.has(div, "margin") and " full-width" or "")
+  class = (class or "drawing") .. (natural and natural > measure and " full-width" or "")
   return {elements.figure_open(div, class),
           elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),
           elements.caption_of(div), elements.html("</figcaption></figure>")}

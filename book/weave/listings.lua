@@ -90,22 +90,17 @@ local function file_of(div)
   return file
 end
 
--- A line fits its frame, but for a text that no line break may cut.
-local function check_width(file, line)
-  if #line.text > widest and not line.text:match('^%s*"') then
-    page.fail(file .. ", line " .. line.number .. ": a listing has " .. widest .. " columns, and this line has " .. #line.text ..
-      ": run clang-format")
-  end
-end
-
 function listings.resolve(div)
   local file = file_of(div)
   local region = div.attributes.region or page.fail("a listing without region")
   local shown = listings.region(file, region)
   local numbers, texts, counts = {}, {}, {}
-  local by_line = div.attributes.counts and counts_by_line(elements.chapter_of(div), div.attributes.counts)
+  local by_line = div.attributes.counts and counts_by_line(page.id, div.attributes.counts)
   for i, line in ipairs(shown) do
-    check_width(file, line)
+    if #line.text > widest and not line.text:match('^%s*"') then  -- a text cannot be broken
+      page.fail(file .. ", line " .. line.number .. ": a listing has " .. widest .. " columns, and this line has " .. #line.text ..
+        ": run clang-format")
+    end
     numbers[i] = tostring(line.number)
     texts[i] = listings.shown(line.text)
     counts[i] = by_line and by_line[line.number]

@@ -61,62 +61,70 @@ local function counted_at(chapter, key)
   return {file = file, line = counted[kernel][1]}
 end
 
--- A record as a tree: each line is {line, key, name or number that tells it from its like, parts}. Records are written with one
--- value a line, and what is inside is indented.
-local function tree_of(lines)
-  local root = {line = 1, key = "", parts = {}}
-  local open = {{indent = -1, node = root}}
-  for number, line in ipairs(lines) do
-    local indent, rest = #line:match("^ *"), line:match("^ *(.*)$")
-    if not rest:match("^[%]}]") then
-      while open[#open].indent >= indent do open[#open] = nil end
-      local parent = open[#open].node
-      local node = {line = number, key = rest:match('^"([^"]*)":') or "", parts = {}}
-      table.insert(parent.parts, node)
-      if node.key == "name" or node.key == "M" then parent.called = rest:match(': "?([^",]*)') end
-      open[#open + 1] = {indent = indent, node = node}
-    end
-  end
-  return root
+-- The tables of a record, and the columns that say what a row is of. What stands behind a name is what of a run is in that table alone.
+local tables = {
+  {name = "kernels", of = {"name"}},
+  {name = "metrics", of = {"kernel", "set", "metric"}},
+  {name = "runs", of = {"kernel", "problem"}},
+  {name = "cublas", of = {"kernel", "problem"}, field = ".cublas_tflops"},
+  {name = "cublaslt", of = {"kernel", "problem"}, field = ".lt_tflops"},
+}
+
+-- The fields of a line of a table; of a problem in quotes, its extents.
+local function fields_of(line)
+  local fields = {}
+  for field in (line:gsub('"([%dx]+)[^"]*"', "%1") .. ","):gmatch("([^,]*),") do fields[#fields + 1] = field end
+  return fields
 end
 
-local record_of = remembered(function(chapter)
-  local directory = (source_of(chapter) or ""):match("^(.*)/")
-  if not directory then return nil end
-  for _, file in ipairs(page.records) do
-    if file:sub(1, #directory) == directory and file:match("/measured/[^/]*%.json$") then
-      return {file = file, tree = tree_of(lines_of_file(file) or {})}
+-- Adds the rows of a table to what is found by the beginning of a key: "shared.4096", "shared.counters.lines", "shared.counters".
+local function add_rows(found, file, of, field)
+  local columns = {}
+  for number, line in ipairs(lines_of_file(file) or {}) do
+    local fields = fields_of(line)
+    if number == 1 then
+      for i, column in ipairs(fields) do columns[column] = i end
+    else
+      local address
+      for _, column in ipairs(of) do
+        local value = column == "sweep" and column or fields[columns[column]]
+        if value ~= "" then
+          address = address and address .. "." .. value or value
+          if column ~= "kernel" and not field then found[address] = found[address] or {file = file, line = number} end
+        end
+      end
+      if field then found[address .. field] = {file = file, line = number} end
     end
   end
+end
+
+-- What a chapter's record has, by the beginning of a key.
+local recorded_in = remembered(function(chapter)
+  local directory, found = (source_of(chapter) or ""):match("^(.*)/"), {}
+  for _, record in ipairs(page.records) do
+    if directory and record:match("^(.*)/measured/[^/.]+$") == directory then
+      for _, t in ipairs(tables) do add_rows(found, record .. "/" .. t.name .. ".csv", t.of, t.field) end
+      for _, t in ipairs(tables) do
+        if t.of[2] == "problem" then add_rows(found, record .. "/sweep-" .. t.name .. ".csv", {"sweep", "problem"}, t.field) end
+      end
+      for number, line in ipairs(lines_of_file(record .. "/environment.json") or {}) do
+        local word = line:match('^%s*"(%l[%w_]*)":')
+        if word then found[word] = found[word] or {file = record .. "/environment.json", line = number} end
+      end
+      break
+    end
+  end
+  return found
 end)
 
--- What keys call otherwise than records do.
-local called_otherwise = {ncu = "counters", percent_of_cublas = "ratio", ms = "median_ms"}
-
--- The part of a node that a word of a key names, at any depth: the nearest that is called so, or else that has it in its name.
-local function part_named(node, word)
-  word = called_otherwise[word] or word
-  local level, likely = node.parts, nil
-  while #level > 0 do
-    local next_level = {}
-    for _, part in ipairs(level) do
-      if part.key == word or part.called == word then return part end
-      if not likely and #word > 3 and ("_" .. part.key .. "_"):find("_" .. word .. "_", 1, true) then likely = part end
-      for _, inner in ipairs(part.parts) do next_level[#next_level + 1] = inner end
-    end
-    level = next_level
-  end
-  return likely
-end
-
--- Where in a record a key's words lead, as far as they do: what is computed from several values has the place of what holds them.
+-- The row of a record that a key leads to: the one that most of its words name.
 local function recorded_at(chapter, key)
-  local record = record_of(chapter)
-  if not record then return nil end
-  local node = record.tree
-  for word in key:gmatch("[^.]+") do node = part_named(node, word) or node end
-  if node == record.tree then return nil end
-  return {file = record.file, line = node.line}
+  local found = recorded_in(chapter)
+  key = key:gsub("%.ncu%.", ".counters.")
+  while key do
+    if found[key] then return found[key] end
+    key = key:match("^(.*)%.[^.]*$")
+  end
 end
 
 -- The origin of the number with this key of this chapter: {file, line} or nil.
@@ -125,11 +133,13 @@ function origins.of(chapter, key, kind)
   return found or made_at(chapter, key)
 end
 
--- The page that shows a file, line by line: of programs it has the name of the file, of other files all of the path.
+-- The page that shows a file, line by line: of programs it has the name of the file, of other files all of the path; a record is one page.
 function origins.address(file, line)
   local name = file:match("^chapters/[^/]+/(chapter%d+%.cu)$") or page.shared[file] and file:match("[^/]+$")
-  if not name and not text.set_of(table.concat(page.records, " "))[file] then page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt") end
-  return "source/" .. (name or file:gsub("/", "-")) .. ".html#L-" .. line
+  local record, part = file:match("^(chapters/[^/]+/measured/[^/]+)/([^/]+)$")
+  local shown = record or file
+  if not name and not text.set_of(table.concat(page.records, " "))[shown] then page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt") end
+  return "source/" .. (name or shown:gsub("/", "-")) .. ".html#" .. (part and part .. "-" or "L-") .. line
 end
 
 return origins

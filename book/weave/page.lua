@@ -5,20 +5,17 @@
 local text = require("weave.text")
 
 local page = {
-  id = nil,         -- this page: index, preface, 02, notation, ...
-  all = {},         -- all page ids, in reading order
-  home = nil,       -- the page to whose chapter keys without NN/ belong
-  pass = nil,       -- "collect" or "weave"
-  combined = false, -- "print" or "epub": one document instead of pages
-  only_tests = false,  -- only what tests ask for is resolved: see weave.lua
-  work = nil, tests = nil, breaks = nil, root = nil, source = nil,
-  shared = {},      -- file -> true: what listings may show besides source
-  sources = {},     -- chapter -> its program
-  records = {},     -- files that have a page and that numbers come from: records, and what reads them
-  labels = {},      -- id -> {page, text}
-  info = {},        -- page id -> {href, number, title}
+  all = {},              -- all page ids, in reading order
+  home = nil,            -- the page to whose chapter keys without NN/ belong
+  combined = false,      -- "print" or "epub": one document instead of pages
+  only_tests = false,    -- only what tests ask for is resolved
+  shared = {},           -- file -> true: what listings may show besides source
+  sources = {},          -- chapter -> its program
+  records = {},          -- files that have a page and that numbers come from: records, and what reads them
+  labels = {},           -- id -> {page, text}
+  info = {},             -- page id -> {href, number, title}
   first_with_term = {},  -- row of the glossary -> the first chapter that has a word of it
-}
+}  -- and id, pass, work, tests, breaks, root, source: the metadata
 
 local bibliography = {}
 
@@ -30,7 +27,9 @@ end
 
 function page.fail(message) page.refuse(message) end
 
+-- Writes a file, unless it says this already: what is made from it need not be made again.
 function page.write(path, whole)
+  if text.read(path) == whole then return end
   local written, why = text.write(path, whole)
   if not written then page.fail("cannot write " .. path .. ": " .. why) end
 end
@@ -44,7 +43,7 @@ local function read_labels()
         page.info[id] = {href = page.combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3]}
       elseif f[1] == "term" then
         page.first_with_term[f[2]] = page.first_with_term[f[2]] or id
-      else
+      elseif f[1] ~= "formula" then
         if page.labels[f[1]] then page.fail("label " .. f[1] .. " is defined twice") end
         page.labels[f[1]] = {page = id, text = f[2]}
       end
@@ -55,18 +54,14 @@ end
 -- Takes the metadata of the page's document.
 function page.open(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
-  page.id, page.pass, page.work, page.tests, page.breaks, page.root, page.source =
-    get("page"), get("pass"), get("work"), get("tests"), get("breaks"), get("root"), get("source")
-  page.shared = {}
-  for file in get("shared"):gmatch("%S+") do page.shared[file] = true end
-  page.sources, page.records = {}, {}
+  for _, key in ipairs({"id", "pass", "work", "tests", "root", "source"}) do page[key] = get(key == "id" and "page" or key) end
+  page.shared, page.all, page.sources, page.records = text.set_of(get("shared")), {}, {}, {}
   for file in get("sources"):gmatch("%S+") do page.sources[file:match("chapter(%d+)%.cu$")] = file end
   for file in get("records"):gmatch("%S+") do table.insert(page.records, file) end
+  for id in get("pages"):gmatch("%S+") do table.insert(page.all, id) end
   page.home = page.id
   page.combined = get("combined") ~= "" and get("combined")
   page.only_tests = get("only") ~= ""
-  page.all = {}
-  for id in get("pages"):gmatch("%S+") do page.all[#page.all + 1] = id end
   for key in (text.read(page.root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
   page.labels, page.info, page.first_with_term = {}, {}, {}
   if page.pass ~= "collect" and not page.only_tests then read_labels() end
@@ -79,13 +74,9 @@ function page.is_chapter() return page.id:match("^%d+$") ~= nil end
 
 -- "A" of the first appendix, "" of a page that is none.
 function page.letter(id)
-  if not id:match("^appendix") then return "" end
-  local letter = string.byte("A") - 1
-  for _, other in ipairs(page.all) do
-    if other:match("^appendix") then letter = letter + 1 end
-    if other == id then break end
-  end
-  return string.char(letter)
+  local appendices = pandoc.List(page.all):filter(function(other) return other:match("^appendix") ~= nil end)
+  local _, number = appendices:find(id)
+  return number and string.char(string.byte("A") + number - 1) or ""
 end
 
 function page.has_reference(id) return bibliography[id] == true end

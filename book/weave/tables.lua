@@ -104,16 +104,10 @@ local function alignment(heads, rows)
   for i = 1, #heads do
     right[i], brief[i] = true, true
     for _, row in ipairs(rows) do
-      right[i] = right[i] and numeric(row[i])
-      brief[i] = brief[i] and #row[i] <= few
+      right[i], brief[i] = right[i] and numeric(row[i]), brief[i] and #row[i] <= few
     end
   end
   return right, brief
-end
-
--- What a table says once: for the eye only, but in one document, where the cell is empty.
-local function said_above(markup)
-  return page.combined and "" or '<span class="hidden">' .. markup .. "</span>"
 end
 
 local function markup(heads, rows)
@@ -132,7 +126,7 @@ local function markup(heads, rows)
     local reason = i == #heads and has_reasons(heads)
     if reason then class = ' class="reason"' end
     local shown = text.escape(text.typeset(words))
-    if words == above and i == 1 and not right[1] then shown = said_above(shown) end
+    if words == above and i == 1 and not right[1] then shown = page.combined and "" or '<span class="hidden">' .. shown .. "</span>" end  -- for the eye once
     if words == above and reason and words ~= "" then shown = "the same" end
     if style and style ~= "" then class = class .. ' style="' .. style .. '"' end
     out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
@@ -170,7 +164,7 @@ end
 function tables.resolve(div)
   if div.attributes.caption then return written(div) end
   local name = div.attributes.name or page.fail("a table without name or caption")
-  local caption, heads, rows = emitted.table(elements.chapter_of(div), name)
+  local caption, heads, rows = emitted.table(page.id, name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   local equal, others = equal_and_others(heads, rows)
   return {elements.figure_open(div, class_for(#heads)), elements.html("<figcaption>"),

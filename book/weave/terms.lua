@@ -13,42 +13,30 @@ local glossary_page = "notation"
 
 local function is_of_words(simple) return pandoc.utils.stringify(simple.headers[1]) == "word" end
 
--- The rows of the glossary: {name, meaning}, of which name is a text and meaning a list of inlines.
+-- The rows of the glossary: {name, names, forms, meaning}: "warp, lane", its terms, they and their plurals, and a list of inlines.
 local function glossary()
   local rows = {}
   local whole = text.read(page.root .. "/book/" .. glossary_page .. ".md") or ""
   pandoc.walk_block(pandoc.Div(pandoc.read(whole, "markdown").blocks), {Table = function(listed)
     local simple = pandoc.utils.to_simple_table(listed)
-    if not is_of_words(simple) then return nil end
-    for _, row in ipairs(simple.rows) do
-      rows[#rows + 1] = {name = pandoc.utils.stringify(row[1]), meaning = pandoc.utils.blocks_to_inlines(row[2])}
+    for _, cells in ipairs(is_of_words(simple) and simple.rows or {}) do
+      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = {}, meaning = pandoc.utils.blocks_to_inlines(cells[2])}
+      for name in (row.name .. ","):gmatch("%s*(.-),") do
+        table.insert(row.names, name)
+        table.insert(row.forms, name)
+        table.insert(row.forms, name .. (name:match("[sx]$") and "es" or "s"))
+      end
+      rows[#rows + 1] = row
     end
   end})
   return rows
 end
 
--- The terms of a row, "warp, lane".
-local function names_of(row)
-  local names = {}
-  for name in (row.name .. ","):gmatch("%s*(.-),") do names[#names + 1] = name end
-  return names
-end
-
--- They, and each in the plural.
-local function forms_of(row)
+-- First word of a form -> forms {words, row}, the longest first.
+local function forms_by_first_word()
   local forms = {}
-  for _, term in ipairs(names_of(row)) do
-    forms[#forms + 1] = term
-    forms[#forms + 1] = term .. (term:match("[sx]$") and "es" or "s")
-  end
-  return forms
-end
-
--- First word of a form -> forms {words, row}.
-local function forms_by_first_word(rows)
-  local forms = {}
-  for _, row in ipairs(rows) do
-    for _, form in ipairs(forms_of(row)) do
+  for _, row in ipairs(glossary()) do
+    for _, form in ipairs(row.forms) do
       local words = {}
       for word in form:gmatch("%S+") do words[#words + 1] = word end
       forms[words[1]] = forms[words[1]] or {}
@@ -79,34 +67,23 @@ local function form_at(inlines, i, forms)
   end
 end
 
--- The parts of a meaning that semicolons separate, "32 threads; one of them".
-local function meanings_of(row)
+-- What stands in the margin: each term with its meaning, where semicolons part as many as there are terms, "32 threads; one of them"; else
+-- all terms with the one that they share.
+local function note_of(row)
   local meanings = {pandoc.List({})}
   for _, inline in ipairs(row.meaning) do
-    local last = meanings[#meanings]
-    local before = inline.t == "Str" and inline.text:match("^(.*);$")
-    if before then
-      last:insert(pandoc.Str(before))
-      meanings[#meanings + 1] = pandoc.List({})
-    elseif inline.t ~= "Space" or #last > 0 then
-      last:insert(inline)
-    end
+    local last, before = meanings[#meanings], inline.t == "Str" and inline.text:match("^(.*);$")
+    if before or inline.t ~= "Space" or #last > 0 then last:insert(before and pandoc.Str(before) or inline) end
+    if before then meanings[#meanings + 1] = pandoc.List({}) end
   end
-  return meanings
-end
-
--- What stands in the margin: each term with its meaning, where each has one; else all terms with the one that they share.
-local function note_of(row)
-  local names, meanings = names_of(row), meanings_of(row)
-  local each = #names == #meanings
-  local note = pandoc.List({})
-  for i, name in ipairs(names) do
+  local each, note = #row.names == #meanings, pandoc.List({})
+  for i, name in ipairs(row.names) do
     note:insert(pandoc.Strong({pandoc.Str(name)}))
-    if each or i == #names then
+    if each or i == #row.names then
       note:extend({pandoc.Str(":"), pandoc.Space()})
       note:extend(each and meanings[i] or row.meaning)
     end
-    if i < #names then note:extend({pandoc.Str(each and ";" or ","), pandoc.Space()}) end
+    if i < #row.names then note:extend({pandoc.Str(each and ";" or ","), pandoc.Space()}) end
   end
   return note
 end
@@ -126,12 +103,7 @@ end
 
 local passed_over = text.set_of("plain claim figure explorer lookups listing table break settled tally contents aside")
 
-local function is_passed_over(element)
-  for _, class in ipairs(element.classes) do
-    if passed_over[class] then return true end
-  end
-  return false
-end
+local function is_passed_over(element) return element.classes:find_if(function(class) return passed_over[class] end) ~= nil end
 
 -- Calls visit(row, words) for each term in a list of inlines, in order; what it returns takes the place of the words.
 local function each_term(inlines, forms, visit)
@@ -177,7 +149,7 @@ end
 function terms.collect(doc)
   if not page.is_chapter() then return {} end
   local lines, seen = {}, {}
-  each_term_of_blocks(doc.blocks, forms_by_first_word(glossary()), function(row)
+  each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row)
     if not seen[row.name] then lines[#lines + 1] = "term\t" .. row.name end
     seen[row.name] = true
   end)
@@ -188,7 +160,7 @@ end
 function terms.define(doc)
   if not page.is_chapter() or page.combined == "epub" or page.only_tests then return end
   local done = {}
-  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(glossary()), function(row, parts)
+  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row, parts)
     if done[row.name] or page.combined and page.first_with_term[row.name] ~= page.id then return nil end
     done[row.name] = true
     local before, words, behind = parts()
@@ -218,7 +190,7 @@ function terms.definitions()
   local found = {}
   for _, row in ipairs(page.id == glossary_page and glossary() or {}) do
     found[#found + 1] = {id = address(row.name), name = row.name, meaning = pandoc.utils.stringify(row.meaning),
-                         forms = "|" .. table.concat(forms_of(row), "|"):lower() .. "|"}
+                         forms = "|" .. table.concat(row.forms, "|"):lower() .. "|"}
   end
   return found
 end

@@ -47,6 +47,16 @@ function text.escape(plain)
   return (plain:gsub("&", "&amp;"):gsub("<", "&lt;"):gsub(">", "&gt;"):gsub('"', "&quot;"))
 end
 
+-- A number as the programs write it for readers, "1,234,567", with so many decimals; without any, with three significant digits, or none
+-- behind the point if it is whole (format_number in common/bench/numbers.cpp).
+function text.number(value, decimals)
+  local size = math.abs(value)
+  decimals = decimals or (value == math.floor(value) or size >= 100) and 0 or size >= 10 and 1 or size >= 1 and 2 or 3
+  local whole, rest = string.format("%." .. decimals .. "f", size):match("^(%d+)(.*)$")
+  whole = whole:reverse():gsub("%d%d%d", "%0,"):reverse():gsub("^,", "")
+  return (value < 0 and "-" or "") .. whole .. rest
+end
+
 local superscripts = {["0"] = "⁰", ["1"] = "¹", ["2"] = "²", ["3"] = "³", ["4"] = "⁴", ["5"] = "⁵", ["6"] = "⁶", ["7"] = "⁷", ["8"] = "⁸", ["9"] = "⁹",
   ["-"] = "⁻"}
 

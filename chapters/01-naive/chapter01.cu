@@ -9,8 +9,8 @@
 #include <map>
 
 #include "common/bench/record.hpp"
-#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
+#include "common/sim/rules.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
 #endif
@@ -170,17 +170,8 @@ Extra measured_extra() {
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  const double n = 4092, flops = 2 * n * n * n;
-  facts.predicted("no_reuse.4092.gb", 2 * 4 * n * n * n * 1e-9, 0);
-  facts.predicted("no_reuse.4092.seconds_a6000",
-                  2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs, 3);
-  facts.predicted("no_reuse.4092.gflops_a6000",
-                  flops * 1e-9 / (2 * 4 * n * n * n * 1e-9 / tile::rtx_a6000.dram_gbs), 0);
   const tile::GpuSpec& gpu = tile::h200;
   const double cycles_per_second = gpu.sms * gpu.clock_ghz * 1e9;
-  facts.predicted("lines_per_fma", 33);  // 32 of A, 1 of B
-  const StepCost square = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE, 251);
-  facts.predicted("ceiling.tflops", cycles_per_second * 64 / square.cycles * 1e-12, 3);
   // warp-wide multiply-adds
   const double steps = double(SWEPT_SIZE) * SWEPT_SIZE * SWEPT_SIZE / 32;
   const Extra extra = measured_extra();
@@ -197,21 +188,6 @@ void predict(tile::Facts& facts) {
   const StepCost odd = step_cost(4092, 4092, 4092, 251);
   facts.predicted("4092.cycles", odd.cycles);
   facts.predicted("4092.ms", 4092.0 * 4092 * 4092 / 32 * odd.cycles / cycles_per_second * 1e3);
-  // The throughput published for an RTX A6000, as cycles of one of its SMs for a warp-wide
-  // multiply-add (64 flops).
-  const double published_gflops = 309;
-  facts.predicted("a6000.cycles",
-                  tile::rtx_a6000.sms * tile::rtx_a6000.clock_ghz * 64 / published_gflops, 1);
-  facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
-  // Tile quantisation: threads of the last tiles that find no element of C.
-  for (const int n_edge : {33, 4092}) {
-    const double tiles =
-        double(tile::ceil_div(n_edge, Config::BM)) * tile::ceil_div(n_edge, Config::BN);
-    const double idle = tiles * Config::NUM_THREADS - double(n_edge) * n_edge;
-    const std::string key = "quantisation." + std::to_string(n_edge);
-    facts.predicted(key + ".idle", idle);
-    facts.predicted(key + ".idle_percent", 100 * idle / (tiles * Config::NUM_THREADS), 1);
-  }
   const Position worked = result_of(2, 3, 5, 1);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);
@@ -226,8 +202,11 @@ TILE_CHAPTER(.number = 1, .title = "The naive kernel",
                           reinterpret_cast<const void*>(sgemm_naive),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Takes::all}}},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096}, .predict = predict,
-             .measure_rates = measure_sweep, .profiled_pads = {1, 8, 16},
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096},
+             .constants = {{"BM", Config::BM},
+                           {"BN", Config::BN},
+                           {"NUM_THREADS", Config::NUM_THREADS}},
+             .predict = predict, .measure_rates = measure_sweep, .profiled_pads = {1, 8, 16},
              .rates = sweep_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)

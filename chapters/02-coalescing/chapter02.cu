@@ -73,14 +73,6 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  const tile::GpuSpec& gpu = tile::h200;
-  const double lines = gpu.sms * gpu.clock_ghz * 1e9;  // looked up a second
-  facts.predicted("lines_per_fma.naive", 33);
-  facts.predicted("lines_per_fma", 2);
-  facts.predicted("speedup", 33.0 / 2);
-  facts.predicted("ceiling.tflops", lines * 64 / 2 * 1e-12, 2);
-  facts.predicted("ceiling.percent_of_peak", 100 * lines * 64 / 2 * 1e-12 / gpu.peak_tflops(),
-                  1);
   const Position worked = result_of(2, 3, 5, 7);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);
@@ -95,7 +87,11 @@ TILE_CHAPTER(.number = 2, .title = "Coalescing",
                           reinterpret_cast<const void*>(sgemm_coalesced),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Takes::all}}},
-             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4096},
+             .constants = {{"BM", Config::BM},
+                           {"BN", Config::BN},
+                           {"NUM_THREADS", Config::NUM_THREADS}},
+             .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 

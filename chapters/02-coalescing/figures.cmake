@@ -2,5 +2,4 @@
 tile_comparison(lanes-02 lanes 01/naive 02/coalesced)
 tile_figure(access-coalesced-A access coalesced load-A)
 tile_figure(access-coalesced-B access coalesced load-B)
-tile_figure(permuted permuted)
 tile_ladder()

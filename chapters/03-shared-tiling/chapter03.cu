@@ -15,7 +15,7 @@
 
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/bench/bench.hpp"
+#include "common/bench/timing.hpp"
 #endif
 
 namespace {
@@ -198,73 +198,9 @@ constexpr void (*profile_rows)() = nullptr;
 
 const tile::Case counted{256, 256, 256};
 
-// The arithmetic of the prose.
+// What figures show; all other predictions are formulas in the prose.
 void predict(tile::Facts& facts) {
-  const tile::GpuSpec& gpu = tile::h200;
-  const double cycles = gpu.sms * gpu.clock_ghz * 1e9;
-  // bytes of static shared memory that a block may have
-  constexpr int static_limit = 48 * 1024;
-  facts.predicted("reuse", Config::BM);
-  facts.predicted("global_loads_per_result.4096", 2 * 4096.0 / Config::BK);
-  facts.predicted("global_loads_per_result.4096.before", 2 * 4096.0);
-  facts.predicted("wavefronts_per_fma", 2);
-  facts.predicted("ceiling.tflops", cycles * 64 / 2 * 1e-12, 2);
   facts.predicted("smem_bytes", Config::SMEM_BYTES);
-  facts.predicted("peak.tflops", gpu.peak_tflops(), 1);
-
-  // As compiled: four multiply-adds take one 16-byte load of As, in two wavefronts, and four
-  // loads of Bs.
-  const double compiled_requests = (1 + 4) / 4.0, compiled_wavefronts = (2 + 4) / 4.0;
-  facts.predicted("compiled.wavefronts_per_wide_load", 2);
-  facts.predicted("compiled.requests_per_fma", compiled_requests, 2);
-  facts.predicted("compiled.wavefronts_per_fma", compiled_wavefronts, 1);
-  facts.predicted("compiled.ceiling.tflops", cycles * 64 / compiled_wavefronts * 1e-12, 2);
-  facts.predicted("compiled.requests.ceiling.tflops", cycles * 64 / compiled_requests * 1e-12,
-                  2);
-  // In pairs: two multiply-adds take one 8-byte load of As, in one wavefront, and two loads of
-  // Bs.
-  facts.predicted("pairs.requests_per_fma", (1 + 2) / 2.0, 1);
-  facts.predicted("pairs.wavefronts_per_fma", (1 + 2) / 2.0, 1);
-  facts.predicted("singles.requests_per_fma", 2);
-  facts.predicted("singles.wavefronts_per_fma", 2);
-  // How much longer they would take than with 16-byte loads. Besides, a round stores two words
-  // and loads two from global memory for BK multiply-adds, each in a wavefront.
-  const double besides = 4.0 / Config::BK;
-  const auto longer = [&](double each, double compiled) {
-    return (each + besides) / (compiled + besides);
-  };
-  facts.predicted("pairs.by_instructions", longer((1 + 2) / 2.0, compiled_requests), 2);
-  facts.predicted("pairs.by_wavefronts", longer((1 + 2) / 2.0, compiled_wavefronts), 2);
-  facts.predicted("singles.by_instructions", longer(2, compiled_requests), 2);
-  facts.predicted("singles.by_wavefronts", longer(2, compiled_wavefronts), 2);
-
-  const int registers = 37;  // of a thread, as published for that GPU
-  const auto a6000 =
-      tile::occupancy(tile::rtx_a6000, Config::NUM_THREADS, registers, Config::SMEM_BYTES);
-  facts.predicted("a6000.registers_per_thread", registers);
-  facts.predicted("a6000.by_shared", a6000.by_shared);
-  facts.predicted("a6000.by_threads", a6000.by_threads);
-  facts.predicted("a6000.by_registers", a6000.by_registers);
-  facts.predicted("a6000.blocks", a6000.blocks);
-  facts.predicted("a6000.percent", 100 * a6000.fraction, 0);
-  facts.predicted("registers_per_warp.37", tile::registers_per_warp(registers));
-  facts.predicted("registers_per_warp.37.exact", registers * 32);
-  facts.predicted("a6000.registers_per_block",
-                  Config::NUM_THREADS / 32 * tile::registers_per_warp(registers));
-  facts.predicted("a6000.registers", tile::rtx_a6000.registers);
-  facts.predicted("a6000.by_shared.48kb",
-                  tile::occupancy(tile::rtx_a6000, 128, 32, static_limit).by_shared);
-  facts.predicted("h200.by_shared.48kb",
-                  tile::occupancy(tile::h200, 128, 32, static_limit).by_shared);
-  const auto own = tile::occupancy(tile::h200, Config::NUM_THREADS, 32, Config::SMEM_BYTES);
-  facts.predicted("h200.by_shared", own.by_shared);
-  facts.predicted("h200.by_threads", own.by_threads);
-  facts.predicted("h200.by_registers.32", own.by_registers);
-  facts.predicted(
-      "h200.by_registers.33",
-      tile::occupancy(tile::h200, Config::NUM_THREADS, 33, Config::SMEM_BYTES).by_registers);
-  facts.predicted("h200.blocks", own.blocks);
-  facts.predicted("h200.percent", 100 * own.fraction, 0);
   facts.predicted_loads("shared", 1.0 / Config::BM + 1.0 / Config::BN, 2);
 }
 
@@ -277,8 +213,13 @@ TILE_CHAPTER(.number = 3, .title = "Shared-memory tiling",
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles},
                           Config::SMEM_BYTES}},
-             .counted = counted, .sizes = {1024, 2048, 4096}, .predict = predict,
-             .measure_rates = measure_rows, .profile = profile_rows,
+             .counted = counted, .sizes = {1024, 2048, 4096},
+             .constants = {{"BM", Config::BM},
+                           {"BN", Config::BN},
+                           {"BK", Config::BK},
+                           {"NUM_THREADS", Config::NUM_THREADS},
+                           {"SMEM_BYTES", Config::SMEM_BYTES}},
+             .predict = predict, .measure_rates = measure_rows, .profile = profile_rows,
              .profiled = profiled_rows(), .rates = row_rates())
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)

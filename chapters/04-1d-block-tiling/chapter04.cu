@@ -140,23 +140,7 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  constexpr double TM = Config::TM, BM = Config::BM, BN = Config::BN, BK = Config::BK;
-  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;
-  facts.predicted("shared_loads_per_step", 1 + TM);
-  facts.predicted("fmas_per_step", TM);
-  facts.predicted("shared_loads_per_fma", (1 + TM) / TM);
-  facts.predicted("ceiling.tflops", cycles * 64 / ((1 + TM) / TM) * 1e-12);
-  // Per result and unit of K; chapter 03: 2 / 32 global and 2 shared.
-  facts.predicted("global_per_k", 1 / (2 / (BK * TM)));
-  facts.predicted("global_per_k.before", 16);
-  // As compiled: 16-byte loads along dotIdx bring four values of As in two wavefronts.
-  facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + 1) / TM, 3);
-  facts.predicted("compiled.ceiling.tflops", cycles * 64 / ((TM / 4 * 2 + 1) / TM) * 1e-12);
-  for (const int registers : {40, 48})
-    facts.predicted(
-        "registers." + std::to_string(registers) + ".blocks",
-        tile::occupancy(tile::h200, Config::NUM_THREADS, registers, int((BM + BN) * BK * 4))
-            .blocks);
+  constexpr double TM = Config::TM, BM = Config::BM, BN = Config::BN;
   facts.predicted("worked.row", results_of(197).row);
   facts.predicted("worked.col", results_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);
@@ -182,7 +166,13 @@ tile::Kernel kernel(const char* name) {
 
 TILE_CHAPTER(.number = 4, .title = "1D block tiling",
              .kernels = {kernel<false>("block1d"), kernel<true>("swapped")},
-             .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4096, 8192},
+             .constants = {{"BM", Config::BM},
+                           {"BN", Config::BN},
+                           {"BK", Config::BK},
+                           {"TM", Config::TM},
+                           {"NUM_THREADS", Config::NUM_THREADS}},
+             .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 

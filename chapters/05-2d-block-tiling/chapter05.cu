@@ -144,54 +144,15 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN,
-                   BK = Config::BK;
-  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
-  const auto ceiling = [&](double wavefronts_per_fma) {
-    return cycles * 64 / wavefronts_per_fma * 1e-12;
-  };
-  facts.predicted("loads_per_step", TM + TN);
-  facts.predicted("fmas_per_step", TM * TN);
-  facts.predicted("fmas_per_load", TM * TN / (TM + TN));
-  // the same number of results in one column
-  facts.predicted("column.loads_per_step", 1 + TM * TN);
-  facts.predicted("square_against_column", (1 + TM * TN) / (TM + TN), 1);
+  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN;
   for (const char* kernel : {"block2d", "unrolled"})
     facts.predicted_loads(kernel, 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
-  facts.predicted("intensity.l2", 2 * BM * BN * BK / ((BM + BN) * BK * 4));
-  facts.predicted("copies_per_round", (BM + BN) * BK / Config::NUM_THREADS);
-  // A warp is two rows of 16 threads. As: its two rows of threads read words TM * BK = 128
-  // apart, the same bank: 2 wavefronts. Bs: 16 words 8 apart lie in 4 banks: 4 wavefronts.
-  facts.predicted("wavefronts.As", TM * 2);
-  facts.predicted("wavefronts.Bs", TN * 4);
-  facts.predicted("wavefronts_per_fma", (TM * 2 + TN * 4) / (TM * TN), 3);
-  facts.predicted("ceiling.tflops", ceiling((TM * 2 + TN * 4) / (TM * TN)));
-  // As compiled: 16-byte loads. As along dotIdx: a load serves 4 steps in 2 wavefronts; Bs
-  // along j: 8 wavefronts a load.
-  facts.predicted("compiled.wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
-  facts.predicted("compiled.wavefronts_per_fma", (TM / 4 * 2 + TN / 4 * 8) / (TM * TN), 3);
-  facts.predicted("compiled.ceiling.tflops", ceiling((TM / 4 * 2 + TN / 4 * 8) / (TM * TN)));
-  // As the compiler really made it: it does not unroll the loop over dotIdx, so only Bs is
-  // read 16 bytes at a time.
-  facts.predicted("found.wavefronts_per_step", TM * 2 + TN / 4 * 8);
-  facts.predicted("found.wavefronts_per_fma", (TM * 2 + TN / 4 * 8) / (TM * TN), 2);
-  facts.predicted("found.ceiling.tflops", ceiling((TM * 2 + TN / 4 * 8) / (TM * TN)));
-  facts.predicted("found.loads.counted",
-                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM * 2 + TN / 4 * 8));
-  facts.predicted("compiled.loads.counted",
-                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
-  facts.predicted("compiled.requests.counted",
-                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 + TN / 4));
-  facts.predicted("blocks.1024", 1024 / BM * (1024 / BN));
-  facts.predicted("sms", tile::h200.sms);
   facts.predicted("worked.row", results_of(197).row);
   facts.predicted("worked.col", results_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);
   facts.predicted("worked.colA", load_A_of(197).col);
   facts.predicted("worked.rowB", load_B_of(197).row);
   facts.predicted("worked.colB", load_B_of(197).col);
-  facts.predicted("rows_A", Config::ROWS_A);
-  facts.predicted("rows_B", Config::ROWS_B);
 }
 
 template <bool UNROLLED>
@@ -208,7 +169,16 @@ tile::Kernel kernel(const char* name) {
 
 TILE_CHAPTER(.number = 5, .title = "2D block tiling",
              .kernels = {kernel<false>("block2d"), kernel<true>("unrolled")},
-             .counted = counted, .sizes = {1024, 2048, 4096, 8192}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4096, 8192},
+             .constants = {{"BM", Config::BM},
+                           {"BN", Config::BN},
+                           {"BK", Config::BK},
+                           {"TM", Config::TM},
+                           {"TN", Config::TN},
+                           {"NUM_THREADS", Config::NUM_THREADS},
+                           {"ROWS_A", Config::ROWS_A},
+                           {"ROWS_B", Config::ROWS_B}},
+             .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 

@@ -328,33 +328,12 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN,
-                   BK = Config::BK;
-  constexpr double threads = Config::NUM_THREADS;
-  const double cycles = tile::h200.sms * tile::h200.clock_ghz * 1e9;  // one wavefront each
-  facts.predicted_loads("vectorised", 1 / BM + 1 / BN, (TM + TN) / (TM * TN), 4);
-  facts.predicted_loads("words", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
-  facts.predicted_loads("promised", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
-  facts.predicted_loads("written_out", 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
-  facts.predicted_loads("wide_reads", 1 / BM + 1 / BN, (TM + TN) / (TM * TN), 4, 4);
-  facts.predicted("words_per_round", (BM + BN) * BK / threads);
-  facts.predicted("float4s_per_round", (BM + BN) * BK / threads / 4);
-  facts.predicted("stores_As_per_round", BM * BK / threads);
-  facts.predicted("stores_Bs_per_round", BK * BN / threads / 4);
-  facts.predicted("lds_per_step", (TM + TN) / 4);
-  facts.predicted("ffma_per_lds", TM * TN / ((TM + TN) / 4));
-  // As: lanes of a warp stand in two rows of threads: 2 wavefronts a load. Bs: 16-byte words
-  // 32 bytes apart: 8.
-  facts.predicted("wavefronts.As", 2);
-  facts.predicted("wavefronts.Bs", 8);
-  const double wavefronts_per_fma = (TM / 4 * 2 + TN / 4 * 8) / (TM * TN);
-  facts.predicted("wavefronts_per_fma", wavefronts_per_fma, 3);
-  facts.predicted("ceiling.tflops", cycles * 64 / wavefronts_per_fma * 1e-12);
-  facts.predicted("wavefronts_per_step", TM / 4 * 2 + TN / 4 * 8);
-  facts.predicted("loads.counted",
-                  256.0 * 256 * 256 / 32 / (TM * TN) * (TM / 4 * 2 + TN / 4 * 8));
-  facts.predicted("epilogue.float4s", TM * TN / 4);
-  facts.predicted("epilogue.words", TM * TN);
+  constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN;
+  constexpr double global = 1 / BM + 1 / BN, shared = (TM + TN) / (TM * TN);
+  facts.predicted_loads("vectorised", global, shared, 4);
+  for (const char* kernel : {"words", "promised", "written_out"})
+    facts.predicted_loads(kernel, global, shared);
+  facts.predicted_loads("wide_reads", global, shared, 4, 4);
   facts.predicted("worked.rowA", load_A_of(197).row);
   facts.predicted("worked.colA", load_A_of(197).col);
   facts.predicted("worked.As", load_A_of(197).col * Config::BM + load_A_of(197).row);
@@ -380,7 +359,14 @@ TILE_CHAPTER(.number = 6, .title = "Vectorised access",
                          kernel<sgemm_words<false, true>>("promised"),
                          kernel<sgemm_words<false, true, true>>("written_out"),
                          kernel<sgemm_wide_reads>("wide_reads")},
-             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
+             .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192},
+             .constants = {{"BM", Config::BM},
+                           {"BN", Config::BN},
+                           {"BK", Config::BK},
+                           {"TM", Config::TM},
+                           {"TN", Config::TN},
+                           {"NUM_THREADS", Config::NUM_THREADS}},
+             .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 

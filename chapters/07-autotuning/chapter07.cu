@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <array>
 
-#include "common/sim/rules.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
+#include "common/sim/rules.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
 #endif
@@ -366,28 +366,6 @@ std::string name_of(Shape s) {
          std::to_string(s.TM) + "x" + std::to_string(s.TN);
 }
 
-std::string underscored(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-}
-
-// [snippet costs]
-// What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
-tile::Costs costs_of(Shape s) {
-  const Round r = round_of(s);
-  const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
-  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas,
-          double(r.store_wavefronts) / r.fmas};
-}
-// [/snippet costs]
-
-// Of every valid configuration: what was pruned is a test of what the costs say.
-std::vector<tile::Costs> costs() {
-  std::vector<tile::Costs> all;
-  for (const Shape s : SHAPES) all.push_back(costs_of(s));
-  return all;
-}
-
 tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
   return {{name_of(s),
            launch,
@@ -416,17 +394,68 @@ void add_candidate(std::vector<tile::Candidate>& candidates) {
   }
 }
 
+}  // namespace
+
+// nvcc would need minutes for all of them: the build compiles this file TILE_UNITS times more,
+// at once, each TILE_UNIT for its part of the candidates. Compiled alone, the file has them all.
+#ifndef TILE_UNITS
+#define TILE_UNITS 1
+#endif
+template <std::size_t UNIT>
+std::vector<tile::Candidate> candidates_of_unit()
+#if TILE_UNITS > 1 && !defined(TILE_UNIT)
+    ;
+#else
+{
+  constexpr std::size_t begin = VALID * UNIT / TILE_UNITS,
+                        end = VALID * (UNIT + 1) / TILE_UNITS;
+  std::vector<tile::Candidate> found;
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_candidate<begin + I>(found), ...); }
+  (std::make_index_sequence<end - begin>());
+  return found;
+}
+#endif
+// [/snippet compile]
+
+#ifdef TILE_UNIT
+template std::vector<tile::Candidate> candidates_of_unit<TILE_UNIT>();
+#else
+
+namespace {
+
 const std::vector<tile::Candidate>& candidates() {
   static const std::vector<tile::Candidate> all =
-      []<std::size_t... I>(std::index_sequence<I...>) {
+      []<std::size_t... UNIT>(std::index_sequence<UNIT...>) {
     std::vector<tile::Candidate> found;
-    (add_candidate<I>(found), ...);
+    for (const auto& part : {candidates_of_unit<UNIT>()...})
+      found.insert(found.end(), part.begin(), part.end());
     return found;
   }
-  (std::make_index_sequence<VALID>());
+  (std::make_index_sequence<TILE_UNITS>());
   return all;
 }
-// [/snippet compile]
+
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+// [snippet costs]
+// What a round costs if its parts take turns: cycles of an SM for each warp-wide FMA.
+tile::Costs costs_of(Shape s) {
+  const Round r = round_of(s);
+  const double multiply = std::max(double(r.load_wavefronts), (r.fmas + r.shared_loads) / 4.0);
+  return {name_of(s), multiply / r.fmas, double(r.l1_cycles) / r.fmas,
+          double(r.store_wavefronts) / r.fmas};
+}
+// [/snippet costs]
+
+// Of every valid configuration: what was pruned is a test of what the costs say.
+std::vector<tile::Costs> costs() {
+  std::vector<tile::Costs> all;
+  for (const Shape s : SHAPES) all.push_back(costs_of(s));
+  return all;
+}
 
 const std::vector<tile::Kernel> kernels{
     {"default",
@@ -740,3 +769,5 @@ TEST_CASE("the arithmetic that prunes counts what the model counts" *
   }
 }
 #endif
+
+#endif  // TILE_UNIT

@@ -1,5 +1,4 @@
 # Figures of chapter 08: see book/draw.cmake.
-tile_comparison(nested-08 nested 101 06/vectorised 08/large 08/tall)
 tile_comparison(stalls-08 stalls 08/large 08/unbounded 08/tall 00/cublas)
 tile_figure(banks-large-Bs banks large load-Bs)
 tile_figure(warps-vectorised warps 06/vectorised 101)

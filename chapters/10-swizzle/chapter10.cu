@@ -20,7 +20,7 @@
 #include "common/report/chapter.hpp"
 #include "common/report/tuning.hpp"
 #if TILE_ON_GPU
-#include "common/bench/bench.hpp"
+#include "common/bench/timing.hpp"
 #include "common/bench/run.hpp"
 #endif
 

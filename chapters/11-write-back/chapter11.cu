@@ -785,7 +785,6 @@ void predict(tile::Facts& facts) {
     facts.predicted("write." + place.key + ".mb", bytes * 1e-6);
     facts.predicted("write." + place.key + ".sweeps", place.sweeps);
   }
-  facts.measured_in("chapters/11-write-back/measured/h200-writes-of-c.csv");
   facts.predicted("worked.warp", 101 / 32);
   facts.predicted("worked.lane", 101 % 32);
   worked("worked.adjacent", Adjacent{});

@@ -1,4 +1,3 @@
 # Figures of chapter 12: see book/draw.cmake.
-tile_figure(rounds-12 rounds single ahead buffered)
 tile_figure(banks-buffered-store-As banks buffered store-As)
 tile_ladder(FASTEST)

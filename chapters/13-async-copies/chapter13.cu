@@ -501,9 +501,7 @@ void predict(tile::Facts& facts) {
     const double warps = C::NUM_THREADS / 32.0;
     const int sets = C::OPERANDS == Operands::ahead ? 2 : 1;
     facts.predicted(name + ".threads", C::NUM_THREADS);
-    facts.predicted(name + ".stages", C::STAGES);
     facts.predicted(name + ".results", C::ROWS * C::COLS);
-    facts.predicted(name + ".smem_bytes", C::SMEM_BYTES);
     facts.predicted(name + ".stage_kb", C::STAGE_WORDS * 4 / 1024.0, 1);
     facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 1);
     facts.predicted(name + ".copies", C::COPIES);

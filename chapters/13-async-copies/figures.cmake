@@ -1,5 +1,4 @@
 # Figures of chapter 13: see book/draw.cmake.
-tile_figure(stages-13 stages stages2 stages3 stages5)
 tile_figure(access-stages3-A access stages3 load-A)
 tile_figure(banks-stages3-store-As banks stages3 store-As)
 tile_ladder(FASTEST)

@@ -1887,7 +1887,6 @@ void predict(tile::Facts& facts) {
     const double warps = C::CONSUMERS / 32.0;
     facts.predicted(name + ".threads", C::NUM_THREADS);
     facts.predicted(name + ".consumers", C::CONSUMERS);
-    facts.predicted(name + ".stages", C::STAGES);
     facts.predicted(name + ".results", C::ROWS * C::COLS);
     facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
     facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
@@ -1899,21 +1898,6 @@ void predict(tile::Facts& facts) {
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
                           double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
   });
-  // Nine tiles of eight rounds, on a GPU of four SMs: what the picture shows.
-  const auto add_stretches = [&]<class C>(const std::string& name, C) {
-    const Plan plan = plan_for<C>(3 * C::BM, 3 * C::BN, 8 * C::BK, 4);
-    std::string stretches;
-    for (int block = 0; block < plan.blocks; ++block) {
-      for (Agenda agenda(plan, block); agenda.next(plan);) {
-        for (const int number : {block, agenda.tile, agenda.first, agenda.behind, plan.rounds})
-          stretches += std::to_string(number) + " ";
-        stretches += ",";
-      }
-    }
-    facts.text(name + ".stretches", "predicted", stretches);
-  };
-  add_stretches("whole_tiles", Config<WholeTiles>{});
-  add_stretches("tma", Config<Large>{});
   using C = Config<Large>;
   facts.predicted("tma.band", C::BAND);
   facts.predicted("registers.launch", C::REGISTERS_AT_LAUNCH);

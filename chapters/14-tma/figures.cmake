@@ -1,5 +1,4 @@
 # Figures of chapter 14: see book/draw.cmake.
-tile_figure(stretches-14 stretches whole_tiles tma)
 tile_figure(banks-tma-load-As banks tma load-As)
 tile_figure(banks-rows_of_A-load-As banks rows_of_A load-As)
 foreach(half 1 2)

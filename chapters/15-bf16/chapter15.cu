@@ -508,8 +508,6 @@ const tile::Case counted{256, 256, 256};
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  for (const char* file : {"first-version", "ragged", "earlier"})
-    facts.measured_in("chapters/15-bf16/measured/h200-bf16-" + std::string(file) + ".csv");
   // What formats hold. Numbers far from 1 are written with a power of ten.
   const auto short_text = [](const std::string& form, double value) {
     char text[64];

@@ -5,7 +5,7 @@ namespace tile {
 
 enum class Baseline {
   gemm_ex,  ///< cublasGemmEx as it comes
-  stronger  ///< besides, the fastest that cuBLASLt's heuristics suggest; of the two, the faster counts
+  stronger  ///< also the fastest that cuBLASLt's heuristics suggest; the faster of the two counts
 };
 
 }  // namespace tile

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "common/bench/gpu.hpp"
+#include "common/bench/metrics.hpp"
+#include "common/bench/record.hpp"
+
 namespace tile {
 namespace {
 
@@ -47,6 +51,42 @@ Work work_at(const Case& to, const CountedWork& one, const CountedWork& other) {
     work.*number = results_of(to) * (of_result + of_step * (double(to.K) - one.problem.K));
   }
   return work;
+}
+
+std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Record& record,
+                                     double counted_load_requests, const Work& counted, const Case& to) {
+  for (const char* group : {"counters", "profile", "sass_loop"})
+    if (!kernel.contains(group)) return {};
+  const Record& loop = kernel.at("sass_loop");
+  const double ffma = loop.value("FFMA", 0.0), size = record.value("profiled_size", 0);
+  if (ffma == 0 || !loop.contains("ffma_reads_even") || to.M != size || to.N != size || to.K != size) return {};
+  const Record &counters = kernel.at("counters"), &profile = kernel.at("profile");
+  const double loads_and_stores = counters.at(metric("shared_load_wavefronts")).get<double>() +
+                                  counters.at(metric("shared_store_wavefronts")).get<double>();
+  // Records of kernels with asynchronous copies, which are neither, have their sum.
+  if (counted.wavefronts > 0)
+    work.wavefronts *= counters.value(metric("shared_wavefronts"), loads_and_stores) / counted.wavefronts;
+  if (counters.at(metric("load_requests")) != counted_load_requests) work.l1_cycles = work.l1_wavefronts = 0;
+  work.instructions = profile.at(metric("instructions"));
+  work.bank_reads = std::max(loop.at("ffma_reads_even").get<double>(), loop.at("ffma_reads_odd").get<double>()) / ffma *
+                    profile.at(metric("ffma")).get<double>() / 32;
+  return work;
+}
+
+Rates recorded_rates(const std::filesystem::path& chapters) {
+  Rates rates{h200.name, h200.sms, h200.clock_ghz * 1e9, 0, 0};
+  for (const auto& entry : std::filesystem::directory_iterator(chapters)) {
+    if (entry.path().filename().string().rfind("00-", 0) != 0) continue;
+    const auto records = load_records(entry.path());
+    if (records.empty()) continue;
+    const Record& record = records.front();
+    rates.gpu = record["gpu"];
+    rates.sms = record["sms"];
+    rates.clock_hz = record["clock_hz"];
+    rates.l2_bytes_per_second = record["rates"].value("l2_read_gbs", 0.0) * 1e9;
+    rates.dram_bytes_per_second = record["rates"].value("dram_copy_gbs", 0.0) * 1e9;
+  }
+  return rates;
 }
 
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {

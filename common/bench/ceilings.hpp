@@ -1,16 +1,12 @@
-// predict/: arithmetic that needs no run: what a GPU can do at most, and how fast a kernel can be at best.
-//
-// What comes in: published figures of a GPU and what a block takes (gpu.hpp), or what the model counted of a kernel and the rates that
-// chapter 00 measured (here). What goes out: how many blocks an SM holds, or ceilings: for each resource a kernel uses, the throughput
-// at which that alone would be busy all the time.
-//
-// How: work_of sums up counts. work_at says what that comes to for a large problem, from two small ones of different depth: what a
-// kernel does for each result, whatever K is, and what it does for each multiply-add, tell apart by how they grow. ceilings divides by
-// rates. All are sums and quotients, checked against examples by hand in ctest/harness_test.cu.
-//
-// Nothing here runs a kernel or reads a record. Dependencies go from here to check/ (the problem) and model/ (its counts).
+// What follows from counts without a run: for each resource that a kernel uses, the throughput at which that resource
+// alone would be busy all the time. In: what the model counted of a kernel, what its record says of its machine code,
+// and the rates that chapter 00 measured. Out: ceilings. All are sums and quotients, checked against examples by hand
+// in ctest/harness_test.cu.
 #pragma once
 
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +24,9 @@ struct Rates {
   double dram_bytes_per_second = 0;  ///< 0: not measured
 };
 
+/// What chapter 00 recorded of the reference GPU; without a record the specification stands in, and no bandwidths.
+Rates recorded_rates(const std::filesystem::path& chapters);
+
 /// One resource a kernel uses, and the throughput at which that resource alone would be busy all the time.
 struct Ceiling {
   std::string resource;
@@ -41,12 +40,16 @@ struct Work {
   double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
   double l1_cycles = 0;        ///< for each global request the larger of tag passes and wavefronts
   double wavefronts = 0;       ///< passes through shared memory
-  double l1_wavefronts = 0;    ///< passes of global accesses' data through the same banks; of stores at least so many
+  double l1_wavefronts = 0;    ///< passes of global accesses' data through the
+                               ///< same banks; of stores at least so many
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
-  double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
+  double l2_bytes = 0;         ///< at least this much crosses from L2: what a block
+                               ///< touches, once a block
   double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
-  double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only those of the source are known
-  double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
+  double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only
+                               ///< those of the source are known
+  double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier
+                               ///< register bank; 0: not known
 };
 
 /// The work that was counted of a problem.
@@ -56,16 +59,26 @@ struct CountedWork {
   Case problem;
   Work work;
 };
-/// The work of a kernel at `to`, if each number is a * M * N + b * M * N * K: two counted problems of different K say what a and b are.
-/// Exact when tiles divide all three, and the blocks of all three do the same; the tests of each chapter ask that of its
-/// kernels. Throws std::invalid_argument for problems of one depth.
+/// The work of a kernel at `to`, if each number is a * M * N + b * M * N * K: two counted problems of different K say
+/// what a and b are. Exact when tiles divide all three, and the blocks of all three do the same; the tests of each
+/// chapter ask that of its kernels. Throws std::invalid_argument for problems of one depth.
 Work work_at(const Case& to, const CountedWork& one, const CountedWork& other);
 
-/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
-/// same with every memory instruction taking a slot, too, or all instructions where their number is known. Register banks:
-/// one register a cycle from each of the two banks that a scheduler's FFMA read. L1: for every
-/// global request a cycle for each pass of its tags, or each wavefront of its data where those are more. Banks: one
-/// wavefront a cycle and SM, of shared memory and of L1's data together. L2 and DRAM: bytes over the measured rate. Rates of one a cycle: measured, see chapter 00.
+/// The work of what nvcc made of a kernel whose source does `work` at `to`, and `counted` on the chapter's problem:
+/// instructions that the hardware counted at `to`; shared wavefronts, scaled by how many it counted on the chapter's
+/// problem; and the register reads of its machine code's main loop. Global accesses stay as in the source if the
+/// hardware counted as many requests of loads, and are left out otherwise, where nvcc has merged some;
+/// `counted_load_requests` is the model's count of these. Nothing where `kernel`, its entry in `record`, lacks the
+/// counters, was not profiled at `to`, or has no FFMA in a loop.
+std::optional<Work> work_as_compiled(Work work, const nlohmann::json& kernel, const nlohmann::json& record,
+                                     double counted_load_requests, const Work& counted, const Case& to);
+
+/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots:
+/// the same with every memory instruction taking a slot, too, or all instructions where their number is known.
+/// Register banks: one register a cycle from each of the two banks that a scheduler's FFMA read. L1: for every global
+/// request a cycle for each pass of its tags, or each wavefront of its data where those are more. Banks: one
+/// wavefront a cycle and SM, of shared memory and of L1's data together. L2 and DRAM: bytes over the measured rate.
+/// Rates of one a cycle: measured, see chapter 00.
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);
 
 }  // namespace tile

@@ -34,23 +34,18 @@ std::string contradiction_of(const Difference* difference, double counted, const
 const std::vector<Counter>& counters() {
   using simt::Op, simt::Site, simt::Space;
   static const std::vector<Counter> all{
-      {"global load requests", "load_requests", metric("load_requests"), Space::global, Op::load, &Site::requests},
-      {"global load sectors", "load_sectors", metric("load_sectors"), Space::global, Op::load, &Site::sectors},
-      {"global store requests", "store_requests", metric("store_requests"), Space::global, Op::store, &Site::requests},
-      {"global store sectors", "store_sectors", metric("store_sectors"), Space::global, Op::store, &Site::sectors},
-      {"shared load requests", "shared_load_requests", metric("shared_load_requests"), Space::shared, Op::load,
-       &Site::requests},
-      {"shared load wavefronts", "shared_load_wavefronts", metric("shared_load_wavefronts"), Space::shared, Op::load,
-       &Site::wavefronts},
-      {"shared store requests", "shared_store_requests", metric("shared_store_requests"), Space::shared, Op::store,
-       &Site::requests},
-      {"shared store wavefronts", "shared_store_wavefronts", metric("shared_store_wavefronts"), Space::shared,
-       Op::store, &Site::wavefronts},
-      {"asynchronous copies", "async_copies", metric("async_copies"), Space::shared, Op::store, &Site::requests, false,
+      {"global load requests", metric("load_requests"), Space::global, Op::load, &Site::requests},
+      {"global load sectors", metric("load_sectors"), Space::global, Op::load, &Site::sectors},
+      {"global store requests", metric("store_requests"), Space::global, Op::store, &Site::requests},
+      {"global store sectors", metric("store_sectors"), Space::global, Op::store, &Site::sectors},
+      {"shared load requests", metric("shared_load_requests"), Space::shared, Op::load, &Site::requests},
+      {"shared load wavefronts", metric("shared_load_wavefronts"), Space::shared, Op::load, &Site::wavefronts},
+      {"shared store requests", metric("shared_store_requests"), Space::shared, Op::store, &Site::requests},
+      {"shared store wavefronts", metric("shared_store_wavefronts"), Space::shared, Op::store, &Site::wavefronts},
+      {"asynchronous copies", metric("async_copies"), Space::shared, Op::store, &Site::requests, false, true},
+      {"shared wavefronts, with copies", metric("shared_wavefronts"), Space::shared, Op::load, &Site::wavefronts, true,
        true},
-      {"shared wavefronts, with copies", "shared_wavefronts", metric("shared_wavefronts"), Space::shared, Op::load,
-       &Site::wavefronts, true, true},
-      {"cache lines looked up", "lines", metric("lines"), Space::global, Op::load, &Site::lines, true},
+      {"cache lines looked up", metric("lines"), Space::global, Op::load, &Site::lines, true},
   };
   return all;
 }
@@ -81,11 +76,11 @@ Tallies tallies(const simt::Counts& counts) {
 }
 
 std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
-  if (!kernel.at("counters").contains(counter.metric)) return {};
-  const double last = kernel.at("counters").at(counter.metric);
+  if (!kernel.at("counters").contains(counter.key)) return {};
+  const double last = kernel.at("counters").at(counter.key);
   const Record ranges = kernel.value("counters_range", Record::object());
-  if (!ranges.contains(counter.metric)) return Measured{last, last};
-  return Measured{ranges.at(counter.metric).at(0), ranges.at(counter.metric).at(1)};
+  if (!ranges.contains(counter.key)) return Measured{last, last};
+  return Measured{ranges.at(counter.key).at(0), ranges.at(counter.key).at(1)};
 }
 
 std::string text_of(const Measured& measured) {
@@ -138,7 +133,7 @@ std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
     const double counted = double(counts.at(counter.key));
     const auto found = measured(entry, counter);
     if (!found) {
-      lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.metric));
+      lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.key));
       continue;
     }
     const std::string wrong = contradiction_of(find_difference(differences, kernel, counter), counted, *found);

@@ -8,16 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "common/sim/model.hpp"
 #include "common/bench/record.hpp"
+#include "common/sim/model.hpp"
 
 namespace tile {
 
 /// A counter of Nsight Compute that the model counts as well.
 struct Counter {
   const char* label;
-  const char* key;  ///< as facts and differences call it
-  const char* metric;
+  const char* key;  ///< as records, facts and differences call it
   simt::Space space;
   simt::Op op;
   std::uint64_t simt::Site::*tally;

@@ -1,3 +1,4 @@
+// CublasLt of cublas.hpp.
 #include <cublasLt.h>
 #include <fmt/format.h>
 
@@ -6,12 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "common/check/freivalds.hpp"
-#include "common/bench/run.hpp"
 #include "common/bench/cublas.hpp"
-#include "common/bench/cublas_lt.hpp"
-#include "common/bench/stopwatch.hpp"
 #include "common/bench/timing.hpp"
+#include "common/check/freivalds.hpp"
 
 namespace tile {
 namespace {
@@ -137,8 +135,8 @@ struct CublasLt::Plan {
                           C.get(), &by, workspace.get(), cublas_workspace_bytes, nullptr);
   }
 
-  // The median of one suggestion's times, after a call that has just been made to warm up. Of at least two; when `seconds` are
-  // over, no other is made.
+  // The median of one suggestion's times, after a call that has just been made to warm up. Of at least two; when
+  // `seconds` are over, no other is made.
   double median_ms(const Rotation& rotation, const cublasLtMatmulAlgo_t& by, int most, double seconds) const {
     const Stopwatch watch;
     std::vector<double> samples;
@@ -175,7 +173,7 @@ CublasLt::CublasLt(const Rotation& rotation, const Effort& effort)
   const double share = effort.seconds / double(std::max<std::size_t>(suggestions.size(), 1));
   const bool without_tensor_cores = rotation.problem.types == Types{};
   Record tried = Record::array();
-  std::size_t fastest = 0;
+  double fastest_ms = 0;
   int tensor_cores = 0, refused = 0, not_begun = 0;
   for (const auto& suggestion : suggestions) {
     if (without_tensor_cores && uses_tensor_cores(suggestion.algo)) {
@@ -187,24 +185,18 @@ CublasLt::CublasLt(const Rotation& rotation, const Effort& effort)
       ++refused;
     } else {
       const double ms = plan_->median_ms(rotation, suggestion.algo, effort.repetitions, share);
+      if (tried.empty() || ms <= fastest_ms) fastest_ms = ms, plan_->fastest = suggestion.algo;
       tried.push_back(attributes_of(suggestion));
       tried.back()["median_ms"] = ms;
-      if (ms <= tried[fastest]["median_ms"]) {
-        fastest = tried.size() - 1;
-        plan_->fastest = suggestion.algo;
-      }
     }
   }
   plan_->search = {{"asked", asked},
                    {"suggested", suggestions.size()},
                    {"tried", tried},
-                   {"fastest", fastest},
                    {"tensor_cores", tensor_cores},
                    {"refused", refused},
                    {"not_begun", not_begun},
-                   {"repetitions", effort.repetitions},
-                   {"workspace_bytes", cublas_workspace_bytes},
-                   {"compute", "CUBLAS_COMPUTE_32F"}};
+                   {"repetitions", effort.repetitions}};
   if (found()) plan_->require_right(rotation);
 }
 

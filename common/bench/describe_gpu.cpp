@@ -61,8 +61,7 @@ Record describe_gpu() {
   const std::string driver_release = nvml().driver();
   int clock_khz = 0;
   check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
-  return {{"schema", 1},
-          {"gpu", p.name},
+  return {{"gpu", p.name},
           {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
           {"driver", driver_release.empty() ? version_text(driver) : driver_release},
           {"cuda", TILE_NVCC_VERSION},

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
+#include "common/bench/clocks.hpp"
 #include "common/bench/record.hpp"
-#include "common/bench/nvml.hpp"
 
 namespace tile {
 

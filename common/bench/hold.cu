@@ -1,5 +1,5 @@
-#include "common/cuda/cuda.hpp"
 #include "common/bench/timing.hpp"
+#include "common/cuda/cuda.hpp"
 
 namespace tile {
 namespace {

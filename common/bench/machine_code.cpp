@@ -1,13 +1,61 @@
 #include "common/bench/machine_code.hpp"
 
+#include <cxxabi.h>
+#include <elf.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string_view>
+
+#include "common/bench/whole_file.hpp"
 
 namespace tile {
 namespace {
+
+// FNV-1a.
+std::string digest(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return fmt::format("{:016x}", hash);
+}
+
+// Adds the functions of an ELF file, which `bytes` begins with, unless it is only the mark of one.
+void add_functions(std::string_view bytes, std::map<std::string, std::string>& digests) {
+  Elf64_Ehdr head;
+  if (bytes.size() < sizeof head) return;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  const std::size_t end = head.e_shoff + std::size_t(head.e_shnum) * sizeof(Elf64_Shdr);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr) || end > bytes.size()) return;
+  std::vector<Elf64_Shdr> sections(head.e_shnum);
+  std::memcpy(sections.data(), bytes.data() + head.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  if (head.e_shstrndx >= sections.size()) return;
+  const auto content = [&](const Elf64_Shdr& s) {
+    return bytes.substr(std::min(s.sh_offset, bytes.size()), s.sh_size);
+  };
+  const std::string_view names = content(sections[head.e_shstrndx]);
+  for (const Elf64_Shdr& section : sections) {
+    const std::string name = section.sh_name < names.size() ? names.data() + section.sh_name : "";
+    if (name.starts_with(".text.")) digests[name.substr(6)] = digest(content(section));
+  }
+}
+
+// "sgemm<8>" for the mangled name of (anonymous namespace)::sgemm<8>(float*).
+std::string name_in_source(const std::string& mangled) {
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr),
+                                                    std::free);
+  std::string name = text ? text.get() : mangled;
+  for (const std::string_view omitted : {"(anonymous namespace)::", "void "})
+    for (std::size_t at; (at = name.find(omitted)) != std::string::npos;) name.erase(at, omitted.size());
+  return name.substr(0, name.rfind('('));
+}
 
 constexpr std::size_t places = 3;  // of an FFMA's operands
 using Registers = std::array<int, places>;
@@ -62,6 +110,39 @@ int ffmas(Code code) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> digests_of(const std::filesystem::path& program) {
+  const std::string bytes = read_whole(program);
+  std::map<std::string, std::string> digests;
+  for (auto at = bytes.find(ELFMAG); at != std::string::npos; at = bytes.find(ELFMAG, at + 1))
+    add_functions(std::string_view(bytes).substr(at), digests);
+  return digests;
+}
+
+Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests) {
+  Record kernels = record.value("fingerprint", Record::object()).value("kernels", Record::object());
+  std::set<std::string> named;
+  for (const char* list : {"kernels", "candidates"})
+    for (const Record& kernel : record.value(list, Record::array()))
+      if (const std::string function = kernel.value("function", ""); digests.contains(function)) {
+        kernels[kernel.at("name").get<std::string>()] = digests.at(function);
+        named.insert(function);
+      }
+  if (record.contains("sweep") || !record.value("rates", Record()).empty())
+    for (const auto& [function, digest] : digests)
+      if (function.find("_chapter") != std::string::npos && !named.contains(function))
+        kernels[name_in_source(function)] = digest;
+  return {{"nvcc", record.at("cuda")}, {"kernels", kernels}};
+}
+
+std::vector<std::string> changed_kernels(const Record& fingerprint, const std::map<std::string, std::string>& digests) {
+  std::set<std::string> compiled;
+  for (const auto& [function, digest] : digests) compiled.insert(digest);
+  std::vector<std::string> changed;
+  for (const auto& [name, digest] : fingerprint.at("kernels").items())
+    if (!compiled.contains(digest)) changed.push_back(name);
+  return changed;
+}
 
 std::map<std::string, std::vector<Instruction>> functions_of(const std::string& listing) {
   static const std::regex pattern(

@@ -1,13 +1,28 @@
-// What `cuobjdump -sass` prints, as far as records count it.
+// The machine code of kernels: digests, by which a record says which code was measured, and counts of what `cuobjdump -sass` prints.
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/bench/record.hpp"
+
 namespace tile {
+
+/// 16 hex digits for the instructions of each function, by mangled name, as 128-bit words with their scheduling, without names, line
+/// tables and addresses. Of a GPU program or object (compiled with nvcc --no-compress), or of a cubin. Throws RecordError.
+std::map<std::string, std::string> digests_of(const std::filesystem::path& program);
+
+/// Which machine code a record is of: {"nvcc": its version, "kernels": {name: digest}}, beside what it says of that already. A record
+/// with rates or a sweep, which are measured with functions that it does not list, has those of all functions of the program's own
+/// source, by their names in C++.
+Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests);
+
+/// The kernels of a fingerprint whose machine code is none of `digests`: a name may change, an instruction may not.
+std::vector<std::string> changed_kernels(const Record& fingerprint, const std::map<std::string, std::string>& digests);
 
 struct Instruction {
   unsigned long address;

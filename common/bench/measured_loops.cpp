@@ -7,8 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "common/check/repository.hpp"
 #include "common/bench/machine_code.hpp"
+#include "common/check/repository.hpp"
 
 namespace tile {
 namespace {

@@ -6,7 +6,6 @@
 #include <map>
 #include <regex>
 #include <sstream>
-#include <string_view>
 #include <vector>
 
 #include "common/bench/machine_code.hpp"
@@ -16,26 +15,12 @@
 namespace tile {
 namespace {
 
-// Splits one line of CSV with quoted fields.
-std::vector<std::string> split_csv(const std::string& line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      fields.emplace_back();
-    else
-      fields.back() += c;
-  }
-  return fields;
-}
-
-// Of ncu's many columns: the sums, rates and ratios, and the registers.
-bool is_counter(const std::string& column) {
-  const std::string_view name = column;
-  return name.ends_with(".sum") || name.ends_with(".pct") || name.ends_with(".ratio") ||
-         name.ends_with(".per_cycle_active") || name == metric("registers");
+// What is recorded of a tally.
+Record recorded(const std::map<std::string, int>& tally) {
+  Record kept = Record::object();
+  for (const auto& [name, count] : tally)
+    if (is_recorded_tally(name)) kept[name] = count;
+  return kept;
 }
 
 // The kernel of the record with this mangled name, or nullptr.
@@ -74,43 +59,33 @@ std::string profile_with_pad(int pad) { return pad == 0 ? "profile" : fmt::forma
 
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {
   std::istringstream lines(read_whole(ncu_csv));
-  std::vector<std::string> names, units;
-  std::map<Record*, std::map<std::string, std::pair<double, double>>> ranges;  // over the launches of a kernel
-  for (std::string line; std::getline(lines, line);) {
-    if (names.empty()) {
-      if (line.rfind("\"ID\"", 0) == 0) names = split_csv(line);
-      continue;
-    }
-    if (units.empty()) {
-      units = split_csv(line);
-      continue;
-    }
-    const auto fields = split_csv(line);
-    if (fields.size() != names.size()) continue;
-    std::map<std::string, std::string> row;
-    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields[i];
-    Record* kernel = kernel_named(record, row["Kernel Name"]);
-    if (kernel == nullptr) kernel = &record["other_kernels"][row["Kernel Name"]];
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (!is_counter(names[i]) || fields[i].empty()) continue;
-      std::string digits = fields[i];
-      digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
-      try {
-        const double value = std::stod(digits);
-        (*kernel)[group][names[i]] = value;
-        auto& range = ranges[kernel].try_emplace(names[i], value, value).first->second;
-        range = {std::min(range.first, value), std::max(range.second, value)};
-      } catch (const std::exception&) {
-        throw RecordError(
-            fmt::format("{}: {} of {} is not a number: {}", ncu_csv.string(), names[i], row["Kernel Name"], fields[i]));
-      }
+  std::string table;  // without what ncu and the program say beside it
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with('"')) table += line + '\n';
+  std::map<Record*, std::map<std::string, std::vector<double>>> launches;  // the values of each kernel's metrics
+  for (const Row& row : rows_of(table, ncu_csv.string())) {
+    if (row.text("ID").empty()) continue;  // the units
+    const std::string& function = row.text("Kernel Name");
+    Record* kernel = kernel_named(record, function);
+    if (kernel == nullptr) kernel = &record["other_kernels"][function];
+    for (auto [name, digits] : row.fields()) {
+      const std::string key(key_of_metric(name));
+      if (key.empty() || digits.empty()) continue;
+      std::erase(digits, ',');
+      launches[kernel][key].push_back(Row(ncu_csv.string(), {{name, digits}}).number(name));
     }
   }
-  for (const auto& [kernel, by_name] : ranges)
-    for (const auto& [name, range] : by_name)
-      if (range.first < range.second) (*kernel)[group + "_range"][name] = {range.first, range.second};
-  if (ranges.empty())
+  if (launches.empty())
     throw RecordError(fmt::format("{} holds no counters: run ncu with --csv --page raw", ncu_csv.string()));
+  for (const auto& [kernel, metrics] : launches) {
+    (*kernel)[group] = Record::object();
+    kernel->erase(group + "_range");
+    for (const auto& [name, values] : metrics) {
+      (*kernel)[group][name] = values.back();
+      const auto [low, high] = std::ranges::minmax(values);
+      if (low < high) (*kernel)[group + "_range"][name] = {low, high};
+    }
+  }
 }
 
 void add_sass(Record& record, const std::filesystem::path& sass) {
@@ -124,9 +99,9 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
     if (kernel == nullptr && record.contains("other_kernels") && record["other_kernels"].contains(name))
       kernel = &record["other_kernels"][name];
     if (kernel == nullptr) continue;
-    (*kernel)["sass"] = tally_of(code);
+    (*kernel)["sass"] = recorded(tally_of(code));
     const Code loop = main_loop(code);
-    (*kernel)["sass_loop"] = tally_of(loop);
+    (*kernel)["sass_loop"] = recorded(tally_of(loop));
     for (const auto& [place, ffma] : places_in(loop)) (*kernel)["sass_loop"][place] = ffma;
   }
 }

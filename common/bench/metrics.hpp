@@ -1,5 +1,6 @@
-// What the profiler is asked for: the one place where names of Nsight Compute's metrics stand. In: a key of this book. Out: the
-// name, and for `tile bench` the list of a run (`tile-record --metrics`).
+// What of the profiler and of machine code is recorded: the one place where names of Nsight Compute's metrics stand. In: a key, by which
+// records and facts call a metric. Out: for `tile bench` the list of a run (`tile-record --metrics`). A new metric is a row here and one
+// in the table that shows it (report/tables.cpp, or counters.cpp where the model counts it as well).
 //
 // A chapter's kernels are profiled twice: at its counted problem, for what the model counts as well ("counters"), and at a size
 // that fills the GPU, for where the time goes ("profile").
@@ -38,7 +39,6 @@ inline constexpr Metric metrics[] = {
      "smsp__inst_executed_op_ldgsts"},
     {"l2_sectors", "lts__t_sectors_op_read.sum", Metric::both},
     {"registers", "launch__registers_per_thread", Metric::counters},  // ncu gives it with a profile unasked
-    {"duration", "gpu__time_duration.sum", Metric::unasked},
     {"issue_active", "smsp__issue_active.avg.per_cycle_active", Metric::profile},
     // The same of all schedulers together, so with more digits.
     {"all_issue_active", "smsp__issue_active.sum.per_cycle_active", Metric::unasked},
@@ -54,7 +54,7 @@ inline constexpr Metric metrics[] = {
     {"warps", "smsp__warps_active.avg.per_cycle_active", Metric::profile},
     {"all_warps", "smsp__warps_active.sum.per_cycle_active", Metric::unasked},
     {"latency", "smsp__average_warp_latency_per_inst_issued.ratio", Metric::profile},
-    // From compute capability 9.0 on, requests of neighbouring SMs for the same sectors meet in front of L2's slices.
+    // From compute capability 9.0 on, requests of neighbouring SMs for the same sectors are merged in front of L2's slices.
     {"l2_asked", "lrc__request_sectors_op_read_coalescable.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
     {"l2_coalesced", "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum", Metric::profile,
      "lrc__lts2lrc_sectors_op_read"},
@@ -64,15 +64,15 @@ inline constexpr Metric metrics[] = {
     {"l2_filled_sectors", "lts__d_sectors_fill_device.sum", Metric::profile, "lts__d_sectors_fill_device"},
 };
 
-/// The name of the metric with this key; a key that is not in the table does not compile.
+/// The key itself; one that is not in the table does not compile.
 consteval const char* metric(std::string_view key) {
   for (const Metric& m : metrics)
-    if (m.key == key) return m.name;
+    if (m.key == key) return key.data();
   throw std::out_of_range("no metric has this key");
 }
 
 /// Where the cycles between two instructions of a warp go: on average so many warps wait for this when another one is issued.
-/// The names are Nsight Compute's; together they are all its reasons. The profile asks for each.
+/// The names are Nsight Compute's, and the keys of records; together they are all its reasons. The profile asks for each.
 struct Stall {
   const char *label, *name;
 };
@@ -98,9 +98,32 @@ inline constexpr Stall stalls[] = {
     {"other", "misc"},
 };
 
-/// The metric of a reason, and whether a metric is one of those.
-std::string stall_metric(std::string_view reason);
-bool is_stall_metric(std::string_view metric);
+/// The key of a metric that ncu gives; "" for one that is in neither table: it is not recorded.
+std::string_view key_of_metric(std::string_view name);
+
+/// What of a tally of machine code (machine_code.hpp) becomes a fact each.
+inline constexpr const char* tallied[] = {"all",
+                                          "reuse",
+                                          "ffma_reads_even",
+                                          "ffma_reads_odd",
+                                          "bank_cycles",
+                                          "FFMA",
+                                          "LDS",
+                                          "LDS.64",
+                                          "LDS.128",
+                                          "LDG.E",
+                                          "LDG.E.64",
+                                          "LDG.E.128",
+                                          "STS",
+                                          "STS.64",
+                                          "STS.128",
+                                          "BAR.SYNC.DEFER_BLOCKING",
+                                          "PRMT",
+                                          "SHF.L.U32",
+                                          "LOP3.LUT"};
+
+/// Whether that, or what other facts follow from: moves, spills, copies, what is never executed, places in the loop.
+bool is_recorded_tally(std::string_view name);
 
 /// The metrics of a run, as ncu's option --metrics takes them; `known` is what `ncu --query-metrics` prints, for those that not
 /// every GPU has.

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/check/gemm.hpp"
 #include "common/bench/cuda_handles.hpp"
 #include "common/bench/timing.hpp"
+#include "common/check/gemm.hpp"
 
 namespace tile {
 

@@ -6,9 +6,8 @@
 #include <future>
 #include <stdexcept>
 
-#include "common/check/operands.hpp"
-#include "common/bench/copies.hpp"
 #include "common/bench/rotation.hpp"
+#include "common/check/operands.hpp"
 
 namespace tile {
 namespace {

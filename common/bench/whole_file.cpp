@@ -1,9 +1,8 @@
 #include "common/bench/whole_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
+#include <charconv>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -13,34 +12,19 @@
 namespace tile {
 namespace {
 
-constexpr std::array ending_signals{SIGHUP, SIGINT, SIGTERM};
-std::string unfinished;
-
-void remove_unfinished(int signal) {
-  unlink(unfinished.c_str());
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
+std::vector<std::string> split_csv(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  return fields;
 }
-
-/// While it lives, a signal that ends the program removes a file first. Signals that the program ignores or handles itself
-/// are left alone.
-class RemovedBySignals {
- public:
-  explicit RemovedBySignals(const std::filesystem::path& file) {
-    unfinished = file.string();
-    for (std::size_t i = 0; i < before_.size(); ++i) {
-      before_[i] = std::signal(ending_signals[i], remove_unfinished);
-      if (before_[i] != SIG_DFL) std::signal(ending_signals[i], before_[i]);
-    }
-  }
-  ~RemovedBySignals() {
-    for (std::size_t i = 0; i < before_.size(); ++i) std::signal(ending_signals[i], before_[i]);
-  }
-  RemovedBySignals(const RemovedBySignals&) = delete;
-
- private:
-  std::array<void (*)(int), ending_signals.size()> before_;
-};
 
 }  // namespace
 
@@ -53,15 +37,74 @@ std::string read_whole(const std::filesystem::path& file) {
 }
 
 bool write_whole(const std::filesystem::path& file, const std::string& text) {
+  sigset_t ending_signals, before;
+  sigemptyset(&ending_signals);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending_signals, signal);
+  sigprocmask(SIG_BLOCK, &ending_signals, &before);
   const std::filesystem::path part = file.string() + ".part";
-  const RemovedBySignals removed(part);
   std::ofstream out(part, std::ios::binary);
   out << text;
   out.close();
   std::error_code error;
-  if (out && (std::filesystem::rename(part, file, error), !error)) return true;
-  std::filesystem::remove(part, error);
-  return false;
+  const bool written = out && (std::filesystem::rename(part, file, error), !error);
+  if (!written) std::filesystem::remove(part, error);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return written;
+}
+
+const std::string& Row::text(const std::string& column) const {
+  const auto found = fields_.find(column);
+  if (found == fields_.end()) throw RecordError(fmt::format("{}: there is no column {}", where_, column));
+  return found->second;
+}
+
+double Row::number(const std::string& column) const {
+  const std::vector<double> all = numbers(column);
+  if (all.size() != 1) throw RecordError(fmt::format("{}: {} is not one number", where_, column));
+  return all.front();
+}
+
+std::vector<double> Row::numbers(const std::string& column) const {
+  const std::string& field = text(column);
+  std::vector<double> all;
+  for (const char *at = field.data(), *const end = at + field.size(); at != end;) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || (rest != end && *rest != ' '))
+      throw RecordError(fmt::format("{}: {} is '{}', which is not a number", where_, column, field));
+    all.push_back(value);
+    at = rest == end ? end : rest + 1;
+  }
+  return all;
+}
+
+std::vector<Row> rows_of(const std::string& csv, const std::string& name) {
+  std::istringstream lines(csv);
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> fields = split_csv(line);
+    if (++number == 1) {
+      columns = fields;
+      continue;
+    }
+    const std::string where = fmt::format("{}, line {}", name, number);
+    if (fields.size() != columns.size())
+      throw RecordError(fmt::format("{}: {} fields for {} columns", where, fields.size(), columns.size()));
+    std::map<std::string, std::string> by_column;
+    for (std::size_t i = 0; i < fields.size(); ++i) by_column[columns[i]] = fields[i];
+    rows.emplace_back(where, std::move(by_column));
+  }
+  return rows;
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields)
+    line += (field.find(',') == std::string::npos ? field : '"' + field + '"') + ',';
+  line.back() = '\n';
+  return line;
 }
 
 }  // namespace tile

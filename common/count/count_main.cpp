@@ -1,20 +1,14 @@
 // main() of a program that `tile count` makes of a reader's file: runs each TILE_COUNT and writes what was counted as one line of
-// JSON (common/count/run.hpp) to the descriptor that its argument names; without one, to stdout.
+// JSON (common/count/counting.hpp) to the descriptor that its argument names.
 #include <fmt/format.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include "common/sim/model.hpp"
 #include "common/count/count.hpp"
-#include "common/count/run.hpp"
+#include "common/count/counting.hpp"
 
 namespace tile {
 namespace {
@@ -49,39 +43,6 @@ counting::Run counted(const Described& one) {
   return run;
 }
 
-// Says on stderr which run is being counted if that takes long; it says so once.
-class Progress {
- public:
-  explicit Progress(const char* title) : waits_([this, title] { say_if_slow(title); }) {}
-  ~Progress() {
-    {
-      const std::scoped_lock lock(mutex_);
-      done_ = true;
-    }
-    ended_.notify_one();
-    waits_.join();
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
- private:
-  void say_if_slow(const char* title) {
-    static bool said = false;
-    std::unique_lock lock(mutex_);
-    if (said || ended_.wait_for(lock, std::chrono::seconds(5), [this] { return done_; })) return;
-    said = true;
-    fmt::print(
-        stderr,
-        "count: still counting \"{}\"; a smaller size in its TILE_COUNT is enough where its counts grow with it\n",
-        title);
-  }
-
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool done_ = false;
-  std::thread waits_;
-};
-
 }  // namespace
 
 CountedRun::CountedRun(const char* title, void (*body)()) { described().push_back({title, body}); }
@@ -93,15 +54,8 @@ void flops(double of_this_run) { stated_flops = of_this_run; }
 int main(int argc, char** argv) {
   std::FILE* const out = argc > 1 ? fdopen(std::atoi(argv[1]), "w") : stdout;
   if (out == nullptr) return 2;
-  int status = 0;
   for (const auto& one : tile::described()) {
-    const tile::counting::Run run = [&] {
-      const tile::Progress progress(one.title);
-      return tile::counted(one);
-    }();
-    fmt::print(out, "{}\n", tile::counting::to_json(run).dump());
+    fmt::print(out, "{}\n", tile::counting::Json(tile::counted(one)).dump());
     std::fflush(out);
-    if (!run.error.empty()) status = 1;
   }
-  return status;
 }

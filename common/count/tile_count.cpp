@@ -1,7 +1,5 @@
 // `tile count`: counts the kernels of files and says what follows.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,26 +7,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <stdexcept>
-#include <utility>
 
+#include "common/bench/ceilings.hpp"
 #include "common/check/repository.hpp"
-#include "common/bench/rates.hpp"
-#include "common/count/compare.hpp"
-#include "common/count/compiler_errors.hpp"
-#include "common/count/json.hpp"
-#include "common/count/text.hpp"
-#include "common/count/updates.hpp"
+#include "common/count/counting.hpp"
 
 namespace tile::counting {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> files;
@@ -37,196 +33,98 @@ struct Options {
   int registers = 0;
 };
 
-/// A directory for what is made on the way, gone with this.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "tile-count-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(fmt::format("cannot make a directory in {}", name));
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
 
- private:
-  std::filesystem::path path_;
-};
-
-// Runs a program. What it writes to `descriptor` is handed on line by line. Returns how it ended, as waitpid says.
-int run_program(const std::vector<std::string>& command, int descriptor, const std::function<void(std::string)>& line) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+// Runs a command of the shell, and hands on each line that it writes to its stdout. Returns how it ended, as waitpid says.
+int run_command(const std::string& command, const std::function<void(const std::string&)>& line) {
   std::fflush(stdout);
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error(std::strerror(errno));
-  if (child == 0) {
-    // Without O_CLOEXEC, even where the numbers are the same already.
-    if (ends[1] == descriptor ? fcntl(descriptor, F_SETFD, 0) < 0 : dup2(ends[1], descriptor) < 0) _exit(126);
-    if (descriptor == STDERR_FILENO) dup2(descriptor, STDOUT_FILENO);
-    execv(words[0], words.data());
-    _exit(127);
-  }
-  close(ends[1]);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(fdopen(ends[0], "r"), std::fclose);
-  std::string text;
-  for (int c; (c = std::fgetc(in.get())) != EOF;) {
-    if (c != '\n') {
-      text += char(c);
-      continue;
-    }
-    line(std::move(text));
-    text.clear();
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+  std::FILE* const in = popen(command.c_str(), "r");
+  if (in == nullptr) throw std::runtime_error(std::strerror(errno));
+  char* text = nullptr;
+  std::size_t capacity = 0;
+  for (ssize_t size; (size = getline(&text, &capacity, in)) > 0;) line(std::string(text, std::size_t(size)));
+  std::free(text);
+  return pclose(in);
 }
 
-// What was found so far, told as it is found unless all is to be told in one document. What is wrong goes to stderr; stdout says of
-// which run something is.
-class Report {
- public:
-  Report(const Options& options, const Rates& rates) : options_(options), rates_(rates) {}
-
-  void add(const Run& run) {
-    runs_.push_back(run);
-    compared_.push_back(run);
-    if (options_.json) return;
-    fmt::print("\n== {}\n", run.title);
-    for (const simt::Counts& counts : run.kernels) {
-      const double flops = run.flops / double(run.kernels.size());
-      print(counts, verdict_of(counts, rates_, flops, options_.registers), rates_, flops);
-    }
-    if (run.error.empty()) return;
-    fmt::print("  failed: {}; stderr has the findings\n", kinds_of(run.error));
-    say_lines(run.error, fmt::format("{}, \"{}\": ", std::filesystem::path(run.file).filename().string(), run.title));
+// Prints a run. What is wrong goes to stderr, line by line; of lines that name no place in a source it is said whose they are.
+void show(const Run& run, const Rates& rates, int registers) {
+  static const std::regex place(R"(\w:\d+|^\.\.\.)");
+  if (!run.title.empty()) fmt::print("\n== {}\n", run.title);
+  for (const simt::Counts& counts : run.kernels) {
+    const double flops = run.flops / double(run.kernels.size());
+    print(counts, verdict_of(counts, rates, flops, registers), rates, flops);
   }
-  void add(const Failure& failure) {
-    if (failures_.empty() || failures_.back().file != failure.file) {
-      Run none;
-      none.file = failure.file;
-      none.error = failure.message;
-      compared_.push_back(none);
-    }
-    failures_.push_back(failure);
-    if (!options_.json) say_lines(failure.message);
+  std::string whose;
+  if (!run.error.empty() && !run.title.empty()) {
+    fmt::print("  failed: {}; stderr has the findings\n", run.error.substr(0, run.error.find(": ")));
+    whose = fmt::format("{}, \"{}\": ", fs::path(run.file).filename().string(), run.title);
   }
-  // Returns the exit code.
-  int finish() const {
-    const bool failed = std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return !r.error.empty(); });
-    if (options_.json) {
-      fmt::print("{}\n", document(runs_, failures_, rates_, options_.registers).dump(1));
-    } else {
-      const auto with_table =
-          std::count_if(runs_.begin(), runs_.end(), [](const Run& r) { return !r.kernels.empty(); });
-      if (with_table > 0 && compared_.size() > 1) print_side_by_side(compared_, rates_, options_.registers);
-      if (with_table > 0) print_legend();
-    }
-    return failed || !failures_.empty() ? 1 : 0;
-  }
-
- private:
-  // What the findings of a run begin with: "race, uninitialised".
-  static std::string kinds_of(const std::string& findings) {
-    std::set<std::string> kinds;
-    std::istringstream lines(findings);
-    for (std::string line; std::getline(lines, line);)
-      if (const auto colon = line.find(": "); colon < 30) kinds.insert(line.substr(0, colon));
-    return kinds.empty() ? "it did not end" : fmt::format("{}", fmt::join(kinds, ", "));
-  }
-  // `of_what` comes before lines that name no line of a source.
-  static void say_lines(const std::string& what, const std::string& of_what = "") {
-    static const std::regex place(R"(\w:\d+)");
-    std::fflush(stdout);
-    std::istringstream lines(what);
-    for (std::string line; std::getline(lines, line);)
-      fmt::print(stderr, "count: {}{}\n", line.starts_with("...") || std::regex_search(line, place) ? "" : of_what,
-                 line);
-  }
-
-  const Options& options_;
-  const Rates rates_;
-  std::vector<Run> runs_, compared_;  // the latter with a run for each file that has none
-  std::vector<Failure> failures_;
-};
-
-// Makes an empty header where the compiler finds it, so that it says what is wrong behind it as well. Returns whether it could.
-bool stand_in_for(const std::string& header, const std::filesystem::path& directory) {
-  if (header.empty() || header.starts_with("/") || header.find("..") != std::string::npos) return false;
-  const std::filesystem::path file = directory / header;
-  if (std::filesystem::exists(file)) return false;
-  std::filesystem::create_directories(file.parent_path());
-  return bool(std::ofstream(file));
-}
-
-// Compiles a file. Returns whether it could be.
-bool compile(const Options& options, const std::string& file, const Scratch& scratch, Report& report) {
-  std::string said, before;
-  const auto hear = [&](const std::string& line) { said += line + "\n"; };
-  const std::filesystem::path stand_ins = scratch / "headers";
-  std::filesystem::remove_all(stand_ins);
-  setenv("CPLUS_INCLUDE_PATH", stand_ins.c_str(), 1);
-  const std::vector<std::string> command{options.compiler, file, (scratch / "program").string(), "count"};
-  while (run_program(command, STDERR_FILENO, hear) != 0 && stand_in_for(header_not_in_the_model(said), stand_ins))
-    before += std::exchange(said, "");
-  said = before + said;
-  if (said.empty()) return true;
-  if (options.verbose) fmt::print(stderr, "{}", said);
-  for (const std::string& fault : faults_of(said, file)) report.add(Failure{file, fault});
-  return false;
-}
-
-// Runs what a file was compiled to.
-void count(const std::string& file, const std::filesystem::path& program, Report& report) {
-  constexpr int descriptor = 9;
-  std::size_t told = 0;
-  const auto hear = [&](const std::string& line) {
-    Run run = run_of(Json::parse(line));
-    run.file = file;
-    run.error = with_updates_explained(run.error, file);
-    report.add(run);
-    ++told;
-  };
-  const int status = run_program({program.string(), std::to_string(descriptor)}, descriptor, hear);
-  if (WIFSIGNALED(status))
-    report.add(Failure{file, fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file,
-                                         told + 1, strsignal(WTERMSIG(status)))});
-  else if (told == 0)
-    report.add(Failure{file, fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file)});
+  std::fflush(stdout);
+  std::istringstream lines(run.error);
+  for (std::string line; std::getline(lines, line);)
+    fmt::print(stderr, "count: {}{}\n", std::regex_search(line, place) ? "" : whose, line);
 }
 
 // Why a file is not compiled at all; "" if it is.
 std::string unreadable(const std::string& file) {
-  if (std::filesystem::is_directory(file))
+  if (fs::is_directory(file))
     return fmt::format("{} is a directory: name the .cu files in it that are to be counted", file);
-  if (file.empty()) return "a file without a name: name a .cu file";
   if (!std::ifstream(file)) return fmt::format("cannot read {}: {}", file, std::strerror(errno));
-  static const std::set<std::string> of_programs{".cu", ".cuh", ".cpp", ".cc", ".cxx", ".hpp", ".h"};
-  if (of_programs.contains(std::filesystem::path(file).extension().string()))
-    return std::filesystem::is_empty(file) ? fmt::format("{} is empty: the README has a template", file) : "";
-  return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
+  if (!std::regex_search(file, std::regex(R"(\.(cuh?|cpp|cc|cxx|hpp|h)$)")))
+    return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
+  return "";
+}
+
+// Compiles a file to `program` and runs what it describes; `tell` hears of each run, and of what is wrong with the whole file.
+void count(const Options& options, const std::string& file, const std::string& program,
+           const std::function<void(Run)>& tell) {
+  const auto reject = [&](const std::string& why) { tell({.file = file, .title = "", .error = why, .kernels = {}}); };
+  if (const std::string why = unreadable(file); !why.empty()) return reject(why);
+  const std::string none = fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file);
+  const std::string compile =
+      fmt::format("LC_ALL=C exec {} {} {} count 2>&1", quoted(options.compiler), quoted(file), quoted(program));
+  std::string said;
+  if (run_command(compile, [&](const std::string& line) { said += line; }) != 0) {
+    if (options.verbose) fmt::print(stderr, "{}", said);
+    std::ostringstream source;
+    source << std::ifstream(file).rdbuf();
+    return reject(errors_in_lines(said, file) + (source.str().find("TILE_COUNT") == std::string::npos ? none : ""));
+  }
+  dup2(STDOUT_FILENO, 8);  // where what the reader's kernels print goes; the shell wants one digit
+  std::size_t told = 0;
+  const int status = run_command(fmt::format("exec {} 9 9>&1 1>&8", quoted(program)), [&](const std::string& line) {
+    Run run = Json::parse(line);
+    run.file = file;
+    tell(run);
+    ++told;
+  });
+  if (WIFSIGNALED(status))
+    reject(fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file, told + 1,
+                       strsignal(WTERMSIG(status))));
+  else if (told == 0)
+    reject(none);
 }
 
 int run(const Options& options) {
-  Report report(options, recorded_rates(in_repository("chapters")));
-  const Scratch scratch;
-  for (const std::string& file : options.files) {
-    if (const std::string why = unreadable(file); !why.empty()) {
-      report.add(Failure{file, why});
-      continue;
-    }
-    if (compile(options, file, scratch, report)) count(file, scratch / "program", report);
+  const Rates rates = recorded_rates(in_repository("chapters"));
+  std::string directory = (fs::temp_directory_path() / "tile-count-XXXXXX").string();
+  if (mkdtemp(directory.data()) == nullptr) throw std::runtime_error("cannot make a directory " + directory);
+  const std::unique_ptr<const std::string, void (*)(const std::string*)> removed(
+      &directory, [](const std::string* name) { fs::remove_all(*name); });
+  std::vector<Run> runs;
+  for (const std::string& file : options.files)
+    count(options, file, directory + "/program", [&](const Run& run) {
+      runs.push_back(run);
+      if (!options.json) show(run, rates, options.registers);
+    });
+  if (options.json) {
+    fmt::print("{}\n", document(runs, rates, options.registers).dump(1));
+  } else if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return !r.kernels.empty(); })) {
+    if (runs.size() > 1) print_side_by_side(runs, rates, options.registers);
+    print_legend();
   }
-  return report.finish();
+  return std::any_of(runs.begin(), runs.end(), [](const Run& r) { return !r.error.empty(); }) ? 1 : 0;
 }
 
 }  // namespace
@@ -249,11 +147,6 @@ int main(int argc, char** argv) {
     return tile::counting::run(options);
   } catch (const CLI::Success& e) {
     return app.exit(e);
-  } catch (const CLI::RequiredError&) {
-    fmt::print(
-        stderr,
-        "count: which file? For example: ./tile count my_kernel.cu; the README has a template, --help the options\n");
-    return 2;
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "count: {}; ./tile count --help lists the options\n", e.what());
     return 2;

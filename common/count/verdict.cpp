@@ -1,36 +1,34 @@
-#include "common/count/verdict.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "common/bench/numbers.hpp"
+#include "common/count/counting.hpp"
 
 namespace tile::counting {
 namespace {
 
-double threads_of(const dim3& block) { return double(block.x) * block.y * block.z; }
-
-// Of the SMs' resources every SM that has a block has its share, of L2 and DRAM all have one rate together.
+// Each SM that has a block has its own share of the SMs' resources; L2 and DRAM have one rate for all.
 std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int sms, double flops) {
   double requests = 0, l1 = 0, banks = 0;
   for (const simt::Site& s : counts.sites) {
     if (!(s.by_copy && s.op == simt::Op::store)) requests += double(s.requests);  // counted with what it loads
     l1 += double(s.l1_cycles);
-    banks += double(s.l1_wavefronts) + std::max(0.0, s.space == simt::Space::shared ? cycles_of(s) : 0);
+    banks += double(s.l1_wavefronts) + (s.space == simt::Space::shared ? std::max(0.0, cycles_of(s)) : 0);
   }
-  std::vector<Bound> bounds;
-  const auto add = [&](const char* resource, double cycles) {
-    if (cycles > 0) bounds.push_back({resource, cycles});
-  };
-  const auto at_rate = [&](double bytes, double bytes_per_second) {
-    return bytes_per_second > 0 ? bytes / bytes_per_second * rates.clock_hz : 0;
+  const auto at_rate = [&](std::uint64_t sectors, double bytes_per_second) {
+    return bytes_per_second > 0 ? 32 * double(sectors) / bytes_per_second * rates.clock_hz : 0;
   };
   const double ffma = flops / 2 / GpuSpec::warp;
-  add("FFMA issue", ffma / GpuSpec::schedulers / sms);
-  add("issue slots", (ffma + requests) / GpuSpec::schedulers / sms);
-  add("L1", l1 / sms);
-  add("banks", banks / sms);
-  add("L2 bytes", at_rate(32 * double(counts.block_sectors + counts.block_store_sectors), rates.l2_bytes_per_second));
-  add("DRAM bytes", at_rate(32 * double(counts.grid_sectors), rates.dram_bytes_per_second));
+  std::vector<Bound> bounds{
+      {"FFMA issue", ffma / GpuSpec::schedulers / sms},
+      {"issue slots", (ffma + requests) / GpuSpec::schedulers / sms},
+      {"L1", l1 / sms},
+      {"banks", banks / sms},
+      {"L2 bytes", at_rate(counts.block_sectors + counts.block_store_sectors, rates.l2_bytes_per_second)},
+      {"DRAM bytes", at_rate(counts.grid_sectors, rates.dram_bytes_per_second)}};
+  std::erase_if(bounds, [](const Bound& b) { return b.cycles <= 0; });
   std::stable_sort(bounds.begin(), bounds.end(), [](auto& a, auto& b) { return a.cycles > b.cycles; });
   return bounds;
 }
@@ -46,43 +44,59 @@ double cycles_of(const simt::Site& site) {
 
 Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops, int registers) {
   Verdict v;
-  v.sms = int(std::min(double(rates.sms), threads_of(counts.grid)));
+  v.sms = int(std::min(double(rates.sms), double(counts.grid.x) * counts.grid.y * counts.grid.z));
   v.bounds = bounds_of(counts, rates, v.sms, flops);
+  v.binding = std::size_t(std::count_if(v.bounds.begin(), v.bounds.end(), [&](const Bound& b) {
+    return format_number(b.cycles) == format_number(v.cycles());
+  }));
   v.registers = registers;
-  v.occupancy = occupancy(h200, int(threads_of(counts.block)), registers,
+  v.occupancy = occupancy(h200, int(counts.block.x * counts.block.y * counts.block.z), registers,
                           int(counts.static_shared_bytes + counts.dynamic_shared_bytes));
   double all = 0, most = 0;
-  for (const simt::Site& s : counts.sites) all += std::max(0.0, cycles_of(s));
+  for (const simt::Site& s : counts.sites) {
+    all += std::max(0.0, cycles_of(s));
+    most = std::max(most, cycles_of(s));
+  }
   for (std::size_t i = 0; i < counts.sites.size(); ++i) {
     const double cycles = cycles_of(counts.sites[i]);
     v.shares.push_back(cycles < 0 ? -1 : all > 0 ? cycles / all : 0);
-    if (cycles > most) {
-      most = cycles;
-      v.hottest = i;
-      v.as_hot.clear();
-    } else if (cycles > 0 && cycles == most) {
+    if (cycles <= 0 || cycles != most) continue;
+    if (v.hottest)
       v.as_hot.push_back(i);
-    }
+    else
+      v.hottest = i;
   }
+  if (v.hottest) v.advice = advice(counts, *v.hottest);
   return v;
 }
 
-Bound tightest(const Verdict& verdict) { return verdict.bounds.empty() ? Bound{"-", 0} : verdict.bounds.front(); }
-
-std::size_t ties(const Verdict& verdict) {
-  const auto& bounds = verdict.bounds;
-  const auto is_shorter = [&](const Bound& b) {
-    return format_number(b.cycles) != format_number(bounds.front().cycles);
-  };
-  return std::size_t(std::find_if(bounds.begin(), bounds.end(), is_shorter) - bounds.begin());
+std::string what_binds(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < verdict.binding; ++i) names.push_back(verdict.bounds[i].resource);
+  if (names.empty()) return "-";
+  return fmt::format("{}{}", fmt::join(names, " and "), names.size() > 1 ? ", a tie" : "");
 }
 
-std::string what_binds(const Verdict& verdict) {
-  if (verdict.bounds.empty()) return "-";
-  std::string all = verdict.bounds.front().resource;
-  const std::size_t number = ties(verdict);
-  for (std::size_t i = 1; i < number; ++i) all += (i + 1 < number ? ", " : " and ") + verdict.bounds[i].resource;
-  return all + (number > 1 ? ", a tie" : "");
+Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
+  Json json{{"schema", 2}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
+      const Verdict v =
+          verdict_of(runs[r].kernels[k], rates, runs[r].flops / double(runs[r].kernels.size()), registers);
+      Json& kernel = json["runs"][r]["kernels"][k];
+      kernel["bounds"] = Json::array();
+      for (const Bound& b : v.bounds) kernel["bounds"].push_back({{"resource", b.resource}, {"cycles", b.cycles}});
+      kernel.update({{"sms", v.sms},
+                     {"shares", v.shares},
+                     {"hottest", v.hottest ? Json(*v.hottest) : Json()},
+                     {"as_hot", v.as_hot},
+                     {"advice", v.advice},
+                     {"blocks_per_sm", v.occupancy.blocks},
+                     {"occupancy", v.occupancy.fraction},
+                     {"limited_by", v.occupancy.limiter()},
+                     {"registers", registers}});
+    }
+  return json;
 }
 
 }  // namespace tile::counting

@@ -65,83 +65,79 @@ void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, 
 #endif
 }
 
+// An instruction on a GPU, what it does on the model.
+#if TILE_ON_GPU
+#define TILE_CLUSTER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
+#else
+#define TILE_CLUSTER_INSTRUCTION(model, ...) model
+#endif
+
 namespace ptx {
 
 /// %cluster_ctarank: the number of this block within its cluster, x first. PTX ISA, "Special
 /// Registers".
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_ctarank() {
-#if TILE_ON_GPU
   std::uint32_t rank = 0;
-  TILE_HOPPER_ASM("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  TILE_CLUSTER_INSTRUCTION(rank = simt::device::cluster_rank(),
+                           "mov.u32 %0, %%cluster_ctarank;"
+                           : "=r"(rank));
   return rank;
-#else
-  return simt::device::cluster_rank();
-#endif
 }
 
 /// %cluster_nctarank: how many blocks the cluster has.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_nctarank() {
-#if TILE_ON_GPU
   std::uint32_t blocks = 0;
-  TILE_HOPPER_ASM("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+  TILE_CLUSTER_INSTRUCTION(blocks = simt::device::cluster_blocks(),
+                           "mov.u32 %0, %%cluster_nctarank;"
+                           : "=r"(blocks));
   return blocks;
-#else
-  return simt::device::cluster_blocks();
-#endif
 }
 
 /// mapa: where block `rank` of the cluster has what this block has at `shared`. Loads, stores
 /// and atomic operations reach it like any other address. PTX ISA, "mapa".
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
-#if TILE_ON_GPU
-  T* mapped = nullptr;
-  TILE_HOPPER_ASM("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(shared), "r"(rank));
-  return mapped;
-#else
-  return static_cast<T*>(
-      simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), rank));
-#endif
+  void* mapped = nullptr;
+  TILE_CLUSTER_INSTRUCTION(
+      mapped = simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), rank),
+      "mapa.u64 %0, %1, %2;"
+      : "=l"(mapped)
+      : "l"(shared), "r"(rank));
+  return static_cast<T*>(mapped);
 }
 
 /// barrier.cluster.arrive: this thread has come to the cluster's barrier, and goes on. What it
 /// did before is seen by all behind the barrier. PTX ISA, "barrier.cluster".
 __device__ __forceinline__ void barrier_cluster_arrive() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("barrier.cluster.arrive.release;" ::: "memory");
-#else
-  simt::device::arrive_at_cluster_barrier();
-#endif
+  TILE_CLUSTER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
+                           "barrier.cluster.arrive.release;" ::
+                               : "memory");
 }
 
 /// barrier.cluster.wait: waits until all threads of the cluster that have not returned have
 /// come to the barrier.
 __device__ __forceinline__ void barrier_cluster_wait() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("barrier.cluster.wait.acquire;" ::: "memory");
-#else
-  simt::device::wait_for_cluster_barrier();
-#endif
+  TILE_CLUSTER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
+                           "barrier.cluster.wait.acquire;" ::
+                               : "memory");
 }
 
 /// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
 /// PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-                      shared_address(mbarrier))
-                  : "memory");
-#else
-  simt::device::mbarrier_arrive(mbarrier, 0, true);
-#endif
+  TILE_CLUSTER_INSTRUCTION(
+      simt::device::mbarrier_arrive(mbarrier, 0, true),
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+          shared_address(mbarrier))
+      : "memory");
 }
 
 /// Waits as mbarrier_wait_parity does, for an mbarrier at which other blocks arrive as well.
 /// PTX ISA, "mbarrier.try_wait".
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM(
+  TILE_CLUSTER_INSTRUCTION(
+      mbarrier_wait_parity(mbarrier, parity),
       "{\n"
       ".reg .pred over;\n"
       "again:\n"
@@ -150,9 +146,6 @@ __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbar
       "}" ::"r"(shared_address(mbarrier)),
       "r"(parity)
       : "memory");
-#else
-  mbarrier_wait_parity(mbarrier, parity);
-#endif
 }
 
 /// cp.async.bulk.tensor with .multicast::cluster: the box comes to each block of the cluster
@@ -162,15 +155,12 @@ __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                const CUtensorMap& map, int x,
                                                                int y, std::uint64_t* mbarrier,
                                                                std::uint16_t blocks) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM(
+  TILE_CLUSTER_INSTRUCTION(
+      simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks),
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
       "{%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
       "l"(&map), "r"(x), "r"(y), "r"(shared_address(mbarrier)), "h"(blocks)
       : "memory");
-#else
-  simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks);
-#endif
 }
 
 }  // namespace ptx

@@ -1,5 +1,5 @@
 // The machine a program was compiled for, as host code sees it: memory, and whether it can be
-// used at all. Implemented twice: common/cuda/machine_gpu.cpp and
+// used at all. Implemented twice: common/cuda/machine_gpu.cu and
 // common/sim/machine_model.cpp; the linker picks one.
 #pragma once
 

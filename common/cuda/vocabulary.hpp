@@ -73,26 +73,7 @@ struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-
-#define SIMT_VECTOR2(T, name)          \
-  struct alignas(2 * sizeof(T)) name { \
-    T x, y;                            \
-  };                                   \
-  SIMT_INLINE name make_##name(T x, T y) { return {x, y}; }
-#define SIMT_VECTOR4(T, name) \
-  struct alignas(16) name {   \
-    T x, y, z, w;             \
-  };                          \
-  SIMT_INLINE name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
-SIMT_VECTOR2(float, float2)
-SIMT_VECTOR2(int, int2)
-SIMT_VECTOR2(unsigned, uint2)
-SIMT_VECTOR2(double, double2)
-SIMT_VECTOR4(float, float4)
-SIMT_VECTOR4(int, int4)
-SIMT_VECTOR4(unsigned, uint4)
-#undef SIMT_VECTOR2
-#undef SIMT_VECTOR4
+#include "common/cuda/words/vectors.hpp"
 
 // --- What the model provides (common/sim/execute) ------------------------------------------------------------
 namespace simt {
@@ -274,18 +255,17 @@ struct Slot {
   int missing_lane = -1;  ///< a lane whose value is wanted though it takes no part: an error
 };
 /// Reads the slots of the lanes of a mask (the others are null), and writes their results.
-using Collective = void (*)(unsigned mask, Slot* const* slots);
+using CollectiveFunction = void(unsigned mask, Slot* const* slots);
+using Collective = CollectiveFunction*;
 /// Waits until all lanes of the mask have called this with the same mask and function, which is then run once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
-void sync(unsigned mask, Slot* const* slots);
-void shuffle(unsigned mask, Slot* const* slots);
-void shuffle_up(unsigned mask, Slot* const* slots);
-void shuffle_down(unsigned mask, Slot* const* slots);
-void shuffle_xor(unsigned mask, Slot* const* slots);
-void ballot(unsigned mask, Slot* const* slots);
-void any(unsigned mask, Slot* const* slots);
-void all(unsigned mask, Slot* const* slots);
+CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, meet_active;
+CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or, reduce_xor;
+/// The lanes of the warp that come to this call while the others cannot go on.
+unsigned active_lanes();
+/// __syncthreads, and how many threads of the block came with `predicate`.
+int block_vote(bool predicate);
 
 /// The block's dynamic shared memory; `name` is what counts and errors call it.
 void* dynamic_shared(const char* name);
@@ -348,22 +328,16 @@ SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
-template <class T>
-SIMT_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-  return simt::device::exchange(simt::device::shuffle, mask, value, source, width);
-}
-template <class T>
-SIMT_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  return simt::device::exchange(simt::device::shuffle_up, mask, value, int(delta), width);
-}
-template <class T>
-SIMT_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  return simt::device::exchange(simt::device::shuffle_down, mask, value, int(delta), width);
-}
-template <class T>
-SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
-  return simt::device::exchange(simt::device::shuffle_xor, mask, value, lanes, width);
-}
+#define SIMT_SHUFFLE(name, Operand, function)                                            \
+  template <class T>                                                                     \
+  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {          \
+    return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
+  }
+SIMT_SHUFFLE(__shfl_sync, int, shuffle)
+SIMT_SHUFFLE(__shfl_up_sync, unsigned, shuffle_up)
+SIMT_SHUFFLE(__shfl_down_sync, unsigned, shuffle_down)
+SIMT_SHUFFLE(__shfl_xor_sync, int, shuffle_xor)
+#undef SIMT_SHUFFLE
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
   return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
 }
@@ -373,15 +347,36 @@ SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
 SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
   return int(simt::device::together(mask, simt::device::all, predicate != 0));
 }
+#define SIMT_REDUCE(name, T, function) \
+  SIMT_INLINE T name(unsigned mask, T value) { return T(simt::device::together(mask, simt::device::function, unsigned(value))); }
+SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
+SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
+SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
+SIMT_REDUCE(__reduce_min_sync, int, reduce_min_signed)
+SIMT_REDUCE(__reduce_max_sync, unsigned, reduce_max)
+SIMT_REDUCE(__reduce_max_sync, int, reduce_max_signed)
+SIMT_REDUCE(__reduce_and_sync, unsigned, reduce_and)
+SIMT_REDUCE(__reduce_or_sync, unsigned, reduce_or)
+SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
+#undef SIMT_REDUCE
+template <class T>
+SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
+  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<Word>(value)));
+}
+template <class T>
+SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all) {
+  *all = __match_any_sync(mask, value) == mask;
+  return *all ? mask : 0;
+}
+SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
+SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
+SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
+SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
 
 // clang-format off: in this order
 #include "common/cuda/words/math.hpp"
 #include "common/cuda/words/narrow.hpp"
-#include "common/cuda/words/half.hpp"
-#include "common/cuda/words/bf16.hpp"
+#include "common/cuda/words/memory.hpp"
 // clang-format on
-#include "common/cuda/words/atomics.hpp"
-#include "common/cuda/words/loads.hpp"
-#include "common/cuda/words/variables.hpp"
-#include "common/cuda/words/vectors.hpp"
-#include "common/cuda/words/warp.hpp"

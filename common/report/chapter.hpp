@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "common/bench/baseline.hpp"
+#include "common/bench/gpu.hpp"
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/repository.hpp"
 #include "common/cuda/cuda.hpp"
-#include "common/sim/rules.hpp"
-#include "common/bench/gpu.hpp"
-#include "common/bench/baseline.hpp"
 #include "common/report/facts.hpp"
+#include "common/sim/rules.hpp"
 #if TILE_ON_MODEL
 #include "common/check/traced.hpp"
 #endif
@@ -46,8 +46,8 @@ struct Costs {
 };
 
 /// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
-/// highest bound that is not pruned. A tuning of other code (another fingerprint) does not count: a line on stderr says so,
-/// once. Throws RecordError for a damaged record of a tuning.
+/// highest bound that is not pruned. A tuning whose choice is gone does not count: a line on stderr says so, once. (That the
+/// choice still has the machine code that was timed, the test chapterNN.records says.) Throws RecordError for a damaged tuning.
 const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
 
 /// The kernel called "tuned": whichever of the chapter's candidates is the tuned_choice. That is looked up when it is first
@@ -71,9 +71,11 @@ struct Chapter {
   int number;
   std::string title;
   std::vector<Kernel> kernels;
-  Case counted;                                ///< the problem the model counts, and ncu is asked about
-  std::vector<int> sizes;                      ///< cubes that ./tile bench times
-  void (*predict)(Facts&) = nullptr;           ///< the prose's arithmetic
+  Case counted;            ///< the problem the model counts, and ncu is asked about
+  std::vector<int> sizes;  ///< cubes that ./tile bench times
+  /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}; they have published figures of GPUs as well.
+  std::vector<std::pair<std::string, double>> constants{};
+  void (*predict)(Facts&) = nullptr;           ///< predictions that need a loop or a search
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
   void (*profile)() = nullptr;                 ///< GPU only: run once under a profiler, besides the kernels
   /// A kernel that `profile` runs: facts about it start with `key`; its function's name contains `part_of_name`.

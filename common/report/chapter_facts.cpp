@@ -10,7 +10,7 @@
 #include "common/bench/gpu.hpp"
 #include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/check/repository.hpp"
 #include "common/check/traced.hpp"
@@ -136,7 +136,7 @@ void add_counter_facts(Facts& facts, const std::string& kernel, const Record* en
   const bool counted = part_of(entry, "counters") != nullptr;
   for (const Counter& counter : counters())
     add_measured(facts, fmt::format("{}.ncu.{}", kernel, counter.key),
-                 number_at(entry, std::string("/counters/") + counter.metric), 0);
+                 number_at(entry, std::string("/counters/") + counter.key), 0);
   for (const Counter& counter : counters()) {
     const std::string key = fmt::format("{}.ncu.{}.", kernel, counter.key);
     const auto range = counted ? measured(*entry, counter) : std::nullopt;
@@ -210,10 +210,7 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
       add_measured(facts, fmt::format("{}.{}.{}", name, group, key),
                    code.tally == nullptr ? std::nullopt : if_finite(value(code)), decimals);
     };
-    for (const char* opcode : {"all", "reuse", "ffma_reads_even", "ffma_reads_odd", "bank_cycles", "FFMA", "LDS",
-                               "LDS.64", "LDS.128", "LDG.E", "LDG.E.64", "LDG.E.128", "STS", "STS.64", "STS.128",
-                               "BAR.SYNC.DEFER_BLOCKING", "PRMT", "SHF.L.U32", "LOP3.LUT"})
-      give(opcode, 0, [&](auto& n) { return n(opcode); });
+    for (const char* opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
     for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
     if (group == "sass") continue;
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
@@ -358,8 +355,7 @@ void add_profile_facts(Facts& facts, const std::string& name, const Record* prof
     const auto number = value(metric.metric);
     give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt, metric.decimals);
   }
-  for (const Stall& stall : stalls)
-    give(stall.name, value(stall_metric(stall.name)), 2);  // as many as the profiler gives
+  for (const Stall& stall : stalls) give(stall.name, value(stall.name), 2);  // as many as the profiler gives
   const auto all = value(metric("instructions")), ffma = value(metric("ffma"));
   // per scheduler and cycle; the profiler rounds its average to two digits, and the sum over all schedulers likewise
   auto issued = value(metric("issue_active"));

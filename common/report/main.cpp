@@ -60,12 +60,16 @@ int list_tests() {
   return doctest::Context(3, argv).run();
 }
 
-int run_test(const std::string& name) {
+int run_test(const std::string& name, const std::string& xml) {
   doctest::Context context;
   std::string filter = name;
   std::replace(filter.begin(), filter.end(), ',', '?');  // a comma would separate two filters
   context.setOption("test-case", filter.c_str());
   context.setOption("no-intro", true);
+  if (!xml.empty()) {
+    context.setOption("reporters", "xml");
+    context.setOption("out", xml.c_str());
+  }
   const int failed = context.run();
   if (failed != 0) return 1;
   for (const std::string& reason : TestLog::skipped) fmt::print("skipped: {}\n", reason);
@@ -151,7 +155,7 @@ Options parse(int argc, char** argv) {
   app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
   app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
-  app.add_option("--out", o.out, "with --bench or --sweep: the record to write");
+  app.add_option("--out", o.out, "with --bench or --sweep: the directory to write the record into; with --test: what it finds, as XML");
   if (!chapter.sweep.problems.empty())
     app.add_flag("--sweep", o.sweep, "time " + chapter.sweep.kernel.name + " over many problems (GPU)");
   if (!chapter.candidates.empty()) {
@@ -159,7 +163,8 @@ Options parse(int argc, char** argv) {
                  "time the candidates on this GPU and record the fastest; continues where it stopped");
     app.add_flag("--tune-pruned", o.tune_pruned, "the same, and time the pruned candidates as well");
   }
-  auto* once = app.add_flag("--once", o.once, "run every kernel once at the counted size, for a profiler");
+  auto* once =
+      app.add_flag("--once", o.once, "run every kernel, or the chosen one, once at the counted size, for a profiler");
   app.add_option("--repeat", o.repeat, "with --once: so many times")->needs(once)->check(CLI::Range(1, 100));
   app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
   app.add_option("--describe", o.describe, "print what tile-record has to know of this program, or counts as well")
@@ -178,7 +183,7 @@ Options parse(int argc, char** argv) {
   if (o.bench && o.sweep) throw UsageError("--bench and --sweep write different records: choose one");
   if (o.warm && (o.bench || o.sweep)) throw UsageError("a record is of a cold L2: leave --warm out");
   if ((o.bench || o.sweep) && o.out.empty())
-    throw UsageError(fmt::format("{} needs --out FILE", o.bench ? "--bench" : "--sweep"));
+    throw UsageError(fmt::format("{} needs --out DIRECTORY", o.bench ? "--bench" : "--sweep"));
 
   if (!(size + m + n + k + pad + alpha + beta + data).empty()) {
     Case c = chapter.counted;
@@ -213,7 +218,7 @@ int dispatch(const Options& options) {
     }
     throw std::runtime_error("--on gpu: " + reason + "; use --on model");
   }
-  if (!options.test.empty()) return run_test(options.test);
+  if (!options.test.empty()) return run_test(options.test, options.out);
   if (options.all_tests) return run_all_tests();
   return run_chapter(options);
 }

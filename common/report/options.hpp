@@ -31,7 +31,7 @@ struct Options {
   bool tune = false;             ///< time the candidates and record the choice
   bool tune_pruned = false;      ///< the pruned candidates, too
   std::string describe;          ///< print a description: "program", or "counts" for one with what the model counts
-  std::filesystem::path out;     ///< where --bench or --sweep writes its record
+  std::filesystem::path out;     ///< the directory that --bench or --sweep writes its record into
   std::filesystem::path emit;    ///< write what the book needs into this directory
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
 };

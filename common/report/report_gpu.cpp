@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <csignal>
 
-#include "common/bench/bench.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/describe_gpu.hpp"
-#include "common/bench/fingerprint.hpp"
-#include "common/bench/problem.hpp"
+#include "common/bench/machine_code.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
-#include "common/bench/stopwatch.hpp"
 #include "common/bench/timing.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/report/options.hpp"
@@ -30,13 +28,6 @@ class RecordedRates : public RateSink {
  private:
   Record& record_;
 };
-
-// A record of this GPU, without anything that was timed.
-Record begin_record() {
-  Record record = describe_gpu();
-  record["fingerprint"] = fingerprint(chapter_source());
-  return record;
-}
 
 void note_clocks(Record& record, const char* when) {
   if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
@@ -66,7 +57,7 @@ std::vector<std::vector<std::size_t>> of_same_types(const std::vector<Runnable>&
 // A record of `kernels` at `problems`, and of the chapter's rates. Progress goes to stderr.
 Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, L2 l2 = L2::cold) {
   require_plain_cublas();
-  Record record = begin_record();
+  Record record = describe_gpu();
   note_clocks(record, "clocks_before");
   if (this_chapter().measure_rates != nullptr) {
     RecordedRates sink(record);
@@ -90,6 +81,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     }
   }
   note_clocks(record, "clocks_after");
+  record["fingerprint"] = fingerprint(record, digests_of("/proc/self/exe"));
   return record;
 }
 
@@ -98,7 +90,7 @@ Record sweep() {
   const Stopwatch watch;
   require_plain_cublas();
   const Chapter::Sweep& asked = this_chapter().sweep;
-  Record record = begin_record();
+  Record record = describe_gpu();
   note_clocks(record, "clocks_before");
   Record entry = entry_of(asked.kernel);
   std::size_t count = 0;
@@ -110,6 +102,7 @@ Record sweep() {
   record["kernels"].push_back(entry);
   note_clocks(record, "clocks_after");
   record["sweep"] = {{"seconds", watch.seconds()}};
+  record["fingerprint"] = fingerprint(record, digests_of("/proc/self/exe"));
   return record;
 }
 
@@ -122,20 +115,29 @@ int tune(const Options& options) {
   const int size = options.problem ? options.problem->M : 4096;
   if (options.problem && (options.problem->N != size || options.problem->K != size))
     throw UsageError("--tune times cubes: give --size");
-  const auto file = options.out.empty() ? tuning_file(machine::description()) : options.out;
-  Record record = begin_record();
+  const auto directory =
+      options.out.empty() ? record_directory(chapter_directory(), machine::description()) : options.out;
+  Record record = describe_gpu();
   record["size"] = size;
   record["candidates"] = Record::array();
-  if (std::filesystem::exists(file)) {
-    const Record before = load_record(file);
-    const auto same = [&](const char* key) { return before.at(key) == record.at(key); };
-    if (same("fingerprint") && same("cuda") && same("architecture") && same("gpu") && same("size"))
-      record = before;
-    else
-      fmt::print(stderr, "{} is of other code, another nvcc, another GPU or another size: starting anew\n",
-                 file.string());
-  }
+  const auto digests = digests_of("/proc/self/exe");
   Record& timed = record["candidates"];
+  if (holds_record(directory, RecordKind::tuned)) {
+    Record before = load_record(directory, RecordKind::tuned);
+    const auto same = [&](const char* key) { return before[key] == record[key]; };
+    if (same("cuda") && same("architecture") && same("gpu") && same("size")) {
+      const auto changed = changed_kernels(before["fingerprint"], digests);
+      for (const Record& entry : before["candidates"]) {
+        const std::string name = entry["name"];
+        if (!before["fingerprint"]["kernels"].contains(name) || std::ranges::count(changed, name) > 0) continue;
+        timed.push_back(entry);
+        record["fingerprint"]["kernels"][name] = before["fingerprint"]["kernels"][name];
+      }
+    } else {
+      fmt::print(stderr, "the tuning in {} is of another nvcc, another GPU or another size: starting anew\n",
+                 directory.string());
+    }
+  }
   const auto faster = [](const Record& a, const Record& b) { return a["tflops"] > b["tflops"]; };
   const auto fastest = [&]() -> const Record& { return *std::min_element(timed.begin(), timed.end(), faster); };
   const auto is_timed = [&](const std::string& name) {
@@ -161,7 +163,8 @@ int tune(const Options& options) {
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
-    save_record(file, record);
+    record["fingerprint"] = fingerprint(record, digests);
+    save_record(directory, record);
     fmt::print(stderr, "[{:3}/{}] {:16} {:5.1f} TFLOP/s   best {:5.1f} ({})   {:.0f} s left\n", i + 1, missing.size(),
                c.kernel.name, entry["tflops"].get<double>(), fastest()["tflops"].get<double>(),
                fastest()["name"].get<std::string>(), watch.seconds() / double(i + 1) * double(missing.size() - i - 1));
@@ -179,7 +182,7 @@ int tune(const Options& options) {
                t["block_threads"].get<int>(), t["registers"].get<int>(), t["spill_bytes"].get<int>(),
                t["blocks_per_sm"].get<int>(), t["pruned"].get<std::string>().empty() ? "" : "yes");
   fmt::print("chosen: {}, {:.1f} TFLOP/s; recorded in {}\n", record["chosen"].get<std::string>(),
-             fastest()["tflops"].get<double>(), file.string());
+             fastest()["tflops"].get<double>(), directory.string());
   return 0;
 }
 
@@ -193,14 +196,14 @@ std::string in_memory(const Record& record) {
   return fmt::format("/dev/fd/{}", file);
 }
 
-// Every kernel of the chapter, and what else it profiles, for a profiler.
+// For a profiler: every kernel of the chapter and what else it profiles, or the chosen kernel alone.
 void run_once(const Options& options) {
-  for (const Kernel& kernel : this_chapter().kernels) {
+  for (const Kernel& kernel : chosen_kernels(options)) {
     const Ready ready(kernel, options.problem.value_or(this_chapter().counted));
     for (int i = 0; i < options.repeat; ++i) ready.kernel->run();
     machine::synchronize();
   }
-  if (this_chapter().profile != nullptr) this_chapter().profile();
+  if (this_chapter().profile != nullptr && options.kernel.empty()) this_chapter().profile();
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/bench/gpu.hpp"
+#include "common/bench/whole_file.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/traced.hpp"
 #include "common/cuda/machine.hpp"
@@ -65,6 +67,25 @@ void emit_above(const Findings& found, const std::filesystem::path& directory) {
   }
 }
 
+// The names that formulas on the chapter's page may use: its constants, and what is published of GPUs.
+void emit_constants(const std::filesystem::path& directory) {
+  auto constants = this_chapter().constants;
+  if (constants.empty()) return;
+  for (const auto& [name, gpu] : {std::pair{"h200", h200}, std::pair{"a6000", rtx_a6000}})
+    for (const auto& [what, value] :
+         std::initializer_list<std::pair<const char*, double>>{{"sms", gpu.sms},
+                                                               {"clock_ghz", gpu.clock_ghz},
+                                                               {"peak_tflops", gpu.peak_tflops()},
+                                                               {"dram_gbs", gpu.dram_gbs},
+                                                               {"registers", gpu.registers},
+                                                               {"max_threads", gpu.max_threads},
+                                                               {"shared_bytes", gpu.shared_bytes},
+                                                               {"reserved_shared", gpu.reserved_shared}})
+      constants.emplace_back(fmt::format("{}.{}", name, what), value);
+  auto file = open_for_writing(directory / "constants.tsv");
+  for (const auto& [name, value] : constants) file << fmt::format("{}\t{}\n", name, value);
+}
+
 void emit(const Findings& found, const Landscape& landscape, const std::vector<Table>& tables,
           const std::filesystem::path& directory) {
   Facts facts = facts_of(found);
@@ -79,6 +100,7 @@ void emit(const Findings& found, const Landscape& landscape, const std::vector<T
   write("facts.tsv", [&](auto& out) { facts.write(out); });
   write("places.tsv", [&](auto& out) { facts.write_places(out); });
   write("description.json", [&](auto& out) { out << to_json(describe_program(found.kernels)).dump(2) << '\n'; });
+  emit_constants(directory);
   emit_traces(found.kernels, directory);
   emit_above(found, directory);
   for (const Table& table : tables) table.write(directory / ("table-" + table.name + ".tsv"));
@@ -126,11 +148,11 @@ void report(const Options& options) {
   Findings found{.problem = problem, .records = load_records(chapter_directory())};
   found.kernels = count_kernels(chosen, problem, emitting);
   if (!options.record.empty()) {
-    found.records.push_back(load_record(options.record));
+    found.records.push_back(Record::parse(read_whole(options.record)));
     found.fresh = 1;
   }
   const Landscape landscape = find_landscape();
-  for (const auto& file : record_files(chapter_directory(), "sweep")) found.sweeps.push_back(load_sweep(file));
+  found.sweeps = load_records(chapter_directory(), RecordKind::sweep);
   std::vector<Table> tables = tables_of(landscape);
   for (const Table& table : tables_of(found, chosen)) tables.push_back(table);
   if (emitting) return emit(found, landscape, tables, options.emit);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "common/bench/problem.hpp"
+#include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/findings.hpp"
 

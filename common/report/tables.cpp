@@ -150,7 +150,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
       {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   const auto measured = [&](const CountedKernel& k, const Stall& stall) {
-    return number_at(part_of(entry_of(k, records), "profile"), "/" + stall_metric(stall.name));
+    return number_at(part_of(entry_of(k, records), "profile"), std::string("/") + stall.name);
   };
   const auto value = [&](const CountedKernel& k, const Stall& stall) { return measured(k, stall).value_or(0); };
   const auto latency = [&](const CountedKernel& k) {

@@ -5,30 +5,14 @@
 #include <algorithm>
 #include <set>
 
-#include "common/bench/fingerprint.hpp"
 #include "common/report/options.hpp"
 
 namespace tile {
 
-std::filesystem::path tuning_file(const std::string& gpu_name) {
-  return record_file(chapter_directory(), "tuned", gpu_name);
-}
-
-std::vector<Record> load_tunings() {
-  std::vector<Record> tunings;
-  for (const auto& file : record_files(chapter_directory(), "tuned")) tunings.push_back(load_tuning(file));
-  return tunings;
-}
-
 const Candidate& choose(const std::vector<Candidate>& candidates, const std::vector<Record>& tunings,
-                        const Record& fingerprint, std::vector<std::string>& passed_over) {
+                        std::vector<std::string>& passed_over) {
   for (const Record& tuning : tunings) {
     const std::string gpu = tuning["gpu"], chosen = tuning["chosen"];
-    if (const std::string changed = changed_parts(tuning["fingerprint"], fingerprint); !changed.empty()) {
-      passed_over.push_back(fmt::format(
-          "the tuning of {} is of other code ({}) and is passed over; run --tune on that GPU again", gpu, changed));
-      continue;
-    }
     for (const Candidate& candidate : candidates)
       if (candidate.kernel.name == chosen) return candidate;
     passed_over.push_back(fmt::format("the tuning of {} chose {}, which this program does not have", gpu, chosen));
@@ -44,10 +28,10 @@ const Candidate& tuned_choice(const std::vector<Candidate>& candidates) {
   if (machine::kind() == "gpu" && machine::unavailable().empty()) gpus.insert(gpus.begin(), machine::description());
   std::vector<Record> tunings;
   for (const std::string& gpu : gpus)
-    if (std::filesystem::exists(tuning_file(gpu))) tunings.push_back(load_tuning(tuning_file(gpu)));
+    if (const auto directory = record_directory(chapter_directory(), gpu); holds_record(directory, RecordKind::tuned))
+      tunings.push_back(load_record(directory, RecordKind::tuned));
   std::vector<std::string> passed_over;
-  const Record own = fingerprint(chapter_source());
-  const Candidate& choice = choose(candidates, tunings, own, passed_over);
+  const Candidate& choice = choose(candidates, tunings, passed_over);
   static std::set<std::string> said;
   for (const std::string& line : passed_over)
     if (said.insert(line).second) fmt::print(stderr, "chapter{:02}: {}\n", this_chapter().number, line);

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "common/report/options.hpp"
 #include "common/report/statistics.hpp"
-#include "common/report/tuning.hpp"
 
 namespace tile {
 namespace {
@@ -331,7 +331,7 @@ void add_fit_facts(Facts& facts, const std::vector<Timed>& timed) {
 
 Landscape find_landscape() {
   Landscape found;
-  found.tunings = load_tunings();
+  found.tunings = load_records(chapter_directory(), RecordKind::tuned);
   found.ranking = rank_by_ceilings(first_of(found.tunings));
   found.timed = times_to_explain(found.ranking, first_of(found.tunings));
   return found;

@@ -1,11 +1,19 @@
-// Machine: the SIMT model on this computer's cores.
+// What host code sees of the SIMT model: a device, a machine on this computer's cores, and tensor maps.
 #include <cstring>
 #include <new>
 
+#include "common/cuda/asynchronous.hpp"
+#include "common/cuda/boxed_matrix.hpp"
+#include "common/cuda/device.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/sim/model.hpp"
 
 namespace tile::machine {
+
+const Device& device() {
+  static const Device modelled{132, true};  // an H200
+  return modelled;
+}
 
 std::string kind() { return "model"; }
 std::string unavailable() { return ""; }
@@ -26,6 +34,19 @@ void copy_to_host(void* host, const void* device, std::size_t bytes) { std::memc
 void synchronize() {}
 void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld) {
   simt::declare_matrix(memory, first, rows, cols, ld);
+}
+
+void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& m) {
+  const auto size = std::uint32_t(size_of(element));
+  *static_cast<simt::TensorMap*>(map) = {.base = reinterpret_cast<std::uintptr_t>(base),
+                                         .rows = std::uint64_t(m.rows),
+                                         .cols = std::uint64_t(m.cols),
+                                         .row_bytes = std::uint64_t(m.ld) * size,
+                                         .element = size,
+                                         .box_rows = std::uint32_t(m.box_rows),
+                                         .box_cols = std::uint32_t(m.box_cols),
+                                         .swizzle = std::uint32_t(m.swizzle),
+                                         .encoded = true};
 }
 
 }  // namespace tile::machine

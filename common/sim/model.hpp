@@ -1,24 +1,23 @@
 // The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
 //
-// A kernel compiled with -fsanitize=thread announces every load and store; common/model answers those calls
-// instead of libtsan. How that works, and what the model does not know, is told in the book's appendix
-// "The SIMT model" (book/appendix-simt-model.md). Where it is decided
-//   that an address is an access, and what it is called     announce/hooks.cpp, announce/names.cpp
-//   where the shared memory of a block lies                 execute/arenas.cpp, and what lies where in it, execute/arrays.cpp
-//   how many sectors, tag passes and wavefronts it takes    account/rules.hpp: sectors_of, tag_passes, shared_wavefronts
-//   that two lanes want the same bank                       account/rules.hpp: bank_passes
-//   which lanes' accesses are one request                   account/requests.hpp: for_each_request
+// A kernel compiled with -fsanitize=thread calls a hook before every load and store; common/sim answers in place of libtsan. How that
+// works, and what the model does not know, is in the book's appendix (book/appendix-simt-model.md). Where it is decided
+//   that an address is an access, and what it is called     hooks/hooks.cpp, hooks/names.cpp
+//   where a block's shared memory lies, and what is in it   execute/memory.cpp
+//   how many sectors, tag passes and wavefronts it takes    rules.hpp: sectors_of, tag_passes, shared_wavefronts
+//   that two lanes want the same bank                       rules.hpp: bank_passes
+//   which lanes' accesses are one request                   cost/requests.hpp: for_each_request
 //   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
-//                                                           execute/touch.cpp: meet lets off lanes that store the same value
+//                                                           execute/touch.cpp: handle_conflict excuses stores of the same value
 //   that a wait is over                                     execute/waits.cpp: end_block_barrier
 //   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
 //   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
 //   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
-//   that a value that is waited for is there, or never is   execute/polls.cpp: wait_for_change
-//   that a thread goes on without end                       execute/endless.cpp: bounds_of_launch
-//   that an asynchronous copy (cp.async) has arrived        execute/touch.cpp: deliver_copies
-//   that a copy in bulk (cp.async.bulk) has arrived         execute/bulk.cpp: let_bulk_loads_arrive
-//   that a warp gets the registers that it wants            execute/registers.cpp: end_register_waits
+//   that an awaited value has been written, or never is     execute/polls.cpp: wait_for_change
+//   that a thread goes on without end                       execute/polls.cpp: bounds_of_launch
+//   that an asynchronous copy (cp.async) has landed         execute/touch.cpp: deliver_copies
+//   that a bulk copy (cp.async.bulk) has landed             execute/bulk.cpp: let_bulk_loads_arrive
+//   that a warp gets the registers that it asks for         execute/registers.cpp: end_register_waits
 #pragma once
 
 #include <cstddef>
@@ -44,8 +43,8 @@ struct Error : std::runtime_error {
 const char* name_of(Op op);
 const char* name_of(Space space);
 
-/// What one access site of the source (a line, one operation on one array) cost, summed over all warps.
-struct Site {
+/// What one access site of the source (a line, one operation on one array) cost.
+struct Site : SiteCost {
   std::string file;  ///< as the compiler recorded it
   int line = 0;
   Op op{};
@@ -54,19 +53,6 @@ struct Site {
   std::size_t row_bytes = 0;     ///< of an innermost row of a __shared__ array of several dimensions; else 0
   int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   std::size_t struct_bytes = 0;  ///< of a struct that is moved as a whole, by several such accesses; else 0
-  std::uint64_t requests = 0;    ///< warp-wide instructions
-  std::uint64_t accesses = 0;    ///< thread-wide accesses (at most 32 a request)
-  std::uint64_t sectors = 0;     ///< global: 32-byte sectors touched, summed over requests
-  std::uint64_t lines = 0;       ///< global: 128-byte lines touched, summed over requests
-  std::uint64_t tag_passes = 0;  ///< global: passes through L1's tag stage, summed over requests
-  std::uint64_t wavefronts =
-      0;  ///< shared: passes through the 32 banks, summed over requests; constant: different addresses
-  std::uint64_t l1_wavefronts =
-      0;                        ///< global: passes through the same 32 banks if L1 has the data, summed over requests
-  std::uint64_t l1_cycles = 0;  ///< global: the larger of tag passes and wavefronts, summed over requests
-  /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve
-  /// together is then a guess: the k-th of one lane with the k-th of another.
-  bool estimated = false;
   /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
   bool by_copy = false;
   /// Of what the array is declared as an array of, in global memory: its bytes and alignment; 0 where that is not known.
@@ -92,14 +78,6 @@ struct Touch {
   int width = 4;  ///< bytes
 };
 
-/// What one block did.
-struct BlockCounts {
-  uint3 block{};
-  std::uint64_t barriers = 0, sectors = 0, store_sectors = 0;  ///< as Counts has them, of this block
-  std::vector<std::uint64_t> waits_for_copies;
-  std::vector<Site> sites;  ///< at which it made an access, ordered as in Counts
-};
-
 struct Counts {
   std::string kernel;
   const void* function = nullptr;  ///< the instantiated __global__ function that was launched
@@ -112,12 +90,11 @@ struct Counts {
   std::vector<std::uint64_t> waits_for_copies;
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
-  std::uint64_t grid_sectors = 0;  ///< distinct global sectors of the whole grid; 0 if only some of its blocks ran
-  double seconds = 0;              ///< wall-clock time of the run on the CPU
-  std::vector<Site> sites;         ///< ordered by file, line, op, array
+  std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid
+  double seconds = 0;                     ///< wall-clock time of the run on the CPU
+  std::vector<Site> sites;                ///< ordered by file, line, op, array
   std::vector<Sample> samples;
   std::vector<Touch> touches;
-  std::vector<BlockCounts> of_blocks;  ///< of those that Trace::only_blocks names, in that order
 };
 
 struct Trace {
@@ -125,8 +102,6 @@ struct Trace {
   int sample_warp = 0;
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
-  /// Of each grid only these blocks run, and the first is the sampled one; empty: all. They must not wait for others.
-  std::vector<uint3> only_blocks{};
 };
 
 /// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.
@@ -150,7 +125,5 @@ void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size
 
 /// Throws Error naming the first elements of the declared matrix that the last traced launch did not write.
 void require_all_written(const void* memory);
-/// How many elements of the allocation the last traced launch wrote.
-std::size_t elements_written(const void* memory);
 
 }  // namespace simt

@@ -1,96 +1,100 @@
-// Mistakes, and ctest/count-told.sh looks at what is told of them.
-#include "common/count/count.hpp"
+// Mistakes. ctest/count.sh compares what is told of each with the comment behind it.
+#include "run.cuh"
 
 __device__ float table[4][8];
-
-__global__ void past(float* out) { out[threadIdx.x + 1] = 1; }
-__global__ void before(float* out) { out[int(threadIdx.x) - 1] = 1; }
-__global__ void wrapped(float* out) { out[threadIdx.x - 1] = 1; }
-__global__ void past_table() {
-  float* const first = &table[0][0];
-  if (threadIdx.x == 0) first[33] = 1;
-}
-__global__ void past_tile() {
-  __shared__ float tile[4][8];
-  float* const first = &tile[0][0];
-  first[threadIdx.x + 1] = 1;
-}
-__global__ void before_tile() {
-  __shared__ float tile[4][8];
-  float* const first = &tile[0][0];
-  first[int(threadIdx.x) - 1] = 1;
-}
-__global__ void past_dynamic() {
-  extern __shared__ float words[];
-  words[threadIdx.x] = 1;
-}
-__global__ void past_extent() {
-  __shared__ float tile[4][8];
-  tile[0][threadIdx.x] = 1;
-}
-__global__ void some_return() {
-  if (threadIdx.x >= 32) return;
-  __syncthreads();
-}
-__global__ void two_lines() {
-  if (threadIdx.x < 32)
-    __syncthreads();
-  else
-    __syncthreads();
-}
-__device__ float word_of(const float* words, int i) { return words[i]; }
-__global__ void inlined_twice(float* out) {
-  __shared__ float tile[64];
-  tile[threadIdx.x] = 1;
-  out[threadIdx.x] = word_of(tile, threadIdx.x ^ 32) + word_of(tile, threadIdx.x ^ 33);
-}
-__global__ void of_vectors(float4* vectors) {
-  if (threadIdx.x % 32 == 0) vectors[3].z = threadIdx.x;
-}
-__global__ void of_table() {
-  if (threadIdx.x % 32 == 0) table[1][3] = threadIdx.x;
-}
-__global__ void straddles(float* out) {
-  const float4 v = make_float4(1, 2, 3, threadIdx.x);
-  reinterpret_cast<float4*>(out)[threadIdx.x] = v;
-}
-__global__ void straddles_tile() {
-  __shared__ __align__(16) float tile[30];
-  float* const first = tile;
-  const float4 v = make_float4(1, 2, 3, threadIdx.x);
-  reinterpret_cast<float4*>(first)[threadIdx.x] = v;
-}
 __constant__ float weights[8];
-__global__ void past_constant(float* out) {
-  const float* const first = weights;
-  out[threadIdx.x] = first[threadIdx.x];
-}
-__global__ void wrapped_tile(unsigned n) {
-  __shared__ float tile[8];
-  tile[n - 70] = 1;
-}
-__global__ void chosen_vector(float4* vectors, bool which) {
-  const float x = threadIdx.x;
-  vectors[0] = which ? float4{x, x, x, x} : float4{1, 2, 3, x};
-}
-__global__ void misaligned_constants(float* out) { *reinterpret_cast<float4*>(out + 1) = make_float4(0.f, 0.f, 0.f, 0.f); }
 
-TILE_COUNT("past") { auto out = tile::array<float>("out", 32); past<<<1, 32>>>(out.device()); }
-TILE_COUNT("before") { auto out = tile::array<float>("out", 32); before<<<1, 32>>>(out.device()); }
-TILE_COUNT("wrapped") { auto out = tile::array<float>("out", 32); wrapped<<<1, 32>>>(out.device()); }
-TILE_COUNT("past_table") { past_table<<<1, 32>>>(); }
-TILE_COUNT("past_tile") { past_tile<<<1, 32>>>(); }
-TILE_COUNT("before_tile") { before_tile<<<1, 32>>>(); }
-TILE_COUNT("past_dynamic") { past_dynamic<<<1, 32, 64>>>(); }
-TILE_COUNT("past_extent") { past_extent<<<1, 32>>>(); }
-TILE_COUNT("some_return") { some_return<<<1, 64>>>(); }
-TILE_COUNT("two_lines") { two_lines<<<1, 64>>>(); }
-TILE_COUNT("inlined_twice") { auto out = tile::array<float>("out", 64); inlined_twice<<<1, 64>>>(out.device()); }
-TILE_COUNT("of_vectors") { auto vectors = tile::array<float4>("vectors", 4); of_vectors<<<1, 64>>>(vectors.device()); }
-TILE_COUNT("of_table") { of_table<<<1, 64>>>(); }
-TILE_COUNT("straddles") { auto out = tile::array<float>("out", 30); straddles<<<1, 8>>>(out.device()); }
-TILE_COUNT("straddles_tile") { straddles_tile<<<1, 8>>>(); }
-TILE_COUNT("past_constant") { auto out = tile::array<float>("out", 32); past_constant<<<1, 32>>>(out.device()); }
-TILE_COUNT("wrapped_tile") { wrapped_tile<<<1, 1>>>(3); }
-TILE_COUNT("chosen_vector") { auto vectors = tile::array<float4>("vectors", 1); chosen_vector<<<1, 64>>>(vectors.device(), true); }
-TILE_COUNT("misaligned_constants") { auto out = tile::array<float>("out", 32); misaligned_constants<<<1, 1>>>(out.device()); }
+// Out of bounds: which element it would have been.
+RUN(past, float, 32, 32, 0) {
+  // Kernel, place, block, thread, address, element.
+  out[threadIdx.x + 1] = 1;  //! out of bounds: past, @, block (0,0,0), thread (31,0,0) writes .* 0x[0-9a-f]*, .* out\[32\], and it has 32
+}
+RUN(wrapped, float, 32, 32, 0) {
+  out[threadIdx.x - 1] = 1;  //! out of bounds: wrapped, @, .* an index without a sign went below 0: this is out\[4294967295\]
+}
+RUN(past_tables, float, 32, 32, 0) {
+  if (threadIdx.x == 0) (&table[0][0])[33] = 1;  //! out of bounds: past_tables, @, .* this is table\[4\]\[1\]
+}
+RUN(past_tile, float, 32, 32, 0) {
+  __shared__ float tile[4][8];
+  float* const first = &tile[0][0];
+  first[int(threadIdx.x) - 1] = 1;  //! out of bounds: past_tile, @, .* before the start of tile: this is tile\[-1\]\[7\]
+}
+RUN(past_extent, float, 32, 32, 0) {
+  __shared__ float tile[4][8];
+  tile[0][threadIdx.x] = 1;  //! out of bounds: past_extent, @, .* uses index 8 of an array of type 'float \[8\]'
+}
+RUN(past_dynamic, float, 32, 32, 64) {
+  extern __shared__ float words[];
+  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* to which the launch gives 64: .* this is words\[16\]
+}
+RUN(no_dynamic, float, 32, 32, 0) {
+  extern __shared__ float words[];
+  words[threadIdx.x] = 1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: as extern __shared__
+}
+RUN(past_constant, float, 32, 32, 0) {
+  const float* const first = weights;
+  out[threadIdx.x] = first[threadIdx.x];  //! out of bounds: past_constant, @, .* past the end of weights: this is weights\[8\]
+}
+RUN(misaligned, float, 32, 1, 0) {
+  *reinterpret_cast<float4*>(out + 1) = make_float4(0.f, 0.f, 0.f, 0.f);  //! misaligned: misaligned, @, .* writes 16 bytes
+}
+__global__ void ones(float* out) {
+  out[threadIdx.x] = 1;  //! out of bounds: ones, @, .* in no allocation: is it a pointer of the host
+}
+TILE_COUNT("a pointer of the host") {
+  std::vector<float> host(32);
+  ones<<<1, 32>>>(host.data());
+}
+
+// Races and barriers: between whom, and what would order them.
+__device__ float word_of(const float* words, int i) {
+  return words[i];  //! uninitialised: inlined, @, .* reads tile\[32\] .* which no thread of the block has written
+}
+RUN(inlined, float, 64, 64, 0) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;  //! race: inlined, @, .* writes tile\[32\] .*, which thread (0,0,0) read at mistakes.cu:[0-9]* with no barrier
+  out[threadIdx.x] = word_of(tile, threadIdx.x ^ 32) + word_of(tile, threadIdx.x ^ 33);  //! race: inlined, .* reads
+}
+RUN(of_vectors, float4, 4, 64, 0) {
+  if (threadIdx.x % 32 == 0) out[3].z = threadIdx.x;  //! race: of_vectors, @, .* out\[3\] from its byte 8 on (address
+}
+RUN(two_warps, float, 64, 64, 0) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;  //! race: two_warps, @, .*: __syncwarp() would order these two, __syncthreads() all threads of the block)$
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: two_warps, @
+}  //! uninitialised: two_warps
+RUN(shuffled, float, 32, 32, 0) {
+  __shared__ float tile[32];
+  const float one = __shfl_xor_sync(~0u, 1.0f, 1);
+  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (the shuffle of .* does not order memory: __syncwarp() does)$
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: shuffled, @
+}  //! uninitialised: shuffled
+RUN(some_return, float, 32, 64, 0) {
+  if (threadIdx.x >= 32) return;
+  __syncthreads();  //! barrier: some_return, @, .* waits at __syncthreads, but 32 .* returned .*, thread (32,0,0) among them$
+}
+RUN(half_warp, float, 32, 32, 0) {
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* for lanes 16 to 31 .* has returned
+}
+RUN(traps, float, 32, 32, 0) {
+  if (threadIdx.x == 5) __trap();  //! trap: traps, @, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()
+}
+struct Six { float a, b, c, d, e, f; };
+RUN(to_shared, Six, 32, 32, 0) {
+  __shared__ Six tile[32];
+  tile[threadIdx.x] = out[threadIdx.x];  //! unsupported: to_shared, @, .* moves 24 bytes at once in shared memory
+}
+
+// What ends a run without a kernel's line. Launches before it are counted, and so are the runs behind it.
+TILE_COUNT("throws") { throw 3; }  //! mistakes.cu, "throws": what it throws is no std::exception$
+TILE_COUNT("idle") {}              //! mistakes.cu, "idle": it launches nothing: call tile::launch in its TILE_COUNT$
+TILE_COUNT("expects") {            //! mistakes.cu, "expects": expectation not met: nothing is one$
+  auto out = tile::array<float>("out", 32);
+  ones<<<1, 32>>>(out.device());   //= == expects ones<<<(1,1,1), (32,1,1)>>>
+  tile::expect(false, "nothing is one");  //= failed: expectation not met; stderr has the findings
+}
+TILE_COUNT("after all") {
+  auto out = tile::array<float>("out", 32);
+  ones<<<1, 32>>>(out.device());  //= == after all ones<<<(1,1,1), (32,1,1)>>>
+}  //= expects (failed) (22) mistakes.cu: after all; what binds: L1 and banks, a tie

@@ -1,5 +1,4 @@
-// Words that readers bring from CUDA, as `./tile count` takes them. Each run says itself whether its results are right;
-// ctest/count.sh looks at what is printed.
+// Words that readers bring from CUDA, as `./tile count` takes them. Each run says itself whether its results are right.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
@@ -8,34 +7,12 @@
 #include <math_constants.h>
 
 #include "common/count/count.hpp"
-#include "included.cuh"
 
 namespace cg = cooperative_groups;
 
-TILE_COUNT("an included file, <<<>>>, constant memory, counters") {
-  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
-  const float five = 5;
-  cudaMemcpyToSymbol(offset, &five, sizeof(five));
-  launch_by_angles(64, out.device(), in.device());
-  tile::expect(out.host()[2] == 61 * 3 + 5, "out is in reversed, weighted and moved");
-  unsigned counted = 0;
-  cudaMemcpyFromSymbol(&counted, second_counter, sizeof(counted));
-  tile::expect(counted == 64, "each thread has counted");
-}
-
-__global__ void three_words(float3* out, const float3* in, uchar4* colours) {
-  const float3 v = in[threadIdx.x];
-  out[threadIdx.x] = make_float3(v.z, v.y, v.x);
-  colours[threadIdx.x].w = 7;
-}
-TILE_COUNT("structs of three words") {
-  auto in = tile::array<float3>("in", 32), out = tile::array<float3>("out", 32);
-  auto colours = tile::array<uchar4>("colours", 32);
-  std::vector<float3> values(32);
-  for (int i = 0; i < 32; ++i) values[i] = {float(i), float(i + 1), float(i + 2)};
-  in.set(values);
-  three_words<<<1, 32>>>(out.device(), in.device(), colours.device());
-  tile::expect(out.host()[5].x == 7 && out.host()[5].z == 5 && colours.host()[3].w == 7, "members change places");
+template <class T> void must_be(const tile::DeviceArray<T>& array, const std::vector<T>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    tile::expect(array.host()[i] == expected[i], "element " + std::to_string(i));
 }
 
 __global__ void arithmetic(float* f, int* n, double* d) {
@@ -55,11 +32,9 @@ TILE_COUNT("arithmetic") {
   auto n = tile::array<int>("n", 9);
   auto d = tile::array<double>("d", 1);
   arithmetic<<<1, 1>>>(f.device(), n.device(), d.device());
-  const std::vector<float> floats{2, 1, 0.5f, 8, 2.5f, 2, 1, 1, 1.5f, 3, 2.5f, 0.5f, 8};
-  const std::vector<int> ints{8, 4, 31, 2, int(0x80000000), 0x07040100, 3, 20, 2};
-  for (std::size_t i = 0; i < floats.size(); ++i) tile::expect(f.host()[i] == floats[i], "f " + std::to_string(i));
-  for (std::size_t i = 0; i < ints.size(); ++i) tile::expect(n.host()[i] == ints[i], "n " + std::to_string(i));
-  tile::expect(d.host()[0] == 10, "d");
+  must_be(f, {2, 1, 0.5f, 8, 2.5f, 2, 1, 1, 1.5f, 3, 2.5f, 0.5f, 8});
+  must_be(n, {8, 4, 31, 2, int(0x80000000), 0x07040100, 3, 20, 2});
+  must_be(d, {10});
 }
 
 __global__ void atomics(unsigned* u, float* f, double* d, unsigned long long* l) {
@@ -75,8 +50,8 @@ TILE_COUNT("atomic functions") {
   auto l = tile::array<unsigned long long>("l", 1);
   u.set({0, 0, 0, 0});
   atomics<<<1, 32>>>(u.device(), f.device(), d.device(), l.device());
-  tile::expect(u.host() == std::vector<unsigned>{32, 4, 31, 9}, "u");
-  tile::expect(f.host()[0] == 32 && f.host()[1] == 3 && d.host()[0] == 16 && l.host()[0] == 64, "f, d, l");
+  must_be(u, {32, 4, 31, 9});
+  must_be(f, {32, 3}), must_be(d, {16}), must_be(l, {64});
 }
 
 __global__ void votes(unsigned* out) {
@@ -96,113 +71,60 @@ __global__ void votes(unsigned* out) {
 TILE_COUNT("what lanes and threads find out together") {
   auto out = tile::array<unsigned>("out", 8);
   votes<<<1, 64>>>(out.device());
-  const std::vector<unsigned> expected{0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1};
-  for (std::size_t i = 0; i < 8; ++i) tile::expect(out.host()[i] == expected[i], "out " + std::to_string(i));
+  must_be(out, {0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1});
 }
 
-__global__ void groups(float* out, const float* in) {
-  __shared__ float copied[64];
-  const auto block = cg::this_thread_block();
-  const auto warp = cg::tiled_partition<32>(block);
-  const auto eight = cg::tiled_partition<8>(block);
-  __pipeline_memcpy_async(&copied[block.thread_rank()], in + block.thread_rank(), 4);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  block.sync();
-  const float all = cg::reduce(warp, copied[threadIdx.x], cg::plus<float>());
-  const float most = cg::reduce(eight, copied[threadIdx.x], cg::greater<float>());
-  const float next = eight.shfl_down(copied[threadIdx.x], 1) + float(warp.meta_group_rank());
-  if (threadIdx.x % 2 == 0) out[64 + threadIdx.x] = float(cg::coalesced_threads().size());
-  out[threadIdx.x] = all + 1000 * most + 100000 * next;
-}
-TILE_COUNT("cooperative groups and pipeline primitives") {
-  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 128);
-  in.set(std::vector<float>(64, 2));
-  groups<<<1, 64>>>(out.device(), in.device());
-  tile::expect(out.host()[3] == 64 + 2000 + 200000 && out.host()[35] == 64 + 2000 + 300000, "groups");
-  tile::expect(out.host()[66] == 16, "half of a warp is active");
-}
-
-__global__ void more_groups(unsigned* out, const unsigned* in) {
+__global__ void groups(unsigned* out, const unsigned* in) {
+  __shared__ unsigned copied[64];
   const auto grid = cg::this_grid();
   const cg::thread_block block = cg::this_thread_block();
   const auto warp = cg::tiled_partition<32>(block);
   const auto sixteen = cg::tiled_partition<16>(block);
-  const unsigned rank = warp.thread_rank(), value = in[grid.thread_rank()];
+  __pipeline_memcpy_async(&copied[block.thread_rank()], in + grid.thread_rank(), 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  block.sync();
+  const unsigned rank = warp.thread_rank(), value = copied[threadIdx.x];
   const auto thirds = cg::labeled_partition(warp, rank % 3);
-  const unsigned before = cg::inclusive_scan(sixteen, value), only_before = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
+  const unsigned before = cg::inclusive_scan(sixteen, value);
+  const unsigned only = cg::exclusive_scan(sixteen, value, cg::plus<unsigned>());
   const unsigned bits = cg::reduce(warp, 1u << rank, cg::bit_or<unsigned>());
+  const unsigned most = cg::reduce(sixteen, rank, cg::greater<unsigned>()), next = sixteen.shfl_down(rank, 1);
   const unsigned same = sixteen.match_any(rank / 4);
   const auto sum_of = [](cg::thread_group group) { return group.size() * 100 + group.thread_rank(); };
   const unsigned of_eight = sum_of(cg::tiled_partition(block, 8)), of_block = sum_of(block);
   if (grid.thread_rank() == 70) {
-    out[0] = before, out[1] = only_before, out[2] = bits, out[3] = same, out[4] = of_eight, out[5] = of_block;
+    out[0] = before, out[1] = only, out[2] = bits, out[3] = same, out[4] = of_eight, out[5] = of_block;
     out[6] = thirds.size(), out[7] = unsigned(grid.num_blocks() * 1000 + grid.block_rank() * 100 + grid.size() / 2);
+    out[8] = most, out[9] = next, out[10] = warp.meta_group_rank(), out[11] = unsigned(cg::coalesced_threads().size());
   }
-  cg::invoke_one(block, [&] { out[8 + blockIdx.x] = cg::binary_partition(cg::coalesced_threads(), true).size(); });
+  cg::invoke_one(block, [&] { out[12 + blockIdx.x] = cg::binary_partition(cg::coalesced_threads(), true).size(); });
 }
-TILE_COUNT("cooperative groups of a grid, parts and scans") {
-  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 10);
+TILE_COUNT("cooperative groups and pipeline primitives") {
+  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 14);
   in.set(std::vector<unsigned>(128, 2));
-  more_groups<<<2, 64>>>(out.device(), in.device());
-  const std::vector<unsigned> expected{14, 12, 0xffffffff, 0xf0, 806, 6406, 11, 2164, 1, 1};
-  for (std::size_t i = 0; i < expected.size(); ++i) tile::expect(out.host()[i] == expected[i], "out " + std::to_string(i));
+  groups<<<2, 64>>>(out.device(), in.device());
+  must_be(out, {14, 12, 0xffffffff, 0xf0, 806, 6406, 11, 2164, 15, 7, 0, 1, 1, 1});
 }
 
-__global__ void race(float* out) {
-  __shared__ float tile[4][33];
-  tile[threadIdx.x / 32][threadIdx.x % 32] = 1;
-  __syncthreads();
-  tile[threadIdx.x / 32][threadIdx.x % 32] = 2;
-  out[threadIdx.x] = tile[3 - threadIdx.x / 32][threadIdx.x % 32];
+__global__ void narrow(__half* out, nv_bfloat16* sums, const __half2* in, const __nv_bfloat162* pairs) {
+  const __half2 pair = in[threadIdx.x], both = __hfma2(pair, __float2half2_rn(2), __floats2half2_rn(1, 0));
+  out[threadIdx.x] = __hadd(pair.x, pair.y) + __hmax(pair.x * pair.y, __low2half(both)) - __float2half(0.5f);
+  const __nv_bfloat162 two = __hadd2(pairs[threadIdx.x], __float2bfloat162_rn(2));
+  const nv_bfloat16 next = __shfl_down_sync(~0u, __float2bfloat16(float(threadIdx.x)), 1);
+  if (threadIdx.x == 3) sums[1] = next, sums[2] = __hfma(two.x, two.y, __float2bfloat16(0.5f));
+  atomicAdd(out + 32, __shfl_xor_sync(~0u, __half(int(threadIdx.x)), 16));
+  atomicAdd(sums, __nv_bfloat16(1)), atomicAdd(reinterpret_cast<__half2*>(out + 34), __halves2half2(1, 2));
 }
-TILE_COUNT("a race, which does not end the count") {
-  auto out = tile::array<float>("out", 128);
-  race<<<1, 128>>>(out.device());
-}
-
-TILE_COUNT("the run after it") {
-  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
-  tile::flops(64);
-  launch_by_angles(64, out.device(), in.device());
-}
-
-__global__ void halves(__half* out, const __half2* in) {
-  const __half2 pair = in[threadIdx.x];
-  const __half sum = __hadd(pair.x, pair.y), product = pair.x * pair.y;
-  const __half2 both = __hfma2(pair, __float2half2_rn(2), __floats2half2_rn(1, 0));
-  out[threadIdx.x] = sum + __hmax(product, __low2half(both)) - __float2half(0.5f);
-}
-__global__ void brains(nv_bfloat16* out, const __nv_bfloat162* in) {
-  const __nv_bfloat162 pair = in[threadIdx.x], both = __hadd2(pair, __float2bfloat162_rn(2));
-  out[threadIdx.x] = __hfma(pair.x, pair.y, __float2bfloat16(0.5f)) + both.y;
-}
-__global__ void narrow_together(__half* half_sum, nv_bfloat16* sums, __half2* pair_sum) {
-  const __half mine = int(threadIdx.x);
-  const nv_bfloat16 next = __shfl_down_sync(0xffffffff, __float2bfloat16(float(threadIdx.x)), 1);
-  atomicAdd(half_sum, __shfl_xor_sync(0xffffffff, mine, 16));
-  atomicAdd(sums, __nv_bfloat16(1)), atomicAdd(pair_sum, __halves2half2(1, 2));
-  if (threadIdx.x == 3) sums[1] = next;
-}
-TILE_COUNT("halves and bfloat16 of a warp") {
-  auto half_sum = tile::array<__half>("half_sum", 1);
-  auto sums = tile::array<nv_bfloat16>("sums", 2);
-  auto pair_sum = tile::array<__half2>("pair_sum", 1);
-  half_sum.set({0}), sums.set({0, 0}), pair_sum.set({__half2{0, 0}});
-  narrow_together<<<1, 32>>>(half_sum.device(), sums.device(), pair_sum.device());
-  tile::expect(float(half_sum.host()[0]) == 496 && float(sums.host()[0]) == 32 && float(sums.host()[1]) == 4, "sums");
-  tile::expect(float(pair_sum.host()[0].x) == 32 && float(pair_sum.host()[0].y) == 64, "pairs");
-}
-
 TILE_COUNT("halves and bfloat16") {
   auto in = tile::array<__half2>("in", 32);
-  auto out = tile::array<__half>("out", 32);
-  in.set(std::vector<__half2>(32, {2.0f, 3.0f}));
-  halves<<<1, 32>>>(out.device(), in.device());
-  tile::expect(float(out.host()[7]) == 5 + 6 - 0.5f, "halves");
+  auto out = tile::array<__half>("out", 36);
+  auto sums = tile::array<nv_bfloat16>("sums", 3);
   auto pairs = tile::array<__nv_bfloat162>("pairs", 32);
-  auto sums = tile::array<nv_bfloat16>("sums", 32);
-  pairs.set(std::vector<__nv_bfloat162>(32, {2.0f, 3.0f}));
-  brains<<<1, 32>>>(sums.device(), pairs.device());
-  tile::expect(float(sums.host()[7]) == 2 * 3 + 0.5f + 3 + 2, "bfloat16");
+  in.set(std::vector<__half2>(32, {2.0f, 3.0f})), out.set(std::vector<__half>(36, 0));
+  sums.set({0, 0, 0}), pairs.set(std::vector<__nv_bfloat162>(32, {2.0f, 3.0f}));
+  narrow<<<1, 32>>>(out.device(), sums.device(), in.device(), pairs.device());
+  tile::expect(float(out.host()[7]) == 5 + 6 - 0.5f && float(out.host()[32]) == 496, "halves");
+  tile::expect(float(out.host()[34]) == 32 && float(out.host()[35]) == 64, "pairs of halves");
+  tile::expect(float(sums.host()[0]) == 32 && float(sums.host()[1]) == 4 && float(sums.host()[2]) == 20.5f, "bfloat16");
 }

@@ -4,22 +4,17 @@
 
 local directory = pandoc.path.directory(PANDOC_SCRIPT_FILE)
 package.path = pandoc.path.join({directory, "..", "..", "?.lua"}) .. ";" .. package.path
-
-local schema_file = assert(io.open(pandoc.path.join({directory, "..", "..", "..", "common", "report", "emitted.tsv"})))
-local schema = schema_file:read("a")
-schema_file:close()
+local text = require("weave.text")
+local schema = text.read(pandoc.path.join({directory, "..", "..", "..", "common", "report", "emitted.tsv"}))
 
 local testing = {}
 local wrong = 0
 local refusal  -- the last complaint; errors lose what they carry on their way through pandoc
 
-local function report(what, wanted, got)
-  wrong = wrong + 1
-  io.stderr:write(string.format("%s: expected %s, got %s\n", what, wanted, got))
-end
-
 function testing.equal(what, got, wanted)
-  if got ~= wanted then report(what, tostring(wanted), tostring(got)) end
+  if got == wanted then return end
+  wrong = wrong + 1
+  io.stderr:write(string.format("%s: expected %s, got %s\n", what, tostring(wanted), tostring(got)))
 end
 
 -- Lists of texts.
@@ -27,33 +22,32 @@ function testing.same(what, got, wanted) testing.equal(what, table.concat(got, "
 
 -- Whether the text contains `part` as it stands.
 function testing.contains(what, got, part)
-  if not got:find(part, 1, true) then report(what, "a text with " .. part, got) end
+  if not got:find(part, 1, true) then testing.equal(what, got, "a text with " .. part) end
 end
 
 -- Whether the call is refused with a complaint that contains `complaint`.
 function testing.refused(what, complaint, f, ...)
   refusal = nil
   local done, why = pcall(f, ...)
-  if done then return report(what, "a refusal", "none") end
-  if not refusal then error(why, 0) end
-  testing.contains(what, refusal, complaint)
+  if not done and not refusal then error(why, 0) end
+  testing.contains(what, refusal or "no refusal", complaint)
 end
 
--- Calls f(page, work) with the modules as they are loaded for a page with this metadata, and with these files below its
--- directories; metadata that is not given is of page 03 of a small book.
+-- Calls f(page, work) with the modules as they are loaded for page 03 of a small book, and with these files below its directories;
+-- `metadata` may give it other metadata.
 function testing.on_page(files, metadata, f)
   for name in pairs(package.loaded) do
-    if name:match("^weave%.") and name ~= "weave.tests.testing" then package.loaded[name] = nil end
+    if name:match("^weave%.") then package.loaded[name] = nil end
   end
   pandoc.system.with_temporary_directory("weave", function(work)
     files["common/report/emitted.tsv"] = schema
-    for path, text in pairs(files) do
+    files["labels/index.tsv"] = "page\t\tTile by Tile\n"
+    files["labels/03.tsv"] = "page\t03\tShared tiling\nfig:tiles\tFigure 3.1\n"
+    for path, whole in pairs(files) do
       os.execute("mkdir -p '" .. work .. "/" .. (path:match("^(.*)/") or "") .. "'")
-      local file = io.open(work .. "/" .. path, "wb")
-      file:write(text)
-      file:close()
+      assert(text.write(work .. "/" .. path, whole))
     end
-    local meta = {page = "03", pages = "index 03", pass = "weave", work = work, root = work, tests = work .. "/tests", breaks = work .. "/breaks",
+    local meta = {page = "03", pages = "index 03", pass = "weave", work = work, root = work, tests = work .. "/tests",
                   source = "chapter03.cu"}
     for key, value in pairs(metadata) do meta[key] = value end
     local page = require("weave.page")
@@ -66,23 +60,8 @@ function testing.on_page(files, metadata, f)
   end)
 end
 
--- The labels of the two pages of the small book, to be among the files.
-testing.labels = {
-  ["labels/index.tsv"] = "page\t\tTile by Tile\n",
-  ["labels/03.tsv"] = "page\t03\tShared tiling\nfig:tiles\tFigure 3.1\n",
-}
-
-function testing.with_labels(files)
-  local all = {}
-  for path, text in pairs(testing.labels) do all[path] = text end
-  for path, text in pairs(files) do all[path] = text end
-  return all
-end
-
--- Markdown as blocks, and the first Div or Span of it.
-function testing.blocks(markdown) return pandoc.read(markdown, "markdown-implicit_figures").blocks end
-function testing.div(markdown) return testing.blocks(markdown)[1] end
-function testing.inline(markdown) return testing.blocks(markdown)[1].content[1] end
+-- Markdown as the first block, a Div.
+function testing.div(markdown) return pandoc.read(markdown, "markdown-implicit_figures").blocks[1] end
 
 -- Blocks as HTML in one line.
 function testing.html(blocks) return (pandoc.write(pandoc.Pandoc(blocks), "html"):gsub("%s+", " ")) end

@@ -29,23 +29,18 @@ class grid_group {
  public:
   template <int CALLS = 0>
   SIMT_INLINE static void sync() {
-    static_assert(
-        CALLS != 0,
-        "a grid cannot wait for itself on the model: count the parts between its barriers as kernels");
+    static_assert(CALLS != 0,
+                  "a grid cannot wait for itself on the model: count the parts between its barriers as kernels");
   }
   SIMT_INLINE static bool is_valid() { return false; }
   SIMT_INLINE static dim3 block_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
   SIMT_INLINE static dim3 dim_blocks() { return gridDim; }
   SIMT_INLINE static dim3 group_dim() { return gridDim; }
-  SIMT_INLINE static unsigned long long num_blocks() {
-    return 1ull * gridDim.x * gridDim.y * gridDim.z;
-  }
+  SIMT_INLINE static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
   SIMT_INLINE static unsigned long long block_rank() {
     return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   }
-  SIMT_INLINE static unsigned long long num_threads() {
-    return num_blocks() * thread_block::size();
-  }
+  SIMT_INLINE static unsigned long long num_threads() { return num_blocks() * thread_block::size(); }
   SIMT_INLINE static unsigned long long size() { return num_threads(); }
   SIMT_INLINE static unsigned long long thread_rank() {
     return block_rank() * thread_block::size() + thread_block::thread_rank();
@@ -77,8 +72,7 @@ class cluster_group {
   /// Where block `rank` has what this block has at `shared`.
   template <class T>
   SIMT_INLINE static T* map_shared_rank(T* shared, int rank) {
-    return static_cast<T*>(
-        simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), unsigned(rank)));
+    return static_cast<T*>(simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), unsigned(rank)));
   }
 };
 SIMT_INLINE cluster_group this_cluster() { return {}; }
@@ -96,9 +90,7 @@ class lanes {
   }
   SIMT_INLINE int any(int predicate) const { return __any_sync(mask_, predicate); }
   SIMT_INLINE int all(int predicate) const { return __all_sync(mask_, predicate); }
-  SIMT_INLINE unsigned ballot(int predicate) const {
-    return of_ranks(__ballot_sync(mask_, predicate));
-  }
+  SIMT_INLINE unsigned ballot(int predicate) const { return of_ranks(__ballot_sync(mask_, predicate)); }
   template <class T>
   SIMT_INLINE unsigned match_any(T value) const {
     return of_ranks(__match_any_sync(mask_, value));
@@ -133,9 +125,7 @@ class lanes {
 
  private:
   /// Of lanes of the warp, those of the group as they are counted there.
-  SIMT_INLINE unsigned of_ranks(unsigned lanes) const {
-    return lanes >> (width_ == 0 ? 0 : std::countr_zero(mask_));
-  }
+  SIMT_INLINE unsigned of_ranks(unsigned lanes) const { return lanes >> (width_ == 0 ? 0 : std::countr_zero(mask_)); }
   /// The lane with a rank among those of the mask.
   SIMT_INLINE int lane_of(int rank) const {
     unsigned rest = mask_;
@@ -151,9 +141,7 @@ class thread_block_tile : public lanes {
   static_assert(SIZE == 1 || SIZE == 2 || SIZE == 4 || SIZE == 8 || SIZE == 16 || SIZE == 32,
                 "a tile has 1, 2, 4, 8, 16 or 32 threads on the model");
   SIMT_INLINE thread_block_tile() : lanes(mask(), SIZE) {}
-  SIMT_INLINE unsigned meta_group_size() const {
-    return (thread_block::size() + SIZE - 1) / SIZE;
-  }
+  SIMT_INLINE unsigned meta_group_size() const { return (thread_block::size() + SIZE - 1) / SIZE; }
   SIMT_INLINE unsigned meta_group_rank() const { return thread_block::thread_rank() / SIZE; }
 
  private:
@@ -184,13 +172,9 @@ class thread_group {
   SIMT_INLINE thread_group(thread_block) : whole_block_(true), lanes_(0, 0) {}
   SIMT_INLINE thread_group(const lanes& some) : whole_block_(false), lanes_(some) {}
   SIMT_INLINE void sync() const { whole_block_ ? thread_block::sync() : lanes_.sync(); }
-  SIMT_INLINE unsigned size() const {
-    return whole_block_ ? thread_block::size() : lanes_.size();
-  }
+  SIMT_INLINE unsigned size() const { return whole_block_ ? thread_block::size() : lanes_.size(); }
   SIMT_INLINE unsigned num_threads() const { return size(); }
-  SIMT_INLINE unsigned thread_rank() const {
-    return whole_block_ ? thread_block::thread_rank() : lanes_.thread_rank();
-  }
+  SIMT_INLINE unsigned thread_rank() const { return whole_block_ ? thread_block::thread_rank() : lanes_.thread_rank(); }
 
  private:
   bool whole_block_;
@@ -208,36 +192,23 @@ SIMT_INLINE void sync(const Group& group) {
   group.sync();
 }
 
-template <class T>
-struct plus {
-  SIMT_INLINE T operator()(T a, T b) const { return a + b; }
-};
-template <class T>
-struct less {
-  SIMT_INLINE T operator()(T a, T b) const { return b < a ? b : a; }
-};
-template <class T>
-struct greater {
-  SIMT_INLINE T operator()(T a, T b) const { return a < b ? b : a; }
-};
-template <class T>
-struct bit_and {
-  SIMT_INLINE T operator()(T a, T b) const { return a & b; }
-};
-template <class T>
-struct bit_or {
-  SIMT_INLINE T operator()(T a, T b) const { return a | b; }
-};
-template <class T>
-struct bit_xor {
-  SIMT_INLINE T operator()(T a, T b) const { return a ^ b; }
-};
+#define SIMT_GROUP_OPERATION(name, expression)                      \
+  template <class T>                                                \
+  struct name {                                                     \
+    SIMT_INLINE T operator()(T a, T b) const { return expression; } \
+  };
+SIMT_GROUP_OPERATION(plus, a + b)
+SIMT_GROUP_OPERATION(less, b < a ? b : a)
+SIMT_GROUP_OPERATION(greater, a < b ? b : a)
+SIMT_GROUP_OPERATION(bit_and, a& b)
+SIMT_GROUP_OPERATION(bit_or, a | b)
+SIMT_GROUP_OPERATION(bit_xor, a ^ b)
+#undef SIMT_GROUP_OPERATION
 /// What all threads of the group have, put together by f; each gets it.
 template <class Group, class T, class F>
 SIMT_INLINE T reduce(const Group& group, T value, F f) {
   T result = group.shfl(value, 0);
-  for (int rank = 1; rank < int(group.size()); ++rank)
-    result = f(result, group.shfl(value, rank));
+  for (int rank = 1; rank < int(group.size()); ++rank) result = f(result, group.shfl(value, rank));
   return result;
 }
 /// What this thread of the group and those before it have, put together by f.

@@ -51,30 +51,21 @@ SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
 SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
 namespace simt::device {
-SIMT_INLINE float fast_exp(float x) { return expf(x); }
-SIMT_INLINE float fast_exp10(float x) { return powf(10, x); }
-SIMT_INLINE float fast_log(float x) { return logf(x); }
-SIMT_INLINE float fast_log2(float x) { return log2f(x); }
-SIMT_INLINE float fast_log10(float x) { return log10f(x); }
-SIMT_INLINE float fast_sin(float x) { return sinf(x); }
-SIMT_INLINE float fast_cos(float x) { return cosf(x); }
-SIMT_INLINE float fast_tan(float x) { return tanf(x); }
-SIMT_INLINE float fast_pow(float x, float y) { return powf(x, y); }
 SIMT_INLINE void sin_and_cos(float x, float* sine, float* cosine) {
   *sine = sinf(x);
   *cosine = cosf(x);
 }
 }  // namespace simt::device
 // The C library declares functions of these names for itself, and does not define them.
-#define __expf(...) ::simt::device::fast_exp(__VA_ARGS__)
-#define __exp10f(...) ::simt::device::fast_exp10(__VA_ARGS__)
-#define __logf(...) ::simt::device::fast_log(__VA_ARGS__)
-#define __log2f(...) ::simt::device::fast_log2(__VA_ARGS__)
-#define __log10f(...) ::simt::device::fast_log10(__VA_ARGS__)
-#define __sinf(...) ::simt::device::fast_sin(__VA_ARGS__)
-#define __cosf(...) ::simt::device::fast_cos(__VA_ARGS__)
-#define __tanf(...) ::simt::device::fast_tan(__VA_ARGS__)
-#define __powf(...) ::simt::device::fast_pow(__VA_ARGS__)
+#define __expf(x) expf(x)
+#define __exp10f(x) powf(10, x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __log10f(x) log10f(x)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __tanf(x) tanf(x)
+#define __powf(x, y) powf(x, y)
 #define __sincosf(...) ::simt::device::sin_and_cos(__VA_ARGS__)
 #define sincosf(...) ::simt::device::sin_and_cos(__VA_ARGS__)
 
@@ -115,9 +106,7 @@ SIMT_INLINE int __popcll(unsigned long long x) { return std::popcount(x); }
 SIMT_INLINE int __clz(int x) { return std::countl_zero(unsigned(x)); }
 SIMT_INLINE int __clzll(long long x) { return std::countl_zero((unsigned long long)(x)); }
 SIMT_INLINE int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(unsigned(x)) + 1; }
-SIMT_INLINE int __ffsll(long long x) {
-  return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1;
-}
+SIMT_INLINE int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1; }
 SIMT_INLINE unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
@@ -127,8 +116,7 @@ SIMT_INLINE unsigned __brev(unsigned x) {
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned select) {
   const std::uint64_t both = std::uint64_t(y) << 32 | x;
   unsigned result = 0;
-  for (int i = 0; i < 4; ++i)
-    result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
+  for (int i = 0; i < 4; ++i) result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
   return result;
 }
 SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
@@ -138,16 +126,10 @@ SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift
   return unsigned((std::uint64_t(high) << 32 | low) >> (shift & 31u));
 }
 SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
-SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) {
-  return unsigned((unsigned long long)(x)*y >> 32);
-}
+SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
 SIMT_INLINE int __mul24(int x, int y) { return int((long long)(x << 8 >> 8) * (y << 8 >> 8)); }
-SIMT_INLINE unsigned __umul24(unsigned x, unsigned y) {
-  return (x & 0xffffffu) * (y & 0xffffffu);
-}
-SIMT_INLINE unsigned __sad(int x, int y, unsigned z) {
-  return unsigned(x < y ? y - x : x - y) + z;
-}
+SIMT_INLINE unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
+SIMT_INLINE unsigned __sad(int x, int y, unsigned z) { return unsigned(x < y ? y - x : x - y) + z; }
 /// Four products of signed bytes, and c.
 SIMT_INLINE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));

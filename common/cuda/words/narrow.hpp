@@ -1,48 +1,130 @@
-// Arithmetic of 16-bit floating-point types and of pairs of them, which cuda_fp16.h and cuda_bf16.h have by the same names.
+// Floating-point numbers of 16 bits and pairs of them: the words of cuda_fp16.h and cuda_bf16.h that kernels use. __half is IEEE
+// binary16, __nv_bfloat16 the upper half of a float. Arithmetic goes through float and is rounded to nearest once, as the GPU's is;
+// comparisons and selections are exact.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
+namespace simt {
+
+// Inlined: g++ announces no store of what a call returns as a whole.
+SIMT_INLINE std::uint16_t half_of(float value) {  // to nearest, ties to even
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
+  std::uint32_t bits = 0;
+  if (magnitude > 0x7f800000u)
+    bits = 0x7e00u | (magnitude >> 13 & 0x3ffu);  // not a number
+  else if (magnitude >= 0x477ff000u)
+    bits = 0x7c00u;                  // from 65520 on: infinity
+  else if (magnitude < 0x38800000u)  // subnormal: the sum's last bit is worth as much as the result's
+    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
+  else
+    bits = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
+  return std::uint16_t(sign | bits);
+}
+SIMT_INLINE float float_of_half(std::uint16_t bits) {
+  const std::uint32_t sign = std::uint32_t(bits & 0x8000u) << 16, exponent = bits >> 10 & 31u, fraction = bits & 0x3ffu;
+  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(float(fraction) * 0x1p-24f));
+  return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
+}
+
+/// To the nearest, of two that are as near the one with an even last bit; any NaN to 0x7fff. As the GPU's cvt.rn.bf16.f32 does: all
+/// 2^32 floats were compared.
+SIMT_INLINE std::uint16_t bf16_of(float value) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  if ((word & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
+  return std::uint16_t((word + 0x7fffu + (word >> 16 & 1u)) >> 16);
+}
+SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
+
+}  // namespace simt
+
 // clang-format off: a list of functions
-#define SIMT_NARROW_OPERATOR(T, T2, sign, one, two)                                                          \
-  SIMT_INLINE T operator sign(T a, T b) { return T(float(a) sign float(b)); }                                \
+#define SIMT_NARROW_OPERATOR(T, T2, sign, one, two)                                                                   \
+  SIMT_INLINE T operator sign(T a, T b) { return T(float(a) sign float(b)); }                                         \
   SIMT_INLINE T2 operator sign(T2 a, T2 b) { return {T(float(a.x) sign float(b.x)), T(float(a.y) sign float(b.y))}; } \
-  SIMT_INLINE T& operator sign##=(T& a, T b) { return a = a sign b; }                                        \
-  SIMT_INLINE T2& operator sign##=(T2& a, T2 b) { return a = a sign b; }                                     \
-  SIMT_INLINE T one(T a, T b) { return a sign b; }                                                           \
+  SIMT_INLINE T& operator sign##=(T& a, T b) { return a = a sign b; }                                                 \
+  SIMT_INLINE T2& operator sign##=(T2& a, T2 b) { return a = a sign b; }                                              \
+  SIMT_INLINE T one(T a, T b) { return a sign b; }                                                                    \
   SIMT_INLINE T2 two(T2 a, T2 b) { return a sign b; }
-#define SIMT_NARROW_COMPARISON(T, sign, name)                                       \
-  SIMT_INLINE bool operator sign(T a, T b) { return float(a) sign float(b); }       \
+#define SIMT_NARROW_COMPARISON(T, sign, name)                                 \
+  SIMT_INLINE bool operator sign(T a, T b) { return float(a) sign float(b); } \
   SIMT_INLINE bool name(T a, T b) { return a sign b; }
-#define SIMT_NARROW_FUNCTION(T, T2, one, two, f)                                    \
-  SIMT_INLINE T one(T a) { return T(f(float(a))); }                                 \
+#define SIMT_NARROW_FUNCTION(T, T2, one, two, f)    \
+  SIMT_INLINE T one(T a) { return T(f(float(a))); } \
   SIMT_INLINE T2 two(T2 a) { return {one(a.x), one(a.y)}; }
 
-#define SIMT_NARROW_ARITHMETIC(T, T2)                                               \
-  SIMT_NARROW_OPERATOR(T, T2, +, __hadd, __hadd2)                                   \
-  SIMT_NARROW_OPERATOR(T, T2, -, __hsub, __hsub2)                                   \
-  SIMT_NARROW_OPERATOR(T, T2, *, __hmul, __hmul2)                                   \
-  SIMT_NARROW_OPERATOR(T, T2, /, __hdiv, __h2div)                                   \
-  SIMT_NARROW_COMPARISON(T, <, __hlt)                                               \
-  SIMT_NARROW_COMPARISON(T, <=, __hle)                                              \
-  SIMT_NARROW_COMPARISON(T, >, __hgt)                                               \
-  SIMT_NARROW_COMPARISON(T, >=, __hge)                                              \
-  SIMT_NARROW_COMPARISON(T, ==, __heq)                                              \
-  SIMT_NARROW_COMPARISON(T, !=, __hne)                                              \
-  SIMT_INLINE T operator-(T a) { return T(-float(a)); }                             \
-  SIMT_INLINE T2 operator-(T2 a) { return {-a.x, -a.y}; }                           \
-  SIMT_INLINE T __hneg(T a) { return -a; }                                          \
-  SIMT_INLINE T2 __hneg2(T2 a) { return -a; }                                       \
+#define SIMT_NARROW_ARITHMETIC(T, T2)                                                                                   \
+  SIMT_NARROW_OPERATOR(T, T2, +, __hadd, __hadd2)                                                                       \
+  SIMT_NARROW_OPERATOR(T, T2, -, __hsub, __hsub2)                                                                       \
+  SIMT_NARROW_OPERATOR(T, T2, *, __hmul, __hmul2)                                                                       \
+  SIMT_NARROW_OPERATOR(T, T2, /, __hdiv, __h2div)                                                                       \
+  SIMT_NARROW_COMPARISON(T, <, __hlt)                                                                                   \
+  SIMT_NARROW_COMPARISON(T, <=, __hle)                                                                                  \
+  SIMT_NARROW_COMPARISON(T, >, __hgt)                                                                                   \
+  SIMT_NARROW_COMPARISON(T, >=, __hge)                                                                                  \
+  SIMT_NARROW_COMPARISON(T, ==, __heq)                                                                                  \
+  SIMT_NARROW_COMPARISON(T, !=, __hne)                                                                                  \
+  SIMT_INLINE T operator-(T a) { return T(-float(a)); }                                                                 \
+  SIMT_INLINE T2 operator-(T2 a) { return {-a.x, -a.y}; }                                                               \
+  SIMT_INLINE T __hneg(T a) { return -a; }                                                                              \
+  SIMT_INLINE T2 __hneg2(T2 a) { return -a; }                                                                           \
   /* The product of two is exact in a double, and so nearly is the sum: it is rounded to the type by way of a float. */ \
-  SIMT_INLINE T __hfma(T a, T b, T c) { return T(float(double(float(a)) * float(b) + float(c))); } \
-  SIMT_INLINE T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; } \
-  SIMT_INLINE T __hmax(T a, T b) { return T(fmaxf(float(a), float(b))); }           \
-  SIMT_INLINE T __hmin(T a, T b) { return T(fminf(float(a), float(b))); }           \
-  SIMT_INLINE T2 __hmax2(T2 a, T2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; } \
-  SIMT_INLINE T2 __hmin2(T2 a, T2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; } \
-  SIMT_INLINE bool __hisnan(T a) { return isnan(float(a)); }                        \
-  SIMT_NARROW_FUNCTION(T, T2, __habs, __habs2, fabsf)                               \
-  SIMT_NARROW_FUNCTION(T, T2, hexp, h2exp, expf)                                    \
-  SIMT_NARROW_FUNCTION(T, T2, hlog, h2log, logf)                                    \
-  SIMT_NARROW_FUNCTION(T, T2, hsqrt, h2sqrt, sqrtf)                                 \
-  SIMT_NARROW_FUNCTION(T, T2, hrsqrt, h2rsqrt, rsqrtf)                              \
+  SIMT_INLINE T __hfma(T a, T b, T c) { return T(float(double(float(a)) * float(b) + float(c))); }                      \
+  SIMT_INLINE T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }                   \
+  SIMT_INLINE T __hmax(T a, T b) { return T(fmaxf(float(a), float(b))); }                                               \
+  SIMT_INLINE T __hmin(T a, T b) { return T(fminf(float(a), float(b))); }                                               \
+  SIMT_INLINE T2 __hmax2(T2 a, T2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                                   \
+  SIMT_INLINE T2 __hmin2(T2 a, T2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                                   \
+  SIMT_INLINE bool __hisnan(T a) { return isnan(float(a)); }                                                            \
+  SIMT_NARROW_FUNCTION(T, T2, __habs, __habs2, fabsf)                                                                   \
+  SIMT_NARROW_FUNCTION(T, T2, hexp, h2exp, expf)                                                                        \
+  SIMT_NARROW_FUNCTION(T, T2, hlog, h2log, logf)                                                                        \
+  SIMT_NARROW_FUNCTION(T, T2, hsqrt, h2sqrt, sqrtf)                                                                     \
+  SIMT_NARROW_FUNCTION(T, T2, hrsqrt, h2rsqrt, rsqrtf)                                                                  \
   SIMT_NARROW_FUNCTION(T, T2, hrcp, h2rcp, __frcp_rn)
+
+// A type T, which is called `name` in the names of functions, and pairs of it, T2, called `pair`; `of` and `to` convert its bits.
+// constexpr: a __device__ array of it has its values before the program runs.
+#define SIMT_NARROW_TYPE(T, T2, name, pair, of, to)                                           \
+  struct T {                                                                                  \
+    std::uint16_t bits;                                                                       \
+    constexpr T() : bits(0) {}                                                                \
+    SIMT_INLINE T(float value) : bits(simt::of(value)) {}                                     \
+    SIMT_INLINE T(double value) : bits(simt::of(float(value))) {}                             \
+    SIMT_INLINE T(int value) : bits(simt::of(float(value))) {}                                \
+    SIMT_INLINE operator float() const { return simt::to(bits); }                             \
+  };                                                                                          \
+  struct alignas(4) T2 {                                                                      \
+    T x, y;                                                                                   \
+  };                                                                                          \
+  SIMT_INLINE T __float2##name(float value) { return value; }                                 \
+  SIMT_INLINE T __float2##name##_rn(float value) { return value; }                            \
+  SIMT_INLINE float __##name##2float(T value) { return value; }                               \
+  SIMT_INLINE T __ushort_as_##name(unsigned short bits) {                                     \
+    T value;                                                                                  \
+    value.bits = bits;                                                                        \
+    return value;                                                                             \
+  }                                                                                           \
+  SIMT_INLINE unsigned short __##name##_as_ushort(T value) { return value.bits; }             \
+  SIMT_INLINE T2 make_##pair(T x, T y) { return {x, y}; }                                     \
+  SIMT_INLINE T2 __halves2##pair(T x, T y) { return {x, y}; }                                 \
+  SIMT_INLINE T2 __##name##2##pair(T value) { return {value, value}; }                        \
+  SIMT_INLINE T2 __float2##pair##_rn(float value) { return {value, value}; }                  \
+  SIMT_INLINE T2 __floats2##pair##_rn(float x, float y) { return {x, y}; }                    \
+  SIMT_INLINE T2 __float22##pair##_rn(float2 value) { return {value.x, value.y}; }            \
+  SIMT_INLINE float2 __##pair##2float2(T2 value) { return {float(value.x), float(value.y)}; } \
+  SIMT_INLINE T __low2##name(T2 value) { return value.x; }                                    \
+  SIMT_INLINE T __high2##name(T2 value) { return value.y; }                                   \
+  SIMT_INLINE float __low2float(T2 value) { return value.x; }                                 \
+  SIMT_INLINE float __high2float(T2 value) { return value.y; }                                \
+  SIMT_NARROW_ARITHMETIC(T, T2)
 // clang-format on
+SIMT_NARROW_TYPE(__half, __half2, half, half2, half_of, float_of_half)
+SIMT_NARROW_TYPE(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162, bf16_of, float_of_bf16)
+SIMT_INLINE __half __int2half_rn(int value) { return value; }
+using half = __half;
+using half2 = __half2;
+using nv_bfloat16 = __nv_bfloat16;
+using nv_bfloat162 = __nv_bfloat162;

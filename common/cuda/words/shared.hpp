@@ -17,13 +17,11 @@ struct SharedDeclaration {
   static constexpr std::size_t most_extents = 8;
 
   const char* name;
-  const std::type_info*
-      within;  ///< the struct around it, whose own name says in which function it is
-  int place;   ///< in which order they were declared
+  const std::type_info* within;  ///< the struct around it, whose own name says in which function it is
+  int place;                     ///< in which order they were declared
   std::size_t bytes, alignment, element, element_alignment;
   std::size_t extents[most_extents];  ///< of an array; those behind the last are 0
-  std::uint32_t
-      number;  ///< among those that the program uses, from 1 on; 0 until that is known
+  std::uint32_t number;               ///< among those that the program uses, from 1 on; 0 until that is known
 };
 
 /// A name as a template's argument.
@@ -58,15 +56,12 @@ constexpr SharedDeclaration described_shared() {
                       alignof(std::remove_all_extents_t<Type>),
                       {},
                       0};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((d.extents[I] = std::extent_v<Type, I>), ...);
-  }
+  [&]<std::size_t... I>(std::index_sequence<I...>) { ((d.extents[I] = std::extent_v<Type, I>), ...); }
   (std::make_index_sequence<SharedDeclaration::most_extents>{});
   return d;
 }
 template <auto MEMBER, SharedName NAME, int PLACE>
-inline constinit SharedDeclaration shared_declaration =
-    described_shared<MEMBER, NAME, PLACE>();
+inline constinit SharedDeclaration shared_declaration = described_shared<MEMBER, NAME, PLACE>();
 
 namespace device {
 /// Where a variable lies in the shared memory of the running block. Nothing that changes while a thread runs, hence [[gnu::const]].
@@ -75,8 +70,7 @@ namespace device {
 
 template <auto MEMBER, SharedName NAME, int PLACE>
 SIMT_INLINE auto& shared() noexcept {
-  return *static_cast<typename SharedMember<MEMBER>::Type*>(
-      device::shared(shared_declaration<MEMBER, NAME, PLACE>));
+  return *static_cast<typename SharedMember<MEMBER>::Type*>(device::shared(shared_declaration<MEMBER, NAME, PLACE>));
 }
 
 }  // namespace simt

@@ -1,4 +1,4 @@
-// The vector types that vocabulary.hpp, which comes first, does not have.
+// The vector types, and make_float4 and its like; uint3 and dim3 are in vocabulary.hpp, which comes first.
 #pragma once
 
 #define SIMT_VECTOR1(T, name) \
@@ -22,30 +22,31 @@
     T x, y, z, w;                        \
   };                                     \
   SIMT_INLINE name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
-#define SIMT_VECTORS_OF_SMALL(T, name) \
-  SIMT_VECTOR1(T, name##1)             \
-  SIMT_VECTOR2(T, name##2)             \
-  SIMT_VECTOR3(T, name##3)             \
+#define SIMT_VECTORS_OF(T, name) \
+  SIMT_VECTOR1(T, name##1)       \
+  SIMT_VECTOR2(T, name##2)       \
+  SIMT_VECTOR3(T, name##3)       \
   SIMT_VECTOR4(T, name##4, 4 * sizeof(T))
-SIMT_VECTORS_OF_SMALL(signed char, char)
-SIMT_VECTORS_OF_SMALL(unsigned char, uchar)
-SIMT_VECTORS_OF_SMALL(short, short)
-SIMT_VECTORS_OF_SMALL(unsigned short, ushort)
-SIMT_VECTOR1(int, int1)
+SIMT_VECTORS_OF(signed char, char)
+SIMT_VECTORS_OF(unsigned char, uchar)
+SIMT_VECTORS_OF(short, short)
+SIMT_VECTORS_OF(unsigned short, ushort)
+SIMT_VECTORS_OF(int, int)
+SIMT_VECTORS_OF(float, float)
 SIMT_VECTOR1(unsigned, uint1)
-SIMT_VECTOR1(float, float1)
+SIMT_VECTOR2(unsigned, uint2)
+SIMT_VECTOR4(unsigned, uint4, 16)
 SIMT_VECTOR1(double, double1)
-SIMT_VECTOR1(long long, longlong1)
-SIMT_VECTOR1(unsigned long long, ulonglong1)
-SIMT_VECTOR2(long long, longlong2)
-SIMT_VECTOR2(unsigned long long, ulonglong2)
-SIMT_VECTOR3(int, int3)
-SIMT_VECTOR3(float, float3)
+SIMT_VECTOR2(double, double2)
 SIMT_VECTOR3(double, double3)
 SIMT_VECTOR4(double, double4, 16)
+SIMT_VECTOR1(long long, longlong1)
+SIMT_VECTOR2(long long, longlong2)
+SIMT_VECTOR1(unsigned long long, ulonglong1)
+SIMT_VECTOR2(unsigned long long, ulonglong2)
 SIMT_INLINE uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
 #undef SIMT_VECTOR1
 #undef SIMT_VECTOR2
 #undef SIMT_VECTOR3
 #undef SIMT_VECTOR4
-#undef SIMT_VECTORS_OF_SMALL
+#undef SIMT_VECTORS_OF

@@ -1,9 +1,8 @@
-// account/: from addresses to what they cost.
+// cost/: from addresses to what they cost.
 //
-// What comes in: addresses, as plain numbers. rules.hpp takes the 32 of one warp-wide access and says how many sectors, lines,
-// tag passes and wavefronts it takes; this file takes the logs of 32 lanes, which ran one after the other, and finds the
-// warp-wide accesses in them again; tally.hpp sums them up by site. What goes out: numbers. Nothing here knows threads that
-// wait, memory that exists, or the program: these are functions over plain data, which the figures of the pages use as well.
+// In: addresses, as plain numbers. common/sim/rules.hpp says what the 32 of one warp-wide access cost; this file takes the logs of 32
+// lanes, which ran one after the other, and finds the warp-wide accesses in them again; tally.hpp sums them up by site. Out: numbers.
+// Nothing here knows threads that wait, memory that exists, or the program.
 #pragma once
 
 #include <array>
@@ -13,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/sim/cost/rules.hpp"
+#include "common/sim/rules.hpp"
 
 namespace simt {
 
@@ -21,13 +20,37 @@ enum class Op : std::uint8_t { load, store, atomic, bulk_load, bulk_store };
 /// Distributed: the shared memory of another block of the cluster. Constant: what is __constant__.
 enum class Space : std::uint8_t { global, shared, distributed, constant };
 
-/// Whether an operation is a copy in bulk, of one thread for the whole block: it passes neither L1's tags nor, as far as is
-/// known, the banks like a warp's access.
+/// Whether an operation is a bulk copy, of one thread for the whole block: it passes neither L1's tags nor, as far as is known, the
+/// banks like a warp's access.
 constexpr bool is_bulk(Op op) { return op == Op::bulk_load || op == Op::bulk_store; }
+
+/// What the accesses of one site cost, summed over requests.
+struct SiteCost {
+  std::uint64_t requests = 0;       ///< warp-wide instructions
+  std::uint64_t accesses = 0;       ///< thread-wide accesses (at most 32 a request)
+  std::uint64_t sectors = 0;        ///< global: 32-byte sectors touched
+  std::uint64_t lines = 0;          ///< global: 128-byte lines touched
+  std::uint64_t tag_passes = 0;     ///< global: passes through L1's tag stage
+  std::uint64_t wavefronts = 0;     ///< shared: passes through the 32 banks; constant: different addresses
+  std::uint64_t l1_wavefronts = 0;  ///< global: passes through the same 32 banks if L1 has the data
+  std::uint64_t l1_cycles = 0;      ///< global: the larger of tag passes and wavefronts
+  /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve together is
+  /// then a guess: the k-th of one lane with the k-th of another.
+  bool estimated = false;
+
+  SiteCost& operator+=(const SiteCost& more) {
+    for (const auto number :
+         {&SiteCost::requests, &SiteCost::accesses, &SiteCost::sectors, &SiteCost::lines, &SiteCost::tag_passes,
+          &SiteCost::wavefronts, &SiteCost::l1_wavefronts, &SiteCost::l1_cycles})
+      this->*number += more.*number;
+    estimated = estimated || more.estimated;
+    return *this;
+  }
+};
 
 }  // namespace simt
 
-namespace simt::account {
+namespace simt::cost {
 
 constexpr std::uint16_t unknown_turns = 0xffff;
 
@@ -44,9 +67,9 @@ using Log = std::vector<LogEntry>;
 
 inline bool same_site(const LogEntry& a, const LogEntry& b) { return a.pc == b.pc && a.op == b.op && a.size == b.size; }
 
-/// Calls visit(entry, access, same_turn) for each warp-wide access of the logs; a null log is that of no lane. The k-th execution
-/// of an instruction by one lane belongs with the k-th by another. Where all lanes ran the same instructions (the usual case)
-/// that is entry i of every log. `same_turn` says whether all came to it after as many turns of loops: else it is a guess.
+/// Calls visit(entry, access, same_turn) for each warp-wide access of the logs; a null log is that of no lane. The k-th execution of an
+/// instruction by one lane belongs with the k-th by another: entry i of every log where all ran the same instructions. `same_turn`:
+/// whether all came to it after as many turns of loops; else it is a guess.
 template <class Visit>
 void for_each_request(const std::array<const Log*, 32>& logs, Visit visit) {
   unsigned participating = 0;
@@ -99,4 +122,4 @@ void for_each_request(const std::array<const Log*, 32>& logs, Visit visit) {
   for (const auto& [key, group] : groups) visit(group.entry, group.access, group.same_turn);
 }
 
-}  // namespace simt::account
+}  // namespace simt::cost

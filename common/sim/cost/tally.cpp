@@ -1,6 +1,6 @@
 #include "common/sim/cost/tally.hpp"
 
-namespace simt::account {
+namespace simt::cost {
 namespace {
 
 // How many sectors of the access this block had not touched before.
@@ -28,7 +28,8 @@ std::array<std::int64_t, 32> offsets_of(const WarpAccess& access, const Array& a
 // The next access of a site that was sampled: whether each lane goes on where it was.
 void lengthen(SampledAccess& sample, const std::array<std::int64_t, 32>& next) {
   const int bytes = sample.in_a_row * sample.key.size;
-  if (!sample.row_goes_on || bytes >= longest_row) return;
+  constexpr int most_at_once = 16;  // of one lane
+  if (!sample.row_goes_on || bytes >= most_at_once) return;
   for (std::size_t lane = 0; lane < 32; ++lane) {
     const std::int64_t first = sample.offsets[lane];
     sample.row_goes_on = sample.row_goes_on && next[lane] == (first < 0 ? -1 : first + bytes);
@@ -38,39 +39,22 @@ void lengthen(SampledAccess& sample, const std::array<std::int64_t, 32>& next) {
 
 }  // namespace
 
-SiteTally& SiteTally::operator+=(const SiteTally& more) {
-  requests += more.requests;
-  accesses += more.accesses;
-  sectors += more.sectors;
-  lines += more.lines;
-  tag_passes += more.tag_passes;
-  l1_wavefronts += more.l1_wavefronts;
-  l1_cycles += more.l1_cycles;
-  wavefronts += more.wavefronts;
-  estimated = estimated || more.estimated;
-  return *this;
-}
-
-SiteTally& Tally::add_to(const SiteKey& key, const SiteTally& cost, std::uint64_t new_sectors, std::uint32_t block) {
-  const bool load = key.op == Op::load || key.op == Op::bulk_load;
-  (load ? block_sectors : block_store_sectors) += new_sectors;
-  if (keep_blocks) {
-    BlockTally& own = blocks[block];
-    own.sites[key] += cost;
-    (load ? own.sectors : own.store_sectors) += new_sectors;
-  }
-  return sites[key] += cost;
+SiteTally& Tally::add_to(const SiteKey& key, const SiteCost& cost, std::uint64_t new_sectors) {
+  (key.op == Op::load || key.op == Op::bulk_load ? block_sectors : block_store_sectors) += new_sectors;
+  SiteTally& tally = sites[key];
+  tally += cost;
+  return tally;
 }
 
 void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array,
                 std::uint32_t block, bool sampled) {
   const SiteKey key{entry.pc, entry.op, array.space, entry.size, array.index};
-  SiteTally cost;
+  SiteCost cost;
   cost.requests = 1;
   cost.estimated = !same_turn;
   cost.accesses = std::uint64_t(std::popcount(access.active));
   if (array.space == Space::distributed) {  // by which rule it is served, is not known
-    add_to(key, cost, 0, block);
+    add_to(key, cost, 0);
     return;
   }
   std::uint64_t new_sectors = 0;
@@ -88,7 +72,7 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     cost.l1_cycles = std::max(cost.tag_passes, cost.l1_wavefronts);
     new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
   }
-  SiteTally& tally = add_to(key, cost, new_sectors, block);
+  SiteTally& tally = add_to(key, cost, new_sectors);
   if (!sampled) return;
   const std::array<std::int64_t, 32> offsets = offsets_of(access, array);
   if (tally.sample < 0) {
@@ -101,7 +85,7 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
 
 void Tally::add_bulk(const BulkCopy& copy, const Array& array,
                      const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block) {
-  SiteTally cost;
+  SiteCost cost;
   cost.requests = 1;
   const bool load = copy.op == Op::bulk_load;
   for (const auto& [begin, end] : rows) {
@@ -112,7 +96,7 @@ void Tally::add_bulk(const BulkCopy& copy, const Array& array,
     for (std::uint64_t sector = first; sector <= last; ++sector) last_block[sector] = block;
     cost.sectors += last - first + 1;
   }
-  add_to({copy.pc, copy.op, array.space, copy.element, array.index}, cost, cost.sectors, block);
+  add_to({copy.pc, copy.op, array.space, copy.element, array.index}, cost, cost.sectors);
 }
 
-}  // namespace simt::account
+}  // namespace simt::cost

@@ -1,4 +1,4 @@
-// What the warp-wide accesses of a launch cost, summed up by site: one instruction and one array.
+// What the warp-wide accesses of a launch cost, summed by site: one instruction and one array.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 #include "common/sim/cost/requests.hpp"
 
-namespace simt::account {
+namespace simt::cost {
 
 struct SiteKey {
   std::uint32_t pc;
@@ -28,23 +28,10 @@ struct SiteKeyHash {
            13;
   }
 };
-struct SiteTally {
-  std::uint64_t requests = 0, accesses = 0, sectors = 0, lines = 0, tag_passes = 0, l1_wavefronts = 0, l1_cycles = 0,
-                wavefronts = 0;
+struct SiteTally : SiteCost {
   int sample = -1;  ///< index into Tally::samples
-  bool estimated = false;
-
-  SiteTally& operator+=(const SiteTally& more);
 };
 using SiteTallies = std::unordered_map<SiteKey, SiteTally, SiteKeyHash>;
-
-/// The account of one block.
-struct BlockTally {
-  SiteTallies sites;
-  std::uint64_t sectors = 0, store_sectors = 0;  ///< distinct ones that it loaded and stored
-  std::uint64_t barriers = 0;
-  std::vector<std::uint64_t> waits_for_copies;
-};
 
 /// An array: where its allocation begins and ends, and where addresses are to be counted from in samples.
 struct Array {
@@ -53,7 +40,7 @@ struct Array {
   std::uint64_t begin = 0, end = 0, counted_from = 0;
 };
 
-/// A copy in bulk: the instruction that starts it, its direction, and the bytes of an element.
+/// A bulk copy: the instruction that starts it, its direction, and the bytes of an element.
 struct BulkCopy {
   std::uint32_t pc;
   Op op;
@@ -85,14 +72,11 @@ class LastBlocks {
 struct SampledAccess {
   SiteKey key;
   std::array<std::int64_t, 32> offsets{};  ///< bytes from where its array counts from, -1 for a lane that took no part
-  /// So many accesses, this one first, lie one behind the other for each lane, until they are `longest_row` bytes.
-  int in_a_row = 1;
+  int in_a_row = 1;  ///< so many accesses, this one first, are contiguous for each lane, up to 16 bytes
   bool row_goes_on = true;
 };
-/// No more bytes are of interest than a lane can move at once.
-constexpr int longest_row = 16;
 
-/// The account of what one host thread ran.
+/// The cost of what one host thread ran.
 struct Tally {
   SiteTallies sites;
   std::vector<SampledAccess> samples;
@@ -100,21 +84,17 @@ struct Tally {
   std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
   /// Distinct sectors per block, summed over blocks.
   std::uint64_t block_sectors = 0, block_store_sectors = 0;
-  /// By number, if blocks are to be told apart.
-  bool keep_blocks = false;
-  std::map<std::uint32_t, BlockTally> blocks;
 
   /// Adds one warp-wide access of block number `block` (1-based).
   void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
            bool sampled);
-  /// Adds one side of a copy in bulk by block number `block`: the bytes [begin, end) of each row. It goes past L1, so that each
-  /// copy fetches its sectors anew, and no tags or wavefronts are counted; those of shared memory are not known.
+  /// Adds one side of a bulk copy by a block: the bytes [begin, end) of each row. It bypasses L1, so that each copy fetches its sectors
+  /// anew, and no tags or wavefronts are counted; those of shared memory are not known.
   void add_bulk(const BulkCopy& copy, const Array& array,
                 const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
 
  private:
-  /// Adds what an access of a block costs, and how many sectors of it are new to the block.
-  SiteTally& add_to(const SiteKey& key, const SiteTally& cost, std::uint64_t new_sectors, std::uint32_t block);
+  SiteTally& add_to(const SiteKey& key, const SiteCost& cost, std::uint64_t new_sectors);
 };
 
-}  // namespace simt::account
+}  // namespace simt::cost

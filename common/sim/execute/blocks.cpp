@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "common/sim/execute/arrays.hpp"
 #include "common/sim/execute/execute.hpp"
 
 namespace simt::execute {
@@ -13,60 +12,39 @@ void switch_to(Worker& worker, Block& block) {
   worker.shared_begin = block.shared_begin();
 }
 
-void start_block(Worker& worker, uint3 index, std::uint32_t serial) {
+Block& start_block(Worker& worker, uint3 index) {
   const Launch& launch = *worker.launch;
+  const dim3 b = launch.block, g = launch.grid;
   if (worker.idle.empty()) {
     worker.idle.push_back(std::make_unique<Block>());
-    worker.idle.back()->lanes.resize(launch.block.x * launch.block.y * launch.block.z);
+    worker.idle.back()->lanes.resize(b.x * b.y * b.z);
   }
   worker.resident.push_back(std::move(worker.idle.back()));
   worker.idle.pop_back();
   Block& block = *worker.resident.back();
-  if (block.arena == nullptr) block.arena = take_arena(launch.arena_bytes);
-  block.arena->block = serial;
-  switch_to(worker, block);
+  static_cast<BlockProgress&>(block) = {};
   block.index = index;
-  block.serial = serial;
-  block.ended = false;
-  block.visits.clear();
-  block.interval = 0;
-  block.barriers = {};
-  block.votes = {};
-  block.waits_for_copies.clear();
-  block.mbarriers.clear();
-  block.released.clear();
-  block.register_changes.clear();
-  block.bulk_loads.clear();
-  block.happenings = 1;
-  block.gave_up_at = 0;
-  block.has_news = true;
+  block.serial = std::uint32_t((std::uint64_t(index.z) * g.y + index.y) * g.x + index.x + 1);
+  if (block.arena == nullptr) block.arena = take_arena(launch.arena_bytes);
+  block.arena->block = block.serial;
   if (block.stacks == nullptr) block.stacks = take_stacks();
+  switch_to(worker, block);
   block.order.start(block.serial, int(block.lanes.size()));
-  if (worker.traced) prepare_shared(worker, block);
-  const dim3 b = launch.block;
+  if (worker.traced) prepare_shared(launch, block);
   for (int i = 0; i < int(block.lanes.size()); ++i) {
     Lane& lane = block.lanes[std::size_t(i)];
+    static_cast<LaneProgress&>(lane) = {};
     lane.linear = i;
     lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
-    lane.state = LaneState::ready;
-    lane.turns.reset();
+    resume(lane);
     lane.log.clear();
-    lane.copies.clear();
-    lane.bulk_stores.clear();
-    lane.tried_at = 0;
-    lane.idle_turns = 0;
     lane.last_pc = lane.last_address = 0;
     lane.repeats = 0;
-    lane.in_vain = false;
+    lane.futile = false;
     lane.look_count = 0;
-    lane.round.clear();
-    lane.rounds = lane.looks_elsewhere = 0;
-    lane.waits = lane.yields = 0;
-    lane.awaited = {};
-    lane.exchanged = {};
-    lane.cluster_arrivals = lane.cluster_waits = 0;
     prepare_fiber(worker, block.stacks, lane);
   }
+  return block;
 }
 
 // Lets the blocks of a cluster begin together.
@@ -77,9 +55,8 @@ void start_cluster(Worker& worker, std::uint64_t number) {
                     unsigned(number / (std::uint64_t(clusters.x) * clusters.y)) * size.z};
   const auto cluster = std::make_shared<Cluster>();
   for (std::uint32_t rank = 0; rank < launch.cluster_blocks; ++rank) {
-    const uint3 index{first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)};
-    start_block(worker, index, std::uint32_t((std::uint64_t(index.z) * grid.y + index.y) * grid.x + index.x + 1));
-    Block& block = *worker.resident.back();
+    Block& block = start_block(
+        worker, {first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)});
     cluster->blocks.push_back(&block);
     cluster->threads += int(block.lanes.size());
     block.cluster = cluster;
@@ -138,27 +115,13 @@ std::uint64_t work_of(const Block& block) {
 // Starts the next cluster if there is one and the GPU would have room for it.
 bool start_next(Worker& worker) {
   Launch& launch = *worker.launch;
-  const std::size_t blocks = launch.cluster_blocks;
-  if (launch.stop || (launch.resident += blocks) > launch.most_resident) {
-    launch.resident -= blocks;
-    return false;
-  }
-  const std::uint64_t number = launch.next_cluster++;
-  if (number >= launch.cluster_count) {
-    launch.resident -= blocks;
-    return false;
-  }
-  start_cluster(worker, launch.only_blocks.empty() ? number : launch.only_blocks[number]);
-  return true;
-}
-
-// What is counted of a block besides its accesses.
-void count_block(Worker& worker, const Block& block) {
-  add_each(block.waits_for_copies, worker.waits_for_copies);
-  if (!worker.tally.keep_blocks) return;
-  account::BlockTally& own = worker.tally.blocks[block.serial];
-  own.barriers = block.interval;
-  own.waits_for_copies = block.waits_for_copies;
+  if (!launch.stop && (launch.resident += launch.cluster_blocks) <= launch.most_resident)
+    if (const std::uint64_t number = launch.next_cluster++; number < launch.cluster_count) {
+      start_cluster(worker, number);
+      return true;
+    }
+  launch.resident -= launch.cluster_blocks;
+  return false;
 }
 
 // The running block has ended; its memory is there until the others of its cluster have, too.
@@ -168,7 +131,7 @@ void finish(Worker& worker) {
   const auto cluster = block.cluster;
   block.ended = true;
   if (block.abandoned) launch.stop = true;
-  count_block(worker, block);
+  add_each(block.waits_for_copies, worker.waits_for_copies);
   if (!std::all_of(cluster->blocks.begin(), cluster->blocks.end(), [](const Block* b) { return b->ended; })) return;
   worker.block = nullptr;
   for (auto& resident : worker.resident)
@@ -211,7 +174,7 @@ void run_blocks(Worker& worker) {
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
-      launch.vain_rounds = 0;
+      launch.futile_rounds = 0;
       continue;
     }
     if (worker.resident.empty() && launch.next_cluster >= launch.cluster_count) break;
@@ -221,7 +184,7 @@ void run_blocks(Worker& worker) {
       explain_standstill(worker);
       launch.stop = true;
     } else if (who.who != Wake::Who::changed && advance_all(worker, who)) {
-      launch.vain_rounds = 0;
+      launch.futile_rounds = 0;
     }
   }
   end_work(worker);

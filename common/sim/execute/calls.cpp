@@ -1,15 +1,14 @@
-// What kernels call: the functions that common/cuda/vocabulary.hpp and ptx.hpp declare, as far as they are waits, copies or fences.
+// What kernels call: the functions of common/cuda/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies or fences of a block or
+// warp, and what the lanes of a warp compute together.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "common/sim/execute/arrays.hpp"
 #include "common/sim/execute/execute.hpp"
-#include "common/sim/execute/touch.hpp"
 
 namespace simt::device {
 
-using execute::running;
+using namespace execute;
 
 uint3 thread_index() { return running->lane->thread; }
 uint3 block_index() { return running->block->index; }
@@ -17,107 +16,206 @@ dim3 block_extent() { return running->launch->block; }
 dim3 grid_extent() { return running->launch->grid; }
 
 void* shared(const SharedDeclaration& declaration) noexcept {
-  const execute::Worker* const w = running;
+  const Worker* const w = running;
   if (w == nullptr) return nullptr;  // a function of the device that the host calls: it may not use it
   return reinterpret_cast<void*>(w->shared_begin + w->shared.offset_of[declaration.number]);
 }
 
-void* dynamic_shared(const char* name) {
-  execute::name_dynamic_shared(*running, name);
-  return execute::dynamic_shared(*running);
+void block_barrier() { wait_for_block(Address(__builtin_return_address(0))); }
+
+int block_vote(bool predicate) {
+  Block& block = *running->block;
+  Block::Votes& votes = block.votes[block.interval % 2];
+  if (votes.interval != block.interval) votes = {block.interval, 0};
+  votes.count += predicate;
+  wait_for_block(Address(__builtin_return_address(0)));
+  return votes.count;
 }
 
-void block_barrier() { execute::wait_for_block(execute::Address(__builtin_return_address(0))); }
+// --- Named barriers --------------------------------------------------------------------------------------------------------
+namespace {
+// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have said.
+NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
+  NamedBarrier& barrier = call.block.barriers[std::size_t(number) % 16];
+  if (barrier.first_pc == 0) {
+    barrier.expected = threads;
+    barrier.first = call.lane.linear;
+    barrier.first_pc = call.pc;
+  } else if (barrier.expected != threads) {
+    report(call.w, "barrier", culprit(call.w, call.pc), barrier.first_pc, [&] {
+      return fmt::format("comes to barrier {} for {} threads, and thread {} came to it for {} at {}", number, threads,
+                         thread_name(call.w, std::uint64_t(barrier.first)), barrier.expected,
+                         line_of(barrier.first_pc));
+    });
+    abandon_block(call.w);
+  }
+  return barrier;
+}
+}  // namespace
 
+void named_barrier(int number, int threads) {
+  const Call call(__builtin_return_address(0));
+  come_to_barrier(call, number, threads);
+  wait_for({.what = Wait::For::named_barrier, .pc = call.pc, .barrier = number});
+}
+
+void arrive_at_named_barrier(int number, int threads) {
+  const Call call(__builtin_return_address(0));
+  NamedBarrier& barrier = come_to_barrier(call, number, threads);
+  ++barrier.arrived;
+  if (call.w.traced) call.order.arrive(call.lane.linear, barrier.arrivals);
+}
+
+// --- Fences, pauses, asynchronous copies -------------------------------------------------------------------------------------
+void fence(bool block_only) {
+  const Call call(__builtin_return_address(0));
+  if (call.w.traced) call.order.fence(call.lane.linear, block_only);
+}
+
+void fence_mbarrier_init() {
+  const Call call(__builtin_return_address(0));
+  if (call.w.traced) call.order.fence_inits(call.lane.linear);
+}
+
+void fence_proxy_async(bool global_as_well) {
+  const Call call(__builtin_return_address(0));
+  if (call.w.traced) call.order.fence_proxy(call.lane.linear, global_as_well);
+}
+
+void pause() {
+  const Call call(__builtin_return_address(0));
+  let_others_run(call.w, call.pc);
+}
+
+void trap() {
+  const Call call(__builtin_return_address(0));
+  fail(call.w, "trap", call.pc, "executes __trap()");
+}
+
+void changed_nothing() { running->lane->futile = true; }
+
+void commit_async_copies() {
+  const Call call(__builtin_return_address(0));
+  call.order.commit_copies(call.lane.linear);
+}
+
+void wait_for_async_copies(int pending) {
+  const Call call(__builtin_return_address(0));
+  call.order.wait_for_copies(call.lane.linear, order::Epoch(pending));
+  const order::ThreadClock& clock = call.order.clock(call.lane.linear);
+  const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
+  deliver_copies(call.lane, over);
+  const std::size_t in_flight = clock.copies_group - std::max<order::Epoch>(over, 1);
+  auto& waits = call.block.waits_for_copies;
+  waits.resize(std::max(waits.size(), in_flight + 1));
+  ++waits[in_flight];
+}
+
+// --- Collective operations: each function reads the slots of the lanes of a mask and writes their results --------------------
 void collective(unsigned mask, Collective function, Slot& mine) {
-  execute::wait_for({.what = execute::Wait::For::collective,
-                     .pc = execute::Address(__builtin_return_address(0)),
-                     .mask = mask,
-                     .function = function,
-                     .slot = &mine});
+  wait_for({.what = Wait::For::collective,
+            .pc = Address(__builtin_return_address(0)),
+            .mask = mask,
+            .function = function,
+            .slot = &mine});
 }
 
 unsigned active_lanes() {
   Slot mine;
-  execute::wait_for({.what = execute::Wait::For::collective,
-                     .pc = execute::Address(__builtin_return_address(0)),
-                     .mask = 0,
-                     .function = meet_active,
-                     .slot = &mine});
+  wait_for({.what = Wait::For::collective,
+            .pc = Address(__builtin_return_address(0)),
+            .mask = 0,
+            .function = meet_active,
+            .slot = &mine});
   return unsigned(mine.result);
 }
 
-int block_vote(bool predicate) {
-  execute::Block& block = *running->block;
-  execute::Block::Votes& votes = block.votes[block.interval % 2];
-  if (votes.interval != block.interval) votes = {block.interval, 0};
-  votes.count += predicate;
-  execute::wait_for_block(execute::Address(__builtin_return_address(0)));
-  return votes.count;
+namespace {
+
+// Calls f(lane, slot) for the lanes of a mask.
+template <class F>
+void for_each(unsigned mask, Slot* const* slots, F f) {
+  for (int lane = 0; lane < 32; ++lane)
+    if (mask >> lane & 1u) f(lane, *slots[lane]);
 }
 
-void named_barrier(int number, int threads) {
-  const announce::Unheard unheard;
-  const auto pc = execute::Address(__builtin_return_address(0));
-  execute::come_to_barrier(*running, number, threads, pc);
-  execute::wait_for({.what = execute::Wait::For::named_barrier, .pc = pc, .barrier = number, .expected = threads});
+// source(own, first of the segment, slot) is the lane whose value is taken.
+template <class Source>
+void take_from(unsigned mask, Slot* const* slots, Source source) {
+  for_each(mask, slots, [&](int own, Slot& slot) {
+    const int from = source(own, own / slot.width * slot.width, slot);
+    if (from < 32 && (mask >> from & 1u))
+      slot.result = slots[from]->value;
+    else
+      slot.missing_lane = from;
+  });
 }
 
-void arrive_at_named_barrier(int number, int threads) {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  const auto pc = execute::Address(__builtin_return_address(0));
-  execute::NamedBarrier& barrier = execute::come_to_barrier(*running, number, threads, pc);
-  ++barrier.arrived;
-  if (running->traced) running->block->order.arrive(running->lane->linear, barrier.arrivals);
+unsigned votes_of(unsigned mask, Slot* const* slots) {
+  unsigned votes = 0;
+  for_each(mask, slots, [&](int lane, const Slot& slot) { votes |= unsigned(slot.value != 0) << lane; });
+  return votes;
 }
 
-void fence(bool block_only) {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  if (running->traced) running->block->order.fence(running->lane->linear, block_only);
+void answer(unsigned mask, Slot* const* slots, std::uint64_t result) {
+  for_each(mask, slots, [&](int, Slot& slot) { slot.result = result; });
 }
 
-void pause() {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  execute::let_others_run(*running, execute::Address(__builtin_return_address(0)));
+// Combines the 32-bit values of all lanes by f and gives the result to each.
+template <class F>
+void combine(unsigned mask, Slot* const* slots, F f) {
+  auto result = std::uint32_t(slots[std::countr_zero(mask)]->value);
+  for_each(mask & (mask - 1), slots, [&](int, const Slot& slot) { result = f(result, std::uint32_t(slot.value)); });
+  answer(mask, slots, result);
 }
 
-void trap() {
-  const announce::Unheard unheard;
-  execute::Worker& w = *running;
-  execute::settle(w);
-  const auto pc = execute::Address(__builtin_return_address(0));
-  execute::report(w, execute::Mistake::trap, pc, 0,
-                  [&] { return fmt::format("trap: {} executes __trap()", execute::where(w, pc)); });
-  execute::abandon_block(w);
-}
+using Word = std::uint32_t;
 
-void changed_nothing() { running->lane->in_vain = true; }
+}  // namespace
 
-void async_copy(void* to, const void* from, std::size_t bytes) {
-  const announce::Unheard unheard;
-  execute::start_copy(*running, to, from, bytes, execute::Address(__builtin_return_address(0)));
-}
+void sync(unsigned, Slot* const*) {}
 
-void commit_async_copies() {
-  const announce::Unheard unheard;
-  running->block->order.commit_copies(running->lane->linear);
+void shuffle(unsigned mask, Slot* const* slots) {
+  take_from(mask, slots, [](int, int first, const Slot& s) { return first + (s.operand & (s.width - 1)); });
 }
+void shuffle_up(unsigned mask, Slot* const* slots) {
+  take_from(mask, slots,
+            [](int own, int first, const Slot& s) { return own - s.operand >= first ? own - s.operand : own; });
+}
+void shuffle_down(unsigned mask, Slot* const* slots) {
+  take_from(mask, slots, [](int own, int first, const Slot& s) {
+    return own + s.operand < first + s.width ? own + s.operand : own;
+  });
+}
+void shuffle_xor(unsigned mask, Slot* const* slots) {
+  take_from(mask, slots, [](int own, int first, const Slot& s) {
+    return (own ^ s.operand) < first + s.width ? own ^ s.operand : own;
+  });
+}
+void ballot(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots)); }
+void any(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) != 0); }
+void all(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) == mask); }
 
-void wait_for_async_copies(int pending) {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  order::BlockOrder& order = running->block->order;
-  order.wait_for_copies(running->lane->linear, order::Epoch(pending));
-  const order::ThreadClock& clock = order.clock(running->lane->linear);
-  const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
-  execute::deliver_copies(*running->lane, over);
-  const std::size_t under_way = clock.copies_group - std::max<order::Epoch>(over, 1);
-  auto& waits = running->block->waits_for_copies;
-  waits.resize(std::max(waits.size(), under_way + 1));
-  ++waits[under_way];
+#define SIMT_REDUCE(name, expression)                                \
+  void reduce_##name(unsigned mask, Slot* const* slots) {            \
+    combine(mask, slots, [](Word a, Word b) { return expression; }); \
+  }
+SIMT_REDUCE(add, a + b)
+SIMT_REDUCE(min, std::min(a, b))
+SIMT_REDUCE(max, std::max(a, b))
+SIMT_REDUCE(min_signed, std::int32_t(a) < std::int32_t(b) ? a : b)
+SIMT_REDUCE(max_signed, std::int32_t(a) > std::int32_t(b) ? a : b)
+SIMT_REDUCE(and, a& b)
+SIMT_REDUCE(or, a | b)
+SIMT_REDUCE(xor, a ^ b)
+
+void match_any(unsigned mask, Slot* const* slots) {
+  for_each(mask, slots, [&](int, Slot& own) {
+    for_each(mask, slots, [&](int lane, const Slot& other) {
+      if (other.value == own.value) own.result |= 1u << lane;
+    });
+  });
 }
+void meet_active(unsigned mask, Slot* const* slots) { answer(mask, slots, mask); }
 
 }  // namespace simt::device

@@ -1,16 +1,13 @@
-// Launches: what a grid may be, which workers run it, and where its counts go.
+// Launches: what a grid may be, which workers run it, and what its counts are.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <set>
-#include <string>
+#include <functional>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "common/sim/execute/arrays.hpp"
 #include "common/sim/execute/execute.hpp"
 
 namespace simt {
@@ -24,20 +21,9 @@ unsigned host_threads() {
 namespace execute {
 namespace {
 
-// The trace that launches report to, while simt::trace runs.
-struct Collector {
-  Trace options;
-  bool runs = true;  // else launches are only described
-  std::vector<Counts> counts;
-};
-Collector* collector = nullptr;
-
-// The GPU that launches are imagined on: how many blocks it holds at once, by threads and shared memory alone.
-constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
-
-constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
-
+// --- What a launch may be --------------------------------------------------------------------------------------------------
 void check_launch(const Launch& launch) {
+  constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
   const dim3 b = launch.block, g = launch.grid;
   const auto refuse = [&](const std::string& why) { throw Error(fmt::format("launch of {}: {}", launch.name, why)); };
   if (b.x == 0 || b.y == 0 || b.z == 0 || g.x == 0 || g.y == 0 || g.z == 0) refuse("an extent of grid or block is 0");
@@ -52,30 +38,15 @@ void check_launch(const Launch& launch) {
   if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
     refuse(fmt::format("a grid of {} x {} x {} blocks is no multiple of a cluster of {} x {} x {}", g.x, g.y, g.z, c.x,
                        c.y, c.z));
-  const std::size_t shared = launch.static_shared + launch.dynamic_shared;
   if (launch.static_shared > 48 * 1024)
     refuse(fmt::format("{} bytes of static shared memory; 48 KB is the limit of a block", launch.static_shared));
+  const std::size_t shared = launch.static_shared + launch.dynamic_shared;
   if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
-// Of the grid only the blocks that the options name are to run.
-void choose_blocks(Launch& launch) {
-  const dim3 g = launch.grid;
-  for (const uint3& only : launch.options.only_blocks) {
-    const std::string name = fmt::format("block ({},{},{})", only.x, only.y, only.z);
-    if (only.x >= g.x || only.y >= g.y || only.z >= g.z)
-      throw Error(fmt::format("launch of {}: a grid of {} x {} x {} has no {}", launch.name, g.x, g.y, g.z, name));
-    if (launch.cluster_blocks > 1)
-      throw Error(fmt::format("launch of {}: {} is one of a cluster, and does not run alone", launch.name, name));
-    launch.only_blocks.push_back((std::uint64_t(only.z) * g.y + only.y) * g.x + only.x);
-  }
-  if (launch.only_blocks.empty()) return;
-  const uint3& first = launch.options.only_blocks.front();
-  launch.options.sample_block = dim3(first.x, first.y, first.z);
-  launch.cluster_count = launch.only_blocks.size();
-}
-
+// How many blocks an H200 holds at once, by threads and shared memory alone.
 std::size_t most_resident(const Launch& launch) {
+  constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
   const std::size_t threads = (std::size_t(launch.block.x) * launch.block.y * launch.block.z + 31) / 32 * 32;
   const std::size_t shared = launch.static_shared + launch.dynamic_shared + 1024;  // 1 KB is the system's
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
@@ -101,9 +72,101 @@ std::string text_of(std::vector<std::string> findings) {
   return text;
 }
 
-std::vector<Counts> collected(const std::function<void()>& work, const Collector& how) {
+// --- Counts ------------------------------------------------------------------------------------------------------------------
+const std::string& name_of_array(const Launch& launch, Space space, std::uint16_t index) {
+  const bool allocated = space == Space::global || space == Space::constant;
+  return allocated ? launch.arrays[index]->name : launch.variables[index].name;
+}
+
+// The lanes of an access, of those given, whose addresses lie in the array of the first; of a cluster's blocks each has its own.
+unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const WarpAccess& access, unsigned lanes) {
+  unsigned within = lanes & -lanes;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = std::size_t(std::countr_zero(lanes));
+    const Address address = access.address[lane];
+    if (address >= array.begin && address < array.end) within |= 1u << lane;
+    if (array.space != Space::distributed) continue;
+    const cost::Array own = array_of(worker, address);
+    if (own.space == array.space && own.index == array.index) within |= 1u << lane;
+  }
+  return within;
+}
+
+Counts description_of(const Launch& launch) {
+  Counts counts;
+  counts.kernel = launch.name;
+  counts.function = launch.kernel->address;
+  counts.grid = launch.grid;
+  counts.block = launch.block;
+  counts.cluster = launch.cluster;
+  counts.static_shared_bytes = launch.static_shared;
+  counts.dynamic_shared_bytes = launch.dynamic_shared;
+  return counts;
+}
+
+Counts collect(Launch& launch, std::vector<Worker>& workers) {
+  Counts counts = description_of(launch);
+  // The compiler may have copied an access (a peeled loop, say): same line, operation and array are one site.
+  using Name = std::tuple<std::string, int, Op, Space, std::string, int>;
+  std::map<Name, Site> sites;
+  const auto name_of_key = [&](const cost::SiteKey& key) {
+    const Place place = hooks::place_of(hooks::image_base() + key.pc);
+    return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
+  };
+  std::map<std::uint16_t, std::vector<bool>> touched;
+  for (Worker& worker : workers) {
+    counts.barriers += worker.barriers;
+    add_each(worker.waits_for_copies, counts.waits_for_copies);
+    counts.block_sectors += worker.tally.block_sectors;
+    counts.block_store_sectors += worker.tally.block_store_sectors;
+    for (const auto& [key, tally] : worker.tally.sites) {
+      const Name name = name_of_key(key);
+      Site& site = sites[name];
+      std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
+      if (key.space == Space::global) {
+        site.element_bytes = launch.arrays[key.array]->declared.element;
+        site.element_alignment = launch.arrays[key.array]->alignment;
+      }
+      if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
+      static_cast<SiteCost&>(site) += tally;
+      if (const auto moved = worker.structs_at.find(key.pc); moved != worker.structs_at.end())
+        site.struct_bytes = std::max(site.struct_bytes, moved->second);
+      site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
+    }
+    counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
+    for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})
+      for (const auto& [array, serials] : *by_array) {
+        auto& bits = touched[array];
+        bits.resize(std::max(bits.size(), serials.size()));
+        for (std::size_t i = 0; i < serials.size(); ++i)
+          if (serials[i] != 0) bits[i] = true;
+      }
+  }
+  for (const auto& [array, bits] : touched)
+    counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));
+  for (const auto& [name, site] : sites) counts.sites.push_back(site);
+  for (Worker& worker : workers)
+    for (const cost::SampledAccess& sampled : worker.tally.samples) {
+      Sample sample;
+      sample.site = std::size_t(std::distance(sites.begin(), sites.find(name_of_key(sampled.key))));
+      std::copy(sampled.offsets.begin(), sampled.offsets.end(), sample.byte_offset);
+      sample.in_a_row = sampled.in_a_row;
+      counts.samples.push_back(sample);
+    }
+  std::sort(counts.samples.begin(), counts.samples.end(), [](auto& a, auto& b) { return a.site < b.site; });
+  return counts;
+}
+
+// --- The trace that launches report to, while simt::trace runs ---------------------------------------------------------------
+struct Collector {
+  Trace options;
+  bool runs = true;  // else launches are only described
+  std::vector<Counts> counts{};
+};
+Collector* collector = nullptr;
+
+std::vector<Counts> collected(const std::function<void()>& work, Collector mine) {
   if (collector != nullptr) throw std::logic_error("simt::trace and simt::launches do not nest");
-  Collector mine = how;
   collector = &mine;
   try {
     work();
@@ -116,17 +179,60 @@ std::vector<Counts> collected(const std::function<void()>& work, const Collector
 }
 
 }  // namespace
+
+void count_warp(Worker& worker, int first_lane, int lane_count) {
+  Block& block = *worker.block;
+  ++worker.counted_warps;
+  const Trace& options = worker.launch->options;
+  const dim3 grid = worker.launch->grid, wanted = options.sample_block;
+  const bool sampled_block = block.index.x == std::min(wanted.x, grid.x - 1) &&
+                             block.index.y == std::min(wanted.y, grid.y - 1) &&
+                             block.index.z == std::min(wanted.z, grid.z - 1);
+  const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
+  std::array<const cost::Log*, 32> logs{};
+  for (int lane = 0; lane < lane_count; ++lane) {
+    const cost::Log& log = block.lanes[std::size_t(first_lane + lane)].log;
+    logs[std::size_t(lane)] = &log;
+    if (!sampled_block || !options.keep_touches) continue;
+    for (const cost::LogEntry& entry : log) {
+      const cost::Array array = array_of(worker, entry.address);
+      worker.touches.push_back({int(block.interval), first_lane + lane, entry.op,
+                                name_of_array(*worker.launch, array.space, array.index),
+                                std::int64_t(entry.address - array.counted_from), int(entry.size)});
+    }
+  }
+  cost::for_each_request(logs, [&](const cost::LogEntry& entry, const WarpAccess& access, bool same_turn) {
+    // Counts are by array: lanes with different ones are counted as one request for each, and marked as a guess.
+    WarpAccess part = access;
+    for (unsigned rest = access.active; rest != 0; rest &= ~part.active) {
+      const cost::Array array = array_of(worker, access.address[std::size_t(std::countr_zero(rest))]);
+      part.active = lanes_with_first(worker, array, access, rest);
+      worker.tally.add(entry, part, same_turn && part.active == access.active, array, block.serial, sampled);
+    }
+  });
+  for (int lane = 0; lane < lane_count; ++lane) {
+    cost::Log& log = block.lanes[std::size_t(first_lane + lane)].log;
+    log.clear();
+    worker.empty_logs.push_back(std::move(log));
+  }
+}
+
+void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums) {
+  sums.resize(std::max(sums.size(), more.size()));
+  std::transform(more.begin(), more.end(), sums.begin(), sums.begin(), std::plus{});
+}
+
 }  // namespace execute
 
 void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster) {
   using namespace execute;
   if (running != nullptr) {
-    const announce::Unheard unheard;
+    const hooks::ScopedIgnore ignore;
     running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
   }
   Launch launch;
   launch.kernel = &kernel;
-  launch.name = announce::function_name(kernel.address);
+  launch.name = hooks::function_name(kernel.address);
   launch.grid = grid;
   launch.block = block;
   launch.dynamic_shared = shared_bytes;
@@ -140,18 +246,15 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   check_launch(launch);
   launch.cluster_count = launch.block_count / launch.cluster_blocks;
   launch.most_resident = most_resident(launch);
-  choose_blocks(launch);
-  const bool whole = launch.only_blocks.empty();
-  if (collector != nullptr && !collector->runs) {
+  if (launch.traced && !collector->runs) {
     collector->counts.push_back(description_of(launch));
     return;
   }
   describe_layout(launch);
-  for (auto& [begin, region] : announce::regions().by_begin) {
+  for (auto& [begin, region] : hooks::regions().by_begin) {
     launch.arrays.push_back(&region);
     if (!launch.traced) continue;
     region.cells = std::make_shared<order::GlobalCells>(region.elements());
-    if (!whole) continue;
     const auto* bytes = reinterpret_cast<const std::byte*>(begin);
     launch.before.emplace_back(bytes, bytes + (region.end - begin));
   }
@@ -162,7 +265,6 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;
-    worker.tally.keep_blocks = !whole;
     launch.live_workers.push_back(&worker);
   }
   launch.watched_workers = launch.traced ? 0 : workers.size();
@@ -172,7 +274,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
 
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));
   if (launch.traced) {
-    if (whole) require_announced_stores(launch);
+    require_announced_stores(launch);
     launch.static_shared = static_bytes(launch);  // with what turned out to be part of it
     check_launch(launch);
     collector->counts.push_back(collect(launch, workers));
@@ -181,11 +283,11 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
 }
 
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {
-  return execute::collected(work, {.options = options, .runs = true, .counts = {}});
+  return execute::collected(work, {.options = options});
 }
 
 std::vector<Counts> launches(const std::function<void()>& work) {
-  return execute::collected(work, {.options = {}, .runs = false, .counts = {}});
+  return execute::collected(work, {.options = {}, .runs = false});
 }
 
 }  // namespace simt

@@ -1,11 +1,7 @@
 // mbarriers: when a phase is over, what a thread that waits for one has learnt then, and every way to use them wrongly.
 #include <fmt/format.h>
 
-#include <cstdlib>
-
-#include "common/sim/execute/arrays.hpp"
 #include "common/sim/execute/execute.hpp"
-#include "common/sim/execute/touch.hpp"
 
 namespace simt::execute {
 namespace {
@@ -13,35 +9,26 @@ namespace {
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
 constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
-// So often in a row may the lanes of a block give up waiting, with nothing happening in between, before they wait for ever.
+// So often may the lanes of a block give up waiting, with nothing happening in between, before they wait for ever.
 constexpr int most_give_ups = 64;
 
-// "kernel k, chapter14.cu:57, block ..., thread ... VERB mbarrier full[1] (address A)"
-std::string use_of(const Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb) {
-  return fmt::format("{} {} {}{} (address {})", where(w, pc), verb, name_of_mbarrier(w, mbarrier),
+// "VERB mbarrier full[1] (address A)"
+std::string use_of(const Worker& w, const Block& owner, Address mbarrier, const char* verb) {
+  return fmt::format("{} {}{} (address {})", verb, name_of_mbarrier(w, mbarrier),
                      &owner == w.block ? "" : of_block(owner), format_address(mbarrier));
 }
 
 [[noreturn]] void refuse_use(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb,
                              const std::string& why) {
-  report(w, Mistake::mbarrier, pc, 0,
-         [&] { return fmt::format("mbarrier: {}{}", use_of(w, owner, mbarrier, pc, verb), why); });
-  abandon_block(w);
-}
-[[noreturn]] void refuse_use(Worker& w, Address mbarrier, Address pc, const char* verb, const std::string& why) {
-  refuse_use(w, *w.block, mbarrier, pc, verb, why);
+  fail(w, "mbarrier", pc, use_of(w, owner, mbarrier, verb) + why);
 }
 
 // Whether an mbarrier may be there, in the shared memory of `owner`.
 void require_place(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb) {
-  if (owner_of(w, mbarrier) != &owner) refuse_use(w, mbarrier, pc, verb, ", which is not in shared memory");
-  if (mbarrier % size_of_mbarrier != 0) refuse_use(w, mbarrier, pc, verb, ", which is not a multiple of 8");
+  if (owner_of(w, mbarrier) != &owner) refuse_use(w, *w.block, mbarrier, pc, verb, ", which is not in shared memory");
+  if (mbarrier % size_of_mbarrier != 0) refuse_use(w, *w.block, mbarrier, pc, verb, ", which is not a multiple of 8");
   if (owner.ended) refuse_use(w, owner, mbarrier, pc, verb, ", which has ended: no cluster barrier keeps it");
   require_in_bounds(w, mbarrier, size_of_mbarrier, Op::store, pc);
-}
-
-bool waits_for_mbarrier(const Lane& lane) {
-  return lane.state == LaneState::waiting && lane.wait.what == Wait::For::mbarrier;
 }
 
 // Ends the current phase if nothing is missing.
@@ -81,9 +68,9 @@ Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, con
     refuse_use(w, owner, mbarrier, pc, verb, ", which nobody has initialised");
   Mbarrier& m = found->second;
   if (w.traced && !w.block->order.ordered(m.initialised, w.lane->linear))
-    report(w, Mistake::race, pc, m.init_pc, [&] {
-      return fmt::format("race: {}, which thread {} initialised at {} with no barrier between that orders the two",
-                         use_of(w, owner, mbarrier, pc, verb), thread_name(w, order::thread_of(m.initialised)),
+    report(w, "race", culprit(w, pc), m.init_pc, [&] {
+      return fmt::format("{}, which thread {} initialised at {} with no barrier between that orders the two",
+                         use_of(w, owner, mbarrier, verb), thread_name(w, order::thread_of(m.initialised)),
                          line_of(m.init_pc));
     });
   return m;
@@ -104,11 +91,9 @@ void refuse_mbarrier(Worker& w, const Block& owner, Address address, std::size_t
 void complete_bytes(Worker& w, const BulkLoad& load) {
   Mbarrier& m = w.block->mbarriers.at(load.mbarrier);
   const auto refuse = [&](const std::string& why) {
-    const Lane& lane = load.by->lanes[std::size_t(load.thread)];
-    report(w, Mistake::bulk_copy, load.pc, 0, [&] {
-      return fmt::format("bulk copy: {} copies {} bytes for {} (address {}){}", where(w, *load.by, lane, load.pc),
-                         load.box.map.bytes_of_box(), name_of_mbarrier(w, load.mbarrier), format_address(load.mbarrier),
-                         why);
+    report(w, "bulk copy", {*load.by, load.by->lanes[std::size_t(load.thread)], load.pc}, 0, [&] {
+      return fmt::format("copies {} bytes for {} (address {}){}", load.box.map.bytes_of_box(),
+                         name_of_mbarrier(w, load.mbarrier), format_address(load.mbarrier), why);
     });
     w.block->abandoned = true;
   };
@@ -127,14 +112,14 @@ bool end_mbarrier_waits(Worker& w, int first_lane, int lane_count) {
   bool ended = false;
   for (int l = first_lane; l < first_lane + lane_count; ++l) {
     Lane& lane = block.lanes[std::size_t(l)];
-    if (!waits_for_mbarrier(lane)) continue;
+    if (!waits_for(lane, Wait::For::mbarrier)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
     lane.wait.over = m.phase % 2 != lane.wait.parity;
-    // The instruction may give up. A try in vain does if something has happened since the last one, so that a kernel which
-    // does not try again is found out.
+    // The instruction may give up. A futile try does if something has happened since the last one, so that a kernel which does not
+    // try again is found out.
     if (!lane.wait.over && lane.tried_at == block.happenings) continue;
-    lane.state = LaneState::ready;
     ended = true;
+    lane.state = LaneState::ready;
     if (!lane.wait.over) {
       lane.tried_at = block.happenings;
       continue;
@@ -153,7 +138,7 @@ bool give_up_mbarrier_waits(Worker& w) {
   if (++block.gave_up > most_give_ups) return false;
   bool any = false;
   for (Lane& lane : block.lanes) {
-    if (!waits_for_mbarrier(lane)) continue;
+    if (!waits_for(lane, Wait::For::mbarrier)) continue;
     lane.state = LaneState::ready;
     any = true;
   }
@@ -177,103 +162,82 @@ std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
 // --- What kernels call -----------------------------------------------------------------------------------------------------
 namespace simt::device {
 
-using execute::Address;
-using execute::running;
+using namespace execute;
 
 void mbarrier_init(void* mbarrier, std::uint32_t count) {
-  const announce::Unheard unheard;
-  const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
-  execute::Worker& w = *running;
-  execute::settle(w);
-  const char* const verb = "initialises";
-  execute::require_place(w, *w.block, address, pc, verb);
-  if (count == 0 || count > execute::most_arrivals)
-    execute::refuse_use(w, address, pc, verb,
-                        fmt::format(" for {} arrivals; 1 to {} are possible", count, execute::most_arrivals));
-  auto& mbarriers = w.block->mbarriers;
+  const Call call(__builtin_return_address(0));
+  const auto address = reinterpret_cast<Address>(mbarrier);
+  const auto refuse = [&](const std::string& why) {
+    refuse_use(call.w, call.block, address, call.pc, "initialises", why);
+  };
+  require_place(call.w, call.block, address, call.pc, "initialises");
+  if (count == 0 || count > most_arrivals)
+    refuse(fmt::format(" for {} arrivals; 1 to {} are possible", count, most_arrivals));
+  auto& mbarriers = call.block.mbarriers;
   const auto [found, fresh] = mbarriers.try_emplace(address);
-  execute::Mbarrier& m = found->second;
-  if (m.live) execute::refuse_use(w, address, pc, verb, ", which it is already");
+  Mbarrier& m = found->second;
+  if (m.live) refuse(", which it is already");
   if (fresh) m.number = std::uint32_t(mbarriers.size() - 1);
   if (m.number >= order::actors_of_a_kind)
-    execute::refuse_use(w, address, pc, verb,
-                        fmt::format(", and the model knows {} of a block at most", order::actors_of_a_kind));
-  if (w.traced) execute::touch_in_bulk(w, address, execute::size_of_mbarrier, Op::store, pc, {});
+    refuse(fmt::format(", and the model knows {} of a block at most", order::actors_of_a_kind));
+  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc, {});
   m.live = true;
   m.count = m.missing = count;
   m.bytes = 0;
   m.phase = 0;
-  m.initialised = w.block->order.stamp_of(w.lane->linear);
-  m.init_pc = pc;
+  m.initialised = call.order.stamp_of(call.lane.linear);
+  m.init_pc = call.pc;
 }
 
 void mbarrier_inval(void* mbarrier) {
-  const announce::Unheard unheard;
-  const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
-  execute::Worker& w = *running;
-  execute::settle(w);
-  execute::Mbarrier& m = execute::mbarrier_at(w, *w.block, address, pc, "invalidates");
-  for (const execute::BulkLoad& load : w.block->bulk_loads)
+  const Call call(__builtin_return_address(0));
+  const auto address = reinterpret_cast<Address>(mbarrier);
+  Mbarrier& m = mbarrier_at(call.w, call.block, address, call.pc, "invalidates");
+  for (const BulkLoad& load : call.block.bulk_loads)
     if (load.mbarrier == address)
-      execute::refuse_use(w, address, pc, "invalidates", ", for which a copy is on its way");
+      refuse_use(call.w, call.block, address, call.pc, "invalidates", ", for which a copy is on its way");
   m.live = false;
-  if (w.traced) execute::touch_in_bulk(w, address, execute::size_of_mbarrier, Op::store, pc, {});
+  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc, {});
 }
 
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
-  const announce::Unheard unheard;
-  const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
-  execute::Worker& w = *running;
-  execute::settle(w);
+  const Call call(__builtin_return_address(0));
+  const auto address = reinterpret_cast<Address>(mbarrier);
+  Worker& w = call.w;
   const char* const verb = arrives ? "arrives at" : "announces bytes for";
-  execute::Block* const other = execute::owner_of(w, address);
-  execute::Block& owner = other == nullptr ? *w.block : *other;
-  const bool remote = &owner != w.block;
-  if (remote && w.traced) execute::note_visit(w, owner, Op::atomic, pc);
-  execute::Mbarrier& m = execute::mbarrier_at(w, owner, address, pc, verb);
-  const auto refuse = [&](const std::string& why) { execute::refuse_use(w, owner, address, pc, verb, why); };
+  Block* const other = owner_of(w, address);
+  Block& owner = other == nullptr ? call.block : *other;
+  const bool remote = &owner != &call.block;
+  if (remote && w.traced) note_visit(w, owner, Op::atomic, call.pc);
+  Mbarrier& m = mbarrier_at(w, owner, address, call.pc, verb);
+  const auto refuse = [&](const std::string& why) { refuse_use(w, owner, address, call.pc, verb, why); };
   ++owner.happenings;
   owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
-  if (m.bytes > execute::most_bytes)
-    refuse(fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, execute::most_bytes));
+  if (m.bytes > most_bytes)
+    refuse(fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, most_bytes));
   if (!arrives) return;
   if (m.missing == 0)
     refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
-  order::BlockOrder& order = w.block->order;
   if (w.traced) {
-    const int thread = w.lane->linear;
-    m.arrived = order::joined(
-        m.arrived,
-        order.arriving(thread, remote ? order.published(thread) : order.published_in_block(thread), !remote));
+    const int thread = call.lane.linear;
+    const order::KnownPointer published = remote ? call.order.published(thread) : call.order.published_in_block(thread);
+    m.arrived = order::joined(m.arrived, call.order.arriving(thread, published, !remote));
   }
   --m.missing;
-  if (m.missing == 0 && m.bytes < 0) refuse(execute::too_many_bytes(m));
-  execute::end_phase(w, owner, m);
+  if (m.missing == 0 && m.bytes < 0) refuse(too_many_bytes(m));
+  end_phase(w, owner, m);
 }
 
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
-  const announce::Unheard unheard;
-  const auto address = reinterpret_cast<Address>(mbarrier), pc = reinterpret_cast<Address>(__builtin_return_address(0));
-  execute::Worker& w = *running;
-  execute::settle(w);
-  execute::mbarrier_at(w, *w.block, address, pc, "waits for");
+  const Call call(__builtin_return_address(0));
+  const auto address = reinterpret_cast<Address>(mbarrier);
+  mbarrier_at(call.w, call.block, address, call.pc, "waits for");
   if (parity > 1)
-    execute::refuse_use(w, address, pc, "waits for", fmt::format(" with parity {}, which is 0 or 1", parity));
-  execute::wait_for({.what = execute::Wait::For::mbarrier, .pc = pc, .mbarrier = address, .parity = parity});
-  return w.lane->wait.over;
-}
-
-void fence_mbarrier_init() {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  if (running->traced) running->block->order.fence_inits(running->lane->linear);
-}
-
-void fence_proxy_async(bool global_as_well) {
-  const announce::Unheard unheard;
-  execute::settle(*running);
-  if (running->traced) running->block->order.fence_proxy(running->lane->linear, global_as_well);
+    refuse_use(call.w, call.block, address, call.pc, "waits for",
+               fmt::format(" with parity {}, which is 0 or 1", parity));
+  wait_for({.what = Wait::For::mbarrier, .pc = call.pc, .mbarrier = address, .parity = parity});
+  return call.lane.wait.over;
 }
 
 }  // namespace simt::device

@@ -1,35 +1,58 @@
-// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will.
+// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes that go on
+// without end.
 //
 // A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It sleeps until
-// the value that it saw has changed. How often it would look in the meantime is a matter of time, of which the model knows
-// nothing: looks in vain, volatile or atomic, are taken back, and the last one is counted.
+// the value that it saw has changed. How often it would look in the meantime is a matter of time, of which the model knows nothing:
+// futile looks, volatile or atomic, are taken back, and the last one is counted. The same holds of several looks that it makes one
+// after the other, with no other access in between, and then the first of them again: a *round*.
 //
-// The same holds of several looks that it makes in turn, with no other access in between, and then the first of them again: a
-// *round*. So of the looks that a lane makes one after the other no two that are counted are the same.
+// A loop that does something in each turn may end after any number of them, so that it is a matter of patience; and in a traced run of
+// memory, since what a lane does between two waits is kept until the others of its warp have done the same.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
-#include "common/sim/execute/arrays.hpp"
 #include "common/sim/execute/execute.hpp"
-#include "common/sim/execute/touch.hpp"
 
 namespace simt::execute {
 namespace {
 
 // A loop that makes the same access by the same instruction so often may wait for a value that another lane will write.
 constexpr std::uint32_t repeats_of_a_poll = 64;
-// How many plain loads of one element in a row are kept, such that a long wait takes no more memory than a short one.
+// How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_repeats = 1 << 16;
 // When no lane of the grid can go on, all that poll do so, twice as long each time: some may only have seemed to wait, or give up
 // after so many turns. After so many rounds in which none gets anywhere, none ever will.
-constexpr int most_vain_rounds = 11;
-
-// What a lane may look at in turn while it waits.
+constexpr int most_futile_rounds = 11;
+// What a lane may look at in one round while it waits.
 constexpr std::size_t most_looks = 16;
+// A lane that looks so often, at what changes or with other accesses in between, lets others run.
+constexpr std::uint32_t looks_of_a_yield = 1 << 16;
 
+// --- Lanes without end -------------------------------------------------------------------------------------------------------
+[[noreturn]] void give_up_on(Worker& w, Address pc, std::uint64_t times, const char* what) {
+  fail(w, "endless", pc,
+       fmt::format("{}, more than {} times, and has not ended; if it is to go on for longer, SIMT_PATIENCE={} in the "
+                   "environment lets it do so twice as often",
+                   what, times, 2 * w.launch->bounds.patience));
+}
+
+// Lets others run, as the running lane makes looks without end and is not seen to wait; ends it if that comes too often.
+void yield_to_others(Worker& w, Address pc) {
+  Lane& lane = *w.lane;
+  const std::uint64_t most = w.launch->bounds.yields;
+  if (++lane.yields > most)
+    give_up_on(w, pc, most * looks_of_a_yield, "looks at what others may write, and does something else in between");
+  if (w.traced) lane.turns.count = cost::unknown_turns;
+  lane.awaited.size = 0;
+  let_others_run(w, pc);
+}
+
+// --- Looks -------------------------------------------------------------------------------------------------------------------
 bool knows_its_value(const Lane& lane) {
   if (!lane.round.empty()) return true;
   return lane.awaited.size > 0 && lane.awaited.address == lane.last_address && lane.awaited.pc == lane.last_pc;
@@ -54,18 +77,6 @@ bool any_may_go_on(const Worker& w, Wake::Who who) {
   return std::any_of(w.resident.begin(), w.resident.end(), [&](const auto& b) { return may_go_on(*b, who); });
 }
 
-// Takes back the last load but one, of several by the same instruction, and marks the count as a guess.
-void forget_repeat(Lane& lane) {
-  lane.log.pop_back();
-  if (!lane.log.empty()) lane.log.back().turns = account::unknown_turns;
-}
-
-void remember_turns(Lane& lane) {
-  const announce::Turns& turns = lane.turns;
-  lane.awaited.turns = turns.count;
-  lane.awaited.blocks_of_turn.assign(turns.blocks.begin(), turns.blocks.begin() + turns.block_count);
-}
-
 // As if the lane had not made a look yet.
 void restore_turns(Lane& lane, const Look& look) {
   lane.turns.reset();
@@ -73,16 +84,11 @@ void restore_turns(Lane& lane, const Look& look) {
   for (const std::uint32_t block : look.blocks_of_turn) lane.turns.add(block);
 }
 
-// The last access was in vain, and is about to be made again: as if for the first time.
+// The last access was futile, and is about to be made again: as if for the first time.
 void take_back(Lane& lane, Address address, Address pc) {
-  if (lane.log.empty() || lane.log.back().address != address || lane.log.back().pc != announce::offset_of(pc)) return;
+  if (lane.log.empty() || lane.log.back().address != address || lane.log.back().pc != hooks::offset_of(pc)) return;
   lane.log.pop_back();
   restore_turns(lane, lane.awaited);
-}
-
-void look_at(Look& look, Address address, std::size_t size) {
-  look.size = std::min(size, look.seen.size());
-  std::memcpy(look.seen.data(), reinterpret_cast<const void*>(address), look.size);
 }
 
 // Notes the look that is about to be made, at what awaited says.
@@ -94,18 +100,18 @@ void keep_look(Lane& lane) {
   look.logged = lane.log.size();
 }
 
-// The lane is about to make another look than its last one. If it has made it before, and since then nothing but looks in vain,
-// they are taken back: as if it made this one for the first time.
+// The lane is about to make another look than its last one. If it has made it before, and since then nothing but futile looks, they
+// are taken back: as if it made this one for the first time.
 void notice_round(Worker& w, Address address, Address pc) {
   Lane& lane = *w.lane;
-  const auto begin = lane.looks.begin(), end = begin + (lane.in_vain ? lane.look_count : 0);
+  const auto begin = lane.looks.begin(), end = begin + (lane.futile ? lane.look_count : 0);
   const auto first =
       std::find_if(begin, end, [&](const Look& look) { return look.address == address && look.pc == pc; });
   const auto is_logged = [&](const Look& look) { return look.logged == first->logged + std::size_t(&look - &*first); };
   const bool is_round = first != end && (!w.traced || (std::all_of(first, end, is_logged) &&
                                                        lane.log.size() == first->logged + std::size_t(end - first)));
   if (!is_round) {
-    if (first != end || !lane.in_vain) lane.look_count = 0;
+    if (first != end || !lane.futile) lane.look_count = 0;
     if (lane.look_count == 0) lane.rounds = 0;
     if (++lane.looks_elsewhere % looks_of_a_yield == 0) yield_to_others(w, pc);
     return;
@@ -122,6 +128,22 @@ void notice_round(Worker& w, Address address, Address pc) {
   lane.round.clear();
 }
 
+// "flag[0]", or the address where no array is known.
+std::string name_of(const Worker& w, const Look& look) {
+  if (const std::string shared = shared_name(w, look.address, look.size); !shared.empty()) return shared;
+  if (const Region* region = region_of(*w.launch, look.address, 1))
+    return element_name({&region->name, region->element, region->begin}, region, look.address);
+  return "address " + format_address(look.address);
+}
+
+// As a whole number; what has no such form is left to the reader of its bits.
+std::string value_seen(const Look& look) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, look.seen.data(), std::min(look.size, sizeof bits));
+  constexpr std::uint64_t readable = 1 << 24;
+  return bits < readable ? std::to_string(bits) : fmt::format("{:#x}", bits);
+}
+
 }  // namespace
 
 void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Polling how) {
@@ -133,18 +155,27 @@ void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Po
     lane.last_address = address;
     lane.last_pc = pc;
     lane.repeats = 0;
-    if (w.traced) remember_turns(lane);
+    if (w.traced) {
+      awaited.turns = lane.turns.count;
+      awaited.blocks_of_turn.assign(lane.turns.blocks.begin(), lane.turns.blocks.begin() + lane.turns.block_count);
+    }
   } else {
     lane.looks_elsewhere = 0;
-    if (lane.in_vain) take_back(lane, address, pc);
+    if (lane.futile) take_back(lane, address, pc);
     if (++lane.repeats % repeats_of_a_poll == 0 && !has_changed(lane)) let_others_run(w, pc);
-    if (lane.repeats > most_logged_repeats && !lane.log.empty()) forget_repeat(lane);
+    if (lane.repeats > most_logged_repeats && !lane.log.empty()) {  // the count becomes a guess
+      lane.log.pop_back();
+      if (!lane.log.empty()) lane.log.back().turns = cost::unknown_turns;
+    }
   }
   awaited.address = address;
   awaited.pc = pc;
   awaited.strong = how != Polling::plainly;
-  lane.in_vain = how == Polling::strongly;  // an atomic operation says so itself
-  if (is_in_bounds(w, address, size)) look_at(awaited, address, size);
+  lane.futile = how == Polling::strongly;  // an atomic operation says so itself
+  if (is_in_bounds(w, address, size)) {
+    awaited.size = std::min(size, awaited.seen.size());
+    std::memcpy(awaited.seen.data(), reinterpret_cast<const void*>(address), awaited.size);
+  }
   if (!awaited.strong) return;
   if (!repeated)
     keep_look(lane);
@@ -161,27 +192,6 @@ void let_others_run(Worker& w, Address pc) {
   w.lane->wait.pc = pc;
   suspend(w, LaneState::polling);
 }
-
-namespace {
-
-// "flag[0]", or the address where no array is known.
-std::string name_of(const Worker& w, const Look& look) {
-  if (const std::string shared = shared_name(w, look.address, look.size); !shared.empty()) return shared;
-  for (const Region* region : w.launch->arrays)
-    if (look.address >= region->begin && look.address < region->end)
-      return element_name({&region->name, region->element, region->begin}, region, look.address);
-  return "address " + format_address(look.address);
-}
-
-// As a whole number; what has no such form is left to the reader of its bits.
-std::string value_seen(const Look& look) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, look.seen.data(), std::min(look.size, sizeof bits));
-  constexpr std::uint64_t readable = 1 << 24;
-  return bits < readable ? std::to_string(bits) : fmt::format("{:#x}", bits);
-}
-
-}  // namespace
 
 std::string described_poll(const Worker& w, const Lane& lane) {
   if (!knows_its_value(lane)) return "pauses again and again";
@@ -211,29 +221,6 @@ bool wake(Worker& w, const Wake& who) {
   return any;
 }
 
-void Worker::many_turns(Address pc) {
-  constexpr std::uint32_t most_idle_turns = 1 << 26;
-  if (!traced && announce::attention.listener == this) {
-    lane->idle_turns = 0;
-    lane->watched_accesses = 0;
-    announce::attention.listener = &close_watch;
-    return;
-  }
-  if (const std::size_t done = done_so_far(*this); done != lane->done_at_idle_turns) {
-    lane->done_at_idle_turns = done;
-    lane->idle_turns = 0;
-  }
-  if (++lane->idle_turns < most_idle_turns) return;
-  const announce::Unheard unheard;
-  report(*this, Mistake::deadlock, pc, 0, [&] {
-    return fmt::format(
-        "deadlock: {} goes round a loop, more than {} times, and touches no memory: it has not ended by itself, and no "
-        "other thread can end it",
-        where(*this, pc), most_idle_turns);
-  });
-  abandon_block(*this);
-}
-
 Wake wait_for_change(Worker& worker) {
   Launch& launch = *worker.launch;
   std::unique_lock lock(launch.idle_mutex);
@@ -249,7 +236,7 @@ Wake wait_for_change(Worker& worker) {
       return leave({});
     if (worker.round != launch.round) {
       worker.round = launch.round;
-      return leave({Wake::Who::all, 1u << std::clamp(launch.vain_rounds - 1, 0, most_vain_rounds)});
+      return leave({Wake::Who::all, 1u << std::clamp(launch.futile_rounds - 1, 0, most_futile_rounds)});
     }
     const auto& workers = launch.live_workers;
     if (launch.idle_workers < workers.size()) {
@@ -261,8 +248,8 @@ Wake wait_for_change(Worker& worker) {
       return w->round == launch.round && !any_may_go_on(*w, Wake::Who::changed);
     });
     if (!standstill) continue;
-    if (launch.vain_rounds < most_vain_rounds) {
-      ++launch.vain_rounds;
+    if (launch.futile_rounds < most_futile_rounds) {
+      ++launch.futile_rounds;
       ++launch.round;
     } else if (!worker.resident.empty()) {
       return leave({Wake::Who::nobody});
@@ -273,6 +260,79 @@ Wake wait_for_change(Worker& worker) {
 void end_work(Worker& worker) {
   const std::scoped_lock lock(worker.launch->idle_mutex);
   std::erase(worker.launch->live_workers, &worker);
+}
+
+Bounds bounds_of_launch() {
+  const char* wanted = std::getenv("SIMT_PATIENCE");
+  const auto patience = std::uint64_t(std::clamp(wanted == nullptr ? 1 : std::atoi(wanted), 1, 1 << 20));
+  return {.patience = patience,
+          .logged_accesses = patience << 22,  // 96 MB
+          .watched_accesses = patience << 28,
+          .waits = patience << 21,
+          .yields = patience << 12};
+}
+
+void require_bounded_log(Worker& w, Address pc) {
+  const std::uint64_t most = w.launch->bounds.logged_accesses;
+  if (w.lane->log.size() >= most) give_up_on(w, pc, most, "touches memory without a wait for others of its block");
+}
+
+void count_watched_access(Worker& w, Address pc) {
+  w.lane->idle_turns = 0;
+  const std::uint64_t most = w.launch->bounds.watched_accesses;
+  if (++w.lane->watched_accesses <= most) return;
+  const hooks::ScopedIgnore ignore;
+  give_up_on(w, pc, most, "touches memory without a wait for others");
+}
+
+void leave_endless_waits(Worker& w, Address pc) { give_up_on(w, pc, w.launch->bounds.waits, "waits for others"); }
+
+// --- The watchdog over untraced runs -----------------------------------------------------------------------------------------
+// The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when a quarter of a
+// second has passed in which a worker went from no lane to another. From then on that lane's accesses are counted, too.
+
+void Worker::many_turns(Address pc) {
+  constexpr std::uint32_t most_idle_turns = 1 << 26;
+  if (!traced && !lane->watched) {
+    lane->watched = looks_closely = true;
+    return;
+  }
+  if (const std::size_t done = done_so_far(*this); done != lane->done_at_idle_turns) {
+    lane->done_at_idle_turns = done;
+    lane->idle_turns = 0;
+  }
+  if (++lane->idle_turns < most_idle_turns) return;
+  const hooks::ScopedIgnore ignore;
+  fail(*this, "deadlock", pc,
+       fmt::format("goes round a loop, more than {} times, and touches no memory: it has not ended by itself, and no "
+                   "other thread can end it",
+                   most_idle_turns));
+}
+
+void watch_until_done(Launch& launch, std::vector<Worker>& workers) {
+  std::vector<std::uint64_t> slices(workers.size(), 0);
+  std::unique_lock lock(launch.watch_mutex);
+  while (!launch.workers_done.wait_for(lock, std::chrono::milliseconds(250),
+                                       [&] { return launch.watched_workers == 0; })) {
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      Worker& worker = workers[i];
+      const std::uint64_t now = worker.slices.load(std::memory_order_relaxed);
+      // If the worker goes on to another lane right now, that one's turns are counted, or none are; then the next look will tell.
+      if (now == std::exchange(slices[i], now) && worker.thread_hooks != nullptr)
+        std::atomic_ref(worker.thread_hooks->turns).store(&worker.watched_turns, std::memory_order_relaxed);
+    }
+  }
+}
+
+void begin_watched_work(Worker& worker) {
+  const std::scoped_lock lock(worker.launch->watch_mutex);
+  worker.thread_hooks = &hooks::lane_hooks;
+}
+
+void end_watched_work(Worker& worker) {
+  const std::scoped_lock lock(worker.launch->watch_mutex);
+  worker.thread_hooks = nullptr;
+  if (--worker.launch->watched_workers == 0) worker.launch->workers_done.notify_one();
 }
 
 }  // namespace simt::execute

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "common/sim/execute/execute.hpp"
-#include "common/sim/execute/touch.hpp"
 
 namespace simt::execute {
 namespace {
@@ -14,13 +14,22 @@ constexpr int registers_of_sm = 64 * 1024, most_of_a_thread = 256, step = 8, war
 
 int warps_of(const Block& block) { return (int(block.lanes.size()) + 31) / 32; }
 
+std::span<const Lane> lanes_of(const Block& block, int warp) {
+  const std::size_t first = 32 * std::size_t(warp);
+  return std::span(block.lanes).subspan(first, std::min<std::size_t>(32, block.lanes.size() - first));
+}
+
+const std::vector<RegisterChange>& changes_of(const Block& block, int warp) {
+  return block.register_changes[std::size_t(warp)];
+}
+
 // Of a thread when the kernel begins, at most.
 int most_at_launch(const Block& block) {
   return std::min(most_of_a_thread, registers_of_sm / (32 * warps_of(block)) / step * step);
 }
 
 int held_by(const Block& block, int warp) {
-  const auto& changes = block.register_changes[std::size_t(warp)];
+  const auto& changes = changes_of(block, warp);
   return changes.empty() ? most_at_launch(block) : changes.back().registers;
 }
 
@@ -39,78 +48,52 @@ std::string described(const RegisterChange& change) {
   return fmt::format("setmaxnreg.{} {}", change.more ? "inc" : "dec", change.registers);
 }
 
-bool in_one_line(Address a, Address b) {
-  const Place here = announce::place_of(a), there = announce::place_of(b);
-  return here.file == there.file && here.line == there.line;
-}
-
 // Whether two changes are by one instruction, as all warps of a group must make them. The compiler may have made several of one in
 // the source, so it is the line that tells.
 bool alike(const RegisterChange& a, const RegisterChange& b) {
-  return a.more == b.more && a.registers == b.registers && (a.pc == b.pc || in_one_line(a.pc, b.pc));
-}
-
-bool waits_for_registers(const Lane& lane) {
-  return lane.state == LaneState::waiting && lane.wait.what == Wait::For::registers;
+  return a.more == b.more && a.registers == b.registers && on_one_line(a.pc, b.pc);
 }
 
 // Whether all lanes of a warp are at the same instruction.
 bool whole_warp_asks(const Block& block, int warp, const RegisterChange& change) {
-  const auto begin = block.lanes.begin() + 32 * warp,
-             end = block.lanes.begin() + std::min(32 * (warp + 1), int(block.lanes.size()));
-  return std::all_of(begin, end,
-                     [&](const Lane& lane) { return waits_for_registers(lane) && alike(lane.wait.registers, change); });
+  const auto lanes = lanes_of(block, warp);
+  return std::all_of(lanes.begin(), lanes.end(), [&](const Lane& lane) {
+    return waits_for(lane, Wait::For::registers) && alike(lane.wait.registers, change);
+  });
 }
 
-[[noreturn]] void refuse_use(Worker& w, Address pc, const std::string& why) {
-  report(w, Mistake::registers, pc, 0, [&] { return fmt::format("registers: {} {}", where(w, pc), why); });
-  abandon_block(w);
-}
-
-// The change of a warp with that number, which it has made or, with all its lanes, asks for; nullptr: neither.
+// The nth change of a warp, which it has made or, with all its lanes, asks for; nullptr: neither.
 const RegisterChange* nth_change(const Block& block, int warp, std::size_t nth) {
-  const auto& made = block.register_changes[std::size_t(warp)];
+  const auto& made = changes_of(block, warp);
   if (nth < made.size()) return &made[nth];
-  const RegisterChange& asked = block.lanes[std::size_t(32 * warp)].wait.registers;
+  const RegisterChange& asked = lanes_of(block, warp).front().wait.registers;
   return nth == made.size() && whole_warp_asks(block, warp, asked) ? &asked : nullptr;
 }
 
-// Tells of two changes that ought to be one.
-void report_unlike(Worker& w, const Lane& one, const RegisterChange& change, const std::string& other,
-                   const RegisterChange& others) {
-  report(w, Mistake::registers, change.pc, others.pc, [&] {
-    return fmt::format("registers: {} executes {}, and {} {} at {}: four warps execute one instruction",
-                       where(w, one, change.pc), described(change), other, described(others), line_of(others.pc));
-  });
-  w.block->abandoned = true;
-}
-
-// Whether another warp of the group makes a different change as its one of this number; tells of it.
-bool differs(Worker& w, int warp, const RegisterChange& change) {
-  const Block& block = *w.block;
-  const int first = warp / warps_of_group * warps_of_group;
-  for (int other = first; other < first + warps_of_group; ++other) {
-    const auto* const others = nth_change(block, other, block.register_changes[std::size_t(warp)].size());
-    if (others == nullptr || alike(*others, change)) continue;
-    report_unlike(w, block.lanes[std::size_t(32 * warp)], change, fmt::format("warp {}", other), *others);
+// Whether lanes of one warp, or warps of one group in their nth change, ask for different ones; reports it.
+bool differs(Worker& w, int warp) {
+  Block& block = *w.block;
+  const Lane& first = lanes_of(block, warp).front();
+  const RegisterChange& change = first.wait.registers;
+  const auto refuse = [&](const std::string& other, const RegisterChange& others) {
+    report(w, "registers", {block, first, change.pc}, others.pc, [&] {
+      return fmt::format("executes {}, and {} {} at {}: four warps execute one instruction", described(change), other,
+                         described(others), line_of(others.pc));
+    });
+    block.abandoned = true;
     return true;
+  };
+  if (!waits_for(first, Wait::For::registers)) return false;
+  for (const Lane& lane : lanes_of(block, warp))
+    if (waits_for(lane, Wait::For::registers) && !alike(lane.wait.registers, change))
+      return refuse("thread " + thread_name(lane), lane.wait.registers);
+  if (!whole_warp_asks(block, warp, change)) return false;
+  const int group = warp / warps_of_group * warps_of_group;
+  for (int other = group; other < group + warps_of_group; ++other) {
+    const RegisterChange* const others = nth_change(block, other, changes_of(block, warp).size());
+    if (others != nullptr && !alike(*others, change)) return refuse(fmt::format("warp {}", other), *others);
   }
   return false;
-}
-
-// Whether lanes of one warp ask for different changes; tells of it.
-bool lanes_differ(Worker& w, int warp) {
-  const auto& lanes = w.block->lanes;
-  const Lane& first = lanes[std::size_t(32 * warp)];
-  if (!waits_for_registers(first)) return false;
-  const auto begin = lanes.begin() + 32 * warp, end = lanes.begin() + std::min(32 * (warp + 1), int(lanes.size()));
-  const auto other = std::find_if(begin, end, [&](const Lane& lane) {
-    return waits_for_registers(lane) && !alike(lane.wait.registers, first.wait.registers);
-  });
-  if (other == end) return false;
-  report_unlike(w, first, first.wait.registers, fmt::format("thread {}", thread_name(w, std::uint64_t(other->linear))),
-                other->wait.registers);
-  return true;
 }
 
 }  // namespace
@@ -119,18 +102,12 @@ bool end_register_waits(Worker& w) {
   Block& block = *w.block;
   bool ended = false;
   for (int warp = 0; warp < int(block.register_changes.size()); ++warp) {
-    Lane* const lanes = &block.lanes[std::size_t(32 * warp)];
-    const RegisterChange change = lanes->wait.registers;
-    if (lanes_differ(w, warp)) return false;
-    if (!whole_warp_asks(block, warp, change)) continue;
-    if (differs(w, warp, change)) return false;
-    if (lacking(block, warp, change) > free_of(block)) continue;
+    const RegisterChange change = lanes_of(block, warp).front().wait.registers;
+    if (differs(w, warp)) return false;
+    if (!whole_warp_asks(block, warp, change) || lacking(block, warp, change) > free_of(block)) continue;
     block.register_changes[std::size_t(warp)].push_back(change);
     ++block.happenings;
-    for (int lane = 0; lane < std::min(32, int(block.lanes.size()) - 32 * warp); ++lane) {
-      lanes[lane].state = LaneState::ready;
-      lanes[lane].turns.reset();
-    }
+    for (const Lane& lane : lanes_of(block, warp)) resume(block.lanes[std::size_t(lane.linear)]);
     ended = true;
   }
   return ended;
@@ -150,16 +127,14 @@ std::string described_register_wait(const Worker& w, const Lane& lane) {
 void require_changed_alike(Worker& w) {
   const Block& block = *w.block;
   for (int warp = 0; warp < int(block.register_changes.size()); ++warp) {
-    const auto& changes = block.register_changes[std::size_t(warp)];
-    const int first = warp / warps_of_group * warps_of_group;
-    for (int other = first; other < std::min(first + warps_of_group, warps_of(block)); ++other) {
-      const std::size_t nth = block.register_changes[std::size_t(other)].size();
+    const auto& changes = changes_of(block, warp);
+    const int group = warp / warps_of_group * warps_of_group;
+    for (int other = group; other < std::min(group + warps_of_group, warps_of(block)); ++other) {
+      const std::size_t nth = changes_of(block, other).size();
       if (nth >= changes.size()) continue;
-      const RegisterChange& change = changes[nth];
-      report(w, Mistake::registers, change.pc, 1, [&] {
-        return fmt::format("registers: {} executes {} in warp {}, and warp {} of the same four has ended without",
-                           where(w, block, block.lanes[std::size_t(32 * warp)], change.pc), described(change), warp,
-                           other);
+      report(w, "registers", {block, lanes_of(block, warp).front(), changes[nth].pc}, 1, [&] {
+        return fmt::format("executes {} in warp {}, and warp {} of the same four has ended without",
+                           described(changes[nth]), warp, other);
       });
       return;
     }
@@ -168,33 +143,24 @@ void require_changed_alike(Worker& w) {
 
 }  // namespace simt::execute
 
-// --- What kernels call -----------------------------------------------------------------------------------------------------
-namespace simt::device {
-
-void set_registers(int registers, bool more) {
-  const announce::Unheard unheard;
-  execute::Worker& w = *execute::running;
-  execute::Block& block = *w.block;
-  const execute::RegisterChange change{more, registers, execute::Address(__builtin_return_address(0))};
-  execute::settle(w);
-  block.register_changes.resize(std::size_t(execute::warps_of(block)));
-  const int warp = w.lane->linear / 32;
-  if (const int warps = execute::warps_of(block);
-      (warp / execute::warps_of_group + 1) * execute::warps_of_group > warps)
-    execute::refuse_use(
-        w, change.pc,
-        fmt::format("executes {} in warp {}, and four warps must, from a multiple of four on: the block has {}",
-                    execute::described(change), warp, warps));
+void simt::device::set_registers(int registers, bool more) {
+  using namespace execute;
+  const Call call(__builtin_return_address(0));
+  Block& block = call.block;
+  const RegisterChange change{more, registers, call.pc};
+  block.register_changes.resize(std::size_t(warps_of(block)));
+  const int warp = call.lane.linear / 32, warps = warps_of(block);
+  if ((warp / warps_of_group + 1) * warps_of_group > warps)
+    fail(call.w, "registers", call.pc,
+         fmt::format("executes {} in warp {}, and four warps must, from a multiple of four on: the block has {}",
+                     described(change), warp, warps));
   // How many a warp has before its first change is not known, only how many at most.
-  const bool first = block.register_changes[std::size_t(warp)].empty();
-  const int held = execute::held_by(block, warp);
+  const bool first = changes_of(block, warp).empty();
+  const int held = held_by(block, warp);
   if (more ? !first && registers < held : registers > held)
-    execute::refuse_use(
-        w, change.pc,
-        fmt::format("executes {} with {} registers{}: {} would be {} of them", execute::described(change), held,
-                    first ? fmt::format(" at most, as each of {} threads has at launch", block.lanes.size()) : "",
-                    registers, more ? "fewer" : "more"));
-  execute::wait_for({.what = execute::Wait::For::registers, .pc = change.pc, .registers = change});
+    fail(call.w, "registers", call.pc,
+         fmt::format("executes {} with {} registers{}: {} would be {} of them", described(change), held,
+                     first ? fmt::format(" at most, as each of {} threads has at launch", block.lanes.size()) : "",
+                     registers, more ? "fewer" : "more"));
+  wait_for({.what = Wait::For::registers, .pc = call.pc, .registers = change});
 }
-
-}  // namespace simt::device

@@ -31,10 +31,8 @@ std::string missing_lanes(const Block& block, const Lane& lane) {
                                   : absent->state == LaneState::done ? "has returned"
                                   : absent->wait.pc == Address(0)    ? "is elsewhere"
                                                                      : "waits at " + line_of(absent->wait.pc);
-  return fmt::format(
-      "lanes {} of the mask {:#010x}, which never arrive at it: {}{}", numbers, lane.wait.mask,
-      absent == nullptr ? "" : fmt::format("thread ({},{},{}) ", absent->thread.x, absent->thread.y, absent->thread.z),
-      where_it_is);
+  return fmt::format("lanes {} of the mask {:#010x}, which never arrive at it: {}{}", numbers, lane.wait.mask,
+                     absent == nullptr ? "" : "thread " + thread_name(*absent) + " ", where_it_is);
 }
 
 // What a lane waits for, and what is missing.
@@ -69,9 +67,10 @@ std::string described(const Worker& worker, const Lane& lane) {
 bool explain_block_barrier(Worker& worker) {
   const Block& block = *worker.block;
   const Lane *waiting = nullptr, *returned = nullptr, *elsewhere = nullptr;
+  std::size_t missing = 0;
   for (const Lane& lane : block.lanes) {
     if (lane.state == LaneState::done)
-      returned = returned == nullptr ? &lane : returned;
+      returned = missing++ == 0 ? &lane : returned;
     else if (!waits_for(lane, Wait::For::block_barrier))
       return false;
     else if (waiting == nullptr)
@@ -82,21 +81,16 @@ bool explain_block_barrier(Worker& worker) {
   if (waiting == nullptr) return false;
   const Address pc = waiting->wait.pc;
   if (returned != nullptr) {
-    const auto missing =
-        std::count_if(block.lanes.begin(), block.lanes.end(), [](const Lane& l) { return l.state == LaneState::done; });
-    report(worker, Mistake::barrier, pc, 0, [&] {
+    report(worker, "barrier", {block, *waiting, pc}, 0, [&] {
       return fmt::format(
-          "barrier: {} waits at __syncthreads, but {} of the block's {} threads returned "
-          "without reaching it, thread ({},{},{}) among them",
-          where(worker, *waiting, pc), missing, block.lanes.size(), returned->thread.x, returned->thread.y,
-          returned->thread.z);
+          "waits at __syncthreads, but {} of the block's {} threads returned without reaching it, thread {} among them",
+          missing, block.lanes.size(), thread_name(*returned));
     });
     return true;
   }
   if (elsewhere == nullptr) return false;
-  report(worker, Mistake::barrier, pc, elsewhere->wait.pc, [&] {
-    return fmt::format("barrier: {} waits at __syncthreads while thread ({},{},{}) waits at the one of {}",
-                       where(worker, *waiting, pc), elsewhere->thread.x, elsewhere->thread.y, elsewhere->thread.z,
+  report(worker, "barrier", {block, *waiting, pc}, elsewhere->wait.pc, [&] {
+    return fmt::format("waits at __syncthreads while thread {} waits at the one of {}", thread_name(*elsewhere),
                        line_of(elsewhere->wait.pc));
   });
   return true;
@@ -109,9 +103,7 @@ bool explain_collective(Worker& worker) {
     return false;
   for (const Lane& lane : worker.block->lanes)
     if (waits_for(lane, Wait::For::collective)) {
-      report(worker, Mistake::warp_operation, lane.wait.pc, 0, [&] {
-        return fmt::format("warp operation: {} {}", where(worker, lane, lane.wait.pc), described(worker, lane));
-      });
+      report(worker, "warp operation", {*worker.block, lane, lane.wait.pc}, 0, [&] { return described(worker, lane); });
       return true;
     }
   return false;
@@ -160,8 +152,8 @@ std::string other_blocks(Worker& worker, const Cluster& explained) {
     if (++told > most_told) break;
     worker.block = group.block;
     text += fmt::format(
-        "; thread {}{} {} at {}{}", thread_name(worker, std::uint64_t(group.first->linear)), of_block(*group.block),
-        described(worker, *group.first), line_of(std::get<Address>(key)),
+        "; thread {}{} {} at {}{}", thread_name(*group.first), of_block(*group.block), described(worker, *group.first),
+        line_of(std::get<Address>(key)),
         group.blocks.size() > 1 ? fmt::format(", as do others in {} blocks more", group.blocks.size() - 1) : "");
   }
   worker.block = running_block;
@@ -198,8 +190,8 @@ void explain_standstill(Worker& worker) {
   const auto& [first_block, pc, first_what] = groups.begin()->first;
   const Group& first = groups.begin()->second;
   worker.block = blocks[first_block];
-  report(worker, Mistake::deadlock, pc, 0, [&] {
-    std::string text = fmt::format("deadlock: {} {}", where(worker, *first.first, pc), described(worker, *first.first));
+  report(worker, "deadlock", {*worker.block, *first.first, pc}, 0, [&] {
+    std::string text = described(worker, *first.first);
     int told = 0;
     for (const auto& [key, group] : groups) {
       const auto& [block, line, what] = key;
@@ -208,7 +200,7 @@ void explain_standstill(Worker& worker) {
         continue;
       }
       worker.block = blocks[block];
-      text += fmt::format("; thread {}{}{} {} at {}", thread_name(worker, std::uint64_t(group.first->linear)),
+      text += fmt::format("; thread {}{}{} {} at {}", thread_name(*group.first),
                           block == first_block ? "" : of_block(*blocks[block]),
                           group.threads > 1 ? fmt::format(", with {} threads more,", group.threads - 1) : "",
                           described(worker, *group.first), line_of(line));

@@ -1,12 +1,10 @@
 // Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it unordered.
-#include "common/sim/execute/touch.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "common/sim/execute/arrays.hpp"
+#include "common/sim/execute/execute.hpp"
 
 namespace simt::execute {
 namespace {
@@ -27,8 +25,8 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
          order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32 && other.pc == t.at;
 }
 
-[[gnu::noinline]] void meet(Worker& w, Touched t, const Target& target, const Region* region,
-                            const order::Conflict& other) {
+[[gnu::noinline]] void handle_conflict(Worker& w, Touched t, const Target& target, const Region* region,
+                                       const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
   if (!of_one_instruction(w, t, other)) return report_race(w, t, target, region, other);
   SameValue check{t.address, {}, std::min<std::size_t>(target.element, 16), {}};
@@ -42,52 +40,75 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
 [[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
                                          std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
-    report(w, Mistake::uninitialised, t.pc(), 0, [&] {
-      return fmt::format("uninitialised: {} reads {} (address {}), which no thread of the {} has written",
-                         where(w, t.pc()), element_name(target, nullptr, t.address + i), format_address(t.address + i),
+    report(w, "uninitialised", culprit(w, t.pc()), 0, [&] {
+      return fmt::format("reads {} (address {}), which no thread of the {} has written",
+                         element_name(target, nullptr, t.address + i), format_address(t.address + i),
                          w.launch->cluster_blocks > 1 ? "cluster" : "block");
     });
   if (order::Conflict conflict; block.shared.put(cell, access_of(w, t), conflict))
-    meet(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
+    handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
 }
 
-// Cells for variables that were placed since the block started.
+// Cells for variables that were placed since the block started, and finer ones for accesses to less than a word.
 [[gnu::noinline]] void grow_cells(const Worker& w, Block& block) {
-  block.shared = block.shared.grown(cells_of(*w.launch, block));
+  block.shared = block.shared.resized(cells_of(*w.launch, block), 1);
 }
-
-// Accesses to less than a word need finer cells than one a word.
 [[gnu::noinline]] void refine_cells(Block& block) {
-  block.shared = block.shared.refined(block.granule());
+  block.shared = block.shared.resized(block.shared.size() * block.granule(), block.granule());
   block.granule_bits = 0;
 }
 
-[[gnu::always_inline]] inline void touch_shared(Worker& w, std::size_t size, Touched t) {
-  PlacedVariable* variable = variable_of(w, t.address, size);
-  if (variable == nullptr) report_out_of_bounds(w, size, t);
-  Block& block = *w.block;
-  if (size < block.granule()) refine_cells(block);
-  if (!block.mbarriers.empty())
-    refuse_mbarrier(w, block, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
-  const std::size_t first =
-      variable->first_byte.load(std::memory_order_relaxed) + (t.address - w.shared_begin - variable->offset);
-  if ((first + size - 1) >> block.granule_bits >= block.shared.size()) grow_cells(w, block);
+// An access to a __shared__ variable of a block, the running one or another of its cluster.
+[[gnu::always_inline]] inline void touch_variable(Worker& w, Block& owner, const PlacedVariable& variable,
+                                                  std::size_t size, Touched t) {
+  if (size < owner.granule()) refine_cells(owner);
+  if (!owner.mbarriers.empty())
+    refuse_mbarrier(w, owner, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  const Address begin = owner.shared_begin() + variable.offset;
+  const std::size_t first = variable.first_byte.load(std::memory_order_relaxed) + (t.address - begin);
+  if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
+  const bool own = &owner == w.block;
   const order::Access access = access_of(w, t);
-  for (std::size_t i = 0; i < size; i += block.granule()) {
-    const std::size_t cell = (first + i) >> block.granule_bits;
-    if (block.shared.put_usual(cell, access)) continue;
-    const Target target{&variable->name, block.granule() == 1 ? size : 4, w.shared_begin + variable->offset, nullptr,
-                        &variable->shape};
-    touch_shared_cell(w, block, t, target, i, cell);
+  for (std::size_t i = 0; i < size; i += owner.granule()) {
+    const std::size_t cell = (first + i) >> owner.granule_bits;
+    if (own && owner.shared.put_usual(cell, access)) continue;
+    const Target target{&variable.name, owner.granule() == 1 ? size : 4, begin, own ? nullptr : &owner,
+                        &variable.shape};
+    touch_shared_cell(w, owner, t, target, i, cell);
   }
 }
 
+[[gnu::always_inline]] inline void touch_shared(Worker& w, Block& owner, std::size_t size, Touched t) {
+  const PlacedVariable* const variable = variable_of(w, t.address, size, owner.shared_begin());
+  if (variable == nullptr) report_out_of_bounds(w, size, t);
+  touch_variable(w, owner, *variable, size, t);
+}
+
 Region* region_of(Worker& w, Address address, std::size_t size) {
-  if (w.last_region != nullptr && address >= w.last_region->begin && address + size <= w.last_region->end)
-    return w.last_region;
-  for (Region* region : w.launch->arrays)
-    if (address >= region->begin && address + size <= region->end) return w.last_region = region;
+  if (w.last_region != nullptr && w.last_region->holds(address, size)) return w.last_region;
+  if (Region* const region = region_of(*w.launch, address, size)) return w.last_region = region;
   return nullptr;
+}
+
+// The variable of another block of the cluster that an access lies in, if there is one and that block is there.
+struct Distributed {
+  Block* owner = nullptr;
+  PlacedVariable* variable = nullptr;
+};
+[[gnu::noinline]] Distributed distributed_at(const Worker& w, Address address, std::size_t size) {
+  if (w.launch->cluster_blocks == 1) return {};
+  Block* const owner = owner_of(w, address);
+  if (owner == nullptr || owner == w.block || owner->ended) return {};
+  return {owner, variable_of(w, address, size, owner->shared_begin())};
+}
+
+// An access, if it is to the shared memory of another block of the cluster; else returns false.
+bool touch_distributed(Worker& w, std::size_t size, Touched t) {
+  const auto [owner, variable] = distributed_at(w, t.address, size);
+  if (variable == nullptr) return false;
+  note_visit(w, *owner, t.op, t.pc());
+  touch_variable(w, *owner, *variable, size, t);
+  return true;
 }
 
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
@@ -105,28 +126,16 @@ Region* region_of(Worker& w, Address address, std::size_t size) {
   for (std::size_t i = 0; i < size / region->element; ++i) {
     const Address element = t.address + i * region->element;
     if (region->cells->untouched(first + i) && !region->inside(first + i)) {
-      report(w, Mistake::outside_matrix, t.pc(), 0, [&] {
-        return fmt::format("out of bounds: {} {} {} (address {}), outside the {} x {} matrix with leading dimension {}",
-                           where(w, t.pc()), verb_of(t.op), element_name(target, region, element),
-                           format_address(element), region->rows, region->cols, region->ld);
+      report(w, "out of bounds", culprit(w, t.pc()), 1, [&] {
+        return fmt::format("{} {} (address {}), outside the {} x {} matrix with leading dimension {}", verb_of(t.op),
+                           element_name(target, region, element), format_address(element), region->rows, region->cols,
+                           region->ld);
       });
       return;
     }
     if (order::Conflict conflict; region->cells->put(first + i, access, conflict))
-      meet(w, {element, t.at, t.op, t.by_copy, t.strong}, target, region, conflict);
+      handle_conflict(w, {element, t.at, t.op, t.by_copy, t.strong}, target, region, conflict);
   }
-}
-
-// The variable of another block of the cluster that an access lies in, if there is one and that block is there.
-struct Distributed {
-  Block* owner = nullptr;
-  PlacedVariable* variable = nullptr;
-};
-[[gnu::noinline]] Distributed distributed_at(const Worker& w, Address address, std::size_t size) {
-  if (w.launch->cluster_blocks == 1) return {};
-  Block* const owner = owner_of(w, address);
-  if (owner == nullptr || owner == w.block || owner->ended) return {};
-  return {owner, variable_of(w, *owner, address, size)};
 }
 
 // Whether bytes of the running block's shared memory lie in a variable.
@@ -141,33 +150,19 @@ struct Distributed {
   return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
 }
 
-// An access to a variable of another block.
-void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std::size_t size, Touched t) {
-  if (size < owner.granule()) refine_cells(owner);
-  if (!owner.mbarriers.empty())
-    refuse_mbarrier(w, owner, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
-  const Address within = t.address - owner.shared_begin() - variable.offset;
-  const std::size_t first = variable.first_byte + within;
-  if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
-  const Target target{&variable.name, owner.granule() == 1 ? size : 4, t.address - within, &owner, &variable.shape};
-  for (std::size_t i = 0; i < size; i += owner.granule())
-    touch_shared_cell(w, owner, t, target, i, (first + i) >> owner.granule_bits);
-}
-
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
+  const auto release = [&](Released& all, const order::KnownPointer& fenced) {
+    order::KnownPointer& released = all[t.address];
+    released = order::joined(released, fenced);
+  };
   if (t.op != Op::load && clock.fenced != nullptr) {
     const bool in_cluster = is_shared(w, t.address) || owner_of(w, t.address) != nullptr;
     const std::scoped_lock lock(w.launch->released_mutex);
-    auto& all = in_cluster ? w.block->cluster->released : w.launch->released;
-    order::KnownPointer& released = all[t.address];
-    released = order::joined(released, clock.fenced);
+    release(in_cluster ? w.block->cluster->released : w.launch->released, clock.fenced);
   }
-  if (t.op != Op::load && clock.fenced_in_block != nullptr) {
-    order::KnownPointer& released = w.block->released[t.address];
-    released = order::joined(released, clock.fenced_in_block);
-  }
+  if (t.op != Op::load && clock.fenced_in_block != nullptr) release(w.block->released, clock.fenced_in_block);
   if (t.op != Op::store) {
     w.lane->learn_from = t.address;
     w.lane->unsettled = true;
@@ -178,7 +173,7 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std
   if (w.lane->unsettled) settle(w);
   if (t.strong) release_and_learn(w, t);
   if (is_shared(w, t.address))
-    touch_shared(w, size, t);
+    touch_shared(w, *w.block, size, t);
   else
     touch_global(w, size, t);
   if (w.lane->log.size() == w.lane->log.capacity()) [[unlikely]]
@@ -186,9 +181,15 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
 }
 
+[[noreturn, gnu::noinline]] void refuse_misaligned(Worker& w, std::size_t size, Touched t) {
+  fail(w, "misaligned", t.pc(),
+       fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
+                   format_address(t.address), size));
+}
+
 // An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
 [[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
-  if ((t.address & (size - 1)) != 0) report_misaligned(w, size, t);
+  if ((t.address & (size - 1)) != 0) refuse_misaligned(w, size, t);
   if (w.traced) return touch_and_log(w, size, t);
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
@@ -202,12 +203,8 @@ void touch_cells_of(Worker& w, Block& owner, const PlacedVariable& variable, std
   lane.last_address = address;
   lane.last_pc = pc;
   lane.repeats = 0;
-  lane.in_vain = false;
+  lane.futile = false;
 }
-
-}  // namespace
-
-namespace {
 
 // Whether an access to a block's own shared memory through volatile counts as an atomic one does: a store of who has fenced, and a
 // load once anybody has.
@@ -219,7 +216,7 @@ bool counts_in_block(const Worker& w, Op op) {
 // Whatever an access may be.
 [[gnu::noinline]] void look_at_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
                                       bool is_volatile) {
-  const announce::Unheard unheard;
+  const hooks::ScopedIgnore ignore;
   Lane& lane = *w.lane;
   if (op != Op::store) {
     if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
@@ -230,17 +227,16 @@ bool counts_in_block(const Worker& w, Op op) {
     else
       forget_polling(lane, address, pc);
   } else {
-    lane.in_vain = false;
+    lane.futile = false;
   }
   const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
   const bool strong = op == Op::atomic || (is_volatile && (!of_own_block || counts_in_block(w, op)));
-  touch(w, size, {address, announce::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
+  touch(w, size, {address, hooks::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
 }
 
 // An access of an untraced run to what its lane may touch: nothing is kept of it.
 [[gnu::always_inline]] inline bool stays_in_bounds(const Worker& w, Address address, std::size_t size) {
-  if (!is_shared(w, address))
-    return w.last_region != nullptr && address >= w.last_region->begin && address + size <= w.last_region->end;
+  if (!is_shared(w, address)) return w.last_region != nullptr && w.last_region->holds(address, size);
   return has_room(w, address, size);
 }
 
@@ -260,7 +256,7 @@ bool counts_in_block(const Worker& w, Op op) {
   const std::size_t first = variable.first_byte.load(std::memory_order_relaxed) + (offset - variable.offset);
   const std::size_t last_cell = (first + size - 1) >> block.granule_bits;
   if (last_cell >= block.shared.size()) return false;
-  const Touched t{address, announce::offset_of(pc), Op::load};
+  const Touched t{address, hooks::offset_of(pc), Op::load};
   const order::Access access = access_of(w, t);
   for (std::size_t cell = first >> block.granule_bits; cell <= last_cell; ++cell)
     if (!block.shared.put_usual(cell, access)) return false;
@@ -277,50 +273,53 @@ bool counts_in_block(const Worker& w, Op op) {
     look_at_access(w, address, size, op, pc, is_volatile);
 }
 
+// In an untraced run, an access of a lane that the watchdog has found.
+[[gnu::noinline]] void look_at_watched_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
+                                              bool is_volatile) {
+  count_watched_access(w, pc);
+  look_at_access(w, address, size, op, pc, is_volatile);
+}
+
 }  // namespace
 
 // What most accesses of an untraced run are is found out without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (traced) return look_at_traced_access(*this, address, size, op, pc, is_volatile);
+  if (looks_closely)
+    return traced ? look_at_traced_access(*this, address, size, op, pc, is_volatile)
+                  : look_at_watched_access(*this, address, size, op, pc, is_volatile);
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
   if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds(*this, address, size))
     return look_at_access(*this, address, size, op, pc, is_volatile);
   if (op != Op::store)
     forget_polling(*lane, address, pc);
   else
-    lane->in_vain = false;
+    lane->futile = false;
+}
+
+Region* region_of(const Launch& launch, Address address, std::size_t size) {
+  for (Region* region : launch.arrays)
+    if (region->holds(address, size)) return region;
+  return nullptr;
 }
 
 bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }
 
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
-  if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, announce::offset_of(pc), op});
-}
-
-bool touch_distributed(Worker& w, std::size_t size, Touched t) {
-  const auto [owner, variable] = distributed_at(w, t.address, size);
-  if (variable == nullptr) return false;
-  note_visit(w, *owner, t.op, t.pc());
-  touch_cells_of(w, *owner, *variable, size, t);
-  return true;
+  if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, hooks::offset_of(pc), op});
 }
 
 void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
   w.copying = by;
-  const Touched t{address, announce::offset_of(pc), op, !by.thread()};
+  const Touched t{address, hooks::offset_of(pc), op, !by.thread()};
   if (is_shared(w, address))
-    touch_shared(w, size, t);
+    touch_shared(w, *w.block, size, t);
   else
     touch_global(w, size, t);
 }
 
 void touch_in_bulk_of(Worker& w, Block& owner, Address address, std::size_t size, Address pc, const order::By& by) {
-  if (&owner == w.block) return touch_in_bulk(w, address, size, Op::store, pc, by);
   w.copying = by;
-  const Touched t{address, announce::offset_of(pc), Op::store, true};
-  const PlacedVariable* variable = variable_of(w, owner, address, size);
-  if (variable == nullptr) report_out_of_bounds(w, size, t);
-  touch_cells_of(w, owner, *variable, size, t);
+  touch_shared(w, owner, size, {address, hooks::offset_of(pc), Op::store, true});
 }
 
 void settle(Worker& w) {
@@ -338,14 +337,6 @@ void settle(Worker& w) {
   lane.same_values.clear();
 }
 
-void start_copy(Worker& w, void* to, const void* from, std::size_t bytes, Address pc) {
-  w.copying = {order::By::What::copies};
-  touch(w, bytes, {reinterpret_cast<Address>(from), announce::offset_of(pc), Op::load, true, false});
-  touch(w, bytes, {reinterpret_cast<Address>(to), announce::offset_of(pc), Op::store, true, false});
-  w.copies_at.insert(announce::offset_of(pc));
-  w.lane->copies.push_back({to, from, bytes, w.block->order.clock(w.lane->linear).copies_group});
-}
-
 void deliver_copies(Lane& lane, order::Epoch group) {
   const auto later =
       std::find_if(lane.copies.begin(), lane.copies.end(), [&](const auto& c) { return c.group >= group; });
@@ -353,4 +344,106 @@ void deliver_copies(Lane& lane, order::Epoch group) {
   lane.copies.erase(lane.copies.begin(), later);
 }
 
+// --- Structs -----------------------------------------------------------------------------------------------------------------
+// The accesses that nvcc makes of a struct that a kernel moves as a whole, in global memory: of as many bytes as the struct is aligned
+// to, 16 at most. Measured: the SASS of nvcc 13.0 for sm_90a, of structs of 5 to 1024 bytes with alignments from 1 to 16. In shared memory
+// nvcc joins what it moves as far as the place of the array allows, which is not known here.
+namespace {
+
+using hooks::Alignment;
+
+constexpr std::size_t most_at_once = 16;
+
+bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
+
+// Whether it may be a float3 or the like, which is taken for one wherever it lies: three members, whose size is a power of two.
+bool may_have_three_members(std::size_t size) { return size == 3 || size == 6 || size == 12; }
+
+// What a struct of so many bytes in an array may be aligned to, as far as one access goes, if the compiler knows that much of it.
+Alignment alignment_in(const Region& region, Address address, std::size_t size, Alignment known) {
+  if (size == region.declared.element && (address - region.begin) % size == 0) {
+    const std::size_t own = std::min(region.alignment, most_at_once);
+    return {own, own};
+  }
+  const std::size_t least = std::max(known.least, region.element), most = std::min(known.most, size & -size);
+  return {least, size < region.declared.element ? std::min(most, region.alignment) : most};
+}
+
+// Whether it lies in an array of which it is not known that structs of so many bytes in it are aligned to less.
+bool lies_in_plain_array(const Region* region, Address address, std::size_t size) {
+  return region != nullptr && region->holds(address, size) &&
+         (region->alignment >= size || region->declared.element < size);
+}
+
+std::string instead(std::size_t size) {
+  return is_one_access(size) ? fmt::format("declare it alignas({}), which is one access, or assign its members", size)
+                             : "assign its members, or elements or vectors";
+}
+
+// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left to join.
+bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
+  if (!is_shared(w, address)) return false;
+  const PlacedVariable* const variable = variable_of(w, address, size);
+  return variable != nullptr && variable->shape.element == size && variable->element_alignment >= most_at_once &&
+         (address - w.shared_begin - variable->offset) % size == 0;
+}
+
+// As many bytes as nvcc moves at once. Where that is not known, or nothing may be touched, the lane does not go on.
+std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, Address pc, Alignment known) {
+  const hooks::ScopedIgnore ignore;
+  const Region* const region = region_of(*w.launch, address, size);
+  const bool shared = is_shared(w, address) || (region == nullptr && arena_at(address) != nullptr);
+  if (region != nullptr && !region->is_constant) {
+    const Alignment alignment = alignment_in(*region, address, size, known);
+    if (alignment.least >= alignment.most) return alignment.most;
+  }
+  if (shared && is_whole_vectors(w, address, size)) return most_at_once;
+  if (region == nullptr && !shared) require_in_bounds(w, address, size, op, pc);
+  if (is_one_access(size) && known.most >= size) return size;
+  if (may_have_three_members(size)) return size / 3;
+  w.refuse(pc, region == nullptr
+                   ? fmt::format("moves {} bytes at once in shared memory: nvcc joins what it moves there as the place "
+                                 "of the array allows, which the model does not know; {}",
+                                 size, instead(size))
+               : region->is_constant
+                   ? fmt::format("moves {} bytes at once out of {}, which is __constant__: how nvcc would split them, "
+                                 "the model does not know; {}",
+                                 size, region->name, instead(size))
+                   : fmt::format("moves {} bytes at once, and nvcc as many as the struct is aligned to: {} is no array "
+                                 "of such structs, and so the model does not know; declare it as one, or {}",
+                                 size, region->name, instead(size)));
+  return 0;
+}
+
+}  // namespace
+
+void Worker::access_struct(Address address, std::size_t size, Op op, Address pc, Alignment alignment) {
+  // Most are vectors.
+  const bool may_be_one = is_one_access(size) && alignment.most >= size;
+  if (may_be_one && (is_shared(*this, address) || lies_in_plain_array(last_region, address, size)))
+    return access(address, size, op, pc, false);
+  const std::size_t at_once = bytes_at_once(*this, address, size, op, pc, alignment);
+  if (traced && at_once < size) {
+    const hooks::ScopedIgnore ignore;
+    structs_at[hooks::offset_of(pc)] = size;
+  }
+  for (std::size_t at = 0; at < size; at += at_once) access(address + at, at_once, op, pc, false);
+}
+
 }  // namespace simt::execute
+
+namespace simt::device {
+using namespace execute;
+
+void async_copy(void* to, const void* from, std::size_t bytes) {
+  const Call call(__builtin_return_address(0));
+  Worker& w = call.w;
+  const std::uint32_t at = hooks::offset_of(call.pc);
+  w.copying = {order::By::What::copies};
+  touch(w, bytes, {reinterpret_cast<Address>(from), at, Op::load, true});
+  touch(w, bytes, {reinterpret_cast<Address>(to), at, Op::store, true});
+  w.copies_at.insert(at);
+  call.lane.copies.push_back({to, from, bytes, call.order.clock(call.lane.linear).copies_group});
+}
+
+}  // namespace simt::device

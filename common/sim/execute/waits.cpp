@@ -50,10 +50,8 @@ bool end_collectives(Worker& worker, int first_lane, int lane_count) {
     if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
     const Wait wait = warp[l].wait;
     if (!(wait.mask >> l & 1u)) {
-      report(worker, Mistake::warp_operation, wait.pc, 0, [&] {
-        return fmt::format("warp operation: {} takes part for lanes {:#010x}, of which it is none",
-                           where(worker, warp[l], wait.pc), wait.mask);
-      });
+      report(worker, "warp operation", {block, warp[l], wait.pc}, 0,
+             [&] { return fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask); });
       block.abandoned = true;
       return false;
     }
@@ -65,9 +63,9 @@ bool end_collectives(Worker& worker, int first_lane, int lane_count) {
     for (int o = 0; o < lane_count; ++o) {
       if (!(wait.mask >> o & 1u)) continue;
       if (const int missing = slots[std::size_t(o)]->missing_lane; missing >= 0) {
-        report(worker, Mistake::warp_operation, wait.pc, 0, [&] {
-          return fmt::format("warp operation: {} takes a value from lane {}, which takes no part: the mask is {:#010x}",
-                             where(worker, warp[o], wait.pc), missing, wait.mask);
+        report(worker, "warp operation", {block, warp[o], wait.pc}, 0, [&] {
+          return fmt::format("takes a value from lane {}, which takes no part: the mask is {:#010x}", missing,
+                             wait.mask);
         });
         block.abandoned = true;
         return false;
@@ -93,21 +91,15 @@ bool end_block_barrier(Worker& worker) {
   Block& block = *worker.block;
   const auto waits = [](const Lane& lane) { return waits_for(lane, Wait::For::block_barrier); };
   if (!std::all_of(block.lanes.begin(), block.lanes.end(), waits)) return false;
-  const Lane& first = block.lanes.front();
-  const auto elsewhere = std::find_if(block.lanes.begin(), block.lanes.end(),
-                                      [&](const Lane& lane) { return lane.wait.pc != first.wait.pc; });
-  if (elsewhere != block.lanes.end()) {
-    const Place here = announce::place_of(first.wait.pc), there = announce::place_of(elsewhere->wait.pc);
-    if (here.file != there.file || here.line != there.line) return false;
-  }
+  const Address pc = block.lanes.front().wait.pc;
+  const auto elsewhere =
+      std::find_if(block.lanes.begin(), block.lanes.end(), [&](const Lane& lane) { return lane.wait.pc != pc; });
+  if (elsewhere != block.lanes.end() && !on_one_line(pc, elsewhere->wait.pc)) return false;
   ++block.interval;
   ++block.happenings;
   ++worker.barriers;
   if (worker.traced) block.order.block_barrier();
-  for (Lane& lane : block.lanes) {
-    lane.state = LaneState::ready;
-    lane.turns.reset();
-  }
+  for (Lane& lane : block.lanes) resume(lane);
   return true;
 }
 
@@ -123,10 +115,7 @@ bool end_named_barriers(Worker& worker) {
     if (worker.traced) block.order.barrier_of(threads, barrier.arrivals);
     barrier = {};
     ++block.happenings;
-    for (const int thread : threads) {
-      block.lanes[std::size_t(thread)].state = LaneState::ready;
-      block.lanes[std::size_t(thread)].turns.reset();
-    }
+    for (const int thread : threads) resume(block.lanes[std::size_t(thread)]);
     ended = true;
   }
   return ended;
@@ -190,23 +179,6 @@ bool end_waits(Worker& worker) {
   for (int first = 0; first < threads; first += 32)
     ended = end_mbarrier_waits(worker, first, std::min(32, threads - first)) || ended;
   return ended;
-}
-
-NamedBarrier& come_to_barrier(Worker& worker, int number, int threads, Address pc) {
-  NamedBarrier& barrier = worker.block->barriers[std::size_t(number) % 16];
-  if (barrier.first_pc == 0) {
-    barrier.expected = threads;
-    barrier.first = worker.lane->linear;
-    barrier.first_pc = pc;
-  } else if (barrier.expected != threads) {
-    report(worker, Mistake::barrier, pc, barrier.first_pc, [&] {
-      return fmt::format("barrier: {} comes to barrier {} for {} threads, and thread {} came to it for {} at {}",
-                         where(worker, pc), number, threads, thread_name(worker, std::uint64_t(barrier.first)),
-                         barrier.expected, line_of(barrier.first_pc));
-    });
-    abandon_block(worker);
-  }
-  return barrier;
 }
 
 }  // namespace simt::execute

@@ -1,4 +1,6 @@
 // The entry points that compiler and linker call.
+#include "common/sim/hooks/hooks.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,49 +9,47 @@
 #include <cstring>
 
 #include "common/cuda/vocabulary.hpp"
-#include "common/sim/hooks/announce.hpp"
 
 // Defined where clang++ compiled the kernels, see vocabulary.hpp.
 extern "C" __attribute__((weak)) const char simt_structs_are_copied_as_blocks;
-// Provided by the linker: behind what is only read.
+// Provided by the linker: the end of what is only read.
 extern "C" const char __data_start;
 
-namespace simt::announce {
+namespace simt::hooks {
 
-constinit thread_local Attention attention{};
+constinit thread_local LaneHooks lane_hooks{};
 
 // hooks.s has these places.
-static_assert(offsetof(Attention, stack_low) == 0 && offsetof(Attention, stack_bytes) == 8 &&
-              offsetof(Attention, turns) == 16);
+static_assert(offsetof(LaneHooks, stack_low) == 0 && offsetof(LaneHooks, stack_bytes) == 8 &&
+              offsetof(LaneHooks, turns) == 16);
 
 namespace {
 
 [[gnu::always_inline]] inline void access(const volatile void* pointer, std::size_t size, Op op, void* return_address,
                                           bool is_volatile = false) {
   const auto address = reinterpret_cast<Address>(pointer);
-  if (attention.on_own_stack(address)) [[likely]]
+  if (lane_hooks.on_own_stack(address)) [[likely]]
     return;
-  attention.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
+  lane_hooks.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
-// Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
+// Apart from enter_block, and the last thing that it does: so that needs no frame of its own. Counting may begin from another thread
+// at any time, while nobody listens.
 [[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
-  if (attention.listener == nullptr)
-    return;  // turns of whoever runs now: counting may begin from another thread, at any time
-  attention.listener->many_turns(reinterpret_cast<Address>(return_address));
+  if (lane_hooks.listener != nullptr) lane_hooks.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
 
 [[gnu::always_inline]] inline void enter_block(void* return_address) {
-  if (attention.turns == nullptr) [[likely]]
+  if (lane_hooks.turns == nullptr) [[likely]]
     return;
-  Turns& turns = *attention.turns;
+  Turns& turns = *lane_hooks.turns;
   const std::uint32_t pc = offset_of(reinterpret_cast<Address>(return_address));
   if (turns.has(pc)) {
     turns.begin_turn(pc);
-    if (turns.count == account::unknown_turns) return tell_of_uncounted_turn(return_address);
+    if (turns.count == cost::unknown_turns) return tell_of_uncounted_turn(return_address);
     ++turns.count;
   } else if (!turns.add(pc)) {  // too many to find the next turn: what follows is a guess
-    turns.count = account::unknown_turns;
+    turns.count = cost::unknown_turns;
     turns.begin_turn(pc);
   }
 }
@@ -57,9 +57,9 @@ namespace {
 // An access whose shape the model does not know: fine on the lane's own stack, else an error. what() says which.
 template <class What>
 void refuse(const volatile void* pointer, void* return_address, What what) {
-  Listener* const listener = attention.listener;
-  if (listener == nullptr || attention.on_own_stack(reinterpret_cast<Address>(pointer))) return;
-  const Unheard unheard;
+  Listener* const listener = lane_hooks.listener;
+  if (listener == nullptr || lane_hooks.on_own_stack(reinterpret_cast<Address>(pointer))) return;
+  const ScopedIgnore ignore;
   listener->refuse(reinterpret_cast<Address>(return_address), what());
 }
 
@@ -77,21 +77,21 @@ struct IndexCheck {
 // An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers, and
 // comes before the access to any other.
 void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_address) {
-  Listener* const listener = attention.listener;
+  Listener* const listener = lane_hooks.listener;
   if (listener == nullptr) {
     fmt::print(stderr, "{}:{}: index {} of an array of type {}\n", check.file, check.line, std::intptr_t(index),
                check.array->name);
     std::abort();
   }
-  const Unheard unheard;
+  const ScopedIgnore ignore;
   listener->refuse_index(reinterpret_cast<Address>(return_address), std::intptr_t(index), check.array->name);
 }
 
 void access_struct(const void* pointer, std::size_t size, Op op, void* return_address, Alignment alignment) {
   const auto address = reinterpret_cast<Address>(pointer);
-  if (attention.on_own_stack(address)) [[likely]]
+  if (lane_hooks.on_own_stack(address)) [[likely]]
     return;
-  attention.listener->access_struct(address, size, op, reinterpret_cast<Address>(return_address), alignment);
+  lane_hooks.listener->access_struct(address, size, op, reinterpret_cast<Address>(return_address), alignment);
 }
 
 // More bytes than any access has, or a number that is no power of two, or of less alignment than g++ asks of an access of its own: as many
@@ -134,38 +134,25 @@ void copy_block(void* to, const void* from, std::size_t size, void* return_addre
 }
 
 }  // namespace
-}  // namespace simt::announce
+}  // namespace simt::hooks
 
 void simt::device::atomic_access(void* address, std::size_t size) {
-  announce::access(address, size, Op::atomic, __builtin_return_address(0));
+  hooks::access(address, size, Op::atomic, __builtin_return_address(0));
 }
 
 // The entry points that g++ -fsanitize=thread calls. The names are fixed by the compiler.
-#define SIMT_HOOK(bytes)                                                                                              \
-  void __tsan_read##bytes(void* a) { simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0)); } \
-  void __tsan_write##bytes(void* a) {                                                                                 \
-    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0));                                   \
-  }                                                                                                                   \
-  SIMT_VOLATILE_HOOK(bytes)
-#define SIMT_VOLATILE_HOOK(bytes)                                                         \
-  void __tsan_volatile_read##bytes(void* a) {                                             \
-    simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0), true);  \
-  }                                                                                       \
-  void __tsan_volatile_write##bytes(void* a) {                                            \
-    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0), true); \
-  }
-#define SIMT_UNALIGNED_HOOK(bytes)                                                  \
-  void __tsan_unaligned_read##bytes(void* a) {                                      \
-    simt::announce::access(a, bytes, simt::Op::load, __builtin_return_address(0));  \
-  }                                                                                 \
-  void __tsan_unaligned_write##bytes(void* a) {                                     \
-    simt::announce::access(a, bytes, simt::Op::store, __builtin_return_address(0)); \
+#define SIMT_ACCESS_HOOKS(kind, bytes, is_volatile)                                           \
+  void __tsan_##kind##read##bytes(void* a) {                                                  \
+    simt::hooks::access(a, bytes, simt::Op::load, __builtin_return_address(0), is_volatile);  \
+  }                                                                                           \
+  void __tsan_##kind##write##bytes(void* a) {                                                 \
+    simt::hooks::access(a, bytes, simt::Op::store, __builtin_return_address(0), is_volatile); \
   }
 // Host code of a chapter is compiled with the same flags; its atomics (std::shared_ptr and the like) land here.
-#define SIMT_ATOMIC_HOOK(T, bits, operation, parameters, call)     \
-  T __tsan_atomic##bits##_##operation parameters {                 \
-    simt::announce::refuse_atomic(a, __builtin_return_address(0)); \
-    return call;                                                   \
+#define SIMT_ATOMIC_HOOK(T, bits, operation, parameters, call)  \
+  T __tsan_atomic##bits##_##operation parameters {              \
+    simt::hooks::refuse_atomic(a, __builtin_return_address(0)); \
+    return call;                                                \
   }
 #define SIMT_ATOMIC_UPDATE_HOOK(T, bits, operation)                        \
   SIMT_ATOMIC_HOOK(T, bits, fetch_##operation, (volatile T * a, T v, int), \
@@ -188,21 +175,23 @@ void simt::device::atomic_access(void* address, std::size_t size) {
                    __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 
 extern "C" {
-SIMT_HOOK(1)
-SIMT_HOOK(2)
-SIMT_HOOK(4)
-SIMT_HOOK(8)
-void __tsan_read16(void* a) {
-  simt::announce::access_struct(a, 16, simt::Op::load, __builtin_return_address(0), {8, 16});
-}
+SIMT_ACCESS_HOOKS(, 1, false)
+SIMT_ACCESS_HOOKS(, 2, false)
+SIMT_ACCESS_HOOKS(, 4, false)
+SIMT_ACCESS_HOOKS(, 8, false)
+SIMT_ACCESS_HOOKS(volatile_, 1, true)
+SIMT_ACCESS_HOOKS(volatile_, 2, true)
+SIMT_ACCESS_HOOKS(volatile_, 4, true)
+SIMT_ACCESS_HOOKS(volatile_, 8, true)
+SIMT_ACCESS_HOOKS(volatile_, 16, true)
+SIMT_ACCESS_HOOKS(unaligned_, 2, false)
+SIMT_ACCESS_HOOKS(unaligned_, 4, false)
+SIMT_ACCESS_HOOKS(unaligned_, 8, false)
+SIMT_ACCESS_HOOKS(unaligned_, 16, false)
+void __tsan_read16(void* a) { simt::hooks::access_struct(a, 16, simt::Op::load, __builtin_return_address(0), {8, 16}); }
 void __tsan_write16(void* a) {
-  simt::announce::access_struct(a, 16, simt::Op::store, __builtin_return_address(0), {8, 16});
+  simt::hooks::access_struct(a, 16, simt::Op::store, __builtin_return_address(0), {8, 16});
 }
-SIMT_VOLATILE_HOOK(16)
-SIMT_UNALIGNED_HOOK(2)
-SIMT_UNALIGNED_HOOK(4)
-SIMT_UNALIGNED_HOOK(8)
-SIMT_UNALIGNED_HOOK(16)
 SIMT_ATOMIC_HOOKS(std::uint8_t, 8)
 SIMT_ATOMIC_HOOKS(std::uint16_t, 16)
 SIMT_ATOMIC_HOOKS(std::uint32_t, 32)
@@ -210,16 +199,15 @@ SIMT_ATOMIC_HOOKS(std::uint64_t, 64)
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) {}
 void __tsan_read_range(void* a, std::size_t size) {
-  simt::announce::access_range(a, size, simt::Op::load, __builtin_return_address(0));
+  simt::hooks::access_range(a, size, simt::Op::load, __builtin_return_address(0));
 }
 void __tsan_write_range(void* a, std::size_t size) {
-  simt::announce::access_range(a, size, simt::Op::store, __builtin_return_address(0));
+  simt::hooks::access_range(a, size, simt::Op::store, __builtin_return_address(0));
 }
 void __ubsan_handle_out_of_bounds(const void* check, std::uintptr_t index) {
-  simt::announce::refuse_index(*static_cast<const simt::announce::IndexCheck*>(check), index,
-                               __builtin_return_address(0));
+  simt::hooks::refuse_index(*static_cast<const simt::hooks::IndexCheck*>(check), index, __builtin_return_address(0));
 }
-void __sanitizer_cov_trace_pc() { simt::announce::enter_block(__builtin_return_address(0)); }
+void __sanitizer_cov_trace_pc() { simt::hooks::enter_block(__builtin_return_address(0)); }
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
@@ -229,10 +217,10 @@ void __tsan_vptr_read(void**) {}
 // memcpy and its kin, called by a kernel (see TILE_MODEL_LINK_FLAGS in ctest/model.cmake) or by anybody else. The names
 // that begin with simt_ are what block_copies.hpp, those that end in _chk what -D_FORTIFY_SOURCE makes of them. What the
 // compiler makes of an assignment has its own name, or, from clang++ 15 on, one that begins with __tsan_.
-#define SIMT_BLOCK_HOOK(hook, name, announced)                              \
-  void* hook(void* to, const void* from, std::size_t size) {                \
-    simt::announce::announced(to, from, size, __builtin_return_address(0)); \
-    return __real_##name(to, from, size);                                   \
+#define SIMT_BLOCK_HOOK(hook, name, announced)                           \
+  void* hook(void* to, const void* from, std::size_t size) {             \
+    simt::hooks::announced(to, from, size, __builtin_return_address(0)); \
+    return __real_##name(to, from, size);                                \
   }
 #define SIMT_COPY_HOOK(name)                                                                    \
   void* __real_##name(void*, const void*, std::size_t);                                         \
@@ -240,7 +228,7 @@ void __tsan_vptr_read(void**) {}
   SIMT_BLOCK_HOOK(__wrap_##name, name, copy_block)                                              \
   SIMT_BLOCK_HOOK(__tsan_##name, name, copy_block)                                              \
   void* __wrap___##name##_chk(void* to, const void* from, std::size_t size, std::size_t room) { \
-    simt::announce::check_block_copies(to, from, size, __builtin_return_address(0));            \
+    simt::hooks::check_block_copies(to, from, size, __builtin_return_address(0));               \
     if (size > room) std::abort();                                                              \
     return __real_##name(to, from, size);                                                       \
   }
@@ -248,25 +236,25 @@ SIMT_COPY_HOOK(memcpy)
 SIMT_COPY_HOOK(memmove)
 SIMT_COPY_HOOK(mempcpy)
 void* __real_memset(void*, int, std::size_t);
-#define SIMT_FILL_HOOK(name)                                                 \
-  void* name(void* to, int value, std::size_t size) {                        \
-    simt::announce::check_block_copy(to, size, __builtin_return_address(0)); \
-    return __real_memset(to, value, size);                                   \
+#define SIMT_FILL_HOOK(name)                                              \
+  void* name(void* to, int value, std::size_t size) {                     \
+    simt::hooks::check_block_copy(to, size, __builtin_return_address(0)); \
+    return __real_memset(to, value, size);                                \
   }
 SIMT_FILL_HOOK(__wrap_memset)
 SIMT_FILL_HOOK(simt_memset)
 SIMT_FILL_HOOK(__tsan_memset)
 void* __wrap___memset_chk(void* to, int value, std::size_t size, std::size_t room) {
-  simt::announce::check_block_copy(to, size, __builtin_return_address(0));
+  simt::hooks::check_block_copy(to, size, __builtin_return_address(0));
   if (size > room) std::abort();
   return __real_memset(to, value, size);
 }
 int __real_memcmp(const void*, const void*, std::size_t);
-#define SIMT_COMPARISON_HOOK(name)                                              \
-  int name(const void* one, const void* other, std::size_t size) {              \
-    simt::announce::check_block_copy(one, size, __builtin_return_address(0));   \
-    simt::announce::check_block_copy(other, size, __builtin_return_address(0)); \
-    return __real_memcmp(one, other, size);                                     \
+#define SIMT_COMPARISON_HOOK(name)                                           \
+  int name(const void* one, const void* other, std::size_t size) {           \
+    simt::hooks::check_block_copy(one, size, __builtin_return_address(0));   \
+    simt::hooks::check_block_copy(other, size, __builtin_return_address(0)); \
+    return __real_memcmp(one, other, size);                                  \
   }
 SIMT_COMPARISON_HOOK(__wrap_memcmp)
 SIMT_COMPARISON_HOOK(simt_memcmp)

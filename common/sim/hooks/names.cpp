@@ -1,14 +1,13 @@
 // Names for addresses: source lines, kernels and __shared__ variables, read from the program's own debug information
 // and symbol table with elfutils.
-#include "common/sim/hooks/names.hpp"
-
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/erase.hpp>
+#include <boost/core/demangle.hpp>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -17,84 +16,71 @@
 #include <utility>
 
 #include "common/cuda/vocabulary.hpp"
-#include "common/sim/hooks/announce.hpp"
+#include "common/sim/hooks/hooks.hpp"
 
 // The linker's begin and end of the list that __global__ makes of kernels.
-extern "C" __attribute__((weak)) const simt::announce::Address __start___patchable_function_entries[],
+extern "C" __attribute__((weak)) const simt::hooks::Address __start___patchable_function_entries[],
     __stop___patchable_function_entries[];
 
-namespace simt::announce {
+namespace simt::hooks {
 namespace {
 
 std::mutex symbols_mutex;  // libdw is not thread-safe
 
+// How the mangled names of SharedDeclarations begin.
+constexpr std::string_view shared_declarations = "_ZN4simt18shared_declarationI";
+
 // Whatever has been read once is kept: libdw goes through all symbols for each name.
 struct Program {
-  Dwfl* dwfl = nullptr;
   Dwfl_Module* module = nullptr;
   std::map<Address, std::string> functions;      // mangled; all kernels from the start
-  std::vector<const SharedDeclaration*> shared;  // in the order of declaration; a number is a place here, plus 1
+  std::vector<const SharedDeclaration*> shared;  // in the order of declaration; a number is an index here, plus 1
   std::map<Address, Place> places;
   std::map<const void*, std::vector<SharedVariable>> variables;  // that a kernel may touch
 
   Program() {
     static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
-    dwfl = dwfl_begin(&callbacks);
+    Dwfl* const dwfl = dwfl_begin(&callbacks);
     if (dwfl == nullptr || dwfl_linux_proc_report(dwfl, getpid()) != 0)
       throw std::runtime_error("the model cannot read the program's symbols (is /proc mounted?)");
     dwfl_report_end(dwfl, nullptr, nullptr);
-    module = dwfl_addrmodule(dwfl, reinterpret_cast<Address>(&name_of_own_module));
+    module = dwfl_addrmodule(dwfl, reinterpret_cast<Address>(&function_name));
     if (module == nullptr) throw std::runtime_error("the model cannot find its own program among the loaded files");
+    read_symbols();
   }
-  static void name_of_own_module() {}
+
+ private:
+  void read_symbols() {
+    std::vector<SharedDeclaration*> declarations;
+    for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
+         ++entry)
+      functions.emplace(*entry, "");
+    const int count = dwfl_module_getsymtab(module);
+    for (int i = 0; i < count; ++i) {
+      GElf_Sym symbol;
+      GElf_Addr value = 0;
+      const char* text = dwfl_module_getsym_info(module, i, &symbol, &value, nullptr, nullptr, nullptr);
+      if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
+      if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && std::string_view(text).starts_with(shared_declarations))
+        declarations.push_back(reinterpret_cast<SharedDeclaration*>(value));
+      if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+        for (auto kernel = functions.lower_bound(value);
+             kernel != functions.end() && kernel->first < value + symbol.st_size; ++kernel)
+          kernel->second = text;
+    }
+    std::sort(declarations.begin(), declarations.end(), [](auto* a, auto* b) {
+      return std::pair(a->place, std::string_view(a->within->name())) <
+             std::pair(b->place, std::string_view(b->within->name()));
+    });
+    for (SharedDeclaration* declaration : declarations) {
+      shared.push_back(declaration);
+      declaration->number = std::uint32_t(shared.size());
+    }
+  }
 };
 
-std::string demangle(const std::string& mangled) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  std::string result = status == 0 ? text : mangled;
-  std::free(text);
-  return result;
-}
-
-// How the names of what SharedDeclarations are begin.
-constexpr std::string_view shared_declarations = "_ZN4simt18shared_declarationI";
-
-// One pass over the symbols, for what is asked of most programs.
-void read_symbols(Program& p) {
-  std::vector<SharedDeclaration*> shared;
-  for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
-       ++entry)
-    p.functions.emplace(*entry, "");
-  const int count = dwfl_module_getsymtab(p.module);
-  for (int i = 0; i < count; ++i) {
-    GElf_Sym symbol;
-    GElf_Addr value = 0;
-    const char* text = dwfl_module_getsym_info(p.module, i, &symbol, &value, nullptr, nullptr, nullptr);
-    if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
-    if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && std::string_view(text).starts_with(shared_declarations))
-      shared.push_back(reinterpret_cast<SharedDeclaration*>(value));
-    if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-      for (auto kernel = p.functions.lower_bound(value);
-           kernel != p.functions.end() && kernel->first < value + symbol.st_size; ++kernel)
-        kernel->second = text;
-  }
-  std::sort(shared.begin(), shared.end(), [](auto* a, auto* b) {
-    return std::pair(a->place, std::string_view(a->within->name())) <
-           std::pair(b->place, std::string_view(b->within->name()));
-  });
-  for (SharedDeclaration* declaration : shared) {
-    p.shared.push_back(declaration);
-    declaration->number = std::uint32_t(p.shared.size());
-  }
-}
-
 Program& program() {
-  static Program& instance = *[] {
-    static Program read;
-    read_symbols(read);
-    return &read;
-  }();
+  static Program instance;
   return instance;
 }
 
@@ -108,9 +94,7 @@ const std::string& mangled_name(Address function) {
 
 // "void sgemm<Config<32> >(float const*)" -> "sgemm<Config<32> >"; "(anonymous namespace)::" is dropped.
 std::string short_name(std::string name) {
-  const std::string anonymous = "(anonymous namespace)::";
-  for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous))
-    name.erase(at, anonymous.size());
+  boost::erase_all(name, "(anonymous namespace)::");
   int depth = 0;
   std::size_t begin = 0, end = name.size();
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -149,18 +133,16 @@ Place find_place(Address return_address) {
   const int inner_count = dwarf_getscopes(unit, pc - bias, &innermost);
   if (inner_count <= 0) return place;
   Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;
-  if (dwarf_getsrcfiles(unit, &files, &file_count) == 0) {
-    for (int i = 0; i < count && is_plumbing(place.file); ++i) {
-      if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
-      Dwarf_Attribute attribute;
-      Dwarf_Word file = 0, line = 0;
-      if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
-          dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
-        if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
-    }
+  const int count = dwarf_getsrcfiles(unit, &files, &file_count) == 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+  for (int i = 0; i < count && is_plumbing(place.file); ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, line = 0;
+    if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
+        dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
+      if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
   }
   std::free(scopes);
   std::free(innermost);
@@ -209,7 +191,7 @@ Place place_of(Address return_address) {
 std::string function_name(const void* function) {
   const std::scoped_lock lock(symbols_mutex);
   const std::string& name = mangled_name(reinterpret_cast<Address>(function));
-  return name.empty() ? "kernel" : short_name(demangle(name));
+  return name.empty() ? "kernel" : short_name(boost::core::demangle(name.c_str()));
 }
 
 const std::vector<SharedVariable>& shared_variables(const void* kernel) {
@@ -230,7 +212,7 @@ std::string variable_at(Address address) {
   // libdw knows the parts of the program that are mapped from its file, which variables without an initialiser are not.
   if (address < image_base() || address >= image_end()) return "";
   const char* name = dwfl_module_addrname(p.module, address);
-  return name == nullptr ? "a constant" : short_name(demangle(name));
+  return name == nullptr ? "a constant" : short_name(boost::core::demangle(name));
 }
 
-}  // namespace simt::announce
+}  // namespace simt::hooks

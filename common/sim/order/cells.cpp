@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <mutex>
+#include <bit>
 #include <new>
 #include <thread>
 
@@ -18,21 +18,106 @@ constexpr Stamp several = 1, full = 2, many_blocks = 4;
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
+// A copy starts when its thread does: what that thread is ordered after, the copy is ordered after, too.
+[[gnu::always_inline]] inline bool conflicts_with_writer(Stamp writer, std::uint32_t pc, const Access& access,
+                                                         bool in_global_memory, Conflict& conflict) {
+  if (writer == 0) return false;
+  const bool both_atomic = access.atomic && (writer & atomic_write);
+  const bool ordered = both_atomic || access.order.ordered(writer, access.thread);
+  if (ordered && (!access.by.async_proxy() || access.order.proxy_fenced(writer, in_global_memory, access.thread)))
+    return false;
+  conflict = {writer & ~flags_mask, pc, true, ordered};
+  return true;
+}
+
 }  // namespace
+
+// --- Readers -------------------------------------------------------------------------------------------------------
+
+Stamp WarpReaders::unordered(const BlockOrder& order, int thread, Stamp self) const {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const Stamp reader = (warp & ~flags_mask) + (Stamp(std::countr_zero(left)) << actor_shift);
+    if (!order.ordered(reader, thread) && actor_and_block_of(reader) != actor_and_block_of(self)) return reader;
+  }
+  return 0;
+}
+
+void ReaderSet::start_with(Stamp reader, std::uint32_t pc) {
+  groups_[0] = {reader, pc};
+  size_ = 1;
+}
+
+bool ReaderSet::note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc) {
+  const WarpReaders mine(reader, pc);
+  for (std::size_t i = 0; i < size_;) {
+    WarpReaders& group = groups_[i];
+    if (group.warp == mine.warp) {
+      group.lanes |= mine.lanes;
+      group.pc = pc;
+      return true;
+    }
+    if (actor_and_block_of(group.warp) == actor_and_block_of(mine.warp))
+      group.lanes &= ~mine.lanes;  // its earlier read
+    if (group.unordered(order, thread) == 0)
+      group = groups_[--size_];
+    else
+      ++i;
+  }
+  WarpReaders* const place = place_for(block_of(reader));
+  if (place == nullptr) return false;
+  *place = mine;
+  return true;
+}
+
+std::size_t ReaderSet::groups_of(std::uint32_t block) const {
+  return std::size_t(std::count_if(groups_.begin(), groups_.begin() + size_,
+                                   [&](const WarpReaders& group) { return block_of(group.warp) == block; }));
+}
+
+// A free place; else, for a block that has none, one of a block that has several.
+WarpReaders* ReaderSet::place_for(std::uint32_t block) {
+  if (!full()) return &groups_[size_++];
+  if (groups_of(block) != 0) return nullptr;
+  for (WarpReaders& group : groups_)
+    if (groups_of(block_of(group.warp)) > 1) return &group;
+  return nullptr;
+}
+
+bool ReaderSet::of_many_blocks() const {
+  constexpr std::size_t many = 4;
+  if (size_ < many) return false;
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < size_; ++i)
+    blocks += std::none_of(groups_.begin(), groups_.begin() + i, [&](const WarpReaders& before) {
+      return block_of(before.warp) == block_of(groups_[i].warp);
+    });
+  return blocks >= many;
+}
+
+const WarpReaders* ReaderSet::unordered(const BlockOrder& order, int thread, Stamp self, Stamp& who) const {
+  for (std::size_t i = 0; i < size_; ++i)
+    if ((who = groups_[i].unordered(order, thread, self)) != 0) return &groups_[i];
+  return nullptr;
+}
+
+ReaderSet* ReaderSets::take() {
+  const std::scoped_lock lock(mutex_);
+  if (taken_ == chunks_.size() * chunk) {
+    if (chunks_.size() == most_chunks) return nullptr;
+    chunks_.push_back(std::make_unique<ReaderSet[]>(chunk));
+  }
+  const std::size_t next = taken_++;
+  return &chunks_[next / chunk][next % chunk];
+}
 
 // --- Shared memory -----------------------------------------------------------------------------------------------
 
-void SharedCells::start(std::size_t words, int threads) {
+void SharedCells::start(std::size_t words, int threads, std::uint32_t owner) {
   warps_ = std::size_t(threads + 31) / 32;
   words_.assign(words, {});
   readers_.assign(words * warps_, {});
   bulk_reads_.clear();
   apart_.clear();
-  owner_ = 0;
-}
-
-void SharedCells::start_in_cluster(std::size_t words, int threads, std::uint32_t owner) {
-  start(words, threads);
   owner_ = owner;
 }
 
@@ -47,7 +132,7 @@ void SharedCells::note_bulk_read(std::size_t word, const Access& access) {
   bulk_reads_[word] = {access.mine(), access.pc};
 }
 
-// Whether a copy in bulk may still read what the access is about to overwrite.
+// Whether a bulk copy may still read what the access is about to overwrite.
 bool SharedCells::bulk_read_before(std::size_t word, const Access& access, Conflict& conflict) const {
   if (bulk_reads_.empty()) return false;
   const auto& [reader, pc] = bulk_reads_[word];
@@ -130,17 +215,7 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
     word = {};
     forget_readers(at);
   }
-  bool found = false;
-  const bool both_atomic = access.atomic && (word.writer & atomic_write);
-  // A copy starts when its thread does: what that thread is ordered after, the copy is ordered after, too.
-  if (word.writer != 0 && !both_atomic && !order.ordered(word.writer, access.thread)) {
-    conflict = {word.writer & ~flags_mask, word.writer_pc, true};
-    found = true;
-  }
-  if (!found && access.by.async_proxy() && word.writer != 0 && !order.proxy_fenced(word.writer, false, access.thread)) {
-    conflict = {word.writer & ~flags_mask, word.writer_pc, true, true};
-    found = true;
-  }
+  bool found = conflicts_with_writer(word.writer, word.writer_pc, access, false, conflict);
   if (!access.writes) {
     if (access.by.async_proxy())
       note_bulk_read(at, access);
@@ -158,30 +233,20 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
   return found;
 }
 
-SharedCells SharedCells::grown(std::size_t words) const {
+SharedCells SharedCells::resized(std::size_t words, std::size_t parts) const {
   SharedCells more;
-  more.start(words, int(warps_) * 32);
-  more.owner_ = owner_;
-  more.apart_ = apart_;
+  more.start(words, int(warps_) * 32, owner_);
   if (!apart_.empty()) more.apart_.resize(words);
-  std::copy(words_.begin(), words_.end(), more.words_.begin());
-  for (std::size_t warp = 0; warp < warps_; ++warp)
-    std::copy_n(readers_.begin() + std::ptrdiff_t(warp * words_.size()), words_.size(),
-                more.readers_.begin() + std::ptrdiff_t(warp * words));
-  more.bulk_reads_ = bulk_reads_;
   if (!bulk_reads_.empty()) more.bulk_reads_.resize(words);
+  for (std::size_t i = 0; i < words_.size() * parts; ++i) {
+    const std::size_t from = i / parts;
+    more.words_[i] = words_[from];
+    if (!apart_.empty()) more.apart_[i] = apart_[from];
+    if (!bulk_reads_.empty()) more.bulk_reads_[i] = bulk_reads_[from];
+    for (std::size_t warp = 0; warp < warps_; ++warp)
+      more.readers_[warp * words + i] = readers_[warp * words_.size() + from];
+  }
   return more;
-}
-
-SharedCells SharedCells::refined(std::size_t parts) const {
-  SharedCells fine;
-  fine.warps_ = warps_;
-  fine.owner_ = owner_;
-  for (const auto& readers : apart_) fine.apart_.insert(fine.apart_.end(), parts, readers);
-  for (const Word& word : words_) fine.words_.insert(fine.words_.end(), parts, word);
-  for (const Readers& readers : readers_) fine.readers_.insert(fine.readers_.end(), parts, readers);
-  for (const BulkRead& read : bulk_reads_) fine.bulk_reads_.insert(fine.bulk_reads_.end(), parts, read);
-  return fine;
 }
 
 // --- Global memory -----------------------------------------------------------------------------------------------
@@ -265,26 +330,14 @@ bool GlobalCells::read_before(std::size_t element, const Access& access, Stamp m
 
 bool GlobalCells::put(std::size_t element, const Access& access, Conflict& conflict) {
   Cell& cell = cells_[element];
-  const BlockOrder& order = access.order;
   const Stamp mine = access.mine();
-  bool found = false;
-  const Stamp writer = cell.writer.load(relaxed);
-  const bool both_atomic = access.atomic && (writer & atomic_write);
-  if (writer != 0 && !both_atomic && !order.ordered(writer, access.thread)) {
-    conflict = {writer & ~flags_mask, cell.writer_pc.load(relaxed), true};
-    found = true;
-  }
-  if (!found && access.by.async_proxy() && writer != 0 && !order.proxy_fenced(writer, true, access.thread)) {
-    conflict = {writer & ~flags_mask, cell.writer_pc.load(relaxed), true, true};
-    found = true;
-  }
+  bool found = conflicts_with_writer(cell.writer.load(relaxed), cell.writer_pc.load(relaxed), access, true, conflict);
   if (!access.writes) {
     // An atomic read would conflict with plain writes alone, and those are found when they are read.
     if (!access.atomic) note_read(element, access, mine);
     return found;
   }
   found = found || read_before(element, access, mine, conflict);
-  if (writer == 0) written_.fetch_add(1, relaxed);
   cell.writer.store(mine | (access.atomic ? atomic_write : 0), relaxed);
   cell.writer_pc.store(access.pc, relaxed);
   return found;

@@ -8,13 +8,65 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/sim/order/clocks.hpp"
-#include "common/sim/order/readers.hpp"
 
 namespace simt::order {
 
+// --- Readers of an element since it was last written, where one epoch does not say it: they are unordered ----------------------
+/// Lanes of one warp (or the copies that they started) that have read at one epoch.
+struct WarpReaders {
+  Stamp warp = 0;  ///< of its first lane, with the epoch; flags belong to who keeps them
+  std::uint32_t lanes = 0, pc = 0;
+
+  WarpReaders() = default;
+  WarpReaders(Stamp warp_stamp, std::uint32_t which, std::uint32_t at) : warp(warp_stamp), lanes(which), pc(at) {}
+  /// One reader.
+  WarpReaders(Stamp reader, std::uint32_t at)
+      : warp(reader & ~(Stamp(31) << actor_shift)), lanes(1u << actor_of(reader) % 32), pc(at) {}
+
+  /// One of them whose read is not ordered before what `thread` does next, other than `self`; 0: none.
+  Stamp unordered(const BlockOrder& order, int thread, Stamp self = 0) const;
+};
+
+/// Up to seven such groups that have read one element. Of more, those are left out whose blocks are there already, and those of
+/// further blocks than four, or than there is room for: a race with a reader that is left out is not found.
+class ReaderSet {
+ public:
+  void clear() { size_ = 0; }
+  void start_with(Stamp reader, std::uint32_t pc);
+  /// Notes the read of a thread, or of a copy that it starts. It stands for all that are ordered before it. Whether there was room.
+  bool note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc);
+  bool full() const { return size_ == groups_.size(); }
+  /// Whether they are of so many blocks that no more are asked for.
+  bool of_many_blocks() const;
+  /// A group with a reader that is not ordered before what `thread` does next; null: none. That reader is `who`.
+  const WarpReaders* unordered(const BlockOrder& order, int thread, Stamp self, Stamp& who) const;
+
+ private:
+  std::size_t groups_of(std::uint32_t block) const;
+  WarpReaders* place_for(std::uint32_t block);
+
+  std::size_t size_ = 0;
+  std::array<WarpReaders, 7> groups_;
+};
+
+/// Reader sets for the elements that need one, up to about a million. They stay where they are.
+class ReaderSets {
+ public:
+  /// A new one; null: there are no more.
+  ReaderSet* take();
+
+ private:
+  static constexpr std::size_t chunk = 256, most_chunks = 4096;
+  std::mutex mutex_;
+  std::size_t taken_ = 0;
+  std::vector<std::unique_ptr<ReaderSet[]>> chunks_;
+};
+
+// --- Cells ---------------------------------------------------------------------------------------------------------------------
 /// One access: by `thread` of the block of `order`, or by copies that it started.
 struct Access {
   const BlockOrder& order;
@@ -38,10 +90,8 @@ struct Conflict {
 /// The shared memory of one block, which those of its cluster may reach as well.
 class SharedCells {
  public:
-  /// `words` places of `granule` bytes each, for a block of so many threads; none is written yet.
-  void start(std::size_t words, int threads);
-  /// The same for a block of a cluster. Others know it by this number.
-  void start_in_cluster(std::size_t words, int threads, std::uint32_t owner);
+  /// So many places, for a block of so many threads; none is written yet. `owner`: the number of a block of a cluster.
+  void start(std::size_t words, int threads, std::uint32_t owner = 0);
   std::size_t size() const { return words_.size(); }
   bool fits(std::size_t words, int threads) const {
     return words_.size() == words && warps_ == std::size_t(threads + 31) / 32;
@@ -66,10 +116,8 @@ class SharedCells {
   }
   /// Notes the access; returns whether it conflicts, and with what.
   bool put(std::size_t word, const Access& access, Conflict& conflict);
-  /// The same places, and behind them more that are not written yet.
-  SharedCells grown(std::size_t words) const;
-  /// The same places at a finer grain: each takes over what is known of the one it was part of.
-  SharedCells refined(std::size_t parts) const;
+  /// The same places, each in so many parts of which the same is known, and after them more that are not written yet.
+  SharedCells resized(std::size_t words, std::size_t parts) const;
 
  private:
   struct Word {
@@ -99,7 +147,7 @@ class SharedCells {
   bool own_read_before(std::size_t word, const Access& access, Conflict& conflict);
   bool read_apart_before(std::size_t word, const Access& access, Conflict& conflict) const;
 
-  // The last read by a copy in bulk.
+  // The last read by a bulk copy.
   struct BulkRead {
     Stamp reader = 0;
     std::uint32_t pc = 0;
@@ -125,8 +173,6 @@ class GlobalCells {
     return !written(element) && cells_[element].reader.load(std::memory_order_relaxed) == 0;
   }
   bool written(std::size_t element) const { return cells_[element].writer.load(std::memory_order_relaxed) != 0; }
-  /// How many elements are written.
-  std::size_t written() const { return written_.load(std::memory_order_relaxed); }
   /// Notes the access; returns whether it conflicts, and with what.
   bool put(std::size_t element, const Access& access, Conflict& conflict);
 
@@ -151,7 +197,6 @@ class GlobalCells {
     void operator()(Cell* cells) const;
   };
   std::unique_ptr<Cell[], Unmap> cells_;
-  std::atomic<std::size_t> written_{0};
   std::array<Lock, 64> locks_;
   ReaderSets sets_;
 };

@@ -1,6 +1,7 @@
 #include "common/sim/order/clocks.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -15,19 +16,27 @@ Epoch value_at(const Entries& entries, std::uint32_t number) {
   return it != entries.end() && it->first == number ? it->second : 0;
 }
 
-Entries larger_of_each(const Entries& one, const Entries& other) {
-  Entries result;
+// Two lists that are sorted by a key as one; what both have is joined.
+template <class Item, class Key, class Join>
+std::vector<Item> merged(const std::vector<Item>& one, const std::vector<Item>& other, Key Item::*key, Join join) {
+  std::vector<Item> result;
   result.reserve(one.size() + other.size());
   auto a = one.begin(), b = other.begin();
-  while (a != one.end() || b != other.end()) {
-    if (b == other.end() || (a != one.end() && a->first < b->first))
-      result.push_back(*a++);
-    else if (a == one.end() || b->first < a->first)
-      result.push_back(*b++);
+  while (a != one.end() && b != other.end()) {
+    if ((*a).*key == (*b).*key)
+      result.push_back(join(*a++, *b++));
     else
-      result.push_back({a->first, std::max(a->second, b->second)}), ++a, ++b;
+      result.push_back((*a).*key < (*b).*key ? *a++ : *b++);
   }
+  result.insert(result.end(), a, one.end());
+  result.insert(result.end(), b, other.end());
   return result;
+}
+
+Entries larger_of_each(const Entries& one, const Entries& other) {
+  using Entry = Entries::value_type;
+  return merged(one, other, &Entry::first,
+                [](const Entry& a, const Entry& b) { return Entry(a.first, std::max(a.second, b.second)); });
 }
 
 }  // namespace
@@ -52,15 +61,7 @@ KnownPointer joined(const KnownPointer& one, const KnownPointer& other) {
   if (one == nullptr || one == other) return other;
   if (other == nullptr) return one;
   auto result = std::make_shared<Known>();
-  auto a = one->views.begin(), b = other->views.begin();
-  while (a != one->views.end() || b != other->views.end()) {
-    if (b == other->views.end() || (a != one->views.end() && a->block < b->block))
-      result->views.push_back(*a++);
-    else if (a == one->views.end() || b->block < a->block)
-      result->views.push_back(*b++);
-    else
-      result->views.push_back(joined_views(*a++, *b++));
-  }
+  result->views = merged(one->views, other->views, &View::block, joined_views);
   if (result->views == one->views) return one;
   if (result->views == other->views) return other;
   return result;
@@ -97,16 +98,11 @@ void BlockOrder::use(std::uint32_t kind) {
 }
 
 Stamp BlockOrder::stamp_of(int thread, const By& by) const {
-  switch (by.what) {
-    case By::What::thread:
-      break;
-    case By::What::copies:
-      return stamp(serial_, copies_of + std::uint32_t(thread), clock(thread).copies_group);
-    case By::What::bulk:
-      return stamp(serial_, bulk_of + std::uint32_t(thread), clock(thread).bulk_group);
-    case By::What::mbarrier:
-      return stamp(by.block == 0 ? serial_ : by.block, mbarrier_of + by.mbarrier, by.phase);
-  }
+  const auto number = std::uint32_t(thread);
+  if (by.what == By::What::copies) return stamp(serial_, copies_of + number, clock(thread).copies_group);
+  if (by.what == By::What::bulk) return stamp(serial_, bulk_of + number, clock(thread).bulk_group);
+  if (by.what == By::What::mbarrier)
+    return stamp(by.block == 0 ? serial_ : by.block, mbarrier_of + by.mbarrier, by.phase);
   return stamp_of(thread);
 }
 
@@ -257,25 +253,30 @@ KnownPointer BlockOrder::phase_over(std::uint32_t mbarrier, Epoch phase) {
   return joined(nullptr, View{serial_, 0, {}, {{mbarrier_of + mbarrier, next_epoch(phase)}}});
 }
 
+View BlockOrder::own_view(int thread) const {
+  View view = over_for({thread});
+  const auto warp = std::uint32_t(thread / 32);
+  if (warp_floors_[warp] > floor_) view.warps.emplace_back(warp, warp_floors_[warp]);
+  return view;
+}
+
+void BlockOrder::add_floors(View& view) const {
+  for (std::uint32_t actor = actors_of_a_kind; actor < floors_.size(); ++actor)
+    if (floors_[actor] > 0) view.actors.emplace_back(actor, floors_[actor]);
+}
+
 KnownPointer BlockOrder::published(int thread) {
   ThreadClock& c = clock(thread);
-  View own = over_for({thread});
-  own.all = floor_;
-  const auto warp = std::uint32_t(thread / 32);
-  if (warp_floors_[warp] > floor_) own.warps.emplace_back(warp, warp_floors_[warp]);
+  const View own = own_view(thread);
   c.epoch = next_epoch(c.epoch);
-  View floors{serial_, 0, {}, {{std::uint32_t(thread), c.epoch}}};
-  for (const std::uint32_t kind : used_)
-    for (std::uint32_t i = 0; i < actors_of_a_kind; ++i)
-      if (floors_[kind + i] > 0) floors.actors.emplace_back(kind + i, floors_[kind + i]);
+  View floors{serial_, floor_, {}, {{std::uint32_t(thread), c.epoch}}};
+  add_floors(floors);
   return joined(c.known, joined_views(own, floors));
 }
 
 KnownPointer BlockOrder::published_in_block(int thread) {
   ThreadClock& c = clock(thread);
-  View own = over_for({thread});
-  const auto warp = std::uint32_t(thread / 32);
-  if (warp_floors_[warp] > floor_) own.warps.emplace_back(warp, warp_floors_[warp]);
+  View own = own_view(thread);
   c.epoch = next_epoch(c.epoch);
   own.actors.insert(own.actors.begin(), {std::uint32_t(thread), c.epoch});
   return joined(c.known, std::move(own));
@@ -327,6 +328,100 @@ void BlockOrder::fence_inits(int thread) {
   ThreadClock& c = clock(thread);
   c.epoch = next_epoch(c.epoch);
   c.over[kind_of(fenced_inits_of)] = c.epoch;
+}
+
+// --- Barriers with a number: what those learn who wait there, of all who come ------------------------------------------------
+// The epoch of all lanes of a warp, if these are all and have the same; else 0.
+Epoch BlockOrder::whole_warp(const std::vector<std::pair<int, Epoch>>& lanes) const {
+  const int first = lanes.front().first / 32 * 32;
+  if (lanes.size() != std::size_t(std::min(32, int(clocks_.size()) - first))) return 0;
+  const Epoch epoch = lanes.front().second;
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    if (lanes[i] != std::pair(first + int(i), epoch)) return 0;
+  return epoch;
+}
+
+void BlockOrder::arrive(int thread, Arrivals& arrived) {
+  ThreadClock& c = clock(thread);
+  arrived.over = joined_views(arrived.over, own_view(thread));
+  arrived.news = joined(arrived.news, arriving(thread, c.known, true));
+  c.epoch = next_epoch(c.epoch);
+  arrived.threads.emplace_back(thread, c.epoch);
+}
+
+void BlockOrder::barrier_of(const std::vector<int>& threads, const Arrivals& arrived) {
+  Epoch latest = 0;
+  for (const int t : threads) latest = std::max(latest, clock(t).epoch);
+  const Epoch now = next_epoch(latest);
+  std::vector<std::pair<int, Epoch>> all_here = arrived.threads;
+  for (const int t : threads) all_here.emplace_back(t, now);
+  std::map<int, std::vector<std::pair<int, Epoch>>> lanes_of;  // by warp
+  std::sort(all_here.begin(), all_here.end());
+  for (const auto& lane : all_here) lanes_of[lane.first / 32].push_back(lane);
+  View here{serial_, 0, {}, {}};
+  for (const auto& [warp, lanes] : lanes_of) {
+    if (const Epoch epoch = whole_warp(lanes); epoch != 0) {
+      here.warps.emplace_back(std::uint32_t(warp), epoch);
+      continue;
+    }
+    for (const auto& [thread, epoch] : lanes) {
+      const std::pair entry(std::uint32_t(thread), epoch);
+      if (!here.actors.empty() && here.actors.back().first == entry.first)
+        here.actors.back() = entry;  // it has arrived twice, and they are sorted
+      else
+        here.actors.push_back(entry);
+    }
+  }
+  View view = joined_views(here, joined_views(over_for(threads), arrived.over));
+  view.block = serial_;
+  if (any_fenced_) share_fences(threads, arrived.news);
+  const KnownPointer all = joined(joined(joined_of(threads, &ThreadClock::known), arrived.news.known), std::move(view));
+  for (const int t : threads) {
+    clock(t).epoch = now;
+    clock(t).known = all;
+  }
+}
+
+// --- The barrier of a cluster ------------------------------------------------------------------------------------------------
+void BlockOrder::arrive_at_cluster(int thread) {
+  ClusterArrival& a = cluster_arrival_;
+  if (a.threads.empty()) {
+    Epoch latest = 0;
+    for (const ThreadClock& c : clocks_) latest = std::max(latest, c.epoch);
+    a.floor = next_epoch(latest);
+    a.more.block = serial_;
+  }
+  ThreadClock& c = clock(thread);
+  if (c.known != nullptr && c.known != a.last_known) {
+    a.known = joined(a.known, c.known);
+    a.last_known = c.known;
+  }
+  a.fenced = joined(a.fenced, c.fenced);
+  View own = over_for({thread});
+  if (c.epoch < a.floor) {
+    c.epoch = a.floor;
+  } else {  // it has synchronised since the first thread arrived
+    c.epoch = next_epoch(c.epoch);
+    own.actors.insert(own.actors.begin(), {std::uint32_t(thread), c.epoch});
+  }
+  if (!own.actors.empty()) a.more = joined_views(a.more, own);
+  a.threads.push_back(thread);
+}
+
+News BlockOrder::arrived_at_cluster() {
+  ClusterArrival& a = cluster_arrival_;
+  View view{serial_, 0, {}, {}};
+  if (a.threads.size() == clocks_.size()) {
+    view.all = a.floor;
+  } else {
+    std::sort(a.threads.begin(), a.threads.end());
+    for (const int t : a.threads) view.actors.emplace_back(std::uint32_t(t), a.floor);
+  }
+  add_floors(view);
+  if (!a.threads.empty()) view = joined_views(view, a.more);
+  const News news{joined(a.known, std::move(view)), a.fenced, nullptr};
+  a = {};
+  return news;
 }
 
 }  // namespace simt::order

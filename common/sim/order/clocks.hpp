@@ -1,24 +1,22 @@
 // order/: who happens before whom.
 //
-// What comes in: what threads do that orders memory (barriers of a block, of some warps or lanes, fences, atomics, asynchronous
-// copies and the waits for them), as calls with plain numbers; and, in cells.hpp, each access of a traced kernel to shared or
-// global memory. What goes out: whether two accesses are ordered, and if not, who the other was. Nothing here knows fibers,
-// addresses of the program, names or source lines: it can be tested, and read, on its own.
+// In: what threads do that orders memory (barriers of a block, of some warps or lanes, fences, atomics, asynchronous copies and the
+// waits for them), as calls with plain numbers; and, in cells.hpp, each access of a traced kernel to shared or global memory. Out:
+// whether two accesses are ordered, and if not, who the other was. Nothing here knows fibers, addresses of the program, names or
+// source lines: it can be tested, and read, on its own.
 //
 // How: FastTrack (Flanagan and Freund, PLDI 2009) keeps for each thread a vector clock, and for each memory location an epoch:
 // which thread, and when by that thread's own count, accessed it last. An access is ordered after another if the clock of its
 // thread has reached the epoch of the other. A grid has too many threads for a full vector each, but nearly all that they know
-// of each other comes from barriers of a whole block or warp. So a clock has four levels, of which an access asks the first
-// that can answer:
+// of each other comes from barriers of a whole block or warp. So a clock has four levels; an access asks the first that can answer:
 //   - the floor of the block: every thread of it has passed a barrier since (BlockOrder::floor);
 //   - the floor of the warp: every lane of it has passed a __syncwarp since (BlockOrder::warp_floors);
 //   - what the thread itself has waited for, or fenced (ThreadClock::over);
-//   - all else that the thread has learnt, of single threads, warps, or of other blocks: Known, shared by those who know the
-//     same, and empty in most kernels.
+//   - what it has learnt of single threads, warps, or other blocks: Known, shared by those who know the same, mostly empty.
 // An asynchronous copy is an actor of its own, whose accesses are ordered after what its thread did before, and before what any
-// thread does that has learnt of its end. Copies of a thread are told apart by their groups, copies that an mbarrier counts by
-// its phases. Copies in bulk belong to another proxy, the asynchronous one: what threads wrote is theirs to touch only after
-// a fence between the two proxies, so that a clock also says which accesses of a thread have been followed by such a fence.
+// thread does that has learnt of its end. Copies of a thread are told apart by their groups, copies that an mbarrier counts by its
+// phases. Bulk copies belong to the asynchronous proxy: they may touch what threads wrote only after a fence between the two
+// proxies, so that a clock also says which accesses of a thread have been followed by such a fence.
 //
 // No count wraps: an epoch that does not fit its bits ends the run with an error.
 #pragma once
@@ -43,10 +41,10 @@ constexpr Stamp flags_mask = 7;
 /// An actor is a number below 1024 plus its kind: a thread of a block, by its linear index, or what works for it.
 constexpr std::uint32_t actors_of_a_kind = 1024;
 constexpr std::uint32_t copies_of = 1024;    ///< the copies that a thread starts with cp.async; epochs are its groups
-constexpr std::uint32_t bulk_of = 2048;      ///< its copies in bulk out of shared memory; epochs are its bulk groups
-constexpr std::uint32_t mbarrier_of = 3072;  ///< the copies in bulk that an mbarrier counts; epochs are its phases
+constexpr std::uint32_t bulk_of = 2048;      ///< its bulk copies out of shared memory; epochs are its bulk groups
+constexpr std::uint32_t mbarrier_of = 3072;  ///< the bulk copies that an mbarrier counts; epochs are its phases
 // No actors, but kept like them: up to which epoch ...
-constexpr std::uint32_t bulk_reads_of = 4096;  ///< ... a thread's copies in bulk have read what they copy
+constexpr std::uint32_t bulk_reads_of = 4096;  ///< ... a thread's bulk copies have read what they copy
 constexpr std::uint32_t fenced_shared_of =
     5120;  ///< ... a fence let the asynchronous proxy see its accesses to shared memory
 constexpr std::uint32_t fenced_global_of = 6144;  ///< ... and those to global memory
@@ -110,8 +108,8 @@ struct ThreadClock {
   /// Of each kind, what is over for the thread itself: epochs of its own actor, exclusive.
   std::array<Epoch, kinds> over{};
   KnownPointer known;
-  KnownPointer fenced;               ///< what had been known and done at its last fence, or at those of others behind
-                                     ///< which it has passed a barrier,
+  KnownPointer fenced;               ///< what had been known and done at its last fence, or at those of others with
+                                     ///< whom it has passed a barrier,
   KnownPointer fenced_in_block;      ///< and at those for the block alone
   KnownPointer proxy_fenced;         ///< the same for a fence between the proxies, for shared memory,
   KnownPointer proxy_fenced_global;  ///< and for global memory
@@ -137,7 +135,7 @@ class BlockOrder {
   Epoch floor() const { return floor_; }
   /// Accesses of all lanes of a thread's warp before this epoch are ordered before what the thread does next.
   Epoch warp_floor(int thread) const { return std::max(floor_, warp_floors_[std::size_t(thread) / 32]); }
-  /// Whether a thread of the block has executed a fence, and whether `thread` has, or stands behind a barrier with one that has.
+  /// Whether a thread of the block has executed a fence, and whether `thread` has, or is past a barrier with one that has.
   bool any_fenced() const { return any_fenced_; }
   bool fenced(int thread) const { return clock(thread).fenced != nullptr || clock(thread).fenced_in_block != nullptr; }
   ThreadClock& clock(int thread) { return clocks_[std::size_t(thread)]; }
@@ -178,16 +176,16 @@ class BlockOrder {
   News arrived_at_cluster();
 
   void commit_copies(int thread);
-  /// Waits until at most `pending` groups are under way.
+  /// Waits until at most `pending` groups are in flight.
   void wait_for_copies(int thread, Epoch pending);
-  /// The same for copies in bulk, or for what they read alone.
+  /// The same for bulk copies, or for what they read alone.
   void commit_bulk(int thread);
   void wait_for_bulk(int thread, Epoch pending, bool reads_only);
   /// What those learn who find that an mbarrier has completed its phases up to this one.
   KnownPointer phase_over(std::uint32_t mbarrier, Epoch phase);
 
   /// What `thread` has known and done may be released, to its own block or to any, by a later atomic operation (or volatile
-  /// store) of its own, or of a thread that is behind a barrier with it.
+  /// store) of its own, or of a thread that is past a barrier with it.
   void fence(int thread, bool block_only);
   void fence_proxy(int thread, bool global_as_well);
   void fence_inits(int thread);
@@ -196,7 +194,7 @@ class BlockOrder {
   /// The same for threads of this block, who know its floors.
   KnownPointer published_in_block(int thread);
   void learn(int thread, const KnownPointer& news);
-  /// The same, and what others fenced counts for `thread` too: it stands behind a barrier with them.
+  /// The same, and what others fenced counts for `thread` too: it is past a barrier with them.
   void learn(int thread, const News& news);
   /// What arrives with `thread` at what others wait for, besides what it has published: the fences that those may count as theirs.
   News arriving(int thread, const KnownPointer& published, bool in_block) const;
@@ -211,6 +209,8 @@ class BlockOrder {
   Epoch whole_warp(const std::vector<std::pair<int, Epoch>>& lanes) const;
   KnownPointer joined_of(const std::vector<int>& threads, KnownPointer ThreadClock::*what) const;
   View over_for(const std::vector<int>& threads) const;
+  View own_view(int thread) const;
+  void add_floors(View& view) const;
   /// `threads` have come to a barrier: the fences of each count for all, as do those of others.
   void share_fences(const std::vector<int>& threads, const News& others = {});
   /// From now on floors are kept of this kind.
@@ -221,7 +221,7 @@ class BlockOrder {
   bool any_fenced_ = false;
   Epoch floor_ = 1;
   std::array<Epoch, 32> warp_floors_{};
-  std::vector<std::uint32_t> used_;  // kinds besides threads, sorted
+  std::vector<std::uint32_t> used_;  // kinds other than threads, sorted
   std::vector<Epoch> floors_;        // by actor: what is over for all; empty while no such kind is used
   std::vector<ThreadClock> clocks_;
   // Lanes of a warp learn the same one after the other.

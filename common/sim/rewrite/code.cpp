@@ -5,7 +5,7 @@ namespace rewrite {
 bool opens(const std::string& t) { return t == "(" || t == "[" || t == "{"; }
 bool closes(const std::string& t) { return t == ")" || t == "]" || t == "}"; }
 
-std::size_t behind_brackets(const Code& code, std::size_t open) {
+std::size_t after_brackets(const Code& code, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < code.size(); ++i) {
     depth += opens(code[i]) - closes(code[i]);
@@ -14,33 +14,55 @@ std::size_t behind_brackets(const Code& code, std::size_t open) {
   return code.size();
 }
 
-std::vector<bool> outside_of(const Code& code) {
-  std::vector<bool> outside(code.size());
-  std::vector<bool> namespaces;  // of the open braces, which are such
+std::size_t begin_of_brackets(const Code& code, std::size_t end) {
+  int depth = 0;
+  for (std::size_t i = end; i-- > 0;) {
+    depth += closes(code[i]) - opens(code[i]);
+    if (depth == 0) return i;
+  }
+  return end;
+}
+
+Scopes scopes_of(const Code& code) {
+  Scopes scopes{std::vector<bool>(code.size()), std::vector<std::string>(code.size() + 1), {}};
+  scopes.statement.resize(code.size());
+  struct Open {
+    bool is_namespace;
+    std::size_t names;  // length of the enclosing ones
+  };
+  std::vector<Open> open;
   int others = 0;
-  std::size_t statement = 0;  // its first token
+  std::size_t statement = 0;
+  std::string names;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    outside[i] = others == 0;
+    scopes.outside[i] = others == 0;
+    scopes.namespaces[i] = names;
+    scopes.statement[i] = statement;
     if (code[i] == "{") {
       // A call of a macro that needs no ; may stand before.
       std::size_t first = i;
       while (first > statement && code[first] != "namespace" && code[first] != "extern") --first;
       const bool is_namespace = code[first] == "namespace" || (code[first] == "extern" && first + 2 == i);
-      namespaces.push_back(is_namespace);
+      open.push_back({is_namespace, names.size()});
       others += !is_namespace;
-    } else if (code[i] == "}" && !namespaces.empty()) {
-      others -= !namespaces.back();
-      namespaces.pop_back();
+      if (code[first] == "namespace" && first + 1 < i) {
+        for (std::size_t k = first + 1; k < i; ++k) names += code[k];
+        names += "::";
+      }
+    } else if (code[i] == "}" && !open.empty()) {
+      others -= !open.back().is_namespace;
+      names.resize(open.back().names);
+      open.pop_back();
     }
     if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
   }
-  return outside;
+  return scopes;
 }
 
 std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
   if (is_parameter)
     while (i < code.size() && code[i] != "{" && code[i] != ";") ++i;
-  if (is_parameter && code[i] == "{") return behind_brackets(code, i);
+  if (is_parameter && code[i] == "{") return after_brackets(code, i);
   int depth = 0;
   for (; i < code.size() && depth >= 0; ++i) depth += (code[i] == "{") - (code[i] == "}");
   return i;
@@ -48,7 +70,7 @@ std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
 
 bool is_alignment(const std::string& t) { return t == "__align__" || t == "alignas"; }
 
-std::size_t behind_angles(const Code& code, std::size_t open) {
+std::size_t after_angles(const Code& code, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < code.size() && code[i] != ";" && code[i] != "{"; ++i) {
     depth += (code[i] == "<") - (code[i] == ">");
@@ -59,7 +81,7 @@ std::size_t behind_angles(const Code& code, std::size_t open) {
 
 namespace {
 
-// Names of a declaration behind which a parenthesis is no function's.
+// Names in a declaration after which a parenthesis is no function's.
 bool takes_arguments_in_declaration(const std::string& name) {
   return is_alignment(name) || name == "decltype" || name == "__attribute__";
 }
@@ -81,15 +103,15 @@ Declaration declaration_at(const Code& code, std::size_t begin) {
       last.clear();
       d.is_array = d.is_array || (t == "[" && !in_value);
       in_value = t != "," && (in_value || t != "[");
-      i = opens(t) ? behind_brackets(code, i) : i + 1;
+      i = opens(t) ? after_brackets(code, i) : i + 1;
       if (t == "{" && code[i] != ";" && code[i] != ",") return {};  // no initialiser: a function or a class
     } else if (t == "(") {
       const bool of_qualifier = takes_arguments_in_declaration(last);
       if (!in_value && !of_qualifier) return {};
-      i = behind_brackets(code, i);
+      i = after_brackets(code, i);
       if (of_qualifier) last.clear();
     } else if (t == "<" && !in_value && !last.empty()) {
-      i = behind_angles(code, i);
+      i = after_angles(code, i);
     } else {
       if (!in_value) last = code.is_name(i) ? t : "";
       ++i;
@@ -103,14 +125,11 @@ Declaration declaration_at(const Code& code, std::size_t begin) {
 
 namespace {
 
-// Whether a ) ends the call of a macro, behind which a declaration may begin without ; between.
+// Whether a ) ends the call of a macro, after which a declaration may begin without ; between.
 bool ends_macro_call(const Code& code, std::size_t close) {
   if (code[close] != ")") return false;
-  int depth = 0;
-  std::size_t open = close;
-  do depth += closes(code[open]) - opens(code[open]);
-  while (depth > 0 && open-- > 0);
-  return depth == 0 && open > 0 && code.is_name(open - 1) && !takes_arguments_in_declaration(code[open - 1]);
+  const std::size_t open = begin_of_brackets(code, close + 1);
+  return open > 0 && open <= close && code.is_name(open - 1) && !takes_arguments_in_declaration(code[open - 1]);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// The text of a .cu file as what common/sim/rewrite/rewrite.cpp changes: tokens that the grammar sees, and what can be told of them without a compiler.
+// The text of a .cu file as what rewrite.cpp changes: tokens that the grammar sees, and what can be told of them without a compiler.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "common/sim/rewrite/rewrite.hpp"
 #include "common/sim/rewrite/tokens.hpp"
 
 namespace rewrite {
@@ -12,7 +13,7 @@ namespace rewrite {
 /// The tokens of a text that the grammar sees. Edits change their texts; what lies between them, lines too, stays.
 class Code {
  public:
-  explicit Code(const std::string& text) : all_(tokens::of(text)), behind_(all_.size()) {
+  explicit Code(const std::string& text) : all_(tokens::of(text)), inserted_(all_.size()) {
     for (std::size_t i = 0; i < all_.size(); ++i)
       if (all_[i].counts()) seen_.push_back(i);
   }
@@ -28,20 +29,20 @@ class Code {
     return true;
   }
   void set(std::size_t i, const std::string& text) { all_[seen_[i]].text = text; }
-  void add_behind(std::size_t i, const std::string& text) { behind_[seen_[i]] += text; }
+  void insert_after(std::size_t i, const std::string& text) { inserted_[seen_[i]] += text; }
   void remove(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) set(i, "");
   }
   std::string text() const {
     std::string text;
-    for (std::size_t i = 0; i < all_.size(); ++i) text += all_[i].text + behind_[i];
+    for (std::size_t i = 0; i < all_.size(); ++i) text += all_[i].text + inserted_[i];
     return text;
   }
 
  private:
   const tokens::Token& token(std::size_t i) const { return all_[seen_[i]]; }
   std::vector<tokens::Token> all_;
-  std::vector<std::string> behind_;  // what is put behind each
+  std::vector<std::string> inserted_;  // what is inserted after each
   std::vector<std::size_t> seen_;
   const std::string none_;
 };
@@ -49,12 +50,20 @@ class Code {
 /// The brackets ( [ {.
 bool opens(const std::string& token);
 bool closes(const std::string& token);
-/// Behind the bracket that closes the one at `open`.
-std::size_t behind_brackets(const Code& code, std::size_t open);
-/// Skips template arguments: the < behind a name up to its >.
-std::size_t behind_angles(const Code& code, std::size_t open);
-/// For each token whether only namespaces are open there.
-std::vector<bool> outside_of(const Code& code);
+/// After the bracket that closes the one at `open`.
+std::size_t after_brackets(const Code& code, std::size_t open);
+/// The bracket that the one before `end` closes; `end` if there is none.
+std::size_t begin_of_brackets(const Code& code, std::size_t end);
+/// Skips template arguments: the < after a name up to its >.
+std::size_t after_angles(const Code& code, std::size_t open);
+/// What surrounds each token: whether only namespaces are open there, the names of these, each with :: after it (those without a name are
+/// left out), and the first token of its statement.
+struct Scopes {
+  std::vector<bool> outside;
+  std::vector<std::string> namespaces;
+  std::vector<std::size_t> statement;
+};
+Scopes scopes_of(const Code& code);
 /// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
 std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter);
 
@@ -71,5 +80,10 @@ struct Declaration {
 Declaration declaration_at(const Code& code, std::size_t begin);
 /// The first token of the statement that token i is part of.
 std::size_t first_of_statement(const Code& code, std::size_t i);
+
+/// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same line
+/// (rewrite_shared.cpp). So that functions see those outside functions, too, and lambdas all of them, they are declared in the former
+/// and captured by the latter. `scopes` are those of the code before it was changed.
+void rewrite_shared(Code& code, const Scopes& scopes, Known& known);
 
 }  // namespace rewrite

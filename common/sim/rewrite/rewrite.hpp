@@ -15,7 +15,7 @@ using Include = std::function<std::string(const std::string& name)>;
 
 /// What the files of a program have declared so far.
 struct Known {
-  /// A __shared__ variable outside functions: the namespaces that it stands in, each with :: behind it, and a reference to it.
+  /// A __shared__ variable outside functions: the namespaces that it stands in, each with :: after it, and a reference to it.
   struct Variable {
     std::string namespaces, name, reference;
   };
@@ -28,7 +28,7 @@ struct Known {
 /// Rewritten are
 /// - `__shared__` variables: references to where they lie in the shared memory of the running block;
 /// - `extern __shared__ T name[];`, an array whose size the launch decides: a pointer to the model's dynamic shared memory;
-/// - `__device__` and `__constant__` variables outside functions and classes: behind each comes what makes it known as memory; what
+/// - `__device__` and `__constant__` variables outside functions and classes: after each follows what registers it as memory; what
 ///   is __constant__ loses a `const`, by which g++ would take its values without reading them;
 /// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads would not be
 ///   counted;

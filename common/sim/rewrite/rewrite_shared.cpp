@@ -1,7 +1,8 @@
-#include "common/sim/rewrite/rewrite_shared.hpp"
-
+// What becomes of declarations of __shared__ variables.
 #include <map>
 #include <set>
+
+#include "common/sim/rewrite/code.hpp"
 
 namespace rewrite {
 namespace {
@@ -30,7 +31,7 @@ void expand_macros(Code& code, Known& known) {
     const auto macro = known.macros.find(code[i]);
     if (macro == known.macros.end() || !code.is_name(i)) continue;
     code.set(i, "__shared__");
-    code.add_behind(i, macro->second);
+    code.insert_after(i, macro->second);
   }
 }
 
@@ -43,7 +44,7 @@ bool is_use(const Code& code, std::size_t i, const std::string& name) {
   return before != "." && !(i > 1 && code.is_sign(i - 2, "->")) && !(i > 1 && code.is_sign(i - 2, "::"));
 }
 
-// The lambda whose captures begin at `open`: behind its parameters, if there is one, and behind its body; or {0, 0}.
+// The lambda whose captures begin at `open`: the end of its parameters, if there is one, and of its body; or {0, 0}.
 struct Lambda {
   std::size_t body = 0, end = 0;
 };
@@ -52,12 +53,12 @@ Lambda lambda_at(const Code& code, std::size_t open) {
   const bool is_operand = code.is_name(open - 1) && before != "return";
   if (is_operand || before == ")" || before == "]" || before == "[" || code[open + 1] == "[") return {};
   const std::set<std::string> follow{"(", "{", "<", "-", "mutable", "noexcept", "constexpr", "__device__", "__host__"};
-  std::size_t i = behind_brackets(code, open);
+  std::size_t i = after_brackets(code, open);
   if (!follow.contains(code[i])) return {};
   while (i < code.size() && code[i] != "{" && code[i] != ";")
-    i = code[i] == "<" ? behind_angles(code, i) : code[i] == "(" ? behind_brackets(code, i) : i + 1;
+    i = code[i] == "<" ? after_angles(code, i) : code[i] == "(" ? after_brackets(code, i) : i + 1;
   if (code[i] != "{") return {};
-  return {i, behind_brackets(code, i)};
+  return {i, after_brackets(code, i)};
 }
 
 // The names that were added to the captures of lambdas, by where these begin.
@@ -68,17 +69,17 @@ void adapt_uses(Code& code, std::size_t begin, std::size_t end, const std::strin
   for (std::size_t open = begin; open < end; ++open) {
     if (code[open] == "decltype" && code[open + 1] == "(" && code[open + 2] == name && code[open + 3] == ")") {
       code.set(open, "std::remove_reference_t<decltype");
-      code.add_behind(open + 3, ">");
+      code.insert_after(open + 3, ">");
     }
     if (code[open] != "[") continue;
     const Lambda lambda = lambda_at(code, open);
-    const std::size_t close = behind_brackets(code, open) - 1;
+    const std::size_t close = after_brackets(code, open) - 1;
     bool used = false, hidden = false;
     for (std::size_t i = open; i < lambda.end; ++i) (i < lambda.body ? hidden : used) |= is_use(code, i, name);
     const bool by_reference = code[open + 1] == "&" && (code[open + 2] == "," || code[open + 2] == "]");
     if (!used || hidden || by_reference) continue;
     const bool first = close == open + 1 && captured[open].empty();
-    if (captured[open].insert(name).second) code.add_behind(close - 1, (first ? "&" : ", &") + name);
+    if (captured[open].insert(name).second) code.insert_after(close - 1, (first ? "&" : ", &") + name);
   }
 }
 
@@ -88,7 +89,7 @@ void rewrite_dynamic(Code& code, const std::vector<bool>& outside, Captured& cap
       continue;
     std::size_t type = i + 2, end = type;
     while (end < code.size() && code[end] != "[" && code[end] != ";") {
-      const std::size_t next = is_alignment(code[end]) ? behind_brackets(code, end + 1) : end + 1;
+      const std::size_t next = is_alignment(code[end]) ? after_brackets(code, end + 1) : end + 1;
       if (is_alignment(code[end])) code.remove(end, next);
       end = next;
     }
@@ -108,28 +109,8 @@ void rewrite_dynamic(Code& code, const std::vector<bool>& outside, Captured& cap
   }
 }
 
-// The namespaces that are open at a token, each with :: behind it; those without a name are left out.
-std::string namespaces_at(const Code& code, std::size_t end) {
-  std::vector<std::string> open;
-  std::size_t statement = 0;
-  for (std::size_t i = 0; i < end; ++i) {
-    if (code[i] == "{") {
-      std::string name;
-      std::size_t first = statement;
-      while (first < i && code[first] != "namespace") ++first;
-      for (std::size_t k = first + 1; k < i; ++k) name += code[k];
-      open.push_back(name.empty() ? "" : name + "::");
-    } else if (code[i] == "}" && !open.empty()) {
-      open.pop_back();
-    }
-    if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
-  }
-  std::string all;
-  for (const std::string& name : open) all += name;
-  return all;
-}
-
-void rewrite_static(Code& code, const std::vector<bool>& outside, Captured& captured, Known& known) {
+void rewrite_static(Code& code, const Scopes& scopes, Captured& captured, Known& known) {
+  const std::vector<bool>& outside = scopes.outside;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] != "__shared__") continue;
     const std::size_t first = first_of_statement(code, i);
@@ -148,19 +129,19 @@ void rewrite_static(Code& code, const std::vector<bool>& outside, Captured& capt
     for (std::size_t k = first; k < d.end; ++k)
       if (code[k] == "__shared__" || code[k] == "static" || code[k] == "inline") code.set(k, "");
     code.set(first, "struct " + scope + " { " + code[first]);
-    if (!outside[i]) code.add_behind(d.end, " };");
+    if (!outside[i]) code.insert_after(d.end, " };");
     for (const std::string& name : d.names) {
       const std::string place = std::to_string(known.declared++),
                         variable = "simt::shared<&" + scope + "::" + name + ", \"" + name + "\", " + place + ">()";
       if (outside[i]) {
-        known.outside.push_back({namespaces_at(code, first), name, scope + "::of_" + name + "()"});
-        code.add_behind(d.end, " static SIMT_INLINE auto& of_" + name + "() noexcept { return " + variable + "; }");
+        known.outside.push_back({scopes.namespaces[first], name, scope + "::of_" + name + "()"});
+        code.insert_after(d.end, " static SIMT_INLINE auto& of_" + name + "() noexcept { return " + variable + "; }");
       } else {
-        code.add_behind(d.end, " auto& " + name + " = " + variable + ";");
+        code.insert_after(d.end, " auto& " + name + " = " + variable + ";");
         adapt_uses(code, d.end + 1, end_of_scope(code, d.end + 1, false), name, captured);
       }
     }
-    if (outside[i]) code.add_behind(d.end, " };");
+    if (outside[i]) code.insert_after(d.end, " };");
     i = d.end;
   }
 }
@@ -168,19 +149,20 @@ void rewrite_static(Code& code, const std::vector<bool>& outside, Captured& capt
 // --- Variables outside functions ------------------------------------------------------------------------------------------------
 
 // Declares those that a function of the device uses at the begin of its body, which becomes a scope of its own within.
-void declare_within(Code& code, std::size_t statement, std::size_t open, Captured& captured, const Known& known) {
-  const std::size_t end = behind_brackets(code, open);
+void declare_within(Code& code, const Scopes& scopes, std::size_t open, Captured& captured, const Known& known) {
+  const std::size_t statement = scopes.statement[open];
+  const std::size_t end = after_brackets(code, open);
   std::string declarations;
   for (const Known::Variable& v : known.outside) {
     bool used = false, hidden = false;
     for (std::size_t i = statement; i < end; ++i) (i < open ? hidden : used) |= is_use(code, i, v.name);
-    if (!used || hidden || !namespaces_at(code, statement).starts_with(v.namespaces)) continue;
+    if (!used || hidden || !scopes.namespaces[statement].starts_with(v.namespaces)) continue;
     declarations += " auto& " + v.name + " = " + v.reference + ";";
     adapt_uses(code, open, end, v.name, captured);
   }
   if (declarations.empty()) return;
-  code.add_behind(open, declarations + " {");
-  code.add_behind(end - 1, " }");
+  code.insert_after(open, declarations + " {");
+  code.insert_after(end - 1, " }");
 }
 
 // Whether the qualifiers before a name, if there are any, are those of a namespace's own.
@@ -193,34 +175,30 @@ bool is_qualified_use(const Code& code, std::size_t i, const Known::Variable& v)
   return v.namespaces == qualifiers || (!qualifiers.empty() && v.namespaces.ends_with("::" + qualifiers));
 }
 
-void declare_in_functions(Code& code, Captured& captured, const Known& known) {
-  std::size_t statement = 0;
+void declare_in_functions(Code& code, const Scopes& scopes, Captured& captured, const Known& known) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     for (const Known::Variable& v : known.outside)
       if (is_qualified_use(code, i, v)) code.set(i, v.reference);
     if (code[i] == "{") {
       bool of_device = false, is_class = false;
-      for (std::size_t k = statement; k < i; k = opens(code[k]) ? behind_brackets(code, k) : k + 1) {
-        if (code[k] == "template" && code[k + 1] == "<") k = behind_angles(code, k + 1);
+      for (std::size_t k = scopes.statement[i]; k < i; k = opens(code[k]) ? after_brackets(code, k) : k + 1) {
+        if (code[k] == "template" && code[k + 1] == "<") k = after_angles(code, k + 1);
         of_device = of_device || code[k] == "__device__" || code[k] == "__global__";
         is_class = is_class || code[k] == "struct" || code[k] == "class" || code[k] == "union";
       }
-      if (of_device && !is_class) {
-        declare_within(code, statement, i, captured, known);
-      }
+      if (of_device && !is_class) declare_within(code, scopes, i, captured, known);
     }
-    if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
   }
 }
 
 }  // namespace
 
-void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
+void rewrite_shared(Code& code, const Scopes& scopes, Known& known) {
   Captured captured;
   expand_macros(code, known);
-  rewrite_dynamic(code, outside, captured);
-  rewrite_static(code, outside, captured, known);
-  if (!known.outside.empty()) declare_in_functions(code, captured, known);
+  rewrite_dynamic(code, scopes.outside, captured);
+  rewrite_static(code, scopes, captured, known);
+  if (!known.outside.empty()) declare_in_functions(code, scopes, captured, known);
 }
 
 }  // namespace rewrite

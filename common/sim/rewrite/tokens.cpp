@@ -11,8 +11,8 @@ using Kind = Token::Kind;
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)); }
 
-// Where what begins at `at` ends: behind the first `end` from `from` on, or with the text.
-std::size_t behind(const std::string& text, const std::string& end, std::size_t from) {
+// Where what begins at `at` ends: after the first `end` from `from` on, or with the text.
+std::size_t end_after(const std::string& text, const std::string& end, std::size_t from) {
   const auto found = text.find(end, from);
   return found == std::string::npos ? text.size() : found + end.size();
 }
@@ -33,7 +33,7 @@ std::size_t end_of_quoted(const std::string& text, std::size_t at) {
 std::size_t end_of_raw_string(const std::string& text, std::size_t quote) {
   const auto open = text.find('(', quote);
   if (open == std::string::npos) return text.size();
-  return behind(text, ")" + text.substr(quote + 1, open - quote - 1) + "\"", open);
+  return end_after(text, ")" + text.substr(quote + 1, open - quote - 1) + "\"", open);
 }
 
 std::size_t end_of_name(const std::string& text, std::size_t at) {
@@ -77,7 +77,7 @@ std::vector<Token> of(const std::string& text) {
     } else if (text.compare(at, 2, "//") == 0) {
       take(Kind::comment, end_of_line(text, at));
     } else if (text.compare(at, 2, "/*") == 0) {
-      take(Kind::comment, behind(text, "*/", at + 2));
+      take(Kind::comment, end_after(text, "*/", at + 2));
     } else if (c == '#' && begins_directive(text, at)) {
       take(Kind::directive, end_of_line(text, at));
     } else if (c == '"' || c == '\'') {

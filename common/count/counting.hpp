@@ -1,0 +1,106 @@
+// count/: what `tile count` makes of a reader's kernels. In: their files. Out: counts, what follows from them, and advice.
+//
+// model-cc compiles a file to a program whose main() (count_main.cpp) runs each TILE_COUNT (count.hpp) and writes a line of JSON
+// for each, a Run. tile_count.cpp starts both and reads the lines; what follows from a launch's counts is decided in verdict.cpp
+// and advice.cpp and printed by text.cpp; compiler_errors.cpp puts what the compiler rejects into few lines.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/bench/ceilings.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/sim/model.hpp"
+
+inline void to_json(nlohmann::json& json, const dim3& d) { json = {d.x, d.y, d.z}; }
+inline void from_json(const nlohmann::json& json, dim3& d) { d = {json.at(0), json.at(1), json.at(2)}; }
+
+namespace simt {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(Op, {{Op::load, "load"},
+                                  {Op::store, "store"},
+                                  {Op::atomic, "atomic"},
+                                  {Op::bulk_load, "bulk load"},
+                                  {Op::bulk_store, "bulk store"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Space, {{Space::global, "global"},
+                                     {Space::shared, "shared"},
+                                     {Space::distributed, "distributed"},
+                                     {Space::constant, "constant"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, struct_bytes, requests,
+                                   accesses, sectors, lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts,
+                                   estimated, by_copy, element_bytes, element_alignment)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset, in_a_row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, kernel, grid, block, static_shared_bytes, dynamic_shared_bytes, barriers,
+                                   block_sectors, block_store_sectors, grid_sectors, sites, samples)
+
+}  // namespace simt
+
+namespace tile::counting {
+
+using Json = nlohmann::json;
+
+/// What one TILE_COUNT described, and what the model counted of it.
+struct Run {
+  std::string file, title;            ///< without a title: a file that could not be counted, and `error` says why
+  std::string error;                  ///< what ended it, one finding a line; "": nothing
+  double flops = 0;                   ///< that it says it does (tile::flops); 0: it does not say
+  std::vector<simt::Counts> kernels;  ///< one for each launch, in order; of a run that failed, those before
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, file, title, error, flops, kernels)
+
+/// A resource, and the least cycles that a launch keeps it busy.
+struct Bound {
+  std::string resource;
+  double cycles;
+};
+
+struct Verdict {
+  int sms = 0;                 ///< that have a block
+  std::vector<Bound> bounds;   ///< the longest first
+  std::size_t binding = 0;     ///< how many of the first bounds bind: more than one if they print as the same number
+  std::vector<double> shares;  ///< of each site, of the cycles that L1 and shared memory are busy; -1: not known
+  std::optional<std::size_t> hottest;  ///< the first of the sites with the largest share
+  std::vector<std::size_t> as_hot;     ///< the others, if it is a tie
+  std::string advice;                  ///< on the hottest site
+  Occupancy occupancy{};               ///< by_registers only means something if registers are known
+  int registers = 0;                   ///< of a thread; 0: not known
+
+  double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< that the launch takes at least
+};
+
+/// Cycles that an access site keeps L1 or shared memory of its SM busy, -1 where no rule is known: copies in bulk, atomic
+/// operations in shared memory, and reads of constant memory.
+double cycles_of(const simt::Site& site);
+
+/// `flops` of the launch and `registers` of a thread are 0 where they are not known.
+Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops, int registers);
+
+/// "L1", or "L1 and banks, a tie"; "-" where nothing binds.
+std::string what_binds(const Verdict& verdict);
+
+/// What `tile count --json` prints; fields.tsv says what each field means.
+Json document(const std::vector<Run>& runs, const Rates& rates, int registers);
+
+/// "32 wavefronts, where 1 would do: all lanes want bank 0; pad each row of 32 words by one word": one sentence about what the lanes
+/// of a site do to the memory, by its first access of the sampled warp, and what to do instead. A padding has been tried: the rules
+/// of the model say that the changed addresses cost less.
+std::string advice(const simt::Counts& counts, std::size_t site);
+
+/// Prints a table of a launch's access sites, and what follows from it: bounds, occupancy, the hottest line. At most 100 columns.
+void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rates, double flops);
+
+/// Prints totals and bounds of the runs, six to a table, each summed over its launches; of two, their quotient as well. One that
+/// failed has a column that says so.
+void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers);
+
+/// Prints what the columns mean, and what is not counted.
+void print_legend();
+
+/// A line for each error of `source`: what to write instead of a word or header of CUDA that the model does not have, else what the
+/// compiler says. Each names the reader's own lines, also where the compiler found the error in a header of this repository. Names
+/// that are not declared may come of a word that the model does not have: beside one they are only counted. `said` is in English.
+std::string errors_in_lines(const std::string& said, const std::string& source);
+
+}  // namespace tile::counting

@@ -1,0 +1,222 @@
+// Where the shared memory and the stacks of blocks lie, which bytes a launch may touch, and which cells stand for them.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "common/sim/execute/execute.hpp"
+
+namespace simt::execute {
+namespace {
+
+const char* const unnamed_dynamic_shared = "dynamic shared memory";
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Pages that nobody touches cost nothing.
+std::byte* map(std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+// Memory that is reused from launch to launch.
+struct Pool {
+  std::mutex mutex;
+  std::vector<std::byte*> free_stacks;
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::vector<Arena*> free_arenas;
+};
+Pool& pool() {
+  static Pool instance;
+  return instance;
+}
+
+// Room before and after what a launch asks for, for addresses that miss it; arenas have few sizes.
+constexpr std::size_t room_before = 64 * 1024, room_after = 256 * 1024, unit = 1024 * 1024;
+
+Arena* map_arena(std::size_t bytes) {
+  const std::size_t mapped = rounded_up(room_before + bytes + room_after, unit);
+  std::byte* const memory = map(mapped);
+  madvise(memory, mapped, MADV_NOHUGEPAGE);  // nor must a touch cost a page of 2 MiB
+  Arena& arena = *pool().arenas.emplace_back(std::make_unique<Arena>());
+  arena.memory = memory + room_before;
+  arena.bytes = mapped - room_before;
+  return &arena;
+}
+
+}  // namespace
+
+// A finding reads debug information on the stack of its lane. An odd number of pages: at a distance of a power of two, the
+// tops of all stacks would share a few entries of the host's address translation.
+std::byte* take_stacks() {
+  const std::scoped_lock lock(pool().mutex);
+  auto& free = pool().free_stacks;
+  if (free.empty()) return map(stack_bytes * max_threads);
+  std::byte* const stacks = free.back();
+  free.pop_back();
+  return stacks;
+}
+void give_stacks(std::byte* stacks) {
+  const std::scoped_lock lock(pool().mutex);
+  pool().free_stacks.push_back(stacks);
+}
+
+Arena* take_arena(std::size_t bytes) {
+  const std::scoped_lock lock(pool().mutex);
+  auto& free = pool().free_arenas;
+  const auto fits = [&](const Arena* arena) { return arena->bytes >= bytes + room_after; };
+  const auto found = std::find_if(free.begin(), free.end(), fits);
+  if (found == free.end()) return map_arena(bytes);
+  Arena* const arena = *found;
+  free.erase(found);
+  return arena;
+}
+void give_arena(Arena* arena) {
+  arena->block = 0;
+  const std::scoped_lock lock(pool().mutex);
+  pool().free_arenas.push_back(arena);
+}
+const Arena* arena_at(Address address) {
+  const std::scoped_lock lock(pool().mutex);
+  for (const auto& arena : pool().arenas)
+    if (address - reinterpret_cast<Address>(arena->memory) + room_before < arena->bytes + room_before)
+      return arena.get();
+  return nullptr;
+}
+
+void place_shared_memory(Launch& launch) {
+  constexpr std::size_t dynamic_alignment = 1024;
+  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out of bounds is
+  // reported as one.
+  constexpr std::size_t guard_bytes = 4096;
+  const std::vector<hooks::SharedVariable>& variables = hooks::shared_variables(launch.kernel->address);
+  launch.variables = std::vector<PlacedVariable>(variables.size() + 1);
+  std::size_t end = guard_bytes;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    PlacedVariable& v = launch.variables[i];
+    if (i > 0 && variables[i - 1].in_kernel && !variables[i].in_kernel) end += guard_bytes;
+    static_cast<hooks::SharedVariable&>(v) = variables[i];
+    v.offset = rounded_up(end, std::max(v.alignment, SharedLayout::grain));
+    end = v.offset + v.size;
+    if (v.in_kernel) place(launch, v);
+  }
+  PlacedVariable& dynamic = launch.variables.back();
+  dynamic.name = unnamed_dynamic_shared;
+  dynamic.size = launch.dynamic_shared;
+  dynamic.is_dynamic = true;
+  dynamic.offset = rounded_up(end + guard_bytes, dynamic_alignment);
+  place(launch, dynamic);
+  launch.arena_bytes = rounded_up(dynamic.offset + dynamic.size + guard_bytes, SharedLayout::grain);
+  launch.static_shared = static_bytes(launch);
+}
+
+void describe_layout(Launch& launch) {
+  constexpr std::size_t grain = SharedLayout::grain;
+  launch.variable_at.assign(launch.arena_bytes / grain, 0);
+  launch.room_at.assign(launch.arena_bytes / grain, 0);
+  launch.offset_of.assign(hooks::shared_variable_count() + 1, 0);  // there the kernel may touch nothing
+  for (std::size_t i = 0; i < launch.variables.size(); ++i) {
+    const PlacedVariable& v = launch.variables[i];
+    const std::size_t end = v.offset + v.size;
+    for (std::size_t at = v.offset; at < end; at += grain) {
+      launch.variable_at[at / grain] = std::uint16_t(i + 1);
+      launch.room_at[at / grain] = std::uint32_t(end - at);
+    }
+    if (!v.is_dynamic) launch.offset_of[v.number] = std::uint32_t(v.offset);
+  }
+}
+
+void place(Launch& launch, PlacedVariable& variable) {
+  const std::scoped_lock lock(launch.mutex);
+  if (variable.placed()) return;
+  variable.first_byte = launch.shared_bytes.load();
+  launch.shared_bytes += rounded_up(variable.size, SharedLayout::grain);
+}
+
+std::size_t static_bytes(const Launch& launch) {
+  std::size_t bytes = 0;
+  for (const PlacedVariable& v : launch.variables) {
+    if (v.is_dynamic || !v.placed()) continue;
+    std::size_t alignment = 16;
+    while (alignment > 1 && v.size % alignment != 0) alignment /= 2;
+    bytes = rounded_up(bytes, alignment) + v.size;
+  }
+  return bytes;
+}
+
+void prepare_shared(const Launch& launch, Block& block) {
+  // Cells of a block that ran before count as unwritten: its stamps name another block.
+  const std::size_t words = cells_of(launch, block);
+  const int threads = int(block.lanes.size());
+  if (launch.cluster_blocks > 1)  // others may ask for a place before the block has touched it
+    block.shared.start(words, threads, block.serial);
+  else if (!block.shared.fits(words, threads))
+    block.shared.start(words, threads);
+}
+
+cost::Array array_of(const Worker& w, Address address) {
+  if (const Block* owner = is_shared(w, address) ? w.block : owner_of(w, address)) {
+    const std::size_t offset = address - owner->shared_begin();
+    const auto index = std::uint16_t(w.shared.variable_at[offset / SharedLayout::grain] - 1);
+    const PlacedVariable& v = w.launch->variables[index];
+    const Address begin = owner->shared_begin() + v.offset;
+    return {owner == w.block ? Space::shared : Space::distributed, index, begin, begin + v.size, begin};
+  }
+  const auto& arrays = w.launch->arrays;
+  const auto after =
+      std::upper_bound(arrays.begin(), arrays.end(), address, [](Address a, const Region* r) { return a < r->begin; });
+  const Region& region = **(after - 1);
+  return {region.is_constant ? Space::constant : Space::global, std::uint16_t(after - arrays.begin() - 1), region.begin,
+          region.end, region.begin + region.first * region.element};
+}
+
+void require_announced_stores(const Launch& launch) {
+  for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
+    const Region& region = *launch.arrays[i];
+    const auto* now = reinterpret_cast<const std::byte*>(region.begin);
+    for (std::size_t at = 0; at < launch.before[i].size(); at += region.element) {
+      if (std::memcmp(&launch.before[i][at], now + at, region.element) == 0) continue;
+      const std::size_t element = at / region.element;
+      if (region.cells->written(element) || !region.inside(element)) continue;
+      throw Error(fmt::format(
+          "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
+          "be wrong",
+          launch.name, element_name({&region.name, region.element, region.begin}, &region, region.begin + at)));
+    }
+  }
+}
+
+}  // namespace simt::execute
+
+namespace simt {
+
+void require_all_written(const void* memory) {
+  const hooks::Region& region = hooks::region_at(memory);
+  if (region.cells == nullptr) throw std::logic_error("require_all_written: nothing was traced");
+  std::size_t missing = 0;
+  std::string first;
+  for (std::size_t row = 0; row < region.rows; ++row)
+    for (std::size_t col = 0; col < region.cols; ++col)
+      if (!region.cells->written(region.first + row * region.ld + col) && missing++ == 0)
+        first = fmt::format("{}[{}][{}]", region.name, row, col);
+  if (missing > 0)
+    throw Error(fmt::format("missing: {} of {} elements of {} were never written, the first is {}", missing,
+                            region.rows * region.cols, region.name, first));
+}
+
+void* device::dynamic_shared(const char* name) {
+  execute::Worker& w = *execute::running;
+  execute::PlacedVariable& dynamic = w.launch->variables.back();
+  if (!w.dynamic_shared_named) {  // the first name counts
+    const hooks::ScopedIgnore ignore;
+    const std::scoped_lock lock(w.launch->mutex);
+    if (dynamic.name == execute::unnamed_dynamic_shared) dynamic.name = name;
+    w.dynamic_shared_named = true;
+  }
+  return reinterpret_cast<void*>(w.shared_begin + dynamic.offset);
+}
+
+}  // namespace simt

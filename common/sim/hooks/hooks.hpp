@@ -1,0 +1,195 @@
+// hooks/: what the compiler tells of a kernel while it runs.
+//
+// In: calls that g++ puts before each load and store (-fsanitize=thread), at the begin of each basic block
+// (-fsanitize-coverage=trace-pc) and before each index into an array of known extent (-fsanitize=bounds), and the calls of memcpy
+// and its kin that the linker sends here (--wrap). Out: calls of a Listener, without what lies on the running lane's own stack
+// (registers and local memory); names.cpp gives lines, kernels and variables for addresses, memory.cpp allocates global memory.
+//
+// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: a kernel makes many
+// accesses to its own stack between two to memory that lanes share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/sim/cost/requests.hpp"
+
+extern "C" const char __executable_start, _end;  // provided by the linker
+
+namespace simt {
+struct SharedDeclaration;
+}
+namespace simt::order {
+class GlobalCells;
+}
+
+namespace simt::hooks {
+
+using Address = std::uintptr_t;
+
+/// What something is aligned to: a power of two between these.
+struct Alignment {
+  std::size_t least, most;
+};
+
+/// Who hears of accesses. Each call may leave the running lane for good.
+class Listener {
+ public:
+  /// An access of `size` bytes, at the instruction before `pc`. Called for each, so the listener itself must ignore the hooks
+  /// (ScopedIgnore) while it calls what may have been compiled for kernels.
+  virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
+  /// The same for what may be a struct that the program moves as a whole.
+  virtual void access_struct(Address address, std::size_t size, Op op, Address pc, Alignment alignment) = 0;
+  /// The running lane goes round a loop once more, after more turns than are counted; at `pc`.
+  virtual void many_turns(Address pc) = 0;
+  /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".
+  virtual void refuse(Address pc, const std::string& what) = 0;
+  /// An index that the extent of its array does not allow.
+  virtual void refuse_index(Address pc, std::intptr_t index, const char* array_type) = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+/// How often a lane has gone round a loop since the count was reset: entered a basic block again that it had been in since
+/// the turn before.
+struct Turns {
+  std::uint16_t count = 0;
+  std::uint16_t block_count = 0;
+  std::uint64_t marks = 0;                  // a bit for each of `blocks` after the first; one may stand for several
+  std::array<std::uint32_t, 256> blocks{};  // of this turn; the first is 0 before there is one
+
+  void reset() {
+    count = 0;
+    begin_turn(0);
+    block_count = 0;
+  }
+  /// Whether the block that begins at `pc` is one of this turn.
+  bool has(std::uint32_t pc) const {
+    if (blocks[0] == pc) return true;
+    if ((marks & mark_of(pc)) == 0) return false;
+    for (std::uint32_t i = 1; i < block_count;
+         ++i)  // not std::find, which compares four at a time: there are few, mostly
+      if (blocks[i] == pc) return true;
+    return false;
+  }
+  /// Notes one more block of this turn. Returns whether there is room for it.
+  bool add(std::uint32_t pc) {
+    if (block_count == blocks.size()) return false;
+    blocks[block_count++] = pc;
+    marks |= mark_of(pc);
+    return true;
+  }
+  /// A turn that has this block alone.
+  void begin_turn(std::uint32_t pc) {
+    blocks[0] = pc;
+    block_count = 1;
+    marks = 0;
+  }
+
+ private:
+  static std::uint64_t mark_of(std::uint32_t pc) { return std::uint64_t(1) << (pc >> 3) % 64; }
+};
+
+/// What the hooks need of the running lane. By default nobody listens: all of memory is its own stack.
+struct LaneHooks {
+  Address stack_low = 0, stack_bytes = ~Address(0);
+  Turns* turns = nullptr;  ///< null where turns are not counted
+  Listener* listener = nullptr;
+
+  bool on_own_stack(Address address) const { return address - stack_low < stack_bytes; }
+};
+
+/// Those of the lane that is running on this host thread; the default in host code, and while the model itself works.
+extern constinit thread_local LaneHooks lane_hooks;
+
+/// While one of these lives, nobody listens: the model may call inline functions that were compiled for kernels.
+class ScopedIgnore {
+ public:
+  ScopedIgnore() : lane_(lane_hooks) { lane_hooks = {}; }
+  ~ScopedIgnore() { lane_hooks = lane_; }
+  ScopedIgnore(const ScopedIgnore&) = delete;
+  ScopedIgnore& operator=(const ScopedIgnore&) = delete;
+
+ private:
+  LaneHooks lane_;
+};
+
+/// Where the program's image begins; return addresses are kept as 32-bit offsets from here.
+inline Address image_base() { return reinterpret_cast<Address>(&__executable_start); }
+inline Address image_end() { return reinterpret_cast<Address>(&_end); }
+inline std::uint32_t offset_of(Address pc) { return std::uint32_t(pc - image_base()); }
+
+// --- Names for addresses (names.cpp), from the program's own debug information and symbol table --------------------------
+struct Place {
+  std::string file;
+  int line = 0;
+  bool operator==(const Place&) const = default;
+};
+/// `float tile[32][33]` has elements of 4 bytes and extents {32, 33}.
+struct Shape {
+  std::size_t element = 0;
+  std::vector<std::size_t> extents;
+
+  bool known() const { return element != 0 && !extents.empty(); }
+  /// Bytes of an innermost row; 0 for an array of one dimension.
+  std::size_t row_bytes() const { return extents.size() > 1 ? element * extents.back() : 0; }
+};
+/// A __shared__ variable, as its declaration has it.
+struct SharedVariable {
+  std::string name;
+  std::size_t size = 0, alignment = 1;
+  bool in_kernel = false;             ///< declared in the kernel itself
+  Shape shape{};                      ///< of an array
+  std::uint32_t number = 0;           ///< SharedDeclaration::number
+  std::size_t element_alignment = 1;  ///< of what it is, or is an array of
+};
+/// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
+Place place_of(Address return_address);
+std::string function_name(const void* function);
+/// The __shared__ variables that a kernel may touch, in the order of declaration: its own first, then those of functions that are
+/// no kernels, and those outside functions.
+const std::vector<SharedVariable>& shared_variables(const void* kernel);
+/// How many __shared__ variables the program uses. Their numbers go up to here.
+std::uint32_t shared_variable_count();
+/// The variable of the program that holds the address, or "" for memory that is not the program's own image.
+std::string variable_at(Address address);
+
+// --- Global memory (memory.cpp) --------------------------------------------------------------------------------------------
+/// An allocation of global memory, or a __device__ variable.
+struct Region {
+  std::string name;
+  Address begin = 0, end = 0;
+  std::size_t element = 4;
+  Shape declared{};           ///< as the program has it; without extents where it has one dimension
+  std::size_t alignment = 0;  ///< of what it is declared as an array of; 0: not known
+  bool is_constant = false;   ///< __constant__: kernels may read it
+  std::size_t first = 0, rows = 0, cols = 0, ld = 0;  ///< declared matrix; rows == 0: all of it
+  std::shared_ptr<order::GlobalCells> cells;          ///< one per element, of the last traced launch
+  std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage;
+
+  std::size_t elements() const { return (end - begin) / element; }
+  bool holds(Address address, std::size_t size) const { return address >= begin && address + size <= end; }
+  /// Whether element i is part of the declared matrix.
+  bool inside(std::size_t i) const {
+    if (rows == 0) return true;
+    const std::size_t at = i - first;
+    return i >= first && at / ld < rows && at % ld < cols;
+  }
+};
+struct Regions {
+  std::mutex mutex;
+  std::map<Address, Region> by_begin;
+};
+Regions& regions();
+/// The allocation that begins at `memory`. Throws std::logic_error for any other address.
+Region& region_at(const void* memory);
+
+}  // namespace simt::hooks

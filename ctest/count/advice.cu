@@ -1,0 +1,82 @@
+// What follows from counts. ctest/count.sh compares what is printed with the comments.
+#include <cuda_fp16.h>
+
+#include "run.cuh"
+
+// Ties are called so, of resources and of lines.
+RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, store of out, 100%: 32 sectors,
+//= 32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart; let neighbouring threads
+//= L1 32 and banks 32 (a tie: both bind),
+//= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
+RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
+//= load of out, 50%, a tie with advice.cu:
+//= its sectors are used in full; accesses of 16 bytes (float4) would take a quarter of the requests
+RUN(conflict, float, 1024, 32, 0) {
+  __shared__ float tile[1024];
+  tile[threadIdx.x * 32] = 1;
+  out[threadIdx.x * 32] = 1;
+}
+//= banks 64 (binds), L1 32
+
+// Global memory.
+RUN(shifted, float, 64, 32, 0) { out[threadIdx.x + 3] = 1; }
+//= 5 sectors, where 4 would do: the first byte lies 12 bytes behind the beginning of a sector
+RUN(apart, float, 16384, 32, 0) { out[threadIdx.x * threadIdx.x * 16] = 1; }
+//= the lanes' elements lie apart; let neighbouring threads
+RUN(pairs, float, 96, 32, 0) { out[threadIdx.x + 64] = out[2 * threadIdx.x] + out[2 * threadIdx.x + 1]; }
+//= neighbouring lanes load neighbouring 8 bytes in 2 accesses, of which each touches the same 8 sectors; with an array
+//= each would touch 4, and aligned to 8 bytes (float2, alignas(8)) they take one access
+RUN(in_parts, float4, 32, 32, 0) {
+  const float x = threadIdx.x;
+  out[threadIdx.x] = float4{x, x, x, x};
+}
+//= the same 16 sectors; moved as a whole, by way of a variable, they take one access
+RUN(eight, float, 256, 32, 0) {
+  for (int i = 0; i < 8; ++i) out[threadIdx.x * 8 + i] = 1;
+}
+//= nvcc may join the neighbouring accesses of a thread into wider ones
+struct Particle { float x, y, z, vx, vy, vz; };
+RUN(one_member, Particle, 32, 32, 0) { out[threadIdx.x].x = 1; }
+//= neighbouring lanes store 4 bytes each of neighbouring structs of 24 bytes; with an array for each member
+RUN(one_lane, float, 64, 32, 0) {
+  if (threadIdx.x == 0) out[0] = 1;
+}
+//= one lane of the warp stores, 4 bytes of a sector of 32, while the others wait: give each lane a part (of the warp
+RUN(again, float, 64, 32, 0) {
+  for (int i = 0; i < 8; ++i) out[threadIdx.x + 32] = out[threadIdx.x];
+}
+//= a block loads each of its sectors 8 times; keep in a register
+RUN(one_counter, int, 1, 32, 0) { atomicAdd(out, 1); }
+//= 32 lanes update 1 element, and those of one element wait for each other
+
+// Shared memory.
+RUN(halves, __half, 1024, 32, 0) {
+  __shared__ __half tile[32][32];
+  for (int i = 0; i < 32; ++i) tile[i][threadIdx.x] = __float2half(1);
+  __syncwarp();
+  for (int i = 0; i < 32; ++i) out[32 * i + threadIdx.x] = tile[threadIdx.x][i];
+}
+//= pad each row of 16 words by one word (2 elements)
+RUN(bins, int, 1, 32, 0) {
+  __shared__ int bins[64];
+  bins[threadIdx.x * 2] = 0;
+  __syncwarp();
+  atomicAdd(&bins[0], 1);  //= unknown @, atomic of bins: what it costs in shared memory is not known
+}
+//= 2 wavefronts, where 1 would do: 2 different words lie in bank 0; neighbouring lanes are 2 words apart
+RUN(second_time, float, 32, 32, 0) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = tile[threadIdx.x + 32] = 1;
+  __syncwarp();
+  float sum = 0;
+  for (int i = 0; i < 32; ++i) sum += tile[threadIdx.x * (1 + i % 2)];
+  out[threadIdx.x] = sum;
+}
+//= no bank conflict the first time, but 1.50 wavefronts on average, where 1 would do
+RUN(ragged, float, 160, 32, 0) {
+  float sum = 0;
+  for (int i = 0; i < 4; ++i)
+    if ((int(threadIdx.x) + i) % 3 == 0) sum += out[32 + i * 32 + threadIdx.x];
+  out[threadIdx.x] = sum;
+}
+//= ~ lanes of a warp came here after different numbers of loop turns

@@ -1,0 +1,118 @@
+// Tests of the rewriter: what becomes of a source's launches, variables of the device, indices and __shared__ variables.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "common/sim/rewrite/rewrite.hpp"
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string rewritten(const std::string& text) {
+  rewrite::Known known;
+  return rewrite::rewritten(
+      text, [](const std::string& name) { return "new/" + name; }, known);
+}
+
+}  // namespace
+
+TEST_CASE("launches by angles become launches of the model") {
+  CHECK(rewritten("k<<<1, 32>>>();") == "tile::launch(k,1, 32, 0);");
+  CHECK(rewritten("n::k<float, 4><<<g, dim3(8, 4), s, 0>>>(a, f(b, c));") ==
+        "tile::launch(n::k<float, 4>,g, dim3(8, 4), s , a, f(b, c));");
+  for (const std::string other :
+       {"a << b", "x = y >> 3 < 2", "// k<<<1, 2>>>();", "\"k<<<1, 2>>>()\"", "operator<<<int>(a)"})
+    CHECK(rewritten(other) == other);
+  CHECK(rewritten("if (x) k<(3 > 2), 1 << 4><<<1, {32, 1, 1}>>>();") ==
+        "if (x) tile::launch(k<(3 > 2), 1 << 4>,1, {32, 1, 1}, 0);");
+  CHECK(rewritten("if (x) table[0].of(3)<<<1, 2>>>();") == "if (x) tile::launch(table[0].of(3),1, 2, 0);");
+  CHECK(rewritten("#define RUN(name, ...) \\\n  name##_kernel<<<1, 2, 0, \\\n s>>>(__VA_ARGS__)") ==
+        "#define RUN(name, ...) \\\n  tile::launch(name##_kernel,1, 2, 0 \\\n  __VA_OPT__(,) __VA_ARGS__)");
+  CHECK(contains(rewritten("x = 3 <<<1, 2>>>(a);"), "GCC error"));
+  CHECK(contains(rewritten("k<<<1>>>(a);"), "GCC error \\\"a launch is kernel<<<grid, block>>>(...)"));
+  CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
+        "dim3 host_gridDim(4), host_blockDim(32);\ntile::launch(k,host_gridDim, host_blockDim, 0);}\nblockDim.x");
+}
+
+TEST_CASE("variables of the device become known, constant memory loses its const") {
+  CHECK(contains(rewritten("__device__ int a, b[2];"), "simt_variable_b(\"b\", b)"));
+  CHECK(
+      contains(rewritten("static __constant__ const float c[2] = {1, 2};"), "static SIMT_DEVICE_VARIABLE  float c[2]"));
+  // behind the call of a macro without ;
+  for (const std::string before : {"MACRO(1, f(2))\n", "MACRO() namespace n::m {\n", "extern \"C\" {"})
+    CHECK(contains(rewritten(before + "static __device__ unsigned d;"),
+                   "static SIMT_DEVICE_VARIABLE unsigned d; static const"));
+  CHECK_FALSE(contains(rewritten("MACRO(1) void f() { __device__ int d; }"), "simt_variable"));
+  for (const std::string table :
+       {"__device__ const float t[2] = {1, 2};", "__device__ __align__(16) const float t[2] = {1, 2};",
+        "__device__ float4 const t[1] = {{1, 2, 3, 4}};", "static constexpr __device__ float t[2] = {1, 2};",
+        "inline float f(int i) {\n  static const float t[2] = {1, 2}; return t[i]; }"})
+    CHECK(contains(rewritten(table), "SIMT_NO_TABLE"));
+  const std::string refused = "SIMT_NO_GRID_CONSTANT __global__";
+  CHECK(contains(rewritten("__global__ void __launch_bounds__(32) k(const CUtensorMap map, int n) {}"), refused));
+  CHECK_FALSE(contains(rewritten("__global__ void k(const __grid_constant__ CUtensorMap a, const CUtensorMap* b) {}"),
+                       refused));
+  CHECK(contains(rewritten("extern __shared__ float s[];"), "declare extern __shared__ s[] in the kernel"));
+  CHECK(contains(rewritten("void k() { extern __shared__ __align__(16) float s[]; }"), "dynamic_shared(\"s\")"));
+  for (const std::string other :
+       {"__device__ int f(int a) { return a; }", "struct S { __device__ S() : a{1} {} int a; };",
+        "template <class T> __device__ T f() { return {}; }", "R\"(__device__ int a;)\""})
+    CHECK(rewritten(other) == other);
+}
+
+TEST_CASE("an index that is read from memory is handed through a call") {
+  const auto handed = [](const std::string& index) { return "[simt::index_of(" + index + ")]"; };
+  CHECK(rewritten("a[b[i]];") == "a" + handed("b[i]") + ";");
+  CHECK(rewritten("a[i][2 * *p];") == "a[i]" + handed("2 * *p") + ";");
+  CHECK(contains(rewritten("__device__ int head; void k() { a[head]; }"), "a" + handed("head")));
+  for (const std::string other :
+       {"a[2 * N + i];", "f([&](int i) { return b[i]; });", "a[(i * 2) * j];", "constexpr int n[b[0]] = {};",
+        "a[x, *p];", "if (c) [p = *q] { ; }();", "const auto [x] = *p;", "auto v = a[{*p, i}];"})
+    CHECK(rewritten(other) == other);
+  for (const std::string attribute :
+       {"for (;;) [[unlikely]] f();", "int i [[maybe_unused]] = 3;", "struct [[nodiscard]] S { int i; };",
+        "enum F { a [[deprecated]] };", "__forceinline__ [[nodiscard]] int f();",
+        "alignas(16) [[maybe_unused]] float x;"})
+    CHECK(rewritten(attribute) == attribute);
+  // What a reference refers to may lie in memory.
+  CHECK(contains(rewritten("const int& u = b[i]; a[u];"), "a" + handed("u")));
+  CHECK(contains(rewritten("void f(const Q& q) { a[q.head]; }"), "a" + handed("q.head")));
+  CHECK(contains(rewritten("auto& [x, y] = b[i]; a[y];"), "a" + handed("y")));
+  CHECK(contains(rewritten("if (c && i) a[i];"), " a[i];"));
+}
+
+TEST_CASE("__shared__ variables become references to where the running block has them") {
+  CHECK(rewritten("void k() { __shared__ float a[4], b; }") ==
+        "void k() { struct simt_shared_a {  float a[4], b; }; auto& a = simt::shared<&simt_shared_a::a, \"a\", 0>(); "
+        "auto& b = "
+        "simt::shared<&simt_shared_a::b, \"b\", 1>(); }");
+  const auto in_kernel = [](const std::string& text) {
+    const std::string all = rewritten("void k() { __shared__ int a, b; " + text + " }");
+    return all.substr(all.find("1>();") + 6);
+  };
+  CHECK(in_kernel("[] { a; b; }") == "[&a, &b] { a; b; } }");
+  CHECK(in_kernel("return [n] __device__ { return [&n] { b; }; };") ==
+        "return [n, &b] __device__ { return [&n, &b] { b; }; }; }");
+  for (const std::string same : {"[&] { a; }", "[](int a) { a; }", "[] { s.a; p->a; n::a; }", "c[4] - a", "(c)[4] (b)",
+                                 "[[maybe_unused]] int c;", "auto [c, d] = e; { a; }"})
+    CHECK(in_kernel(same) == same + " }");
+  CHECK(in_kernel("decltype(a) c; decltype((a)) d;") == "std::remove_reference_t<decltype(a)> c; decltype((a)) d; }");
+  const std::string outside = "namespace n { __shared__ int a; __device__ int f() { return a; } } __device__ int ";
+  CHECK(contains(rewritten(outside + "g();"), "f() { auto& a = simt_shared_a::of_a(); { return a; } } }"));
+  CHECK(contains(rewritten(outside + "g(int a) { return a; }"), "g(int a) { return a; }"));
+  CHECK(contains(rewritten(outside + "g() { return n::a + ::n::a + m::a; }"),
+                 "g() { return n::simt_shared_a::of_a() + ::n::simt_shared_a::of_a() + m::a; }"));
+  for (const std::string refused :
+       {"__shared__ int a = 3;", "__shared__ int (*a)[4];", "__shared__ struct { int i; } a;"})
+    CHECK(contains(rewritten("void k() { " + refused + " }"), "GCC error \\\"a __shared__ variable is declared as"));
+}
+
+TEST_CASE("what is included is asked for by name, and lines stay where they are") {
+  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") == "#include \"new/a.hpp\"  // why\n# include <b>\n");
+  const std::string text = "k<<<1,\n2,\n0,\nstream>>>(\na);\nextern __shared__\nint x[];\n";
+  const std::string made = rewritten(text);
+  CHECK(std::count(made.begin(), made.end(), '\n') == std::count(text.begin(), text.end(), '\n'));
+}
