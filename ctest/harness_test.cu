@@ -27,12 +27,9 @@
 #include "common/check/gemm_tests.hpp"
 #include "common/check/traced.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/explain_tuning.hpp"
-#include "common/report/profile.hpp"
-#include "common/report/ranks.hpp"
-#include "common/report/tuned_ranking.hpp"
+#include "common/report/findings.hpp"
 #include "common/report/tuning.hpp"
-#include "common/report/units.hpp"
+#include "common/report/tuning_report.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -867,18 +864,6 @@ TEST_CASE("a fit that is not determined is refused" * doctest::test_suite("model
   CHECK_THROWS_AS(tile::least_squares({{1, 2}, {2, 4}, {3, 6}}, {1, 2, 3}), std::invalid_argument);
 }
 
-TEST_CASE("times are explained in cycles of an SM for each warp-wide FMA" * doctest::test_suite("model")) {
-  tile::Record tuning = made_up_tuning();
-  tuning["candidates"][0]["spill_bytes"] = 8;
-  const auto found =
-      tile::timed_with_costs(tuning, {{"slow", 1, 2, 3}, {"fast", 0.25, 0.1, 0.2}, {"never timed", 1, 1, 1}});
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].costs.name == "fast");
-  CHECK(found[0].warps == 48);
-  const double peak = 2 * 128 * tuning["sms"].get<double>() * tuning["clock_hz"].get<double>() * 1e-12;
-  CHECK(found[0].cycles == doctest::Approx(0.25 * peak / found[0].tflops));
-}
-
 // Configurations whose times are 1.5 multiply + 0.5 copy + 2 / warps, to the last digit.
 std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
   std::vector<tile::Timed> timed;
@@ -886,7 +871,10 @@ std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
     const tile::Costs costs{std::to_string(i) + pruned, 0.25 + i * 7 % 11 * 0.01, 0.01 * (i * 5 % 13), 0.02 * (i % 4)};
     const double warps = 8 + 4 * (i * 3 % 5);
     const double cycles = 1.5 * costs.multiply + 0.5 * (costs.load + costs.store) + 2 / warps;
-    timed.push_back({costs, warps, 255 - 4 * warps - i % 3, cycles, 16 / cycles, pruned});
+    const int tiles[]{32, 64, 128};
+    timed.push_back({costs, warps, 255 - 4 * warps - i % 3, cycles, 16 / cycles, pruned,
+                     pruned.empty() ? 16 / (50 + double(i * 3 % 7)) : 0,
+                     {tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Takes::all}});
   }
   return timed;
 }
@@ -905,23 +893,10 @@ TEST_CASE("a sample is timed, and then what it predicts to be as fast as the fas
 }
 
 TEST_CASE("the report finds how costs add up, and tests that on what was pruned" * doctest::test_suite("model")) {
-  const std::vector<tile::Timed> timed = timed_by_turns(40, ""), pruned = timed_by_turns(15, "bound");
-  std::vector<tile::Candidate> candidates;
-  for (std::size_t i = 0; i < timed.size(); ++i) {
-    const int tiles[]{32, 64, 128};
-    const tile::Tile tile{tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Takes::all};
-    candidates.push_back({{timed[i].costs.name, nullptr, nullptr, 128, tile}, {}, 0, 0, 0, ""});
-  }
-  std::vector<tile::CandidateCeiling> ceilings;
-  for (std::size_t i = 0; i < candidates.size(); ++i) ceilings.push_back({&candidates[i], 50 + double(i * 3 % 7)});
-  std::vector<tile::Timed> everything = timed;
-  everything.insert(everything.end(), pruned.begin(), pruned.end());
-  const auto left = tile::observed(ceilings, everything);
-  REQUIRE(left.size() == timed.size());
-  CHECK(left[1].ceiling == doctest::Approx(16 / ceilings[1].tflops));
-
+  std::vector<tile::Timed> timed = timed_by_turns(40, "");
+  for (const tile::Timed& pruned : timed_by_turns(15, "bound")) timed.push_back(pruned);
   tile::Facts facts;
-  tile::add_explanation_facts(facts, left, everything);
+  tile::add_fit_facts(facts, timed);
   CHECK(facts.value("tuning.fit.left.multiply") == doctest::Approx(1.5));
   CHECK(facts.value("tuning.fit.left.copy") == doctest::Approx(0.5));
   CHECK(facts.value("tuning.fit.left.warps") == doctest::Approx(2));
@@ -936,7 +911,7 @@ TEST_CASE("the report finds how costs add up, and tests that on what was pruned"
   CHECK(facts.value("tuning.fit.sample.most") == 9);  // such a fit knows the fastest from a sample
 
   tile::Facts none;
-  tile::add_explanation_facts(none, {}, {});
+  tile::add_fit_facts(none, {});
   REQUIRE(none.all().size() == facts.all().size());
   const auto has = [](const tile::Facts& f, const std::string& key) {
     return std::any_of(f.all().begin(), f.all().end(), [&](auto& fact) { return fact.key == key; });

@@ -10,9 +10,8 @@
 #include <string>
 
 #include "common/bench/record.hpp"
-#include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
-#include "common/report/touched_elements.hpp"
+#include "common/report/findings.hpp"
 #include "ctest/model_tests.hpp"
 
 MODEL_TESTS("tests of operands")
@@ -208,8 +207,7 @@ TEST_CASE("touched elements are counted by the bytes that they have") {
       {.interval = 0, .thread = 0, .op = simt::Op::store, .array = "As", .byte_offset = 6, .width = 2}};
   const auto directory = std::filesystem::temp_directory_path() / ("touched." + std::to_string(getpid()));
   std::filesystem::create_directories(directory);
-  tile::emit_touches({counted}, directory);
-  tile::emit_intervals({counted}, directory);
+  tile::emit_traces({counted}, directory);
   const auto text_of = [&](const char* file) {
     std::ifstream in(directory / file);
     return std::string(std::istreambuf_iterator<char>(in), {});

@@ -1,7 +1,6 @@
-// A problem too large for the float64 reference, run once and checked on the GPU. In: a kernel and a case. Out: how far the result
-// lies from right, in units of the tolerance.
+// What only a GPU can check: problems too large for the float64 reference.
 #include "common/check/freivalds.hpp"
-#include "common/check/gemm.hpp"
+#include "common/check/gemm_tests.hpp"
 #include "common/check/operands.hpp"
 #include "common/cuda/machine.hpp"
 
@@ -18,6 +17,16 @@ double freivalds_deviation(const Runnable& kernel, const Case& c) {
   const double deviation = freivalds(ready.operands.product(), copy, c.seed + 99);
   machine::release(copy);
   return deviation;
+}
+
+void test_large_problems(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    INFO(kernel.name);
+    // Sums of whole numbers are exact, unless C is too narrow for them.
+    const double allowed = kernel.types.C == Element::f32 ? 0 : 1;
+    CHECK(freivalds_deviation(kernel, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) <= allowed);
+    CHECK(freivalds_deviation(kernel, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+  }
 }
 
 }  // namespace tile

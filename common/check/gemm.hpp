@@ -7,10 +7,10 @@
 // How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a kernel must not
 // touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones with a float64 reference, within
 // a bound that grows with K; where a reference would take too long, freivalds.hpp asks by products with a vector (GPU). traced.hpp
-// runs a kernel on the model with all checks, or counts it; sites.hpp finds in the counts what the source calls by a tag, with
-// what source.hpp reads. gemm_tests.hpp puts all of it together: what every GEMM of every chapter must pass.
+// runs a kernel on the model with all checks, or counts it, and finds in the counts what the source calls by a tag. gemm_tests.hpp
+// puts all of it together: what every GEMM of every chapter must pass.
 //
-// Nothing here measures time, knows a record or prints a table. Dependencies go from here to model/ and cuda/.
+// Nothing here measures time, knows a record or prints a table. Dependencies go from here to sim/ and cuda/.
 #pragma once
 
 #include <concepts>

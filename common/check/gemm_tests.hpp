@@ -46,48 +46,41 @@ void skip_test(const std::string& reason);
 }  // namespace tile
 
 /// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each takes problems of any shape.
-#define TILE_GEMM_TESTS(kernels)                                                                                 \
-  TEST_CASE("integers are exact at every kind of shape") { tile::test_shapes(tile::tried(kernels)); }            \
-  TEST_CASE("random values stay within the error bound" * doctest::test_suite("thorough")) {                     \
-    tile::test_rounding(tile::tried(kernels));                                                                   \
-  }                                                                                                              \
-  TEST_CASE("leading dimensions may exceed the matrix") { tile::test_leading_dimensions(tile::tried(kernels)); } \
-  TEST_CASE("misaligned pointers and odd leading dimensions are computed word by word") {                        \
-    tile::test_misalignment(tile::tried(kernels));                                                               \
-  }                                                                                                              \
-  TEST_CASE("alpha and beta have BLAS semantics") { tile::test_alpha_and_beta(tile::tried(kernels)); }           \
-  TEST_CASE("with beta 0 C is not read") { tile::test_unread_C(tile::tried(kernels)); }                          \
-  TEST_CASE("a prepared kernel runs again, on what its operands hold then") {                                    \
-    tile::test_running_again(tile::tried(kernels));                                                              \
-  }                                                                                                              \
-  TEST_CASE("impossible problems are refused") { tile::test_refusals(tile::tried(kernels)); }                    \
-  TEST_CASE("an element may lie more than 2^31 elements from the first" * doctest::test_suite("thorough")) {     \
-    tile::test_far_offsets(tile::tried(kernels));                                                                \
-  }                                                                                                              \
-  TEST_CASE("large problems pass Freivalds' check" * doctest::test_suite("gpu")) {                               \
-    tile::test_large_problems(tile::tried(kernels));                                                             \
-  }                                                                                                              \
+#define TILE_GEMM_TESTS(kernels)                                                                                    \
+  TILE_GEMM_TEST("integers are exact at every kind of shape", test_shapes, kernels)                                 \
+  TILE_GEMM_TEST("random values stay within the error bound" * doctest::test_suite("thorough"), test_rounding,      \
+                 kernels)                                                                                           \
+  TILE_GEMM_TEST("leading dimensions may exceed the matrix", test_leading_dimensions, kernels)                      \
+  TILE_GEMM_TEST("misaligned pointers and odd leading dimensions are computed word by word", test_misalignment,     \
+                 kernels)                                                                                           \
+  TILE_GEMM_TEST("alpha and beta have BLAS semantics", test_alpha_and_beta, kernels)                                \
+  TILE_GEMM_TEST("with beta 0 C is not read", test_unread_C, kernels)                                               \
+  TILE_GEMM_TEST("a prepared kernel runs again, on what its operands hold then", test_running_again, kernels)       \
+  TILE_GEMM_TEST("impossible problems are refused", test_refusals, kernels)                                         \
+  TILE_GEMM_TEST("an element may lie more than 2^31 elements from the first" * doctest::test_suite("thorough"),     \
+                 test_far_offsets, kernels)                                                                         \
+  TILE_GEMM_TEST("large problems pass Freivalds' check" * doctest::test_suite("gpu"), test_large_problems, kernels) \
   TILE_GEMM_MODEL_TESTS(kernels)
+#define TILE_GEMM_TEST(title, test, kernels) \
+  TEST_CASE(title) { tile::test(tile::tried(kernels)); }
 
 #if TILE_ON_MODEL
-#define TILE_GEMM_MODEL_TESTS(kernels)                                                                           \
-  TEST_CASE("ragged shapes are free of races and stray accesses" * doctest::test_suite("model")) {               \
-    tile::test_ragged_is_clean(tile::tried(kernels));                                                            \
-  }                                                                                                              \
-  TEST_CASE("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model")) { \
-    tile::test_choice_of_kernel(tile::tried(kernels));                                                           \
-  }                                                                                                              \
-  TEST_CASE("every kernel is free of races on whole tiles" * doctest::test_suite("model thorough")) {            \
-    tile::test_whole_tiles_are_clean(kernels);                                                                   \
-  }                                                                                                              \
-  TEST_CASE("every count of a site is so much a result and so much a multiply-add" *                             \
-            doctest::test_suite("model thorough")) {                                                             \
-    tile::test_growing_counts(tile::tried(kernels));                                                             \
-  }
+#define TILE_GEMM_MODEL_TESTS(kernels)                                                                                \
+  TILE_GEMM_TEST("ragged shapes are free of races and stray accesses" * doctest::test_suite("model"),                 \
+                 test_ragged_is_clean, kernels)                                                                       \
+  TILE_GEMM_TEST("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model"),   \
+                 test_choice_of_kernel, kernels)                                                                      \
+  TEST_CASE("every kernel is free of races on whole tiles" * doctest::test_suite("model thorough")) {                 \
+    tile::test_whole_tiles_are_clean(kernels);                                                                        \
+  }                                                                                                                   \
+  TILE_GEMM_TEST(                                                                                                     \
+      "every count of a site is so much a result and so much a multiply-add" * doctest::test_suite("model thorough"), \
+      test_growing_counts, kernels)
 #else
 #define TILE_GEMM_MODEL_TESTS(kernels)
 #endif
 
 /// Names the kernels that TILE_GEMM_TESTS tries on the model, one for each part of a program whose other kernels differ from
-/// these in numbers; a test of the chapter's own tries all. Whether whole tiles are free of races is asked of all. A GPU always tries all.
+/// these in numbers; a test of the chapter's own tries all. Whether whole tiles are free of races is asked of all. A GPU
+/// always tries all.
 #define TILE_TRIED_ON_MODEL(...) [[maybe_unused]] const bool tried_on_model = tile::try_on_model({__VA_ARGS__});

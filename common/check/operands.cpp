@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <random>
@@ -42,7 +43,8 @@ float value_of(Element element, Bits bits) {
 
 Bits bits_at(Element element, const Bytes& image, std::size_t index) {
   Bits bits = 0;
-  std::memcpy(&bits, image.data() + index * size_of(element), size_of(element));  // the lower bytes come first
+  std::memcpy(&bits, image.data() + index * size_of(element),
+              size_of(element));  // the lower bytes come first
   return bits;
 }
 
@@ -71,51 +73,51 @@ struct Stored {
   std::byte* begin(void* memory) const { return static_cast<std::byte*>(memory) + first * size_of(element); }
 };
 
-// Such a matrix in device memory: elements of which bits_of_element(row, col) are the bits, and bands around them.
+// Its rows, of elements of which bits_of_element(row, col) are the bits, and what of their padding is guarded.
 template <class BitsOfElement>
-void* place(const Stored& m, BitsOfElement bits_of_element) {
+void write_rows(const Stored& m, void* memory, BitsOfElement bits_of_element) {
+  Bytes row_image = repeated(m.element, m.band, std::size_t(m.cols) + guarded_padding(m.ld, m.cols));
+  for (int row = 0; row < m.rows; ++row) {
+    for (int col = 0; col < m.cols; ++col) put(m.element, row_image, std::size_t(col), bits_of_element(row, col));
+    upload(m.begin(memory) + std::size_t(row) * std::size_t(m.ld) * size_of(m.element), row_image);
+  }
+}
+
+// Memory for the matrix in which nothing but the bands around it is written.
+void* reserve(const Stored& m) {
   const std::size_t extent = std::size_t(m.rows) * std::size_t(m.ld), size = size_of(m.element);
   void* memory = machine::allocate((m.first + extent + guard) * size, size, m.name);
   machine::declare_matrix(memory, m.first, std::size_t(m.rows), std::size_t(m.cols), std::size_t(m.ld));
   upload(memory, repeated(m.element, m.band, m.first));
   upload(m.begin(memory) + extent * size, repeated(m.element, m.band, guard));
-  Bytes row_image = repeated(m.element, m.band, std::size_t(m.cols) + guarded_padding(m.ld, m.cols));
-  for (int row = 0; row < m.rows; ++row) {
-    for (int col = 0; col < m.cols; ++col) put(m.element, row_image, std::size_t(col), bits_of_element(row, col));
-    upload(m.begin(memory) + std::size_t(row) * std::size_t(m.ld) * size, row_image);
-  }
   return memory;
 }
 
-// As it lies in memory: row by row, or as the transpose that columns are.
-Stored laid_out(Stored m, Layout layout) {
-  if (layout == Layout::columns) std::swap(m.rows, m.cols);
-  return m;
+// An input of which `values` are the elements, row by row; in memory it may be the transpose.
+void write_input(const Stored& m, void* memory, const std::vector<float>& values, Layout layout) {
+  write_rows(m, memory, [&](int row, int col) {
+    return bits_of(m.element,
+                   values[layout == Layout::rows ? std::size_t(row) * m.cols + col : std::size_t(col) * m.rows + row]);
+  });
 }
 
-// An input of which `values` are the elements, row by row; `m` is it as it lies in memory.
-void* place_input(const Stored& m, const std::vector<float>& values, Layout layout) {
-  if (layout == Layout::rows)
-    return place(m, [&](int row, int col) { return bits_of(m.element, values[std::size_t(row) * m.cols + col]); });
-  return place(m, [&](int row, int col) { return bits_of(m.element, values[std::size_t(col) * m.rows + row]); });
+// A, B and C of a case as they lie in memory.
+std::array<Stored, 3> stored(const Case& c) {
+  const Problem p = c.problem();
+  const auto [A, B, C] = p.types;
+  const auto first = [&](int offset) { return guard + std::size_t(c.offset + offset); };
+  std::array<Stored, 3> all{Stored{"A", A, poison_of(A).A, p.M, p.K, p.lda, first(c.offsets.A)},
+                            Stored{"B", B, poison_of(B).B, p.K, p.N, p.ldb, first(c.offsets.B)},
+                            Stored{"C", C, poison_of(C).C, p.M, p.N, p.ldc, first(c.offsets.C)}};
+  if (p.A == Layout::columns) std::swap(all[0].rows, all[0].cols);
+  if (p.B == Layout::columns) std::swap(all[1].rows, all[1].cols);
+  return all;
 }
 
 std::vector<float> values_of(Element element, std::size_t count, Fill fill, std::uint64_t seed) {
   std::vector<float> values = make_values(count, fill, seed);
   for (float& value : values) value = rounded_to(element, value);
   return values;
-}
-
-void require_valid_problem(const Problem& p) {
-  const Problem packed = p.packed();
-  if (p.M < 1 || p.N < 1 || p.K < 1)
-    throw std::invalid_argument(fmt::format("M, N and K must be at least 1, not {} x {} x {}", p.M, p.N, p.K));
-  if (p.lda < packed.lda || p.ldb < packed.ldb || p.ldc < packed.ldc)
-    throw std::invalid_argument(
-        fmt::format("leading dimensions must cover the rows: lda {} >= {} {}, ldb {} >= {} {}, "
-                    "ldc {} >= N {}",
-                    p.lda, p.A == Layout::rows ? "K" : "M", packed.lda, p.ldb, p.B == Layout::rows ? "N" : "K",
-                    packed.ldb, p.ldc, packed.ldc));
 }
 
 }  // namespace
@@ -131,39 +133,47 @@ std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed)
   return values;
 }
 
-void require_valid(const Product& product) { require_valid_problem(product.problem); }
+void require_valid(const Product& product) {
+  const Problem &p = product.problem, packed = p.packed();
+  if (p.M < 1 || p.N < 1 || p.K < 1)
+    throw std::invalid_argument(fmt::format("M, N and K must be at least 1, not {} x {} x {}", p.M, p.N, p.K));
+  if (p.lda < packed.lda || p.ldb < packed.ldb || p.ldc < packed.ldc)
+    throw std::invalid_argument(
+        fmt::format("leading dimensions must cover the rows: lda {} >= {} {}, ldb {} >= {} "
+                    "{}, "
+                    "ldc {} >= N {}",
+                    p.lda, p.A == Layout::rows ? "K" : "M", packed.lda, p.ldb, p.B == Layout::rows ? "N" : "K",
+                    packed.ldb, p.ldc, packed.ldc));
+}
 
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
 
-Operands::Operands(const Case& c) : first_of_C_(guard + std::size_t(c.offset + c.offsets.C)) {
-  product_ = {c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr};
-  const Problem& p = product_.problem;
+Operands::Operands(const Case& c) : case_(c), product_{c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr} {
   require_valid(product_);
-  const Types& types = p.types;
-  const Stored a =
-      laid_out({"A", types.A, poison_of(types.A).A, c.M, c.K, p.lda, guard + std::size_t(c.offset + c.offsets.A)}, p.A);
-  const Stored b =
-      laid_out({"B", types.B, poison_of(types.B).B, c.K, c.N, p.ldb, guard + std::size_t(c.offset + c.offsets.B)}, p.B);
-  const Stored out{"C", types.C, poison_of(types.C).C, c.M, c.N, p.ldc, first_of_C_};
+  const Problem& p = product_.problem;
+  const auto [a, b, out] = stored(c);
+  A = values_of(a.element, std::size_t(c.M) * c.K, c.fill, c.seed);
+  B = values_of(b.element, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
+  const Bits unread = poison_of(out.element).unread;
+  C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(out.element, unread))
+                     : values_of(out.element, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
   try {
-    A = values_of(types.A, std::size_t(c.M) * c.K, c.fill, c.seed);
-    B = values_of(types.B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
-    device_[0] = place_input(a, A, p.A);
-    device_[1] = place_input(b, B, p.B);
-    const Bits unread = poison_of(types.C).unread;
-    C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(types.C, unread))
-                       : values_of(types.C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
-    device_[2] = place(out, [&](int row, int col) {
-      return c.beta == 0.0f ? unread : bits_of(types.C, C[std::size_t(row) * c.N + col]);
-    });
+    device_[0] = reserve(a);
+    device_[1] = reserve(b);
+    device_[2] = reserve(out);
   } catch (...) {
     release();
     throw;
   }
+  write_input(a, device_[0], A, p.A);
+  write_input(b, device_[1], B, p.B);
+  write_rows(out, device_[2], [&](int row, int col) {
+    return c.beta == 0.0f ? unread : bits_of(out.element, C[std::size_t(row) * c.N + col]);
+  });
   product_.A = a.begin(device_[0]);
   product_.B = b.begin(device_[1]);
   product_.C = out.begin(device_[2]);
-  if (types == Types{} && p.A == Layout::rows && p.B == Layout::rows) gemm_ = gemm_of(product_);
+  if (p.types == Types{} && p.A == Layout::rows && p.B == Layout::rows) gemm_ = gemm_of(product_);
 }
 
 Operands::~Operands() { release(); }
@@ -179,17 +189,8 @@ const Gemm& Operands::gemm() const {
 }
 
 void Operands::refill_A(Fill fill, std::uint64_t seed) {
-  const Problem& p = product_.problem;
-  const Element type = p.types.A;
-  const bool rows = p.A == Layout::rows;
-  A = values_of(type, A.size(), fill, seed);
-  Bytes line(std::size_t(rows ? p.K : p.M) * size_of(type));  // a row, or a column
-  auto* to = static_cast<std::byte*>(const_cast<void*>(product_.A));
-  for (int i = 0; i < (rows ? p.M : p.K); ++i, to += std::size_t(p.lda) * size_of(type)) {
-    for (int j = 0; j < (rows ? p.K : p.M); ++j)
-      put(type, line, std::size_t(j), bits_of(type, A[rows ? std::size_t(i) * p.K + j : std::size_t(j) * p.K + i]));
-    upload(to, line);
-  }
+  A = values_of(product_.problem.types.A, A.size(), fill, seed);
+  write_input(stored(case_)[0], device_[0], A, product_.problem.A);
 }
 
 std::vector<float> Operands::download_C() const {
@@ -208,25 +209,24 @@ std::vector<float> Operands::download_C() const {
 }
 
 std::string Operands::overwritten() const {
-  const Problem& p = product_.problem;
-  const Element type = p.types.C;
-  const auto* begin = static_cast<const std::byte*>(product_.C) - first_of_C_ * size_of(type);
-  // The position of the first element of a band, `first` elements after the allocation's begin, that has changed, or -1.
+  const Stored m = stored(case_)[2];
+  const std::size_t rows = std::size_t(m.rows), ld = std::size_t(m.ld), size = size_of(m.element);
+  // The position in a band, `first` elements after the allocation's begin, of the first element that has changed, or
+  // -1.
   const auto changed = [&](std::size_t first, std::size_t count) {
-    Bytes band(count * size_of(type));
-    machine::copy_to_host(band.data(), begin + first * size_of(type), band.size());
+    Bytes band(count * size);
+    machine::copy_to_host(band.data(), static_cast<const std::byte*>(device_[2]) + first * size, band.size());
     for (std::size_t i = 0; i < count; ++i)
-      if (bits_at(type, band, i) != poison_of(type).C) return std::ptrdiff_t(i);
+      if (bits_at(m.element, band, i) != m.band) return std::ptrdiff_t(i);
     return std::ptrdiff_t(-1);
   };
-  if (const auto at = changed(0, first_of_C_); at >= 0)
-    return fmt::format("wrote {} elements before C", first_of_C_ - std::size_t(at));
-  const std::size_t padding = guarded_padding(p.ldc, p.N);
-  for (int row = 0; padding > 0 && row < p.M; ++row)
-    if (const auto at = changed(first_of_C_ + std::size_t(row) * std::size_t(p.ldc) + std::size_t(p.N), padding);
-        at >= 0)
-      return fmt::format("wrote C's padding at row {}, column {}", row, p.N + at);
-  if (const auto at = changed(first_of_C_ + std::size_t(p.M) * std::size_t(p.ldc), guard); at >= 0)
+  if (const auto at = changed(0, m.first); at >= 0)
+    return fmt::format("wrote {} elements before C", m.first - std::size_t(at));
+  const std::size_t padding = guarded_padding(m.ld, m.cols);
+  for (std::size_t row = 0; padding > 0 && row < rows; ++row)
+    if (const auto at = changed(m.first + row * ld + std::size_t(m.cols), padding); at >= 0)
+      return fmt::format("wrote C's padding at row {}, column {}", row, m.cols + at);
+  if (const auto at = changed(m.first + rows * ld, guard); at >= 0)
     return fmt::format("wrote {} elements after C", at + 1);
   return "";
 }
@@ -241,8 +241,6 @@ Case of_types(Case c, const Types& types) {
 }  // namespace
 
 Ready::Ready(const Runnable& runnable, const Case& c)
-    : problem(of_types(c, runnable.types())),
-      operands(problem),
-      kernel(runnable.prepare(operands.product())) {}
+    : problem(of_types(c, runnable.types())), operands(problem), kernel(runnable.prepare(operands.product())) {}
 
 }  // namespace tile

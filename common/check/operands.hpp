@@ -47,9 +47,9 @@ class Operands {
  private:
   void release();
 
-  Product product_{};
+  Case case_;
+  Product product_;
   Gemm gemm_{};
-  std::size_t first_of_C_;  ///< elements of the allocation before C
   void* device_[3] = {};
 };
 

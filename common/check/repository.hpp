@@ -1,9 +1,13 @@
-// Where the files are that a program reads besides its own source. In: paths below the repository's root. Out: paths that open.
+// Where the files are that a program reads: its own source, and others. In: paths below the repository's root. Out:
+// paths that open.
 #pragma once
 
 #include <filesystem>
 
 namespace tile {
+
+/// The path of the chapter's source. Defined once per program, by TILE_CHAPTER.
+const char* this_chapter_file();
 
 /// A file by its path below the repository's root, wherever the program was compiled: copies of a chapter, which experiments and
 /// samples of mistakes are made of, find the repository's data.

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
 namespace tile {
-
 namespace {
+
 // What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of the kernel's own
 // function; where none is, as of tiles that are not whole, the last of all.
 simt::Counts own(std::vector<simt::Counts> launches, const Runnable& kernel) {
@@ -18,6 +19,18 @@ simt::Counts own(std::vector<simt::Counts> launches, const Runnable& kernel) {
                                   [&](const simt::Counts& launch) { return launch.function == kernel.address(); });
   return std::move(found == launches.rend() ? launches.back() : *found);
 }
+
+// The tags at the ends of the chapter's lines, by line number.
+std::map<int, std::string> find_tags() {
+  std::map<int, std::string> found;
+  int number = 0;
+  for (const std::string& line : source_lines()) {
+    ++number;
+    if (const auto at = line.find("//@ "); at != std::string::npos) found[number] = line.substr(at + 4);
+  }
+  return found;
+}
+
 }  // namespace
 
 simt::Counts launched(const Runnable& kernel, const Case& c) {
@@ -36,16 +49,14 @@ simt::Counts traced_run(const Runnable& kernel, const Case& c, const simt::Trace
 
 void require_clean(const Runnable& kernel, const Case& c) { traced_run(kernel, c); }
 
-void require_no_guess(const simt::Counts& counts) {
-  for (const simt::Site& s : counts.sites)
-    if (s.estimated)
-      throw std::runtime_error("line " + std::to_string(s.line) +
-                               ": lanes of a warp diverge within a loop; its counts would be a guess");
-}
-
 simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options) {
   const simt::Counts counts = traced_run(kernel, c, options);
-  require_no_guess(counts);
+  for (const simt::Site& s : counts.sites)
+    if (s.estimated)
+      throw std::runtime_error(
+          fmt::format("line {}: lanes of a warp diverge within a loop; its "
+                      "counts would be a guess",
+                      s.line));
   return counts;
 }
 
@@ -70,6 +81,63 @@ std::string bank_conflict(const simt::WarpAccess& access, bool is_load) {
   for (const auto& [word, lanes] : worst)
     words += fmt::format("{} word {} for {}", words.empty() ? "" : ",", word, lanes);
   return fmt::format("bank {} has {} words to serve at once:{}", worst.begin()->first % 32, worst.size(), words);
+}
+
+std::string tag_of(const simt::Site& site) {
+  static const std::map<int, std::string> by_line = find_tags();
+  const auto found = by_line.find(site.line);
+  if (found == by_line.end()) return "";
+  const std::string& tags = found->second;
+  const auto space = tags.find(' ');
+  if (space == std::string::npos) return tags;
+  const bool reads = site.op == simt::Op::load ||
+                     (site.op == simt::Op::bulk_load && site.space == simt::Space::global) ||
+                     (site.op == simt::Op::bulk_store && site.space == simt::Space::shared);
+  return reads ? tags.substr(0, space) : tags.substr(space + 1);
+}
+
+bool has_tag(const simt::Site& site, std::string_view tag) { return !tag.empty() && tag_of(site) == tag; }
+
+std::string label_of(const simt::Site& site) {
+  const std::string tag = tag_of(site);
+  return tag.empty() ? fmt::format("line {}", site.line) : tag;
+}
+
+const simt::Site& site(const simt::Counts& counts, std::string_view tag) {
+  const simt::Site* found = nullptr;
+  for (const simt::Site& s : counts.sites) {
+    if (!has_tag(s, tag)) continue;
+    if (found != nullptr) throw std::out_of_range(fmt::format("more than one access site is tagged {}", tag));
+    found = &s;
+  }
+  if (found == nullptr) throw std::out_of_range(fmt::format("no access site is tagged {}", tag));
+  return *found;
+}
+
+std::string bank_conflict(const simt::Counts& counts, std::string_view tag) {
+  const simt::Site& where = site(counts, tag);
+  const auto index = std::size_t(&where - counts.sites.data());
+  const auto sample = std::find_if(counts.samples.begin(), counts.samples.end(),
+                                   [&](const simt::Sample& s) { return s.site == index; });
+  if (sample == counts.samples.end()) throw std::out_of_range(fmt::format("{}: no access was sampled", tag));
+  simt::WarpAccess access{.size = where.width};
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if (sample->byte_offset[lane] < 0) continue;
+    access.active |= 1u << lane;
+    access.address[lane] = std::uint64_t(sample->byte_offset[lane]);
+  }
+  const std::string conflict = bank_conflict(access, where.op == simt::Op::load);
+  if (conflict.empty()) return "";
+  return fmt::format("{}, {}:{}, {}: {}", counts.kernel, where.file.substr(where.file.rfind('/') + 1), where.line, tag,
+                     conflict);
+}
+
+std::vector<std::string> source_lines() {
+  std::ifstream in(this_chapter_file());
+  if (!in) throw std::runtime_error(fmt::format("cannot read {}", this_chapter_file()));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace tile

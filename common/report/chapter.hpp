@@ -13,15 +13,12 @@
 #include "common/bench/gpu.hpp"
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
-#include "common/check/number_format.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/repository.hpp"
-#include "common/check/source.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/report/facts.hpp"
 #include "common/sim/rules.hpp"
 #if TILE_ON_MODEL
-#include "common/check/sites.hpp"
 #include "common/check/traced.hpp"
 #endif
 

@@ -9,6 +9,13 @@
 
 namespace tile {
 
+/// The unit of a number, from its key: "shared.4096.tflops" -> "TFLOP/s", "clocks_before.power_w" -> "W",
+/// "hide.dram.bytes_per_cycle" -> "B/cycle", "shared.4096.ceiling.banks" -> "TFLOP/s". Of several words that tell a unit the last one
+/// counts. "" without any: the number is what its words say, a count or a ratio.
+std::string unit_of(const std::string& key);
+/// The unit that a label begins with: "ms at 4096 with lda = 4097" -> "ms", "cycles a request: load4.by3" -> "cycles".
+std::string unit_of_label(const std::string& label);
+
 /// Where in the sources a call stands: the default of a last parameter, and nobody gives another.
 struct Place {
   const char* file;

@@ -3,72 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
+#include "common/bench/gpu.hpp"
 #include "common/bench/whole_file.hpp"
 #include "common/check/operands.hpp"
-#include "common/check/repository.hpp"
+#include "common/check/traced.hpp"
 #include "common/cuda/machine.hpp"
-#include "common/report/against_ceilings.hpp"
-#include "common/report/against_counters.hpp"
-#include "common/report/counted.hpp"
-#include "common/report/describe.hpp"
-#include "common/report/explain_tuning.hpp"
-#include "common/report/measured_facts.hpp"
+#include "common/report/findings.hpp"
 #include "common/report/options.hpp"
-#include "common/report/output_file.hpp"
-#include "common/report/per_site.hpp"
-#include "common/report/profile.hpp"
-#include "common/report/rates.hpp"
-#include "common/report/sweep.hpp"
-#include "common/report/timed_runs.hpp"
-#include "common/report/touched_elements.hpp"
-#include "common/report/tuned_ranking.hpp"
-#include "common/report/tuning.hpp"
+#include "common/report/tuning_report.hpp"
 
 namespace tile {
 namespace {
 
-/// What there is to say of the chapter's candidates; all empty where it has none.
-struct Tuning {
-  std::vector<Record> tunings;
-  std::vector<Ranked> ranking;  ///< points into the first of `tunings`, the reference GPU's
-  std::vector<Timed> timed;     ///< with costs; empty unless all of `ranking` were timed
-  std::vector<Observed> left;   ///< the timed ones of `ranking`
-
-  const Record* reference() const { return tunings.empty() ? nullptr : &tunings.front(); }
-};
-
-Tuning find_tuning() {
-  Tuning found;
-  found.tunings = load_records(chapter_directory(), RecordKind::tuned);
-  const Record* const reference = found.reference();
-  found.ranking = rank_by_ceilings(reference);
-  std::vector<CandidateCeiling> ceilings_left;
-  for (const Ranked& r : found.ranking) ceilings_left.push_back({r.candidate, r.tightest.tflops});
-  if (reference != nullptr && all_timed(found.ranking))
-    found.timed = timed_with_costs(*reference, this_chapter().costs);
-  found.left = observed(ceilings_left, found.timed);
-  return found;
-}
-
-/// Everything that tables and facts are made of.
-struct Findings {
-  Case problem;
-  std::vector<CountedKernel> kernels;
-  std::vector<Record> records;
-  std::size_t fresh;  ///< so many records, the last ones, were made by this very run
-  Tuning tuning;
-  std::vector<Record> sweeps;
-};
-
-// With so many tiles along K a kernel's loop has begun, whatever it loads ahead.
+// With so many tiles along K a kernel's loop has begun, whatever it prefetches.
 constexpr int tiles_of_pipelines = 4;
+
+// The kernels alone, without counting.
+double run_untraced(const Kernel& kernel, const Case& problem, int repeat = 1) {
+  const Ready ready(kernel, problem);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeat; ++i) ready.kernel->run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, const Case& problem, bool emitting) {
   simt::Trace trace;
@@ -78,65 +39,32 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   std::vector<CountedKernel> counted;
   for (const Kernel& kernel : kernels) {
     if (!emitting) std::fflush(stdout);
-    counted.push_back(count_kernel(kernel, problem, trace));
-    CountedKernel& k = counted.back();
+    CountedKernel& k = counted.emplace_back(CountedKernel{kernel, problem, count(kernel, problem, trace)});
     const int shallow = std::max({1, problem.K / 4, tiles_of_pipelines * resolved(kernel).tile.BK});
     if (ceilings_elsewhere && shallow < problem.K) k.shallow = count_at_depth(kernel, problem, shallow);
-    if (!emitting) k.untraced_seconds = untraced_seconds(kernel, problem);
+    if (!emitting) k.untraced_seconds = run_untraced(kernel, problem);
   }
   return counted;
 }
 
-std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen) {
-  const Chapter& chapter = this_chapter();
-  const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
-  std::vector<Table> tables;
-  if (!tuning.ranking.empty()) tables.push_back(table_of_tuning(tuning.ranking, tuning.tunings));
-  if (!chapter.costs.empty()) tables.push_back(table_of_fits(tuning.left));
-  for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
-  if (!kernels.empty()) {
-    if (!chapter.sizes.empty()) tables.push_back(table_of_ceilings(kernels, records));
-    tables.push_back(table_of_counters(kernels, records));
-    tables.push_back(table_of_profile(kernels, records));
-    tables.push_back(table_of_stalls(kernels, records));
-  }
-  if (!chapter.rates.empty()) tables.push_back(table_of_rates(records));
-  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, records, fresh));
-  if (!chapter.sweep.problems.empty()) {
-    tables.push_back(table_of_sweep(sweeps));
-    tables.push_back(table_of_verdicts(sweeps));
-  }
-  return tables;
-}
-
-// Files of key,value: what a chapter's programs gave on a GPU besides its records, each with a head that says how.
-std::vector<std::string> measurements_beside_records() {
-  std::vector<std::string> files;
-  const auto directory = chapter_directory() / "measured";
-  if (!std::filesystem::is_directory(directory)) return files;
-  for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (entry.path().extension() == ".csv") files.push_back(below_repository(entry.path()).string());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-Facts facts_of(const Findings& found) {
-  const Chapter& chapter = this_chapter();
-  const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
-  Facts facts;
-  if (chapter.predict != nullptr) chapter.predict(facts);
-  for (const auto& file : measurements_beside_records()) facts.measured_in(file);
+// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of what nvcc made of it, and which.
+void emit_above(const Findings& found, const std::filesystem::path& directory) {
+  auto out = open_for_writing(directory / "above.tsv");
+  if (found.records.empty() || this_chapter().sizes.empty()) return;
+  const int size = size_of_profile(found.records);
   const Rates rates = reference_rates();
-  for (const CountedKernel& k : kernels) {
-    add_counted_facts(facts, k);
-    for (const int size : chapter.sizes) add_ceiling_facts(facts, k, size, records, rates);
+  for (const CountedKernel& k : found.kernels) {
+    const auto measured = number_at(find_run(found.records.front(), k.kernel.name, size), "/tflops");
+    const auto compare = [&](const std::optional<Work>& work, const char* what) {
+      if (!measured || !work) return;
+      if (const Ceiling tightest = ceilings(*work, rates).front(); *measured > tightest.tflops)
+        out << fmt::format("{0}\t{0}{1} was measured at {2} TFLOP/s, above its ceiling of {3} ({4})\n", k.kernel.name,
+                           what, format_number(*measured), format_number(tightest.tflops), tightest.resource);
+    };
+    const Case at = cube(k.kernel, size);
+    compare(work_at(at, k), "");
+    compare(work_as_compiled_at(at, k, found.records), ", as compiled,");
   }
-  facts.counted("problem", problem.M);
-  add_measured_facts(facts, records.empty() ? nullptr : &records.front());
-  if (!tuning.ranking.empty()) add_tuning_facts(facts, tuning.ranking, tuning.reference());
-  if (!chapter.costs.empty()) add_explanation_facts(facts, tuning.left, tuning.timed);
-  if (!chapter.sweep.problems.empty()) add_sweep_facts(facts, sweeps.empty() ? nullptr : &sweeps.front());
-  return facts;
 }
 
 // The names that formulas on the chapter's page may use: its constants, and what is published of GPUs.
@@ -158,31 +86,37 @@ void emit_constants(const std::filesystem::path& directory) {
   for (const auto& [name, value] : constants) file << fmt::format("{}\t{}\n", name, value);
 }
 
-void emit(const Findings& found, const std::vector<Table>& tables, const std::filesystem::path& directory) {
-  const Facts facts = facts_of(found);
-  const auto& [problem, kernels, records, fresh, tuning, sweeps] = found;
-  if (!tuning.ranking.empty()) emit_landscape(tuning.ranking, directory);
-  if (!this_chapter().costs.empty()) {
-    auto fit_file = open_for_writing(directory / "fit.tsv");
-    write_predictions(fit_file, tuning.left, tuning.timed);
-  }
-  if (!this_chapter().sweep.problems.empty()) {
-    auto sweep_file = open_for_writing(directory / "sweep.tsv");
-    write_sweep(sweep_file, sweeps.empty() ? nullptr : &sweeps.front());
-  }
-  auto facts_file = open_for_writing(directory / "facts.tsv");
-  facts.write(facts_file);
-  auto places_file = open_for_writing(directory / "places.tsv");
-  facts.write_places(places_file);
+void emit(const Findings& found, const Landscape& landscape, const std::vector<Table>& tables,
+          const std::filesystem::path& directory) {
+  Facts facts = facts_of(found);
+  add_tuning_facts(facts, landscape);
+  const auto write = [&](const char* name, auto&& writer) {
+    auto file = open_for_writing(directory / name);
+    writer(file);
+  };
+  emit_landscape(landscape, directory);
+  if (!this_chapter().sweep.problems.empty())
+    write("sweep.tsv", [&](auto& out) { write_sweep(out, first_of(found.sweeps)); });
+  write("facts.tsv", [&](auto& out) { facts.write(out); });
+  write("places.tsv", [&](auto& out) { facts.write_places(out); });
+  write("description.json", [&](auto& out) { out << to_json(describe_program(found.kernels)).dump(2) << '\n'; });
   emit_constants(directory);
-  emit_kernels(kernels, directory);
-  emit_lines(kernels, directory);
-  emit_samples(kernels, directory);
-  emit_touches(kernels, directory);
-  emit_intervals(kernels, directory);
-  emit_above(kernels, records, directory);
+  emit_traces(found.kernels, directory);
+  emit_above(found, directory);
   for (const Table& table : tables) table.write(directory / ("table-" + table.name + ".tsv"));
-  open_for_writing(directory / "description.json") << to_json(describe_program(kernels)).dump(2) << '\n';
+}
+
+// How fast the model was, one line for each kernel.
+void print_model_speed(const std::vector<CountedKernel>& kernels) {
+  if (!kernels.empty()) fmt::print("\n");
+  for (const CountedKernel& k : kernels) {
+    double accesses = 0;
+    for (const auto& s : k.counts.sites) accesses += double(s.accesses);
+    fmt::print(
+        "model: {:12} {:>14} accesses  traced {:6.2f} s ({:.1f} million/s)  untraced {:6.2f} s  {} host threads\n",
+        k.kernel.name, format_number(accesses), k.counts.seconds, accesses / k.counts.seconds * 1e-6,
+        k.untraced_seconds, simt::host_threads());
+  }
 }
 
 // What tile-record has to know of this program, with counts if `what` is "counts".
@@ -190,16 +124,9 @@ void describe(const std::string& what) {
   const Chapter& chapter = this_chapter();
   std::vector<CountedKernel> counted;
   if (what == "counts")
-    for (const Kernel& kernel : chapter.kernels) counted.push_back(count_kernel(kernel, chapter.counted, {}));
+    for (const Kernel& kernel : chapter.kernels)
+      counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
   fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
-}
-
-// The kernels alone, without counting.
-void run_untraced(const std::vector<Kernel>& kernels, const Case& problem, int repeat) {
-  for (const Kernel& kernel : kernels) {
-    const Ready ready(kernel, problem);
-    for (int i = 0; i < repeat; ++i) ready.kernel->run();
-  }
 }
 
 // Counts, then prints or emits.
@@ -212,20 +139,23 @@ void report(const Options& options) {
                chapter.sweep.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
   const std::vector<Kernel> chosen = chosen_kernels(options);
   require_countable(problem);
-  if (options.once) return run_untraced(chosen, problem, options.repeat);
-
+  if (options.once) {
+    for (const Kernel& kernel : chosen) run_untraced(kernel, problem, options.repeat);
+    return;
+  }
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
   if (emitting) std::filesystem::create_directories(options.emit);
-  std::vector<Record> records = load_records(chapter_directory());  // before it takes time: they may be damaged
-  Findings found{problem, count_kernels(chosen, problem, emitting), std::move(records), 0, {}, {}};
+  Findings found{.problem = problem, .records = load_records(chapter_directory())};
+  found.kernels = count_kernels(chosen, problem, emitting);
   if (!options.record.empty()) {
     found.records.push_back(Record::parse(read_whole(options.record)));
     found.fresh = 1;
   }
-  found.tuning = find_tuning();
+  const Landscape landscape = find_landscape();
   found.sweeps = load_records(chapter_directory(), RecordKind::sweep);
-  const std::vector<Table> tables = tables_of(found, chosen);
-  if (emitting) return emit(found, tables, options.emit);
+  std::vector<Table> tables = tables_of(landscape);
+  for (const Table& table : tables_of(found, chosen)) tables.push_back(table);
+  if (emitting) return emit(found, landscape, tables, options.emit);
   for (const Table& table : tables) table.print();
   if (options.lines) print_lines(found.kernels);
   print_model_speed(found.kernels);

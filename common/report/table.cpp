@@ -1,10 +1,10 @@
 #include "common/report/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <stdexcept>
 
 namespace tile {
@@ -17,10 +17,8 @@ std::size_t width_of(const std::string& text) {
 
 bool numeric(const std::string& text) {
   return text.empty() || text == "-" || text == "not yet measured" ||
-         std::isdigit(static_cast<unsigned char>(text[0])) || ((text[0] == '-' || text[0] == '~') && text.size() > 1);
+         std::isdigit(static_cast<unsigned char>(text[0])) || (text[0] == '-' && text.size() > 1);
 }
-
-std::string joined(const std::vector<std::string>& fields) { return fmt::format("{}\n", fmt::join(fields, "\t")); }
 
 }  // namespace
 
@@ -39,23 +37,25 @@ void Table::print() const {
     std::string text = " ";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string space(widths[i] - width_of(row[i]), ' ');
-      text += right[i] ? " " + space + row[i] : " " + row[i] + space;
-      text += " ";
+      text += " " + (right[i] ? space + row[i] : row[i] + space) + " ";
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", text);
+    fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
   };
   line(header);
   for (const auto& row : rows) line(row);
 }
 
 void Table::write(const std::filesystem::path& file) const {
+  auto out = open_for_writing(file);
+  out << caption << '\n' << fmt::format("{}\n", fmt::join(header, "\t"));
+  for (const auto& row : rows) out << fmt::format("{}\n", fmt::join(row, "\t"));
+}
+
+std::ofstream open_for_writing(const std::filesystem::path& file) {
   std::ofstream out(file);
-  out << caption << '\n' << joined(header);
-  for (const auto& row : rows) out << joined(row);
-  out.close();
   if (!out)
     throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
+  return out;
 }
 
 }  // namespace tile

@@ -4,8 +4,7 @@
 #include "common/bench/program.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/describe.hpp"
-#include "common/report/sweep.hpp"
+#include "common/report/findings.hpp"
 
 namespace {
 

@@ -1,15 +1,12 @@
+// One kernel over many problems against the stronger cuBLAS, as chapters show it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
-#include "common/report/chapter.hpp"
-#include "common/report/measured_field.hpp"
-#include "common/report/sweep.hpp"
+#include "common/report/findings.hpp"
 
 namespace tile {
 namespace {
@@ -31,29 +28,15 @@ const Record* run_of(const Record* sweep, const Case& c) {
   return sweep == nullptr ? nullptr : find_run(*sweep, this_chapter().sweep.kernel.name, c.problem());
 }
 
-void add_problem_facts(Facts& facts, const std::string& name, const Record* run) {
-  const auto give = [&](const char* key, const char* field, int decimals = -1) {
-    add_measured_field(facts, name + key, run, field, decimals);
-  };
-  give("ms", "median_ms");
-  give("tflops", "tflops");
-  give("cublas_tflops", "cublas_tflops");
-  give("lt_tflops", "lt_tflops");
-  give("stronger_tflops", "stronger_tflops");
-  give("ratio", "stronger_ratio", 3);
-  give("ratio_low", "stronger_ratio_low", 3);
-  give("ratio_high", "stronger_ratio_high", 3);
-  give("repetitions", "repetitions", 0);
-  if (const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run))
-    facts.measured(name + "apart_low", places->apart.low, 3);
-  else
-    facts.not_yet_measured(name + "apart_low");
-  if (run != nullptr && run->contains("clocks") && run->at("clocks")["samples"] != 0)
-    facts.measured(name + "lowest_mhz", run->at("clocks")["sm_mhz"][0].get<double>(), 0);
-  else
-    facts.not_yet_measured(name + "lowest_mhz");
-  facts.text(name + "choice", "measured", run == nullptr ? "not yet measured" : run->at("choice").get<std::string>());
-}
+const std::vector<Field> of_problem{{"ms", "/median_ms"},
+                                    {"tflops", "/tflops"},
+                                    {"cublas_tflops", "/cublas_tflops"},
+                                    {"lt_tflops", "/lt_tflops"},
+                                    {"stronger_tflops", "/stronger_tflops"},
+                                    {"ratio", "/stronger_ratio", 3},
+                                    {"ratio_low", "/stronger_ratio_low", 3},
+                                    {"ratio_high", "/stronger_ratio_high", 3},
+                                    {"repetitions", "/repetitions", 0}};
 
 enum Outcome { won, tie, lost };
 constexpr const char* words_of_outcomes[] = {"won", "tie", "lost"};
@@ -64,16 +47,11 @@ Outcome outcome_of(const Record& run) {
   return run.at("stronger_ratio_high").get<double>() < 1 ? lost : tie;
 }
 
-// The range of some problems' ratios, or that it is not yet measured.
+// The range of some problems' ratios.
 void add_range(Facts& facts, const std::string& name, const std::vector<double>& ratios) {
-  if (ratios.empty()) {
-    facts.not_yet_measured(name + "lowest_ratio");
-    facts.not_yet_measured(name + "highest_ratio");
-    return;
-  }
-  const auto [lowest, highest] = std::minmax_element(ratios.begin(), ratios.end());
-  facts.measured(name + "lowest_ratio", *lowest, 3);
-  facts.measured(name + "highest_ratio", *highest, 3);
+  const bool any = !ratios.empty();
+  add_measured(facts, name + "lowest_ratio", any ? std::optional(std::ranges::min(ratios)) : std::nullopt, 3);
+  add_measured(facts, name + "highest_ratio", any ? std::optional(std::ranges::max(ratios)) : std::nullopt, 3);
 }
 
 }  // namespace
@@ -94,8 +72,9 @@ Table table_of_sweep(const std::vector<Record>& sweeps) {
   for (const Case& c : cubes_first()) {
     const Record* run = run_of(&sweep, c);
     if (run == nullptr) continue;
-    const auto number = [&](const char* key, int decimals = -1) {
-      return run->contains(key) ? format_number(run->at(key).get<double>(), decimals) : "-";
+    const auto number = [&](const std::string& field, int decimals = -1) {
+      const auto value = number_at(run, "/" + field);
+      return value ? format_number(*value, decimals) : "-";
     };
     // What the reader came for stands first: a telephone shows no more than that.
     table.rows.push_back({key_of(c.problem()), number("stronger_ratio", 3),
@@ -126,7 +105,7 @@ Table table_of_verdicts(const std::vector<Record>& sweeps) {
     std::string problems;
     for (const auto& [ratio, problem] : of_outcome)
       problems += fmt::format("{}{} ({})", problems.empty() ? "" : ", ", problem, format_number(ratio, 2));
-    table.rows.push_back({words_of_outcomes[outcome], fmt::format("{}", of_outcome.size()), problems});
+    table.rows.push_back({words_of_outcomes[outcome], std::to_string(of_outcome.size()), problems});
   }
   return table;
 }
@@ -136,34 +115,38 @@ void add_sweep_facts(Facts& facts, const Record* sweep) {
   int of_outcome[std::size(words_of_outcomes)] = {}, won_apart = 0;
   for (const Case& c : this_chapter().sweep.problems) {
     const Record* run = run_of(sweep, c);
-    add_problem_facts(facts, fmt::format("sweep.{}.", key_of(c.problem())), run);
+    const std::string name = fmt::format("sweep.{}.", key_of(c.problem()));
+    const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run);
+    add_fields(facts, name, run, of_problem);
+    std::optional<double> apart_low;
+    if (places) apart_low = places->apart.low;
+    add_measured(facts, name + "apart_low", apart_low, 3);
+    add_measured(facts, name + "lowest_mhz", number_at(run, "/clocks/sm_mhz/0"), 0);
+    facts.text(name + "choice", "measured", run == nullptr ? "not yet measured" : run->at("choice").get<std::string>());
     if (run == nullptr) continue;
     all.push_back(run->at("stronger_ratio"));
     ++of_outcome[outcome_of(*run)];
-    if (const auto places = stronger_by_place(*run)) won_apart += places->apart.low > 1;
+    won_apart += apart_low.value_or(0) > 1;
     if (is_cube(c) && c.M >= smallest_that_counts) cubes.push_back(all.back());
   }
   add_range(facts, "sweep.", all);
   add_range(facts, "sweep.cubes.", cubes);
-  if (sweep == nullptr) {
-    for (const char* key : {"problems", "won", "won_apart", "tie", "lost", "seconds"})
-      facts.not_yet_measured(fmt::format("sweep.{}", key));
-    return;
-  }
-  facts.measured("sweep.problems", double(all.size()), 0);
-  for (const Outcome outcome : {won, tie, lost})
-    facts.measured(fmt::format("sweep.{}", words_of_outcomes[outcome]), of_outcome[outcome], 0);
-  facts.measured("sweep.won_apart", won_apart, 0);
-  facts.measured("sweep.seconds", sweep->at("sweep").at("seconds"), 0);
+  const auto give = [&](const std::string& key, double number) {
+    add_measured(facts, "sweep." + key, sweep == nullptr ? std::nullopt : std::optional(number), 0);
+  };
+  give("problems", double(all.size()));
+  for (const Outcome outcome : {won, tie, lost}) give(words_of_outcomes[outcome], of_outcome[outcome]);
+  give("won_apart", won_apart);
+  give("seconds", number_at(sweep, "/sweep/seconds").value_or(0));
 }
 
 void write_sweep(std::ostream& out, const Record* sweep) {
   for (const Case& c : cubes_first()) {
     const Record* run = run_of(sweep, c);
-    const auto value = [&](const char* key) { return run == nullptr ? 0.0 : run->at(key).get<double>(); };
+    const auto value = [&](const char* field) { return number_at(run, field).value_or(0); };
     out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", key_of(c.problem()), c.M, c.N, c.K,
-                       value("stronger_ratio"), value("stronger_ratio_low"), value("stronger_ratio_high"),
-                       value("tflops"), value("stronger_tflops"));
+                       value("/stronger_ratio"), value("/stronger_ratio_low"), value("/stronger_ratio_high"),
+                       value("/tflops"), value("/stronger_tflops"));
   }
 }
 

@@ -1,0 +1,392 @@
+// All facts of a chapter's program: predicted, counted and measured, in the order of the sections below. A fact that is a number of a
+// record is a row of a table of Field; what it takes arithmetic to derive follows the table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "common/bench/counters.hpp"
+#include "common/bench/gpu.hpp"
+#include "common/bench/merge.hpp"
+#include "common/bench/metrics.hpp"
+#include "common/bench/record.hpp"
+#include "common/bench/run.hpp"
+#include "common/check/repository.hpp"
+#include "common/check/traced.hpp"
+#include "common/report/findings.hpp"
+#include "common/report/options.hpp"
+
+namespace tile {
+namespace {
+
+std::optional<double> if_finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
+
+int sms_of(const Record* record) { return record == nullptr ? 0 : record->at("sms").get<int>(); }
+
+// ---- What the model counted
+
+// `fmas` are warp-wide.
+void add_site_facts(Facts& facts, const std::string& key, const simt::Site& s, double fmas) {
+  const double requests = double(s.requests);
+  const auto per_request = [&](const char* name, std::uint64_t number) {
+    facts.counted(key + name, double(number) / requests);
+  };
+  facts.counted(key + "requests", requests);
+  facts.counted(key + "requests_per_fma", requests / fmas);
+  facts.counted(key + "bytes", double(s.bytes()));
+  if (s.space == simt::Space::global) {
+    facts.counted(key + "sectors", double(s.sectors));
+    per_request("sectors_per_request", s.sectors);
+    per_request("lines_per_request", s.lines);
+    per_request("tag_passes_per_request", s.tag_passes);
+    per_request("l1_wavefronts_per_request", s.l1_wavefronts);
+    facts.counted(key + "used_percent", 100.0 * double(s.bytes()) / (32.0 * double(s.sectors)));
+  } else {
+    facts.counted(key + "wavefronts", double(s.wavefronts));
+    per_request("wavefronts_per_request", s.wavefronts);
+  }
+}
+
+// Elements of A and B that one multiply-add loads from one space.
+double loads_per_result(const CountedKernel& k, simt::Space space, double fmas) {
+  double loads = 0;
+  for (const simt::Site& s : k.counts.sites)
+    if (s.space == space && s.op == simt::Op::load && s.array != "C") loads += double(s.accesses);
+  return loads / (32 * fmas);
+}
+
+void add_counted_facts(Facts& facts, const CountedKernel& k) {
+  const std::string name = k.kernel.name + ".";
+  const double fmas = double(k.problem.M) * k.problem.N * k.problem.K / 32;  // warp-wide
+  for (const simt::Site& s : k.counts.sites)
+    if (const std::string tag = tag_of(s); !tag.empty()) add_site_facts(facts, name + tag + ".", s, fmas);
+  for (const Counter& counter : counters()) facts.counted(name + counter.key, double(tally(k.counts, counter)));
+  const Work own = work_of(k.counts, k.problem);
+  facts.counted(name + "lines_per_fma", own.lines / fmas);
+  facts.counted(name + "l1_cycles_per_fma", own.l1_cycles / fmas);
+  facts.counted(name + "wavefronts_per_fma", own.wavefronts / fmas);
+  facts.counted(name + "global_loads_per_fma", double(tally(k.counts, counters()[0])) / fmas);
+  facts.counted(name + "shared_loads_per_fma", double(tally(k.counts, counters()[4])) / fmas);
+  const double shared_loads = loads_per_result(k, simt::Space::shared, fmas);
+  facts.text(name + "loads_per_result.global", "counted",
+             multiple_of_K(loads_per_result(k, simt::Space::global, fmas)));
+  facts.text(name + "loads_per_result.shared", "counted", multiple_of_K(shared_loads));
+  if (shared_loads > 0) facts.counted(name + "fmas_per_shared_load", 1 / shared_loads);
+  facts.counted(name + "barriers", double(k.counts.barriers));
+  facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
+}
+
+// "register banks" -> "register", as keys call it.
+std::string key_of(const Ceiling& ceiling) {
+  std::string resource = ceiling.resource.substr(0, ceiling.resource.find(' '));
+  std::transform(resource.begin(), resource.end(), resource.begin(), [](unsigned char ch) { return std::tolower(ch); });
+  return resource;
+}
+
+// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`; none of a size that the kernel's tiles do not divide.
+void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
+                       const Rates& rates) {
+  const Case at = cube(k.kernel, size);
+  const auto work = work_at(at, k);
+  if (!work) return;
+  const std::string prefix = fmt::format("{}.{}.", k.kernel.name, size);
+  if (const auto compiled = work_as_compiled_at(at, k, records)) {
+    const auto found = ceilings(*compiled, rates);
+    for (const Ceiling& c : found) facts.measured(prefix + "compiled." + key_of(c), c.tflops);
+    facts.measured(prefix + "compiled.tightest", found.front().tflops);
+    facts.text(prefix + "compiled.resource", "measured", found.front().resource);
+  } else {
+    for (const char* key : {"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest", "resource"})
+      facts.not_yet_measured(prefix + "compiled." + key);
+  }
+  facts.counted(prefix + "intensity.sm", work->flops / work->requested_bytes);
+  facts.counted(prefix + "intensity.l2", work->flops / work->l2_bytes);
+  facts.counted(prefix + "intensity.dram", work->flops / work->dram_bytes);
+  const auto found = ceilings(*work, rates);
+  for (const Ceiling& c : found) facts.counted(prefix + "ceiling." + key_of(c), c.tflops);
+  facts.counted(prefix + "ceiling.tightest", found.front().tflops);
+  facts.text(prefix + "ceiling.resource", "counted", found.front().resource);
+}
+
+// ---- What a GPU measured: the GPU itself, rates, and for each kernel counters, profile, machine code and times
+
+void add_gpu_facts(Facts& facts, const Record* record) {
+  for (const char* field : {"gpu", "date", "driver", "cuda"})
+    facts.text(field, "measured", record == nullptr ? "not yet measured" : record->at(field).get<std::string>());
+  for (const std::string group : {"clocks_before", "clocks_after"})
+    add_fields(facts, group + ".", part_of(record, group),
+               {{"sm_mhz", "/sm_mhz", 0}, {"power_w", "/power_w", 0}, {"temperature_c", "/temperature_c", 0}});
+}
+
+void add_rate_facts(Facts& facts, const Record* record) {
+  std::string unit;
+  for (const Chapter::Rate& rate : this_chapter().rates) {
+    const std::string key = "rates." + rate.name;
+    if (!rate.label.starts_with("the same")) unit = unit_of_label(rate.label);
+    if (record == nullptr || !record->at("rates").contains(rate.name))
+      facts.not_yet_measured(key);
+    else
+      facts.measured_in_unit(key, record->at("rates")[rate.name].get<double>(), unit.empty() ? unit_of(key) : unit);
+  }
+}
+
+// `entry` is the kernel's in a record, or null.
+void add_counter_facts(Facts& facts, const std::string& kernel, const Record* entry) {
+  const bool counted = part_of(entry, "counters") != nullptr;
+  for (const Counter& counter : counters())
+    add_measured(facts, fmt::format("{}.ncu.{}", kernel, counter.key),
+                 number_at(entry, std::string("/counters/") + counter.key), 0);
+  for (const Counter& counter : counters()) {
+    const std::string key = fmt::format("{}.ncu.{}.", kernel, counter.key);
+    const auto range = counted ? measured(*entry, counter) : std::nullopt;
+    add_measured(facts, key + "low", range ? std::optional(range->low) : std::nullopt, 0);
+    add_measured(facts, key + "high", range ? std::optional(range->high) : std::nullopt, 0);
+  }
+}
+
+/// The instructions of a kernel, or of its main loop, by opcode, as a record has them; its profile, if it has one; the GPU's SMs.
+struct MachineCode {
+  const Record* tally;
+  const Record* profile;
+  int sms;
+
+  double operator()(const std::string& opcode) const { return tally->value(opcode, 0); }
+  double if_known(const std::string& key) const { return tally->contains(key) ? (*this)(key) : std::nan(""); }
+  double beginning_with(const std::string& begin) const {
+    int sum = 0;
+    for (const auto& [opcode, number] : tally->items())
+      if (opcode.starts_with(begin)) sum += number.get<int>();
+    return sum;
+  }
+  double profiled(const char* name) const {
+    return profile == nullptr ? std::nan("") : profile->value(name, std::nan(""));
+  }
+  // The profiler rounds averages to two digits, and the sums over all schedulers likewise: sums are taken where there are both.
+  bool has_sums() const {
+    return std::isfinite(profiled(metric("all_issue_active"))) && std::isfinite(profiled(metric("all_warps")));
+  }
+  // What an iteration of the loop takes a warp, if its instructions take as long as the average of the kernel.
+  double iteration_cycles() const {
+    const double latency =
+        has_sums() ? profiled(metric("all_warps")) / profiled(metric("all_issue_active")) : profiled(metric("latency"));
+    return latency * (*this)("all");
+  }
+  // What the busier register bank needs meanwhile, since every warp of the scheduler makes an iteration.
+  double bank_cycles_of_all_warps() const {
+    const double warps =
+        has_sums() ? profiled(metric("all_warps")) / (GpuSpec::schedulers * sms) : profiled(metric("warps"));
+    return warps * (*this)("bank_cycles");
+  }
+};
+struct MachineCodeFact {
+  const char* key;
+  int decimals;
+  double (*value)(const MachineCode&);
+};
+const MachineCodeFact of_machine_code[] = {
+    {"ffma_per_lds", -1, [](auto& n) { return n("FFMA") / (n("LDS") + n("LDS.64") + n("LDS.128")); }},
+    {"reads_per_ffma", 2, [](auto& n) { return (n("ffma_reads_even") + n("ffma_reads_odd")) / n("FFMA"); }},
+    {"busier_bank_per_ffma", 3,
+     [](auto& n) { return std::max(n("ffma_reads_even"), n("ffma_reads_odd")) / n("FFMA"); }},
+    {"bank_cycles_per_instruction", 3, [](auto& n) { return n("bank_cycles") / n("all"); }},
+    {"issue_cycles", 0, [](auto& n) { return n.if_known("issue_cycles"); }},
+    {"instructions_per_ffma", 3, [](auto& n) { return n("all") / n("FFMA"); }},
+    {"issue_cycles_per_ffma", 3, [](auto& n) { return n.if_known("issue_cycles") / n("FFMA"); }},
+    {"copies", 0, [](auto& n) { return n("MOV") + n("IMAD.MOV.U32"); }},
+    {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
+    {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
+    {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }}};
+const MachineCodeFact of_main_loop[] = {
+    {"turn_cycles", 0, [](auto& n) { return n.iteration_cycles(); }},
+    {"bank_cycles_of_all_warps", 0, [](auto& n) { return n.bank_cycles_of_all_warps(); }},
+    {"cycles_beyond_banks", 0, [](auto& n) { return n.iteration_cycles() - n.bank_cycles_of_all_warps(); }}};
+
+// Facts `<name>.sass.*` of the whole function and `<name>.sass_loop.*` of its main loop; `entry` may be null.
+void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry, int sms) {
+  for (const std::string group : {"sass", "sass_loop"}) {
+    const MachineCode code{part_of(entry, group), part_of(entry, "profile"), sms};
+    const auto give = [&](const std::string& key, int decimals, auto&& value) {
+      add_measured(facts, fmt::format("{}.{}.{}", name, group, key),
+                   code.tally == nullptr ? std::nullopt : if_finite(value(code)), decimals);
+    };
+    for (const char* opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
+    for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
+    if (group == "sass") continue;
+    for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
+    for (const std::string instruction :  // how many FFMA stand before it; older records do not say
+         {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
+      give(instruction, 0, [&](auto& n) { return n.if_known(instruction); });
+      give(instruction + "_percent", 0, [&](auto& n) { return 100 * n.if_known(instruction) / n("FFMA"); });
+    }
+  }
+}
+
+const std::vector<Field> of_run{{"ms", "/median_ms"},
+                                {"ms_low", "/low_ms"},  // the 10th percentile, and the 90th
+                                {"ms_high", "/high_ms"},
+                                {"tflops", "/tflops"},
+                                {"gflops", "/tflops", 0, 1000},
+                                {"cublas_tflops", "/cublas_tflops", 1},
+                                {"ratio", "/ratio", 3},
+                                {"ratio_low", "/ratio_low", 3},
+                                {"ratio_high", "/ratio_high", 3},
+                                {"percent_of_cublas", "/ratio", 1, 100}};
+const std::vector<Field> of_stronger_baseline{{"lt_asked", "/lt_search/asked", 0},
+                                              {"lt_suggested", "/lt_search/suggested", 0},
+                                              {"lt_tflops", "/lt_tflops", 1},
+                                              {"stronger_tflops", "/stronger_tflops", 1},
+                                              {"stronger_ratio", "/stronger_ratio", 3},
+                                              {"stronger_ratio_low", "/stronger_ratio_low", 3},
+                                              {"stronger_ratio_high", "/stronger_ratio_high", 3}};
+const std::vector<Field> of_clocks{{"lowest_mhz", "/clocks/sm_mhz/0", 0},
+                                   {"mhz", "/clocks/sm_mhz/1", 0},
+                                   {"highest_mhz", "/clocks/sm_mhz/2", 0},
+                                   {"power_w", "/clocks/power_w/1", 0},
+                                   {"highest_power_w", "/clocks/power_w/2", 0}};
+
+// Facts `<kernel>.<problem>.*` of each problem that the chapter times.
+void add_run_facts(Facts& facts, const std::string& kernel, const Record* record) {
+  for (const Case& c : timed_problems()) {
+    const Record* run = record == nullptr ? nullptr : find_run(*record, kernel, c.problem());
+    const std::string name = fmt::format("{}.{}.", kernel, key_of(c.problem()));
+    add_fields(facts, name, run, of_run);
+    if (this_chapter().baseline == Baseline::stronger) {
+      add_fields(facts, name, run, of_stronger_baseline);
+      const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run);
+      add_measured(facts, name + "stronger_behind", places ? std::optional(places->behind) : std::nullopt, 3);
+      add_measured(facts, name + "first_ratio", places ? std::optional(places->first_ratio) : std::nullopt, 3);
+    }
+    add_fields(facts, name, run, of_clocks);
+  }
+}
+
+// A kernel of the chapter: what it was compiled to, counted, profiled and timed.
+void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* record) {
+  const Record* const entry = record == nullptr ? nullptr : find_kernel(*record, kernel);
+  add_fields(facts, kernel + ".", entry,
+             {{"registers", "/registers", 0},
+              {"spill_bytes", "/spill_bytes", 0},
+              {"static_shared", "/static_shared", 0},
+              {"blocks_per_sm", "/blocks_per_sm", 0}});
+  add_counter_facts(facts, kernel, entry);
+  add_profile_facts(facts, kernel, part_of(entry, "profile"), sms_of(record));
+  for (const int pad : this_chapter().profiled_pads)
+    add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, profile_with_pad(pad)), sms_of(record));
+  add_machine_code_facts(facts, kernel, entry, sms_of(record));
+  for (const int architecture : this_chapter().compiled_for)
+    add_measured(facts, fmt::format("{}.registers_for.{}", kernel, architecture),
+                 number_at(entry, fmt::format("/registers_for/{}", architecture)), 0);
+  add_run_facts(facts, kernel, record);
+}
+
+// A function that Chapter::profile runs besides the chapter's kernels.
+void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const Record* record) {
+  const Record* entry = nullptr;
+  std::string function = "not yet measured";
+  if (const Record* others = part_of(record, "other_kernels"))
+    for (const auto& [name, kernel] : others->items())
+      if (name.find(profiled.part_of_name) != std::string::npos && kernel.contains("counters")) {
+        entry = &others->at(name);
+        function = name;
+      }
+  facts.text(profiled.key + ".function", "measured", function);
+  add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
+  add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
+  const auto give = [&](const char* key, const char* group, const char* metric, int decimals = 0, double factor = 1) {
+    const auto number = number_at(part_of(entry, group), std::string("/") + metric);
+    add_measured(facts, profiled.key + key, number ? std::optional(*number * factor) : std::nullopt, decimals);
+  };
+  give(".registers", "counters", metric("registers"));
+  give(".sm_sectors", "counters", metric("load_sectors"));
+  give(".l2_sectors", "counters", metric("l2_sectors"));
+  give(".profile.l2_sectors_written", "profile", metric("l2_sectors_written"));
+  give(".profile.l2_data_sectors", "profile", metric("l2_data_sectors"));
+  give(".profile.l2_filled_sectors", "profile", metric("l2_filled_sectors"));
+  give(".profile.dram_read_mb", "profile", metric("dram_read"), -1, 1e-6);
+  give(".profile.dram_written_mb", "profile", metric("dram_written"), -1, 1e-6);
+}
+
+// Files of key,value: what a chapter's programs gave on a GPU besides its records, each with a head that says how.
+void add_measurements_beside_records(Facts& facts) {
+  std::vector<std::string> files;
+  const auto directory = chapter_directory() / "measured";
+  if (!std::filesystem::is_directory(directory)) return;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().extension() == ".csv") files.push_back(below_repository(entry.path()).string());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) facts.measured_in(file);
+}
+
+}  // namespace
+
+std::optional<double> number_at(const Record* part, const std::string& pointer) {
+  const Record::json_pointer path(pointer);
+  if (part == nullptr || !part->contains(path)) return {};
+  return part->at(path).get<double>();
+}
+
+const Record* part_of(const Record* part, const std::string& name) {
+  return part != nullptr && part->contains(name) ? &part->at(name) : nullptr;
+}
+
+void add_measured(Facts& facts, const std::string& key, std::optional<double> value, int decimals, Place place) {
+  if (value)
+    facts.measured(key, *value, decimals, place);
+  else
+    facts.not_yet_measured(key, place);
+}
+
+void add_fields(Facts& facts, const std::string& prefix, const Record* part, const std::vector<Field>& fields,
+                Place place) {
+  for (const Field& field : fields) {
+    const auto number = number_at(part, field.pointer);
+    add_measured(facts, prefix + field.key, number ? std::optional(*number * field.factor) : std::nullopt,
+                 field.decimals, place);
+  }
+}
+
+void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms) {
+  const auto value = [&](const std::string& metric) { return number_at(profile, "/" + metric); };
+  const auto give = [&](const std::string& key, std::optional<double> number, int decimals = -1) {
+    add_measured(facts, name + ".profile." + key, number, decimals);
+  };
+  for (const ProfileMetric& metric : profile_metrics) {
+    const auto number = value(metric.metric);
+    give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt, metric.decimals);
+  }
+  for (const Stall& stall : stalls) give(stall.name, value(stall.name), 2);  // as many as the profiler gives
+  const auto all = value(metric("instructions")), ffma = value(metric("ffma"));
+  // per scheduler and cycle; the profiler rounds its average to two digits, and the sum over all schedulers likewise
+  auto issued = value(metric("issue_active"));
+  if (const auto all_schedulers = value(metric("all_issue_active")))
+    issued = *all_schedulers / (GpuSpec::schedulers * sms);
+  const bool known = all && ffma && issued && *all > 0;
+  give("ffma_percent", known ? std::optional(100 * *ffma / 32 / *all) : std::nullopt, 1);
+  give("cycles_per_ffma", known && *ffma > 0 ? std::optional(*all / (*ffma / 32) / *issued) : std::nullopt, 3);
+  give("issued_percent", issued ? std::optional(100 * *issued) : std::nullopt, 0);
+  give("idle_percent", issued ? std::optional(100 - 100 * *issued) : std::nullopt, 0);
+  give("ffma_pipe_percent", known ? std::optional(100 * *issued * *ffma / 32 / *all) : std::nullopt, 1);
+}
+
+Facts facts_of(const Findings& found) {
+  const Chapter& chapter = this_chapter();
+  const Record* const record = first_of(found.records);
+  Facts facts;
+  if (chapter.predict != nullptr) chapter.predict(facts);
+  add_measurements_beside_records(facts);
+  const Rates rates = reference_rates();
+  for (const CountedKernel& k : found.kernels) {
+    add_counted_facts(facts, k);
+    for (const int size : chapter.sizes) add_ceiling_facts(facts, k, size, found.records, rates);
+  }
+  facts.counted("problem", found.problem.M);
+  add_gpu_facts(facts, record);
+  add_rate_facts(facts, record);
+  for (const Chapter::Profiled& profiled : chapter.profiled) add_profiled_facts(facts, profiled, record);
+  for (const Kernel& kernel : chapter.kernels) add_kernel_facts(facts, kernel.name, record);
+  if (!chapter.sweep.problems.empty()) add_sweep_facts(facts, first_of(found.sweeps));
+  return facts;
+}
+
+}  // namespace tile

@@ -1,0 +1,121 @@
+// What the model's program of a chapter found, and what it says of that. In: kernels counted on the SIMT model (findings.cpp), the
+// chapter's records, tunings and sweeps. Out: tables (tables.cpp), facts for the prose (chapter_facts.cpp, sweep.cpp), and files of
+// what kernels touched, for figures (traces.cpp). report_model.cpp puts them together; emitted.tsv describes the files.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/bench/ceilings.hpp"
+#include "common/bench/program.hpp"
+#include "common/bench/record.hpp"
+#include "common/report/chapter.hpp"
+#include "common/report/facts.hpp"
+#include "common/report/table.hpp"
+#include "common/sim/model.hpp"
+
+namespace tile {
+
+/// A kernel, the problem it ran on, and what the model counted.
+struct CountedKernel {
+  Kernel kernel;
+  Case problem;
+  simt::Counts counts;
+  double untraced_seconds = 0;           ///< what the same run takes without counting; 0: not asked
+  std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
+};
+
+/// Everything that tables and facts are made of. Records and sweeps: the reference GPU's first.
+struct Findings {
+  Case problem;
+  std::vector<CountedKernel> kernels{};
+  std::vector<Record> records{};
+  std::size_t fresh = 0;  ///< so many records, the last ones, were made by this very run
+  std::vector<Record> sweeps{};
+};
+/// The first of several records, or null.
+inline const Record* first_of(const std::vector<Record>& records) {
+  return records.empty() ? nullptr : &records.front();
+}
+
+/// Throws UsageError for a problem that would take the model minutes.
+void require_countable(const Case& c);
+/// The work of a kernel at depth K of a problem that otherwise, strides included, is the same.
+CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
+/// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths. Nothing where
+/// tiles do not divide either problem, or only one depth was counted.
+std::optional<Work> work_at(const Case& to, const CountedKernel& k);
+/// The same of what nvcc made of the kernel, by the first record; nothing where that does not know.
+std::optional<Work> work_as_compiled_at(const Case& to, const CountedKernel& k, const std::vector<Record>& records);
+/// The size that kernels were profiled at, where a record says so, and else the largest that is timed.
+int size_of_profile(const std::vector<Record>& records);
+/// The rates that ceilings are computed from, as chapter 00 measured them.
+Rates reference_rates();
+/// "512 x 512 x 512".
+std::string extents(const Case& c);
+/// A cube of a kernel's types.
+Case cube(const Kernel& kernel, int size);
+/// Whether two cases pose the same problem; what fills the matrices does not matter.
+bool same_problem(const Case& a, const Case& b);
+
+/// All of the chapter's tables; those of times show the `chosen` kernels.
+std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen);
+/// A metric of Nsight Compute's profile, as a row of its table shows it and facts call it, over `divisor`. The profiler rounds averages
+/// per cycle to two decimals, and more than `decimals` are not shown.
+struct ProfileMetric {
+  const char *label, *key, *metric;
+  int decimals = -1;
+  double divisor = 1;
+};
+extern const std::vector<ProfileMetric> profile_metrics;
+
+/// All of the chapter's facts. Those of kind "measured" have the same keys whether there is a record or not.
+Facts facts_of(const Findings& found);
+/// Facts `<name>.profile.*` of one profiled run on a GPU of so many SMs; not yet measured when `profile` is null.
+void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms);
+
+/// The field of a record's part as a number: "/clocks/sm_mhz/0" (a JSON pointer). Nothing without a part, or where it lacks that.
+std::optional<double> number_at(const Record* part, const std::string& pointer);
+/// A part of a part of a record, or null.
+const Record* part_of(const Record* part, const std::string& name);
+/// A field of a record's part as tables show it: a text, or a number.
+inline const std::string pending = "not yet measured";
+std::string text_at(const Record& record, const char* field);
+std::string shown(const Record* part, const std::string& field, int decimals = -1,
+                  const std::string& otherwise = pending);
+/// A measured fact, or that it is not yet measured.
+void add_measured(Facts& facts, const std::string& key, std::optional<double> value, int decimals = -1,
+                  Place place = Place::here());
+/// What a fact `key` is in a record: `factor` times the number at `pointer`.
+struct Field {
+  const char *key, *pointer;
+  int decimals = -1;
+  double factor = 1;
+};
+void add_fields(Facts& facts, const std::string& prefix, const Record* part, const std::vector<Field>& fields,
+                Place place = Place::here());
+
+// One kernel over many problems against the stronger cuBLAS (sweep.cpp): of the reference GPU's sweep, or whichever comes first.
+
+/// A row for each problem: cubes first, from the smallest to the largest.
+Table table_of_sweep(const std::vector<Record>& sweeps);
+/// Which problems are won, which are lost to the stronger cuBLAS, and which are neither: a row each.
+Table table_of_verdicts(const std::vector<Record>& sweeps);
+/// Facts `sweep.<problem>.*`, and how many problems there are, how many are won, ties and lost, and the lowest and the
+/// highest ratio of all and of the cubes from 1024 up; not yet measured when `sweep` is null.
+void add_sweep_facts(Facts& facts, const Record* sweep);
+/// Writes sweep.tsv in the order of the table.
+void write_sweep(std::ostream& out, const Record* sweep);
+
+/// Writes kernels.tsv, lines.tsv, samples.tsv, touches.tsv, owners.tsv, thread.tsv and intervals.tsv: what the kernels cost and touched.
+void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory);
+/// Prints the source lines that access memory, each with its counts.
+void print_lines(const std::vector<CountedKernel>& kernels);
+
+/// What this program says of itself (`--describe`), for tile-record: with the counts of those of the chapter's kernels that were
+/// counted on the chapter's problem.
+Program describe_program(const std::vector<CountedKernel>& counted);
+
+}  // namespace tile

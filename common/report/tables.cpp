@@ -1,0 +1,294 @@
+// All tables of a chapter's program.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/bench/counters.hpp"
+#include "common/bench/metrics.hpp"
+#include "common/check/traced.hpp"
+#include "common/report/findings.hpp"
+#include "common/report/options.hpp"
+
+namespace tile {
+namespace {
+
+std::string range_of(const Record& run, const std::string& field, int decimals) {
+  return shown(&run, field + "_low", decimals) + "-" + shown(&run, field + "_high", decimals);
+}
+
+// The kernel's entry in the first record, or null.
+const Record* entry_of(const CountedKernel& k, const std::vector<Record>& records) {
+  return records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
+}
+
+Table table_of_sites(const CountedKernel& k) {
+  Table table{
+      fmt::format("sites-{}", k.kernel.name),
+      fmt::format("Counted of the kernel {} at {}, per access site", k.kernel.name, extents(k.problem)),
+      {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
+      {}};
+  for (const simt::Site& s : k.counts.sites) {
+    const double requests = double(s.requests);
+    const bool global = s.space == simt::Space::global, bulk = simt::is_bulk(s.op);
+    const auto per_request = [&](std::uint64_t number, bool applies = true) {
+      return applies ? format_number(double(number) / requests) : "-";
+    };
+    table.rows.push_back(
+        {label_of(s), s.array, simt::name_of(s.op), bulk ? per_request(s.bytes()) : std::to_string(s.width),
+         format_number(requests), per_request(s.sectors, global), per_request(s.lines, global && !bulk),
+         per_request(s.tag_passes, global && !bulk), per_request(global ? s.l1_wavefronts : s.wavefronts, !bulk)});
+  }
+  return table;
+}
+
+// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted problem at
+// the size of which the first record knows most, of any other at that problem.
+Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  const Case counted = kernels.front().problem;
+  const int size = size_of_profile(records);
+  const bool asked_for = !same_problem(counted, this_chapter().counted);  // then at that problem
+  const Rates rates = reference_rates();
+  const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
+                                           "banks",      "L2 bytes",    "DRAM bytes"};
+  Table table{"ceilings", "", {"kernel"}, {}};
+  table.header.insert(table.header.end(), resources.begin(), resources.end());
+  table.header.insert(table.header.end(), {"tightest", "of"});
+  for (const Record& record : records)
+    table.header.push_back(records.size() == 1 ? "measured" : "measured, " + text_at(record, "gpu"));
+  const auto add = [&](const CountedKernel& k, const std::string& label, const Work& work) {
+    const auto found = ceilings(work, rates);
+    std::vector<std::string> row{label};
+    for (const auto& resource : resources) {
+      const auto it = std::find_if(found.begin(), found.end(), [&](auto& c) { return c.resource == resource; });
+      row.push_back(it == found.end() ? "-" : format_number(it->tflops));
+    }
+    row.insert(row.end(), {format_number(found.front().tflops), found.front().resource});
+    for (const Record& record : records) {
+      const bool timed = !asked_for || same_problem(counted, Case{size, size, size});
+      row.push_back(shown(timed ? find_run(record, k.kernel.name, size) : nullptr, "tflops"));
+    }
+    table.rows.push_back(row);
+  };
+  for (const CountedKernel& k : kernels) {
+    const Case at = asked_for ? counted : cube(k.kernel, size);
+    if (const auto written = work_at(at, k)) add(k, k.kernel.name, *written);
+    if (const auto compiled = work_as_compiled_at(at, k, records)) add(k, k.kernel.name + ", as compiled", *compiled);
+  }
+  table.caption = fmt::format(
+      "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
+      "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
+      "counters and its machine code, the rest as in the source",
+      extents(asked_for ? counted : Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
+  if (records.size() == 1) table.caption += "; measured on an " + text_at(records.front(), "gpu");
+  return table;
+}
+
+// A row for each counter that is not zero: counted, measured, and why they differ where they do. Nsight Compute was asked about
+// the chapter's counted problem; counts of another are not compared.
+Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  const Case& problem = kernels.front().problem;
+  const bool comparable = same_problem(problem, this_chapter().counted);
+  Table table{"counters",
+              fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(problem)),
+              {"kernel", "what", "counted", "measured", "measured / counted", "why"},
+              {}};
+  if (!comparable)
+    table.caption += extents(problem) == extents(this_chapter().counted)
+                         ? "; the counters are of other leading dimensions, alpha or beta"
+                         : fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
+  const auto differences = load_differences(chapter_directory());
+  for (const CountedKernel& k : kernels) {
+    const Record* entry = comparable ? entry_of(k, records) : nullptr;
+    for (const Counter& counter : counters()) {
+      if (!applies_to(k.counts, counter)) continue;
+      const double counted = double(tally(k.counts, counter));
+      const auto found = part_of(entry, "counters") != nullptr ? measured(*entry, counter) : std::nullopt;
+      if (counted == 0 && found.value_or(Measured{0, 0}) == 0) continue;
+      std::string of_hardware = comparable ? pending : "-", ratio, why;
+      if (found) {
+        of_hardware = text_of(*found);
+        ratio = *found == counted ? "equal" : ratio_text(*found, counted);
+        const Difference* difference = find_difference(differences, k.kernel.name, counter);
+        if (ratio != "equal") why = difference == nullptr ? "nobody has explained this" : difference->why;
+      }
+      table.rows.push_back({k.kernel.name, counter.label, format_number(counted), of_hardware, ratio, why});
+    }
+  }
+  return table;
+}
+
+constexpr double small_stall = 0.02;  // of a warp's latency: what no kernel of a table exceeds is shown as one sum
+
+// " at 4096 x 4096 x 4096", or nothing where no record knows.
+std::string at_profiled_size(const std::vector<Record>& records) {
+  if (records.empty() || !records.front().contains("profiled_size")) return "";
+  const int size = records.front().at("profiled_size");
+  return " at " + extents(Case{size, size, size});
+}
+
+// What was busy, and how much crossed the caches: a column for each kernel.
+Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  Table table{"profile", "What Nsight Compute saw in one launch" + at_profiled_size(records), {"what"}, {}};
+  for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
+  for (const ProfileMetric& metric : profile_metrics) {
+    table.rows.push_back({metric.label});
+    for (const CountedKernel& k : kernels) {
+      const auto value = number_at(part_of(entry_of(k, records), "profile"), std::string("/") + metric.metric);
+      table.rows.back().push_back(value ? format_number(*value / metric.divisor, metric.decimals) : pending);
+    }
+  }
+  return table;
+}
+
+// Where a warp's time goes, the largest reason of the first kernel first.
+Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  Table table{
+      "stalls",
+      "Where the cycles between two instructions of a warp go: what the warp waits for (Nsight Compute, one launch" +
+          at_profiled_size(records) + ")",
+      {"waiting for"},
+      {}};
+  for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
+  const auto measured = [&](const CountedKernel& k, const Stall& stall) {
+    return number_at(part_of(entry_of(k, records), "profile"), std::string("/") + stall.name);
+  };
+  const auto value = [&](const CountedKernel& k, const Stall& stall) { return measured(k, stall).value_or(0); };
+  const auto latency = [&](const CountedKernel& k) {
+    double sum = 0;
+    for (const Stall& stall : stalls) sum += value(k, stall);
+    return sum;
+  };
+  std::vector<const Stall*> large;
+  for (const Stall& stall : stalls)
+    if (std::any_of(kernels.begin(), kernels.end(),
+                    [&](const CountedKernel& k) { return value(k, stall) > small_stall * latency(k); }))
+      large.push_back(&stall);
+  std::stable_sort(large.begin(), large.end(), [&](const Stall* a, const Stall* b) {
+    return value(kernels.front(), *a) > value(kernels.front(), *b);
+  });
+  const auto add = [&](const std::string& label, auto&& cell) {
+    table.rows.push_back({label});
+    for (const CountedKernel& k : kernels)
+      table.rows.back().push_back(measured(k, stalls[0]) ? format_number(cell(k), 2) : pending);
+  };
+  for (const Stall* stall : large) add(stall->label, [&](const CountedKernel& k) { return value(k, *stall); });
+  add("all other reasons", [&](const CountedKernel& k) {
+    double rest = latency(k);
+    for (const Stall* stall : large) rest -= value(k, *stall);
+    return std::max(0.0, rest);
+  });
+  add("sum of these rows, as recorded", latency);
+  return table;
+}
+
+// The rates that this chapter measures, a column for each record.
+Table table_of_rates(const std::vector<Record>& records) {
+  Table table{"rates", "Rates of the GPU", {"rate"}, {}};
+  for (const Record& record : records) table.header.push_back(text_at(record, "gpu") + ", " + text_at(record, "date"));
+  for (const Chapter::Rate& rate : this_chapter().rates) {
+    table.rows.push_back({rate.label});
+    for (const Record& record : records) table.rows.back().push_back(shown(part_of(&record, "rates"), rate.name));
+  }
+  return table;
+}
+
+// What the GPU did during a run: the range of its SM clock, and why it was throttled if it was.
+std::string clocks_during(const Record& run) {
+  if (!number_at(&run, "/clocks/sm_mhz/0")) return pending;
+  const std::string lowest = shown(&run, "clocks/sm_mhz/0", 0), highest = shown(&run, "clocks/sm_mhz/2", 0);
+  std::string text = lowest == highest ? lowest : lowest + "-" + highest;
+  std::erase(text, ',');
+  for (const auto& reason : run["clocks"]["throttled"]) text += ", " + reason.get<std::string>();
+  return text;
+}
+
+// One table for all records; with more than one, the first column says which GPU.
+Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
+  Table table{"measured",
+              "",
+              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90% of x", "SM MHz", "W"},
+              {}};
+  const bool stronger = this_chapter().baseline == Baseline::stronger;
+  if (stronger) table.header.insert(table.header.begin() + 8, {"cuBLASLt", "x stronger", "10-90% of x"});
+  if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    const bool now = i + fresh >= records.size();
+    table.caption += fmt::format("{}{} on an {}, {}, driver {}, CUDA {}", i == 0 ? "" : "; ",
+                                 now      ? "Measured just now"
+                                 : i == 0 ? "Measured (recorded)"
+                                          : "recorded",
+                                 text_at(record, "gpu"), text_at(record, "date"), text_at(record, "driver"),
+                                 text_at(record, "cuda"));
+    for (const Kernel& kernel : kernels) {
+      const Record* entry = find_kernel(record, kernel.name);
+      if (entry == nullptr) continue;
+      for (const Record& run : entry->at("runs")) {
+        std::vector<std::string> row{kernel.name,
+                                     extents({run["M"].get<int>(), run["N"].get<int>(), run["K"].get<int>()}),
+                                     shown(&run, "median_ms", 3),
+                                     shown(&run, "low_ms", 3) + "-" + shown(&run, "high_ms", 3),
+                                     shown(&run, "tflops"),
+                                     shown(&run, "cublas_tflops", 1),
+                                     shown(&run, "ratio", 3),
+                                     range_of(run, "ratio", 3),
+                                     clocks_during(run),
+                                     shown(&run, "clocks/power_w/1", 0)};
+        if (stronger)
+          row.insert(row.begin() + 8, {shown(&run, "lt_tflops", 1, "-"), shown(&run, "stronger_ratio", 3),
+                                       range_of(run, "stronger_ratio", 3)});
+        if (records.size() > 1) row.insert(row.begin(), text_at(record, "gpu") + (now ? ", now" : ""));
+        table.rows.push_back(row);
+      }
+    }
+  }
+  table.caption = records.empty() ? "Measured: not yet, on any GPU"
+                                  : table.caption +
+                                        ". cuBLAS in TFLOP/s; 10-90%: from the 10th percentile to the 90th; SM MHz and "
+                                        "W are of a problem, for all its kernels together, which take turns";
+  return table;
+}
+
+}  // namespace
+
+const std::vector<ProfileMetric> profile_metrics{
+    {"instructions issued per scheduler and cycle", "issue_active", metric("issue_active"), 2},
+    {"cycles between two instructions of a warp", "latency", metric("latency")},
+    {"L1 lines looked up per cycle", "lines_per_cycle", metric("lines_per_cycle"), 2},
+    {"L1 tag passes per cycle", "tag_passes_per_cycle", metric("tag_passes_per_cycle"), 2},
+    {"shared and global wavefronts per cycle", "wavefronts_per_cycle", metric("wavefronts_per_cycle"), 2},
+    {"global load sectors that hit L1, percent", "l1_hit", metric("l1_hit")},
+    {"sectors that SMs asked of L2", "l2_asked", metric("l2_asked")},
+    {"of them merged with another request", "l2_coalesced", metric("l2_coalesced")},
+    {"sectors read from L2's slices", "l2_sectors", metric("l2_sectors")},
+    {"bytes read from DRAM", "dram_bytes", metric("dram_read")},
+    {"warp-wide instructions", "instructions", metric("instructions")},
+    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 32},
+    {"warps resident per scheduler", "warps", metric("warps")},
+};
+
+std::string text_at(const Record& record, const char* field) { return record.at(field).get<std::string>(); }
+
+std::string shown(const Record* part, const std::string& field, int decimals, const std::string& otherwise) {
+  const auto number = number_at(part, "/" + field);
+  return number ? format_number(*number, decimals) : otherwise;
+}
+
+std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen) {
+  const Chapter& chapter = this_chapter();
+  const auto& kernels = found.kernels;
+  std::vector<Table> tables;
+  for (const CountedKernel& k : kernels) tables.push_back(table_of_sites(k));
+  if (!kernels.empty()) {
+    if (!chapter.sizes.empty()) tables.push_back(table_of_ceilings(kernels, found.records));
+    for (const auto table_of : {table_of_counters, table_of_profile, table_of_stalls})
+      tables.push_back(table_of(kernels, found.records));
+  }
+  if (!chapter.rates.empty()) tables.push_back(table_of_rates(found.records));
+  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, found.records, found.fresh));
+  if (!chapter.sweep.problems.empty())
+    for (const auto table_of : {table_of_sweep, table_of_verdicts}) tables.push_back(table_of(found.sweeps));
+  return tables;
+}
+
+}  // namespace tile
