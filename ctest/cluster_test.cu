@@ -276,7 +276,8 @@ TEST_CASE("what a copy to several blocks needs") {
 
 TEST_CASE("a multicast is one copy, and its bytes come to each block") {
   SharedTiles tiles;
-  for (const simt::Site& site : simt::trace([&] { tiles.launch(Multicast::right); }).front().sites) {
+  const auto runs = simt::trace([&] { tiles.launch(Multicast::right); });
+  for (const simt::Site& site : runs.front().sites) {
     if (site.op != simt::Op::bulk_load) continue;
     CHECK(site.requests == 2 * TILES);
     CHECK(site.bytes() == (site.space == simt::Space::global ? 1 : 2) * ELEMENTS * sizeof(float));

@@ -57,7 +57,7 @@ for what in program counts; do
 done
 printf '#!/bin/sh\ncat "%s/$4"\n' "$scratch" >"$scratch/says"  # $4: program --on model --describe WHAT
 chmod +x "$scratch/says"
-"$tool" --check "$scratch/says" || fail "the record as it is does not pass"
+"$tool" --check "$scratch/says" || [ $? = 77 ] || fail "the record as it is does not pass"  # 77: its machine code was not checked
 sed -i 's/^\(coalesced,counters,load_sectors\),.*/\1,99999,,/' "$scratch/chapter/measured/nvidia-h200/metrics.csv"
 "$tool" --check "$scratch/says" 2>"$scratch/err" && fail "a counter that was changed is not noticed"
 grep -q "nvidia-h200: coalesced: global load sectors: 2,621,440 counted, 99,999 measured" "$scratch/err" || cat "$scratch/err"

@@ -191,10 +191,8 @@ void run(int argc, char** argv, int& code) {
       ->needs(profile);
   app.add_option("--sass", o.sass, "  what cuobjdump -sass printed")->needs(merging);
   auto* registers = app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed")->needs(merging);
-  auto* of = app.add_option("--architecture", o.architecture, "    of this architecture, such as 86")
-                 ->check(CLI::Number)
-                 ->needs(registers);
-  registers->needs(of);
+  registers->needs(
+      app.add_option("--architecture", o.architecture, "    of this architecture, such as 86; also with --compiled"));
   actions->add_option("--check", o.check,
                       "compare a chapter's records with its program, or with "
                       "what it said, X.json");
