@@ -119,7 +119,7 @@ configure_without() {
     wrong=$((wrong + 1))
   fi
 }
-configure_without "$scratch/pandoc" "pandoc 2.9 is too old: the book needs 2.17 or newer"
+configure_without "$scratch/pandoc" "Weaving the book needs pandoc (2.17 or newer)"
 configure_without "" "Weaving the book needs pandoc"
 [ "$wrong" = 0 ] && echo "all refused as they should be"
 exit "$wrong"

@@ -450,7 +450,7 @@ def explorer_test(browser, book, _):
 
 def lookups_test(browser, book, _):
     masks = [int(mask, 16) for mask in re.findall(r"popcount\(line & (0x[0-9a-f]+)u\)",
-                                                  (HERE.parent / "common/sim/cost/rules.hpp").read_text())]
+                                                  (HERE.parent / "common/sim/rules.hpp").read_text())]
     tag_bank = lambda line: 2 * (bin(line & masks[0]).count("1") % 2) + bin(line & masks[1]).count("1") % 2
     use = lambda figure, values: browser.run("(...given) => use('lookups', ...given)", figure, values)
     counts = "(all) => all.map((a) => [TileLines.lines(a).length, TileLines.tagPasses(a), TileLines.wavefronts(a), TileLines.sectors(a).length])"
