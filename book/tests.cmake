@@ -123,7 +123,6 @@ endforeach()
 add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh ${site}/source)
 set_tests_properties(book.records PROPERTIES FIXTURES_REQUIRED book)
 
-# Between the program that runs break-it experiments and the page that shows what they said.
 
 set(texts "")
 foreach(page ${pages})

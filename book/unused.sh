@@ -1,6 +1,6 @@
 #!/bin/sh
 # Names what is there for the book and is not in it: regions of a chapter's program that no listing of its page shows, but for the two that
-# bound where ctest/mutate.cpp makes mistakes, the first and `launch` or else the last; and figures and tables that no page shows.
+# bound where ctest/mutants.cpp makes mistakes, the first and `launch` or else the last; and figures and tables that no page shows.
 # Usage: unused.sh "FIGURE;NN/table-NAME;..." TEXT.md...
 figures=$1
 shift

@@ -65,9 +65,6 @@ refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/progr
 [ -s "$scratch/out" ] && grep -q Measured "$scratch/out" && { echo "tables were printed from a broken record"; wrong=$((wrong + 1)); }
 rm "$gpu/environment.json"
 
-mkdir "$scratch/a;b"
-cp tile "$scratch/a;b"
-refuse 1 "move the repository" "$scratch/a;b/tile" read
 # A tuning that is damaged, or of other code, of a chapter whose one candidate multiplies 1 x 1 matrices.
 cat >"$scratch/tuner.cu" <<'END'
 #include "common/report/chapter.hpp"

@@ -477,7 +477,7 @@ TEST_CASE("measurements by hand become facts, and what is none is refused with i
   for (const char* line : {"a", "a,", "a,x", "a,1x"})
     CHECK_THROWS_WITH(facts.measured_in(scratch("by-hand.csv", std::string("b,1\n") + line)),
                       doctest::Contains("line 2: not a key, a comma and a number"));
-  CHECK_THROWS_WITH(facts.measured_in("ctest/data/missing.csv"), doctest::Contains("cannot read"));
+  CHECK_THROWS_WITH(facts.measured_in("ctest/missing.csv"), doctest::Contains("cannot read"));
 }
 
 TEST_CASE("damaged records are refused with one line and advice" * doctest::test_suite("model")) {

@@ -46,14 +46,17 @@ struct Options {
 
 /// What a chapter's program says of itself, "program" or "counts", or has said in a file, X.json.
 Program ask(const std::string& program, const std::string& what) {
-  if (fs::path(program).extension() == ".json") return program_of(read_whole(program));
-  if (!fs::is_regular_file(program) || access(program.c_str(), X_OK) != 0)
-    throw RecordError(fmt::format("{} is no program: build it first", program));
-  const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
-  FILE* const pipe = popen(command.c_str(), "r");
   std::string said;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
-  if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
+  if (fs::path(program).extension() == ".json") {
+    said = read_whole(program);
+  } else {
+    if (!fs::is_regular_file(program) || access(program.c_str(), X_OK) != 0)
+      throw RecordError(fmt::format("{} is no program: build it first", program));
+    const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
+    FILE* const pipe = popen(command.c_str(), "r");
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
+    if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
+  }
   try {
     return program_of(said);
   } catch (const RecordError& e) {
@@ -108,17 +111,20 @@ std::vector<std::string> other_machine_code(const Record& record, const std::map
   if (made.value("kernels", Record()).empty())
     return {fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu)};
   if (compiled.empty())
-    not_checked = "this build is without nvcc";
-  else if (made.at("nvcc") != nvcc || record.value("architecture", "") != architecture)
+    not_checked = nvcc.empty() ? "this build is without nvcc" : "no program was named with --compiled";
+  else if (made.value("nvcc", "") != nvcc || record.value("architecture", "") != architecture)
     not_checked = fmt::format("it was compiled by nvcc {} for {}, this program by {} for {}",
                               made.at("nvcc").get<std::string>(), record.value("architecture", ""), nvcc, architecture);
   if (!not_checked.empty()) return {};
   std::vector<std::string> lines;
+  const std::string chosen =
+      record.value("chosen", "");  // of a tuning, which times the other candidates anew if they changed
   for (const std::string& kernel : changed_kernels(made, compiled))
-    lines.push_back(
-        fmt::format("{} has other machine code than was measured: run ./tile bench on an {} (if nothing was changed, "
-                    "build again: nvcc does not always spill alike)",
-                    kernel, gpu));
+    if (chosen.empty() || kernel == chosen)
+      lines.push_back(
+          fmt::format("{} has other machine code than was measured: run ./tile bench on an {} (if nothing was changed, "
+                      "build again: nvcc does not always spill alike)",
+                      kernel, gpu));
   return lines;
 }
 
@@ -126,6 +132,8 @@ int check(const Options& o) {
   const std::string& path = o.check;
   const Program program = ask(path, "program");
   const auto compiled = o.compiled.empty() ? std::map<std::string, std::string>() : digests_of(o.compiled);
+  if (!o.compiled.empty() && compiled.empty())
+    throw RecordError(fmt::format("{} holds no machine code of a GPU: compile it with --no-compress", o.compiled));
   std::size_t wrong = 0;
   bool all_checked = true;
   for (const RecordKind kind : {RecordKind::measured, RecordKind::tuned, RecordKind::sweep})

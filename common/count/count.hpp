@@ -28,9 +28,13 @@ class DeviceArray {
  public:
   DeviceArray(const std::string& name, std::size_t count) : count_(count) {
     if (count == 0) throw std::invalid_argument("array " + name + " needs at least one element");
+#if TILE_ON_MODEL
     constexpr simt::ElementType type = simt::element_type<T>();
     data_ = static_cast<T*>(machine::allocate(count * sizeof(T), type.smallest_access, name));
     simt::declare_elements(data_, type);
+#else  // tests that run on both machines
+    data_ = static_cast<T*>(machine::allocate(count * sizeof(T), sizeof(T), name));
+#endif
     std::vector<T> values(count);
     if constexpr (std::is_arithmetic_v<T>)
       for (std::size_t i = 0; i < count; ++i) values[i] = T(i);

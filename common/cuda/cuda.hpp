@@ -1,7 +1,7 @@
 // cuda/: the words a kernel may use, on whichever machine the file is compiled for.
 //
 // What comes in: a .cu file that includes this, or one of the headers of instructions. What goes
-// out: for nvcc, CUDA; for any other compiler, calls of simt::device that common/model answers.
+// out: for nvcc, CUDA; for any other compiler, calls of simt::device that common/sim answers.
 // Each header begins with what it is for: ptx.hpp, ptx_barrier.hpp, ptx_mbarrier.hpp,
 // ptx_bulk.hpp and cluster.hpp have instructions by their names, tensor_map.hpp what the host
 // says of a matrix that is copied by boxes; vocabulary.hpp and asynchronous.hpp are the model's
@@ -9,7 +9,7 @@
 // machine, and the linker picks. Nothing here depends on another room.
 //
 // nvcc sees the toolkit's own headers. Any other compiler sees vocabulary.hpp, which spells
-// the same words for the SIMT model in common/model. Kernels include nothing else, so one
+// the same words for the SIMT model in common/sim. Kernels include nothing else, so one
 // source serves both machines.
 #pragma once
 

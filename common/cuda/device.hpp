@@ -1,5 +1,5 @@
 // What a launcher asks of the machine before it chooses a kernel. Implemented twice:
-// machine_gpu.cu here, and common/sim/device_model.cpp; the linker picks one.
+// machine_gpu.cu here, and common/sim/machine_model.cpp; the linker picks one.
 #pragma once
 
 namespace tile::machine {

@@ -119,7 +119,7 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// An index that may be read from memory is handed through this (common/sim/rewrite/rewrite_indices.hpp). It is still a constant where it was one.
+/// An index that may be read from memory is handed through this (common/sim/rewrite/rewrite.cpp). It is still a constant where it was one.
 template <class T>
   requires std::is_scalar_v<T>
 SIMT_INLINE constexpr T index_of(T index) {
