@@ -366,7 +366,8 @@ std::string name_of(Shape s) {
          std::to_string(s.TM) + "x" + std::to_string(s.TN);
 }
 
-tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch, const void* address) {
+[[maybe_unused]] tile::Candidate describe(Shape s, Prediction p, tile::Launcher launch,
+                                          const void* address) {
   return {{name_of(s),
            launch,
            address,
@@ -587,12 +588,14 @@ constexpr void (*measure_experiments)(tile::RateSink&) = nullptr;
 
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
-  int all = 0, allowed = 0, registers = 0, occupancy = 0, bound = 0;
+  int all = 0, allowed = 0, registers = 0, occupancy = 0, bound = 0, left = 0;
   for_each_shape([&](Shape s) {
     ++all;
     if (!valid(s)) return;
     ++allowed;
-    const std::string reason = prediction_of(s).reason;
+    const Prediction prediction = prediction_of(s);
+    const std::string reason = prediction.reason;
+    left += !prediction.pruned();
     registers += reason == "registers", occupancy += reason == "occupancy",
         bound += reason == "bound";
   });
@@ -601,7 +604,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("space.by_registers", registers);
   facts.predicted("space.by_occupancy", occupancy);
   facts.predicted("space.by_bound", bound);
-  facts.predicted("space.left", allowed - registers - occupancy - bound);
+  facts.predicted("space.left", left);
   facts.predicted("fewest_warps", FEWEST_WARPS);
   facts.predicted("lowest_bound.tflops", LOWEST_BOUND * tile::h200.peak_tflops());
   facts.predicted("default.bound", bound_of(Default::shape));
