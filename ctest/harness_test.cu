@@ -400,6 +400,13 @@ TEST_CASE("a tuning is passed over whose choice is not there" * doctest::test_su
   CHECK(tile::choose(candidates, {}, passed_over).kernel.name == "bound");
 }
 
+TEST_CASE("a table's fields may have commas, and its lines either end" * doctest::test_suite("model")) {
+  const auto rows = tile::rows_of("a,b\r\n" + tile::csv_line({"1,2", "3"}), "table.csv");
+  CHECK(rows.at(0).text("a") == "1,2");
+  CHECK(rows.at(0).number("b") == 3);
+  CHECK_THROWS_AS(tile::csv_line({"say \"so\""}), tile::RecordError);
+}
+
 TEST_CASE("a record that was written is read back the same, with medians and ratios from its samples" *
           doctest::test_suite("model")) {
   const auto directory = tile::record_directory(scratch("chapter"), "NVIDIA H200");

@@ -33,12 +33,6 @@ void Drawing::segment(double x, double y, double w, double h, const char* colour
       x + rim, y + rim, w - 2 * rim, h - 2 * rim, colour, pale ? colour : "none", 2 * rim, pale ? "0.30" : "1");
 }
 
-void Drawing::outline(double x, double y, double w, double h, const char* stroke, double thickness) {
-  body_ += fmt::format(
-      "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' style='fill:none;stroke:{};stroke-width:{}'/>\n", x,
-      y, w, h, stroke, thickness);
-}
-
 void Drawing::text(double x, double y, const std::string& words, const char* anchor, double size, const char* fill) {
   body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
                        anchor, size, fill, words);

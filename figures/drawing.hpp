@@ -25,7 +25,6 @@ class Drawing {
             double opacity = 1);
   /// A part of a bar: full, or pale with a rim, so that neighbours differ in lightness and each is seen on its page.
   void segment(double x, double y, double w, double h, const char* colour, bool pale);
-  void outline(double x, double y, double w, double h, const char* stroke, double thickness);
   void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
             const char* fill = "var(--ink)");
   /// The same words once more, seen where the part that has them stands below the one before it (book/style.css, .row-again).

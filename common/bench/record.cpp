@@ -293,12 +293,15 @@ void save_record(const fs::path& directory, const Record& record) {
   fs::create_directories(directory, error);
   Record environment = record;
   for (const char* key : {"rates", "kernels", "other_kernels", "candidates", "chosen"}) environment.erase(key);
-  writer.write(environment_in(directory, kind), environment.dump(2) + '\n');
-  if (kind != RecordKind::tuned) return save_kernels(writer, record);
-  const Fields columns = joined(joined({"name"}, launch_facts), {"pruned", "median_ms", "function"});
-  std::string text = csv_line(columns);
-  for (const Record& candidate : record.at("candidates")) text += csv_line(fields(candidate, columns));
-  writer.write(directory / "tuned.csv", text);
+  if (kind == RecordKind::tuned) {
+    const Fields columns = joined(joined({"name"}, launch_facts), {"pruned", "median_ms", "function"});
+    std::string text = csv_line(columns);
+    for (const Record& candidate : record.at("candidates")) text += csv_line(fields(candidate, columns));
+    writer.write(directory / "tuned.csv", text);
+  } else {
+    save_kernels(writer, record);
+  }
+  writer.write(environment_in(directory, kind), environment.dump(2) + '\n');  // last: a record is there once this is
 }
 
 bool holds_record(const fs::path& directory, RecordKind kind) { return fs::exists(environment_in(directory, kind)); }

@@ -1,7 +1,7 @@
 // tile-record: looks after the records of measurements. Reads one, merges into it what the profiler and the
 // disassembler print, checks a chapter's against its program, and puts a finished one in its place. What it has to
 // know of a chapter, the chapter's program says (`--describe`). In: the command line. Out: lines to read, or a
-// record, whole or not at all.
+// record, of which each file is there whole or not at all.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>

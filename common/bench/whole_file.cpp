@@ -84,6 +84,7 @@ std::vector<Row> rows_of(const std::string& csv, const std::string& name) {
   std::vector<Row> rows;
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();  // an editor may have put it there
     const std::vector<std::string> fields = split_csv(line);
     if (++number == 1) {
       columns = fields;
@@ -101,8 +102,11 @@ std::vector<Row> rows_of(const std::string& csv, const std::string& name) {
 
 std::string csv_line(const std::vector<std::string>& fields) {
   std::string line;
-  for (const std::string& field : fields)
+  for (const std::string& field : fields) {
+    if (field.find_first_of("\"\r\n") != std::string::npos)
+      throw RecordError(fmt::format("a record cannot hold {}: a field has no quotes and no ends of lines", field));
     line += (field.find(',') == std::string::npos ? field : '"' + field + '"') + ',';
+  }
   line.back() = '\n';
   return line;
 }

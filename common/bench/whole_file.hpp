@@ -37,7 +37,7 @@ class Row {
 /// The rows of a table whose first line names the columns; `name` is that of its file. Fields may be quoted. Throws RecordError for
 /// a row with more or fewer fields.
 std::vector<Row> rows_of(const std::string& csv, const std::string& name);
-/// A line of a table.
+/// A line of a table. Throws RecordError for a field with quotes or ends of lines.
 std::string csv_line(const std::vector<std::string>& fields);
 
 }  // namespace tile
