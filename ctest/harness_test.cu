@@ -271,7 +271,7 @@ TEST_CASE("the kernels that are named are tried, and no others" * doctest::test_
 }
 
 TEST_CASE("shapes around a tile" * doctest::test_suite("model")) {
-  const tile::Tile tile{64, 128, 16, tile::Takes::float4s};
+  const tile::Tile tile{64, 128, 16, tile::Alignment::float4s};
   std::vector<std::string> shapes;
   for (const tile::Case& c : tile::one_ragged_extent(tile))
     shapes.push_back(std::to_string(c.M) + "x" + std::to_string(c.N) + "x" + std::to_string(c.K));
@@ -881,7 +881,7 @@ std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
     const int tiles[]{32, 64, 128};
     timed.push_back({costs, warps, 255 - 4 * warps - i % 3, cycles, 16 / cycles, pruned,
                      pruned.empty() ? 16 / (50 + double(i * 3 % 7)) : 0,
-                     {tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Takes::all}});
+                     {tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Alignment::any}});
   }
   return timed;
 }

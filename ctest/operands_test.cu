@@ -35,7 +35,7 @@ __global__ void multiply_narrow(tile::Problem p, float alpha, const Input* A, co
 static int prepared_alive = 0;
 
 template <class Input, class Output, int skipped>
-class NarrowProduct : public tile::Prepared {
+class NarrowProduct : public tile::BoundKernel {
  public:
   explicit NarrowProduct(const tile::Product& product) : product_(product) {
     tile::require_valid(product);
@@ -55,14 +55,14 @@ class NarrowProduct : public tile::Prepared {
 
 template <class Input, class Output, int skipped = 0>
 tile::Kernel narrow_kernel(const char* name, tile::Types types) {
-  const tile::Prepare prepare = [](const tile::Product& product) -> std::unique_ptr<tile::Prepared> {
+  const tile::Prepare prepare = [](const tile::Product& product) -> std::unique_ptr<tile::BoundKernel> {
     return std::make_unique<NarrowProduct<Input, Output, skipped>>(product);
   };
   return {name,
           nullptr,
           reinterpret_cast<const void*>(multiply_narrow<Input, Output>),
           64,
-          {8, 8, 1, tile::Takes::all},
+          {8, 8, 1, tile::Alignment::any},
           0,
           0,
           prepare,
@@ -134,7 +134,7 @@ TEST_CASE("an FP32 kernel is not given other operands") {
   c.types.A = bf16;
   CHECK_THROWS_WITH_AS(tile::Operands(c).gemm(), "these operands are not FP32, row by row: use product()",
                        std::invalid_argument);
-  CHECK_THROWS_WITH_AS(tile::Runnable([](const tile::Gemm&) {}).prepare(tile::Operands(c).product()),
+  CHECK_THROWS_WITH_AS(tile::Launchable([](const tile::Gemm&) {}).prepare(tile::Operands(c).product()),
                        "4.bf16,f32,f32 is not FP32, row by row, and this kernel takes nothing else",
                        std::invalid_argument);
 }
@@ -170,7 +170,7 @@ TEST_CASE("formats of any number of bits are decoded and encoded as the compiler
 }
 
 TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 bytes") {
-  const tile::Tile tile{64, 128, 16, tile::Takes::float4s};
+  const tile::Tile tile{64, 128, 16, tile::Alignment::float4s};
   const tile::Types types{bf16, bf16, f32};
   for (const tile::Case& c : tile::whole_tiles(tile, types)) {
     CHECK(c.lda() % 8 + c.ldb() % 8 + c.ldc() % 4 == 0);

@@ -158,7 +158,7 @@ tile::Kernel kernel(const char* name) {
           launch_block1d<SWAPPED>,
           reinterpret_cast<const void*>(sgemm_1d_block<false, SWAPPED>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::whole_tiles},
           (Config::BM + Config::BN) * Config::BK * sizeof(float)};
 }
 

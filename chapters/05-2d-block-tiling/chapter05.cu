@@ -161,7 +161,7 @@ tile::Kernel kernel(const char* name) {
           launch_block2d<UNROLLED>,
           reinterpret_cast<const void*>(sgemm_2d_block<false, UNROLLED>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_tiles},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::whole_tiles},
           (Config::BM + Config::BN) * Config::BK * sizeof(float)};
 }
 

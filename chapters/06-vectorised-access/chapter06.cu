@@ -347,7 +347,7 @@ tile::Kernel kernel(const char* name) {
           launch_vectorised<FAST>,
           reinterpret_cast<const void*>(FAST),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           (Config::BM + Config::BN) * Config::BK * sizeof(float)};
 }
 

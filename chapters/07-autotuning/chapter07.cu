@@ -372,7 +372,7 @@ std::string name_of(Shape s) {
            launch,
            address,
            s.threads(),
-           {s.BM, s.BN, s.BK, tile::Takes::float4s},
+           {s.BM, s.BN, s.BK, tile::Alignment::float4s},
            std::size_t(s.shared_bytes())},
           {{"BM", s.BM}, {"BN", s.BN}, {"BK", s.BK}, {"TM", s.TM}, {"TN", s.TN}},
           p.registers,
@@ -464,7 +464,7 @@ const std::vector<tile::Kernel> kernels{
      launch_tuned<Default>,
      reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
      Default::NUM_THREADS,
-     {Default::BM, Default::BN, Default::BK, tile::Takes::float4s},
+     {Default::BM, Default::BN, Default::BK, tile::Alignment::float4s},
      std::size_t(Default::shape.shared_bytes())},
     tile::tuned_kernel()};
 

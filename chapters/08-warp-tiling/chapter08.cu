@@ -377,7 +377,7 @@ tile::Kernel kernel(const char* name) {
           launch_warp_tiled<Config>,
           reinterpret_cast<const void*>(sgemm_warp_tiled<Config, true>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           (Config::BM + Config::BN) * Config::BK * sizeof(float)};
 }
 

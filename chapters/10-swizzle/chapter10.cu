@@ -961,7 +961,7 @@ tile::Kernel kernel(const char* name) {
           launch_swizzled<Config>,
           reinterpret_cast<const void*>(sgemm_swizzled<Config, true>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           (Config::BM + Config::BN) * Config::BK * sizeof(float)};
 }
 

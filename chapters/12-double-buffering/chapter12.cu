@@ -423,7 +423,7 @@ tile::Kernel kernel(const char* name) {
           launch_buffered<Config>,
           reinterpret_cast<const void*>(sgemm_buffered<Config, true>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           Config::SMEM_BYTES};
 }
 

@@ -550,7 +550,7 @@ tile::Kernel kernel(const char* name) {
           launch_async<Config>,
           reinterpret_cast<const void*>(sgemm_async<Config, true>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           0,
           Config::SMEM_BYTES};
 }

@@ -1398,7 +1398,7 @@ class Shared {
 // What a launch needs besides the operands: the plan, tensor maps, room for copies and for
 // sums that are handed over.
 template <class Config, bool WHOLE>
-class Tma : public tile::Prepared {
+class Tma : public tile::BoundKernel {
  public:
   Tma(const tile::Gemm& g, int sms)
       : g_(g),
@@ -1470,7 +1470,7 @@ void require_countable(const tile::Gemm& g) {
 }
 
 template <class Config>
-class Async : public tile::Prepared {
+class Async : public tile::BoundKernel {
  public:
   Async(const tile::Gemm& g, int sms)
       : g_(g),
@@ -1494,7 +1494,7 @@ class Async : public tile::Prepared {
 };
 
 template <class Config>
-std::unique_ptr<tile::Prepared> prepare_async(const tile::Product& product) {
+std::unique_ptr<tile::BoundKernel> prepare_async(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   require_countable(g);
   return std::make_unique<Async<Config>>(g, tile::machine::device().sms);
@@ -1510,7 +1510,7 @@ bool has_float4s(const tile::Gemm& g) {
 }
 
 template <class C>
-class Vector : public tile::Prepared {
+class Vector : public tile::BoundKernel {
  public:
   Vector(const tile::Gemm& g, int sms)
       : g_(g),
@@ -1541,7 +1541,7 @@ class Vector : public tile::Prepared {
 };
 
 template <class C>
-std::unique_ptr<tile::Prepared> prepare_vectors(const tile::Product& product) {
+std::unique_ptr<tile::BoundKernel> prepare_vectors(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   require_countable(g);
   return std::make_unique<Vector<C>>(g, tile::machine::device().sms);
@@ -1559,8 +1559,8 @@ void say_that_chapter_13_multiplies() {
 }
 
 template <class Config>
-std::unique_ptr<tile::Prepared> prepare_tma_on(const tile::machine::Device& device,
-                                               const tile::Product& product) {
+std::unique_ptr<tile::BoundKernel> prepare_tma_on(const tile::machine::Device& device,
+                                                  const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   require_countable(g);
   if (!device.copies_in_bulk) {
@@ -1576,7 +1576,7 @@ std::unique_ptr<tile::Prepared> prepare_tma_on(const tile::machine::Device& devi
 }
 
 template <class Config>
-std::unique_ptr<tile::Prepared> prepare_tma(const tile::Product& product) {
+std::unique_ptr<tile::BoundKernel> prepare_tma(const tile::Product& product) {
   return prepare_tma_on<Config>(tile::machine::device(), product);
 }
 // [/snippet launch]
@@ -1691,8 +1691,8 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   return best.choice;
 }
 
-std::unique_ptr<tile::Prepared> prepare_sgemm_on(const tile::machine::Device& device,
-                                                 const tile::Product& product) {
+std::unique_ptr<tile::BoundKernel> prepare_sgemm_on(const tile::machine::Device& device,
+                                                    const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   switch (choice_for(g, device)) {
     case Choice::tall:
@@ -1729,7 +1729,7 @@ std::unique_ptr<tile::Prepared> prepare_sgemm_on(const tile::machine::Device& de
   return prepare_tma_on<Config<Large>>(device, product);
 }
 
-std::unique_ptr<tile::Prepared> prepare_sgemm(const tile::Product& product) {
+std::unique_ptr<tile::BoundKernel> prepare_sgemm(const tile::Product& product) {
   return prepare_sgemm_on(tile::machine::device(), product);
 }
 
@@ -1868,7 +1868,7 @@ void measure_parts(tile::RateSink& sink) {
   Parts<Tma<Config<SplitK>, true>> split(few_results);
   sink.rate("split_us", split.us([](auto& way) { way.multiply(); }));
   sink.rate("add_us", split.us([](auto& way) { way.add(); }));
-  const auto run = [](tile::Prepared& way) { way.run(); };
+  const auto run = [](tile::BoundKernel& way) { way.run(); };
   sink.rate("rows_us", Parts<Vector<FewRows>>(of_vectors).us(run));
   sink.rate("columns_us", Parts<Vector<FewColumns>>(of_vectors).us(run));
 }
@@ -2138,7 +2138,7 @@ tile::Kernel kernel(const char* name) {
           nullptr,
           reinterpret_cast<const void*>(sgemm_tma<Config, true>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::whole_C},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::whole_C},
           2 * 8 * Config::BARRIERS,
           Config::SMEM_BYTES,
           prepare_tma<Config>,
@@ -2152,7 +2152,7 @@ tile::Kernel async_kernel(const char* name) {
           nullptr,
           reinterpret_cast<const void*>(sgemm_async<C, true>),
           C::NUM_THREADS,
-          {C::BM, C::BN, C::BK, tile::Takes::float4s},
+          {C::BM, C::BN, C::BK, tile::Alignment::float4s},
           0,
           C::SMEM_BYTES,
           prepare_async<C>,
@@ -2202,9 +2202,16 @@ std::vector<tile::Case> sweep_problems() {
 
 // The book's sgemm.
 tile::Kernel final_sgemm() {
-  return {
-      "sgemm", nullptr, nullptr,       0,  {Small::BM, Small::BN, Small::BK, tile::Takes::all},
-      0,       0,       prepare_sgemm, {}, true};
+  return {"sgemm",
+          nullptr,
+          nullptr,
+          0,
+          {Small::BM, Small::BN, Small::BK, tile::Alignment::any},
+          0,
+          0,
+          prepare_sgemm,
+          {},
+          true};
 }
 
 tile::Chapter::Sweep sweep() {
@@ -2244,7 +2251,7 @@ tile::Kernel vector_kernel(const char* name) {
           nullptr,
           reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>),
           C::NUM_THREADS,
-          {C::BM, C::BN, C::BK, tile::Takes::float4s},
+          {C::BM, C::BN, C::BK, tile::Alignment::float4s},
           C::WARPS * C::PLACES * sizeof(float),
           0,
           prepare_vectors<C>,
@@ -2418,7 +2425,7 @@ TEST_CASE("extents that int cannot count are refused when a product is prepared"
     for (const tile::Kernel& kernel : kernels) {
       INFO(kernel.name);
       CHECK_THROWS_WITH_AS(
-          tile::Runnable(kernel).run(tile::product_of(g)),
+          tile::Launchable(kernel).run(tile::product_of(g)),
           "M, N and K may be 2147482623 at most, and one is 2147482624: split the problem",
           std::invalid_argument);
     }
@@ -2885,9 +2892,9 @@ TEST_CASE("sums of several blocks are the same bits in each run") {
         vector_kernel<FewColumns>("columns")}) {
     INFO(kernel.name);
     const auto results = [&] {
-      const tile::Ready ready(kernel, {70, 66, 3000, 1, 0, 0, tile::Fill::random});
-      ready.kernel->run();
-      return ready.operands.download_C();
+      const tile::BoundCase bound(kernel, {70, 66, 3000, 1, 0, 0, tile::Fill::random});
+      bound.kernel->run();
+      return bound.operands.download_C();
     };
     CHECK(results() == results());
   }
@@ -3046,8 +3053,8 @@ TEST_CASE("only what copies in bulk cannot take is copied first" *
                                   int K = 16) {
     tile::Case c{64, 64, K, 1, 0, 0, tile::Fill::integers};
     c.pads = {pad_of_A, pad_of_B, 0};
-    const tile::Ready ready(kernel, c);
-    return simt::launches([&] { ready.kernel->run(); }).size();
+    const tile::BoundCase bound(kernel, c);
+    return simt::launches([&] { bound.kernel->run(); }).size();
   };
   const tile::Kernel small = kernel<Config<Small>>("small"),
                      tma = kernel<Config<Large>>("tma");
@@ -3118,8 +3125,8 @@ TEST_CASE(
   const auto by_float4s = [](int M, int K, int pad) {
     tile::Case c{M, 64, K, 1, 0, 0, tile::Fill::integers};
     c.pads.A = pad;
-    const tile::Ready ready(kernel<Config<Large>>("tma"), c);
-    return simt::launches([&] { ready.kernel->run(); }).front().function ==
+    const tile::BoundCase bound(kernel<Config<Large>>("tma"), c);
+    return simt::launches([&] { bound.kernel->run(); }).front().function ==
            reinterpret_cast<const void*>(transpose_A);
   };
   CHECK(by_float4s(64, 64, 0));

@@ -725,7 +725,7 @@ tile::Kernel kernel(const char* name) {
           nullptr,
           reinterpret_cast<const void*>(gemm_narrow<Config, true>),
           Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Takes::float4s},
+          {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           Config::SMEM_BYTES,
           0,
           tile::prepare_nothing<launch_narrow<Config>>,
@@ -915,12 +915,12 @@ TEST_CASE("a kernel is given operands of its types only, row by row") {
     c.types.B = kernel.types.B;
     c.types.C = kernel.types.C;
     const tile::Operands of_other_types(c);
-    CHECK_THROWS_AS(tile::Runnable(kernel).run(of_other_types.product()),
+    CHECK_THROWS_AS(tile::Launchable(kernel).run(of_other_types.product()),
                     std::invalid_argument);
     c.types = kernel.types;
     c.layout_B = tile::Layout::columns;
     const tile::Operands by_columns(c);
-    CHECK_THROWS_AS(tile::Runnable(kernel).run(by_columns.product()), std::invalid_argument);
+    CHECK_THROWS_AS(tile::Launchable(kernel).run(by_columns.product()), std::invalid_argument);
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 // One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right.
 // What a kernel before it may have left in C is gone.
-double require_correct(const Runnable& kernel, const Rotation& rotation) {
+double require_correct(const Launchable& kernel, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
   product.beta = 0;
@@ -35,22 +35,22 @@ double require_correct(const Runnable& kernel, const Rotation& rotation) {
 }
 
 // A kernel made ready for each copy of a rotation.
-std::vector<std::unique_ptr<Prepared>> prepared_for(const Runnable& kernel, const Rotation& rotation) {
-  std::vector<std::unique_ptr<Prepared>> prepared;
+std::vector<std::unique_ptr<BoundKernel>> prepared_for(const Launchable& kernel, const Rotation& rotation) {
+  std::vector<std::unique_ptr<BoundKernel>> prepared;
   for (std::size_t i = 0; i < rotation.size(); ++i) prepared.push_back(kernel.prepare(rotation.product(i)));
   return prepared;
 }
 
 // Integers are exact.
-void require_exact(const std::vector<Runnable>& kernels, Case c) {
+void require_exact(const std::vector<Launchable>& kernels, Case c) {
   c.fill = Fill::integers;
   const Rotation rotation(c, Inputs({c}));
-  for (const Runnable& kernel : kernels) require_correct(kernel, rotation);
+  for (const Launchable& kernel : kernels) require_correct(kernel, rotation);
 }
 
 /// A kernel and the times of its rounds: its own, cuBLAS's, and cuBLASLt's where that takes part.
 struct Timed {
-  std::vector<std::unique_ptr<Prepared>> prepared;
+  std::vector<std::unique_ptr<BoundKernel>> prepared;
   double deviation;
   std::vector<std::vector<double>> ms{};
 
@@ -67,7 +67,7 @@ struct Timed {
   }
 };
 
-Timed checked_and_prepared(const Runnable& kernel, const Rotation& rotation) {
+Timed checked_and_prepared(const Launchable& kernel, const Rotation& rotation) {
   const double deviation = require_correct(kernel, rotation);
   return {prepared_for(kernel, rotation), deviation};
 }
@@ -145,23 +145,23 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
 
 }  // namespace
 
-std::vector<Record> time_against_cublas(const std::vector<Runnable>& kernels, const Case& of_any_types,
+std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Case& of_any_types,
                                         Baseline baseline, L2 l2) {
   Case c = of_any_types;
   c.types = kernels.front().types();
-  for (const Runnable& kernel : kernels)
+  for (const Launchable& kernel : kernels)
     if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
   require_exact(kernels, c);
   const Rotation rotation(c, Inputs({c}), l2);
   std::vector<Timed> timed;
-  for (const Runnable& kernel : kernels) timed.push_back(checked_and_prepared(kernel, rotation));
+  for (const Launchable& kernel : kernels) timed.push_back(checked_and_prepared(kernel, rotation));
   std::optional<CublasLt> lt;
   if (baseline == Baseline::stronger) lt.emplace(rotation, CublasLt::Effort{10, 10});
   constexpr Effort thorough{3, 20, 200, 1e9};
   return time_in_rounds(std::move(timed), rotation, lt, thorough);
 }
 
-std::vector<Record> time_for_sweep(const Runnable& kernel, std::string (*choice)(const Product&),
+std::vector<Record> time_for_sweep(const Launchable& kernel, std::string (*choice)(const Product&),
                                    const std::vector<Case>& of_any_types,
                                    const std::function<void(const Record&)>& done) {
   std::vector<Case> cases = of_any_types;
@@ -202,7 +202,7 @@ struct TuningBench::Buffers {
 TuningBench::TuningBench(int size) : buffers_(new Buffers{Rotation(Case{size, size, size})}) {}
 TuningBench::~TuningBench() = default;
 
-double TuningBench::median_ms(const Runnable& kernel, int repetitions) {
+double TuningBench::median_ms(const Launchable& kernel, int repetitions) {
   require_correct(kernel, buffers_->rotation);
   const auto prepared = prepared_for(kernel, buffers_->rotation);
   const auto run = [&](int repetition) { prepared[std::size_t(repetition) % prepared.size()]->run(); };

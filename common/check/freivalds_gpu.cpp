@@ -6,15 +6,15 @@
 
 namespace tile {
 
-double freivalds_deviation(const Runnable& kernel, const Case& c) {
-  const Ready ready(kernel, c);
-  const std::vector<float>& C = ready.operands.C;
+double freivalds_deviation(const Launchable& kernel, const Case& c) {
+  const BoundCase bound(kernel, c);
+  const std::vector<float>& C = bound.operands.C;
   const std::size_t bytes = C.size() * sizeof(float);
   float* copy = static_cast<float*>(machine::allocate(bytes, sizeof(float), "C before"));
   machine::copy_to_device(copy, C.data(), bytes);
-  ready.kernel->run();
+  bound.kernel->run();
   machine::synchronize();
-  const double deviation = freivalds(ready.operands.product(), copy, c.seed + 99);
+  const double deviation = freivalds(bound.operands.product(), copy, c.seed + 99);
   machine::release(copy);
   return deviation;
 }

@@ -15,8 +15,8 @@
 namespace tile {
 namespace {
 
-/// A launcher of FP32 kernels, made ready: there is nothing to own.
-class Launched : public Prepared {
+/// A launcher of FP32 kernels, bound: there is nothing to own.
+class Launched : public BoundKernel {
  public:
   Launched(Launcher launcher, const Gemm& gemm) : launcher_(launcher), gemm_(gemm) {}
   void run() override { launcher_(gemm_); }
@@ -28,7 +28,7 @@ class Launched : public Prepared {
 
 }  // namespace
 
-std::unique_ptr<Prepared> Runnable::prepare(const Product& product) const {
+std::unique_ptr<BoundKernel> Launchable::prepare(const Product& product) const {
   if (prepare_ != nullptr) return prepare_(product);
   return std::make_unique<Launched>(launch_, gemm_of(product));
 }
@@ -125,12 +125,12 @@ Verdict compare(const Operands& operands, const Case& c, const std::vector<float
   return total;
 }
 
-Verdict check(const Runnable& kernel, const Case& c) {
-  const Ready ready(kernel, c);
-  const Operands& operands = ready.operands;
-  ready.kernel->run();
+Verdict check(const Launchable& kernel, const Case& c) {
+  const BoundCase bound(kernel, c);
+  const Operands& operands = bound.operands;
+  bound.kernel->run();
   machine::synchronize();
-  Verdict verdict = compare(operands, ready.problem, operands.download_C());
+  Verdict verdict = compare(operands, bound.problem, operands.download_C());
   if (const std::string damage = operands.overwritten(); verdict.ok && !damage.empty()) {
     verdict.ok = false;
     verdict.message = damage;
@@ -152,7 +152,7 @@ std::string describe(const Case& c) {
                      c.offset + c.offsets.C);
 }
 
-std::string first_failure(const Runnable& kernel, const std::vector<Case>& cases) {
+std::string first_failure(const Launchable& kernel, const std::vector<Case>& cases) {
   for (const Case& c : cases)
     if (const Verdict verdict = check(kernel, c); !verdict.ok)
       return fmt::format("{}: {}", describe(c), verdict.message);

@@ -48,27 +48,27 @@ struct Product {
   void* C;
 };
 
-/// A kernel made ready for one product: owns what its launches need besides the operands, such as tensor maps and workspace.
-class Prepared {
+/// A kernel bound to the operands of one product: owns what its launches need besides the operands, such as tensor maps and workspace.
+class BoundKernel {
  public:
   /// Starts the kernel, as often as one likes.
   virtual void run() = 0;
-  virtual ~Prepared() = default;
+  virtual ~BoundKernel() = default;
 };
-/// Makes a kernel ready; throws std::invalid_argument when it does not take the product.
-using Prepare = std::unique_ptr<Prepared> (*)(const Product&);
+/// Binds a kernel to a product; throws std::invalid_argument when it does not take the product.
+using Prepare = std::unique_ptr<BoundKernel> (*)(const Product&);
 
 /// What a launch of products needs besides them is nothing: the `prepare` of a kernel that `launch` starts. It throws
 /// std::invalid_argument when the kernel does not take the product.
 template <void (*launch)(const Product&)>
-std::unique_ptr<Prepared> prepare_nothing(const Product& product);
+std::unique_ptr<BoundKernel> prepare_nothing(const Product& product);
 
 /// Starts a kernel on a problem in device memory; throws std::invalid_argument when the kernel does not take it.
 using Launcher = void (*)(const Gemm&);
 
-/// Which problems a kernel's fast instantiation takes. Its launcher gives every other problem to one with guards.
-enum class Takes {
-  all,          ///< there is only one instantiation, and it has guards
+/// What a kernel's fast instantiation requires of extents and addresses. Its launcher gives every other problem to one with guards.
+enum class Alignment {
+  any,          ///< nothing: there is only one instantiation, and it has guards
   whole_tiles,  ///< M, N and K are multiples of the tile's
   float4s,      ///< and A, B, C begin at multiples of 16 bytes, and so does each of their rows
   whole_C       ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
@@ -77,7 +77,7 @@ enum class Takes {
 /// What a block works on: BM x BN elements of C, BK deep along K (1: not in steps).
 struct Tile {
   int BM, BN, BK;
-  Takes takes;
+  Alignment alignment;
 };
 
 /// One kernel of a chapter. It is started by `launch`, or, where a launch needs more than the operands, by `prepare`.
@@ -93,16 +93,16 @@ struct Kernel {
   bool takes_any_extent = false;  ///< its blocks go through all tiles: no problem has too many for a grid
 };
 
-/// What can be run on operands: a launcher or a kernel, made ready for a product the same way.
-class Runnable {
+/// A kernel that is not bound yet: a launcher alone, or a Kernel.
+class Launchable {
  public:
   template <class Function>
-  requires std::convertible_to<Function, Launcher> Runnable(Function launch) : launch_(launch) {}
-  Runnable(const Kernel& kernel)
+  requires std::convertible_to<Function, Launcher> Launchable(Function launch) : launch_(launch) {}
+  Launchable(const Kernel& kernel)
       : launch_(kernel.launch), prepare_(kernel.prepare), types_(kernel.types), address_(kernel.address) {}
 
-  std::unique_ptr<Prepared> prepare(const Product& product) const;
-  /// Makes ready, and runs once.
+  std::unique_ptr<BoundKernel> prepare(const Product& product) const;
+  /// Binds, and runs once.
   void run(const Product& product) const { prepare(product)->run(); }
   const Types& types() const { return types_; }
   /// The kernel's `address`; nullptr for what is only a launcher.
@@ -167,13 +167,13 @@ struct Verdict {
 /// forward error bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.5, for any order of
 /// the additions. Integer inputs: equal bit for bit. A C of two bytes is
 /// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard bands must be untouched.
-Verdict check(const Runnable& kernel, const Case& c);
+Verdict check(const Launchable& kernel, const Case& c);
 
 /// A case in words, for messages.
 std::string describe(const Case& c);
 
 /// Runs check() on each case; "" when all pass, else the first failing case and its message.
-std::string first_failure(const Runnable& kernel, const std::vector<Case>& cases);
+std::string first_failure(const Launchable& kernel, const std::vector<Case>& cases);
 
 // Cases that every kernel which takes any shape must pass; all with integers, so equal bit for bit.
 std::vector<Case> ragged_cases();                   ///< no extent a multiple of a tile, none square, down to 1 x 1 x 1
@@ -188,11 +188,11 @@ std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
 std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 
 /// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (freivalds.hpp).
-double freivalds_deviation(const Runnable& kernel, const Case& c);
+double freivalds_deviation(const Launchable& kernel, const Case& c);
 
 template <void (*launch)(const Product&)>
-std::unique_ptr<Prepared> prepare_nothing(const Product& product) {
-  struct Launched : Prepared {
+std::unique_ptr<BoundKernel> prepare_nothing(const Product& product) {
+  struct Launched : BoundKernel {
     explicit Launched(const Product& p) : product(p) {}
     void run() override { launch(product); }
     Product product;

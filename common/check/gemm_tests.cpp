@@ -18,7 +18,7 @@ namespace {
 void start(const Kernel& kernel, const Gemm& g) {
   Product product = product_of(g);
   product.problem.types = kernel.types;
-  Runnable(kernel).run(product);
+  Launchable(kernel).run(product);
 }
 
 // One assertion a list of cases.
@@ -55,14 +55,14 @@ float sum_in_order(const Operands& operands, const Case& c, int row, int col, bo
 
 // "" or the first result that is another sum.
 std::string out_of_order(const Kernel& kernel, const Case& c) {
-  const Ready ready(kernel, c);
-  ready.kernel->run();
+  const BoundCase bound(kernel, c);
+  bound.kernel->run();
   machine::synchronize();
-  const std::vector<float> result = ready.operands.download_C();
+  const std::vector<float> result = bound.operands.download_C();
   for (int row = 0; row < c.M; ++row)
     for (int col = 0; col < c.N; ++col) {
       const float got = result[std::size_t(row) * c.N + col],
-                  sum = sum_in_order(ready.operands, ready.problem, row, col, machine::kind() == "gpu");
+                  sum = sum_in_order(bound.operands, bound.problem, row, col, machine::kind() == "gpu");
       if (std::bit_cast<std::uint32_t>(got) != std::bit_cast<std::uint32_t>(sum))
         return fmt::format("C[{}][{}] is {}, in the order of k {}", row, col, got, sum);
     }
@@ -145,11 +145,11 @@ void test_running_again(const std::vector<Kernel>& kernels) {
     // deep enough to be shared among blocks, and nothing of A can be read as float4
     Case c{kernel.tile.BM, kernel.tile.BN, 400, 1, 0, 0, Fill::integers};
     c.pads.A = 1;
-    Ready ready(kernel, c);
+    BoundCase bound(kernel, c);
     for (const int seed : {1, 5, 9}) {
-      ready.operands.refill_A(c.fill, std::uint64_t(seed));
-      ready.kernel->run();
-      CHECK(compare(ready.operands, ready.problem, ready.operands.download_C()).message == "");
+      bound.operands.refill_A(c.fill, std::uint64_t(seed));
+      bound.kernel->run();
+      CHECK(compare(bound.operands, bound.problem, bound.operands.download_C()).message == "");
     }
   }
 }

@@ -24,14 +24,14 @@ bool takes(const Kernel& kernel, const Case& c) {
   const bool A = divisible_by_16(kernel.types.A, c.lda(), c.offset + c.offsets.A),
              B = divisible_by_16(kernel.types.B, c.ldb(), c.offset + c.offsets.B),
              C = divisible_by_16(kernel.types.C, c.ldc(), c.offset + c.offsets.C);
-  switch (tile.takes) {
-    case Takes::all:
+  switch (tile.alignment) {
+    case Alignment::any:
       return true;
-    case Takes::whole_tiles:
+    case Alignment::whole_tiles:
       return whole_C && whole_K;
-    case Takes::float4s:
+    case Alignment::float4s:
       return whole_C && whole_K && A && B && C;
-    case Takes::whole_C:
+    case Alignment::whole_C:
       return whole_C && C;
   }
   return false;

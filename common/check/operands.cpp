@@ -240,7 +240,7 @@ Case of_types(Case c, const Types& types) {
 
 }  // namespace
 
-Ready::Ready(const Runnable& runnable, const Case& c)
-    : problem(of_types(c, runnable.types())), operands(problem), kernel(runnable.prepare(operands.product())) {}
+BoundCase::BoundCase(const Launchable& launchable, const Case& c)
+    : problem(of_types(c, launchable.types())), operands(problem), kernel(launchable.prepare(operands.product())) {}
 
 }  // namespace tile

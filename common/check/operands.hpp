@@ -53,13 +53,13 @@ class Operands {
   void* device_[3] = {};
 };
 
-/// A kernel made ready for a case, with operands of the kernel's types.
-struct Ready {
-  Ready(const Runnable& kernel, const Case& c);
+/// A case's operands in device memory, of the kernel's types, and the kernel bound to them.
+struct BoundCase {
+  BoundCase(const Launchable& kernel, const Case& c);
 
   Case problem;  ///< the case, of those types
   Operands operands;
-  std::unique_ptr<Prepared> kernel;
+  std::unique_ptr<BoundKernel> kernel;
 };
 
 /// The comparison that check() makes, alone: `result` has N elements a row.

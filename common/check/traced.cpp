@@ -13,7 +13,7 @@ namespace {
 
 // What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of the kernel's own
 // function; where none is, as of tiles that are not whole, the last of all.
-simt::Counts own(std::vector<simt::Counts> launches, const Runnable& kernel) {
+simt::Counts own(std::vector<simt::Counts> launches, const Launchable& kernel) {
   if (launches.empty()) throw std::logic_error("a kernel must be started to be traced");
   const auto found = std::find_if(launches.rbegin(), launches.rend(),
                                   [&](const simt::Counts& launch) { return launch.function == kernel.address(); });
@@ -33,23 +33,23 @@ std::map<int, std::string> find_tags() {
 
 }  // namespace
 
-simt::Counts launched(const Runnable& kernel, const Case& c) {
-  const Ready ready(kernel, c);
-  return own(simt::launches([&] { ready.kernel->run(); }), kernel);
+simt::Counts launched(const Launchable& kernel, const Case& c) {
+  const BoundCase bound(kernel, c);
+  return own(simt::launches([&] { bound.kernel->run(); }), kernel);
 }
 
-simt::Counts traced_run(const Runnable& kernel, const Case& c, const simt::Trace& options) {
-  const Ready ready(kernel, c);
-  const simt::Counts counts = own(simt::trace([&] { ready.kernel->run(); }, options), kernel);
-  simt::require_all_written(ready.operands.allocation_of_C());
-  const Verdict verdict = compare(ready.operands, ready.problem, ready.operands.download_C());
+simt::Counts traced_run(const Launchable& kernel, const Case& c, const simt::Trace& options) {
+  const BoundCase bound(kernel, c);
+  const simt::Counts counts = own(simt::trace([&] { bound.kernel->run(); }, options), kernel);
+  simt::require_all_written(bound.operands.allocation_of_C());
+  const Verdict verdict = compare(bound.operands, bound.problem, bound.operands.download_C());
   if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
   return counts;
 }
 
-void require_clean(const Runnable& kernel, const Case& c) { traced_run(kernel, c); }
+void require_clean(const Launchable& kernel, const Case& c) { traced_run(kernel, c); }
 
-simt::Counts count(const Runnable& kernel, const Case& c, const simt::Trace& options) {
+simt::Counts count(const Launchable& kernel, const Case& c, const simt::Trace& options) {
   const simt::Counts counts = traced_run(kernel, c, options);
   for (const simt::Site& s : counts.sites)
     if (s.estimated)

@@ -41,7 +41,7 @@ Record entry_of(const Kernel& kernel) {
 }
 
 // Which kernels have operands of the same types, and so are timed interleaved.
-std::vector<std::vector<std::size_t>> of_same_types(const std::vector<Runnable>& kernels) {
+std::vector<std::vector<std::size_t>> of_same_types(const std::vector<Launchable>& kernels) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto same = [&](const auto& group) { return kernels[group.front()].types() == kernels[i].types(); };
@@ -63,19 +63,19 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     RecordedRates sink(record);
     this_chapter().measure_rates(sink);
   }
-  std::vector<Runnable> runnables;
+  std::vector<Launchable> launchables;
   for (const Kernel& named : kernels) {
     const Kernel kernel = resolved(named);
     record["kernels"].push_back(entry_of(kernel));
     record["kernels"].back()["runs"] = Record::array();
-    runnables.push_back(kernel);
+    launchables.push_back(kernel);
   }
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    for (const auto& together : of_same_types(runnables)) {
-      std::vector<Runnable> some;
-      for (const std::size_t i : together) some.push_back(runnables[i]);
+    for (const auto& together : of_same_types(launchables)) {
+      std::vector<Launchable> some;
+      for (const std::size_t i : together) some.push_back(launchables[i]);
       const std::vector<Record> runs = time_against_cublas(some, c, this_chapter().baseline, l2);
       for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][together[i]]["runs"].push_back(runs[i]);
     }
@@ -205,8 +205,8 @@ std::string in_memory(const Record& record) {
 // For a profiler: every kernel of the chapter and what else it profiles, or the chosen kernel alone.
 void run_once(const Options& options) {
   for (const Kernel& kernel : chosen_kernels(options)) {
-    const Ready ready(kernel, options.problem.value_or(this_chapter().counted));
-    for (int i = 0; i < options.repeat; ++i) ready.kernel->run();
+    const BoundCase bound(kernel, options.problem.value_or(this_chapter().counted));
+    for (int i = 0; i < options.repeat; ++i) bound.kernel->run();
     machine::synchronize();
   }
   if (this_chapter().profile != nullptr && options.kernel.empty()) this_chapter().profile();

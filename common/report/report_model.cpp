@@ -25,9 +25,9 @@ constexpr int tiles_of_pipelines = 4;
 
 // The kernels alone, without counting.
 double run_untraced(const Kernel& kernel, const Case& problem, int repeat = 1) {
-  const Ready ready(kernel, problem);
+  const BoundCase bound(kernel, problem);
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeat; ++i) ready.kernel->run();
+  for (int i = 0; i < repeat; ++i) bound.kernel->run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
