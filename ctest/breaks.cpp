@@ -110,25 +110,62 @@ At end_of_group(At at, At end, const char* open, const char* close) {
   return end;
 }
 
-// The program without its other tests, which halves what is to be compiled: empty lines stand in their place, so that places in what
-// is left stay as they are.
+// The first string of a macro's arguments, or several that follow each other.
+std::string first_string(At at, At end) {
+  std::string text;
+  for (; at != end && (text.empty() || !at->counts() || at->kind == tokens::Token::Kind::text); ++at)
+    if (at->kind == tokens::Token::Kind::text) text += at->text.substr(1, at->text.size() - 2);
+  return text;
+}
+
+/// A use of TEST_CASE with its block, of TILE_GEMM_TESTS, or of TILE_CHAPTER.
+struct Definition {
+  At begin, end;
+  std::string test;  ///< the title of a test case
+};
+
+std::vector<Definition> definitions_in(const std::vector<tokens::Token>& all) {
+  std::vector<Definition> found;
+  for (At at = all.begin(); at != all.end(); ++at) {
+    const bool test = at->is("TEST_CASE");
+    if (!test && !at->is("TILE_GEMM_TESTS") && !at->is("TILE_CHAPTER")) continue;
+    const At arguments = end_of_group(at, all.end(), "(", ")");
+    found.push_back(
+        {at, test ? end_of_group(arguments, all.end(), "{", "}") : arguments, test ? first_string(at, arguments) : ""});
+    at = std::prev(found.back().end);
+  }
+  return found;
+}
+
+// The program with one of its tests; line numbers stay. Most of the time goes into compiling kernels that other tests launch: so if
+// the test is one of the chapter's own and does not ask for the registered kernels, none are registered, and all that follows is in
+// an anonymous namespace, where functions that nobody calls cost nothing.
 std::string with_one_test(const std::string& text, const std::string& name) {
   const auto all = tokens::of(text);
+  const auto definitions = definitions_in(all);
+  const auto own = std::ranges::find(definitions, name, &Definition::test);
+  const bool is_own = own != definitions.end();
+  const bool alone =
+      is_own && std::none_of(own->begin, own->end, [](const tokens::Token& t) { return t.is("this_chapter"); });
   std::string result;
-  for (At at = all.begin(); at != all.end();) {
-    if (!at->is("TEST_CASE")) {
-      result += (at++)->text;
+  At at = all.begin();
+  const auto copy_to = [&](At end) {
+    for (; at != end; ++at) result += at->text;
+  };
+  for (const Definition& d : definitions) {
+    copy_to(d.begin);
+    const bool registration = d.begin->is("TILE_CHAPTER");
+    if (registration ? !alone : d.begin->is("TEST_CASE") ? d.test == name : !is_own) {
+      copy_to(d.end);
       continue;
     }
-    const At body = end_of_group(at, all.end(), "(", ")"), end = end_of_group(body, all.end(), "{", "}");
-    std::string own_name;  // its first string, or several that follow each other
-    for (At part = at; part != body && (own_name.empty() || !part->counts() || part->kind == tokens::Token::Kind::text);
-         ++part)
-      if (part->kind == tokens::Token::Kind::text) own_name += part->text.substr(1, part->text.size() - 2);
-    for (; at != end; ++at)
-      result += own_name == name ? at->text : std::string(std::size_t(std::ranges::count(at->text, '\n')), '\n');
+    if (registration)
+      result +=
+          R"(TILE_CHAPTER(.number = 0, .title = "", .kernels = {}, .counted = {1, 1, 1}, .sizes = {}) namespace {)";
+    for (; at != d.end; ++at) result.append(std::size_t(std::ranges::count(at->text, '\n')), '\n');
   }
-  return result;
+  copy_to(all.end());
+  return result + (alone ? "}\n" : "");
 }
 
 // --- what a test finds ----------------------------------------------------------------------------------------------
