@@ -68,11 +68,6 @@ struct Reason {
   double most() const { return *std::max_element(cycles.begin(), cycles.end()); }
 };
 
-struct Ink {
-  const char* colour;
-  bool pale;
-};
-
 }  // namespace
 
 void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels) {
@@ -84,15 +79,15 @@ void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels) {
   };
   const std::vector<double> latency = cycles_of("latency");
   std::vector<Reason> reasons;
-  for (const auto& [label, key] : stalls) {
-    const std::string name = label;
-    reasons.push_back({name.substr(0, name.find(" (")), cycles_of(key)});
-  }
+  for (const auto& [name, key] : stalls)
+    reasons.push_back({std::string(name).substr(0, std::string(name).find(" (")), cycles_of(key)});
   // What is no wait comes first. Of the others the longest have names, the rest go together. Full and pale by turns.
   constexpr std::size_t no_waits = 2;
-  constexpr Ink inks[] = {{"var(--third)", false},  {"var(--accent)", true},  {"var(--second)", false},
-                          {"var(--fourth)", true},  {"var(--accent)", false}, {"var(--third)", true},
-                          {"var(--fourth)", false}, {"var(--muted)", true}};
+  constexpr struct {
+    const char* colour;
+    bool pale;
+  } inks[] = {{"var(--third)", false},  {"var(--accent)", true}, {"var(--second)", false}, {"var(--fourth)", true},
+              {"var(--accent)", false}, {"var(--third)", true},  {"var(--fourth)", false}, {"var(--muted)", true}};
   std::stable_sort(reasons.begin() + no_waits, reasons.end(),
                    [](const Reason& a, const Reason& b) { return a.most() > b.most(); });
   reasons.resize(std::size(inks) - 1);

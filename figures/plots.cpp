@@ -115,61 +115,37 @@ void gather_ladder(const fs::path& chapters, const std::string& last, bool faste
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }
 
-namespace {
-
-/// What flops per second may be bought with: the peak, and bytes from three levels of memory. TFLOP/s and TB/s.
-struct Roofs {
-  double peak, sm, l2, dram;
-};
-
-struct RooflinePoint {
-  std::string name;
-  std::string level;  ///< whose bytes are counted: "sm" or "dram"
-  double x, y;        ///< flops per byte, TFLOP/s
-};
-
-// As chapter 00 recorded them, or by the specification where it has not run yet.
-Roofs roofs_of(const Record& rates) {
-  const GpuSpec& gpu = h200;
-  const double cycles = gpu.sms * gpu.clock_ghz;
-  return {rates.value("ffma_tflops", gpu.peak_tflops()), rates.value("shared_read_gbs", cycles * 128) * 1e-3,
-          rates.value("l2_read_gbs", cycles * 64) * 1e-3, rates.value("dram_copy_gbs", gpu.dram_gbs) * 1e-3};
-}
-
-// Where a multiply-add that loads both of its operands stands under the roofs, and where cuBLAS does.
-std::vector<RooflinePoint> points_without_kernels(const fs::path& emitted, const std::string& size,
-                                                  const Roofs& roofs) {
-  const double no_reuse = 2.0 / 8;  // flops over bytes of two operands
-  std::vector<RooflinePoint> points{{"no reuse", "sm", no_reuse, no_reuse * roofs.sm},
-                                    {"no reuse", "dram", no_reuse, no_reuse * roofs.dram}};
-  const auto reached = fact(emitted, "rates.cublas_fp32_" + size), intensity = fact(emitted, "h200.intensity");
-  if (reached && intensity) points.push_back({"cuBLAS", "dram", *intensity, *reached});
-  return points;
-}
-
-// For gnuplot: name, level, x, y; the roofs in OUT.rates.
-void write_roofline(const std::vector<RooflinePoint>& points, const Roofs& roofs, const fs::path& out) {
-  std::string text;
-  for (const RooflinePoint& p : points) text += fmt::format("\"{}\"\t{}\t{}\t{:.4f}\n", p.name, p.level, p.x, p.y);
-  write_text(out, text);
-  write_text(out.string() + ".rates",
-             fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", roofs.peak, roofs.sm, roofs.l2, roofs.dram));
-}
-
-}  // namespace
-
+// The roofs are those that chapter 00 recorded, or by the specification where it has not run yet. Where no kernel was timed, the points
+// are a multiply-add that loads both of its operands, and cuBLAS.
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
-  std::vector<RooflinePoint> points;
-  for (const Measured& m : measured_kernels(chapters, last))
-    for (const char* level : {"sm", "dram"})
-      if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
-        points.push_back({m.kernel, level, *x, m.run["tflops"].get<double>()});
   Record rates = Record::object();
   for (const auto& [number, directory] : chapters_in(chapters, "00"))
     if (const auto records = load_records(directory); !records.empty()) rates = records.front()["rates"];
-  const Roofs roofs = roofs_of(rates);
-  if (points.empty()) points = points_without_kernels(emit / "00", fmt::format("{}", ladder_size), roofs);
-  write_roofline(points, roofs, out);
+  const GpuSpec& gpu = h200;
+  const double cycles = gpu.sms * gpu.clock_ghz, peak = rates.value("ffma_tflops", gpu.peak_tflops());
+  const auto tbs = [&](const char* rate, double specified) { return rates.value(rate, specified) * 1e-3; };
+  const double sm = tbs("shared_read_gbs", cycles * 128), l2 = tbs("l2_read_gbs", cycles * 64),
+               dram = tbs("dram_copy_gbs", gpu.dram_gbs);
+
+  std::string text;
+  const auto point = [&](const std::string& name, const char* level, double flops_per_byte, double tflops) {
+    text += fmt::format("\"{}\"\t{}\t{}\t{:.4f}\n", name, level, flops_per_byte, tflops);
+  };
+  for (const Measured& m : measured_kernels(chapters, last))
+    for (const char* level : {"sm", "dram"})
+      if (const auto x = fact(emit / m.chapter, fmt::format("{}.{}.intensity.{}", m.kernel, ladder_size, level)))
+        point(m.kernel, level, *x, m.run["tflops"]);
+  if (text.empty()) {
+    const double no_reuse = 2.0 / 8;  // flops over bytes of two operands
+    point("no reuse", "sm", no_reuse, no_reuse * sm);
+    point("no reuse", "dram", no_reuse, no_reuse * dram);
+    const EmittedFacts facts(emit / "00");
+    const auto reached = facts.value(fmt::format("rates.cublas_fp32_{}", ladder_size)),
+               intensity = facts.value("h200.intensity");
+    if (reached && intensity) point("cuBLAS", "dram", *intensity, *reached);
+  }
+  write_text(out, text);
+  write_text(out.string() + ".rates", fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", peak, sm, l2, dram));
 }
 
 // For each configuration that was timed: registers a thread, resident warps of an SM, TFLOP/s, and whether it spills. In OUT.edge the
@@ -196,7 +172,7 @@ void gather_cliff(const fs::path& chapters, const fs::path& out) {
   write_text(out, text.empty() ? "40\t0\t0\t0\n" : text);
   write_text(out.string() + ".fits", fits);
   write_text(out.string() + ".edge",
-             fmt::format("edge={}\nwarps={}\nbehind={}\n", edge, warps_with(edge), warps_with(edge + 1)));
+             fmt::format("edge={}\nwarps={}\nbeyond={}\n", edge, warps_with(edge), warps_with(edge + 1)));
 }
 
 // The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
@@ -205,20 +181,17 @@ void gather_cliff(const fs::path& chapters, const fs::path& out) {
 // Kernels that agree in both share a point.
 void gather_dispatch(const fs::path& emit, const std::string& last, const fs::path& out) {
   const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
-  std::map<std::string, std::map<std::string, double>> kernels;  // "05 unrolled" -> key -> value
+  std::map<std::pair<double, double>, std::vector<std::string>> at;
   for (const auto& [number, chapter] : chapters_in(emit, last)) {
     if (number == "00") continue;
-    for (const auto& row : read_tsv(chapter / "facts.tsv"))
-      for (const std::string& key : {banks, waiting}) {
-        if (!row.at(0).ends_with(key) || row.at(2).empty()) continue;
-        const std::string kernel = row[0].substr(0, row[0].size() - key.size());
-        if (kernel.find('.') == std::string::npos)
-          kernels[fmt::format("{} {}", number, kernel)][key] = std::stod(row[2]);
-      }
+    const EmittedFacts facts(chapter);
+    for (const auto& row : read_tsv(chapter / "facts.tsv")) {
+      if (!row[0].ends_with(banks)) continue;
+      const std::string kernel = row[0].substr(0, row[0].size() - banks.size());
+      const auto x = facts.value(row[0]), y = facts.value(kernel + waiting);
+      if (x && y && kernel.find('.') == std::string::npos) at[{*x, *y}].push_back(number + " " + kernel);
+    }
   }
-  std::map<std::pair<double, double>, std::vector<std::string>> at;
-  for (const auto& [name, values] : kernels)
-    if (values.size() == 2) at[{values.at(banks), values.at(waiting)}].push_back(name);
   if (at.empty()) at[{1, 0}] = {"not yet measured"};
   std::vector<double> x, y;
   std::string text;
