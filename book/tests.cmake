@@ -41,7 +41,7 @@ tile_refused(number-of-another-kind "is predicted, the prose calls it measured" 
 tile_refused(formula-of-unknown-constant "no number has the key 01/BX" "[]{.predicted is=\"2 * BX\"}")
 tile_refused(formula-of-a-count "load-A.sectors_per_request is counted, and so no prediction"
   "[]{.predicted is=\"2 * naive.load-A.sectors_per_request\"}")
-tile_refused(malformed-formula "formula \"BM .\": expected a number or a key before the end" "[]{.predicted is=\"BM *\"}")
+tile_refused(malformed-formula "formula \"BM .\": it ends too early" "[]{.predicted is=\"BM *\"}")
 tile_refused(unknown-region "no region nowhere in" "::: {.listing region=nowhere}\nx\n:::")
 tile_refused(unknown-region-of-shared "no region nowhere in common/cuda/ptx.hpp"
   "::: {.listing file=common/cuda/ptx.hpp region=nowhere}\nx\n:::")
@@ -76,7 +76,7 @@ tile_refused(false-claim
   "claim \"fewer lines\": lines_per_fma < 02/lines_per_fma: does not hold, with 01/lines_per_fma = 33, 02/lines_per_fma = 2"
   "It needs [*fewer* lines]{.claim holds=\"lines_per_fma < 02/lines_per_fma\"} than chapter 02.")
 tile_refused(claim-of-unknown-number "no number has the key 01/naive.nonsense" "[more]{.claim holds=\"naive.nonsense > 1\"}")
-tile_refused(malformed-claim "claim \"more\": lines_per_fma >: expected a number or a key before the end"
+tile_refused(malformed-claim "claim \"more\": lines_per_fma >: it ends too early"
   "[more]{.claim holds=\"lines_per_fma >\"}")
 tile_refused(measured-above-a-ceiling "shared was measured at [0-9.]+ TFLOP/s, above its ceiling of [0-9.]+ .banks.: explain it" "x" 03)
 tile_refused(explanation-of-nothing "naive was not measured above a ceiling"

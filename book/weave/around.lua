@@ -14,14 +14,9 @@ local heads = {["00"] = "Part I", ["15"] = "Part II", ["appendix-simt-model"] = 
 
 -- The list of all pages, as the cover has it. In one document links are the writer's: it may cut the document into files.
 function around.contents()
-  local items, links, lists = {}, {}, pandoc.List({})
-  local function end_list()
-    if #links > 0 then lists:insert(pandoc.BulletList(links)) end
-    links = {}
-  end
+  local items, lists = {}, pandoc.List({})  -- a list's items are a table, until all are there
   for _, id in ipairs(page.all) do
     if heads[id] then
-      end_list()
       lists:insert(pandoc.Para({pandoc.Emph({pandoc.Str(heads[id])})}))
       items[#items + 1] = '<li class="part-head">' .. heads[id] .. "</li>"
     end
@@ -29,13 +24,15 @@ function around.contents()
       local info = page.info[id]
       local number = info.number .. page.letter(id)
       local words = (number ~= "" and number .. " " or "") .. info.title
-      links[#links + 1] = {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})}
+      if #lists == 0 or lists[#lists].t then lists:insert({}) end
+      table.insert(lists[#lists], {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})})
       items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. number ..
         "</span> " .. text.escape(info.title) .. "</a></li>"
     end
   end
-  end_list()
-  if page.combined then return pandoc.Div(lists, {class = "contents"}) end
+  if page.combined then
+    return pandoc.Div(lists:map(function(list) return list.t and list or pandoc.BulletList(list) end), {class = "contents"})
+  end
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
@@ -79,7 +76,7 @@ local function search_entries(doc)
   local number, heading, id = info.number, page.id == "index" and "Cover" or info.title, ""
   local function add(fields)
     fields.page = page.id .. ".html"
-    fields.chapter = (info.number ~= "" and info.number .. " " or "") .. info.title
+    fields.chapter = page.full_title(page.id)
     local parts = {}
     for _, name in ipairs({"page", "id", "chapter", "number", "title", "text", "code", "forms"}) do
       parts[#parts + 1] = name .. ":" .. json(fields[name] or "")
@@ -106,20 +103,17 @@ local function search_entries(doc)
 end
 
 local function neighbour(offset)
-  local _, position = pandoc.List(page.all):find(page.id)
-  local info = page.info[page.all[position + offset]]
-  return info and {href = pandoc.MetaString(info.href),
-    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)}
+  local _, position = page.all:find(page.id)
+  local id = page.all[position + offset]
+  return id and {href = pandoc.MetaString(page.info[id].href), title = pandoc.MetaString(page.full_title(id, "\u{a0}·\u{a0}"))}
 end
 
 local function all_pages()
-  local items = pandoc.List({})
-  for _, id in ipairs(page.all) do
+  return page.all:map(function(id)
     local info = page.info[id]
-    items:insert({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
-      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]})
-  end
-  return items
+    return {href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]}
+  end)
 end
 
 -- Whether there is a reference, and so a list of them.
