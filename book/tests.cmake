@@ -71,7 +71,7 @@ tile_refused(lookups-with-row "a trace of global memory is KERNEL/SITE, not naiv
   "::: {.lookups src=sm.svg alt=x traces=\"naive/load-A:256\"}\nx\n:::")
 tile_refused(unknown-reference "no label is called fig:nothing" "[](#fig:nothing)")
 tile_refused(unknown-citation "the bibliography has no entry nobody1900" "Says [@nobody1900].")
-tile_refused(unknown-experiment "breaks.json has no experiment nothing" "::: {.break name=nothing}\nx\n:::")
+tile_refused(unknown-experiment "breaks.json of chapter 01 has no experiment nothing" "::: {.break name=nothing}\nx\n:::")
 tile_refused(false-claim
   "claim \"fewer lines\": lines_per_fma < 02/lines_per_fma: does not hold, with 01/lines_per_fma = 33, 02/lines_per_fma = 2"
   "It needs [*fewer* lines]{.claim holds=\"lines_per_fma < 02/lines_per_fma\"} than chapter 02.")

@@ -98,7 +98,7 @@ local function search_entries(doc)
     end
   end
   flush()
-  for _, word in ipairs(terms.definitions()) do add({id = word.id, title = word.name, text = word.meaning, forms = word.forms}) end
+  for _, word in ipairs(terms.definitions()) do add(word) end
   return table.concat(entries, "\n") .. "\n"
 end
 

@@ -21,12 +21,11 @@ function listings.shown(line) return (line:gsub("%s*//@ [%w%- ]+$", ""):gsub("([
 
 local function without_indent(lines)
   local indent = 999
-  for _, line in ipairs(lines) do
-    local directive = line.text:match("^#")  -- stands at the first column, wherever it is
-    if line.text ~= "" and not directive then indent = math.min(indent, #line.text:match("^ *")) end
+  for _, line in ipairs(lines) do  -- a directive stands at the first column, wherever it is
+    if line.text:match("^[^#]") then indent = math.min(indent, #line.text:match("^ *")) end
   end
   for _, line in ipairs(lines) do
-    if not line.text:match("^#") then line.text = line.text:sub(indent + 1) end
+    if line.text:match("^[^#]") then line.text = line.text:sub(indent + 1) end
   end
   return lines
 end
@@ -38,9 +37,6 @@ function listings.region(file, region)
   for number, line in ipairs(text.lines_of(whole)) do
     local closing, name = listings.marker(line)
     if name == region then
-      if (closing == "") == inside then
-        page.fail("region " .. region .. " of " .. file .. " does not open and close in turn")
-      end
       inside, found = closing == "", true
     elseif not name and inside then
       kept[#kept + 1] = {number = number, text = line}
@@ -54,13 +50,12 @@ end
 
 -- What the model counted of a kernel, line by line.
 local function counts_by_line(chapter, kernel)
-  local notes, known = {}, false
+  local notes = {}
   for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts", {kernel})) do
-    known = true
     local number = tonumber(row.line)
     notes[number] = (notes[number] and notes[number] .. ", " or "") .. row.text
   end
-  if not known then page.fail("no counts of a kernel " .. kernel) end
+  if not next(notes) then page.fail("no counts of a kernel " .. kernel) end
   return notes
 end
 
@@ -82,11 +77,11 @@ end
 -- The file that a listing shows: the chapter's program, or one that has a page of its own to link to.
 local function file_of(div)
   local file = div.attributes.file or page.source
-  if file == page.source then return file end
-  if not page.shared[file] then
+  if file ~= page.source and not page.shared[file] then
     page.fail("a listing of " .. file .. ", which has no page: name it in shared_sources of book/CMakeLists.txt")
+  elseif file ~= page.source and div.attributes.counts then
+    page.fail("a listing of " .. file .. " with counts, which are of the chapter's program")
   end
-  if div.attributes.counts then page.fail("a listing of " .. file .. " with counts, which are of the chapter's program") end
   return file
 end
 
@@ -112,7 +107,7 @@ function listings.resolve(div)
   local source = page.combined and '<span class="source">' .. lines .. "</span>" or
     '<a class="source" href="source/' .. name .. ".html#L-" .. first .. '">' .. lines .. "</a>"
   local frame = '<div class="code-frame' .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
-    code.rows(code.coloured(texts, "cuda"), numbers, counts) .. "</div></div>"
+    code.rows(code.coloured(texts), numbers, counts) .. "</div></div>"
   if div.attributes.folded and not page.combined then
     frame = '<details class="folded"><summary>' .. #shown .. " lines of code</summary>" .. frame .. "</details>"
   end

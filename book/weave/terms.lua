@@ -37,8 +37,7 @@ local function forms_by_first_word()
   local forms = {}
   for _, row in ipairs(glossary()) do
     for _, form in ipairs(row.forms) do
-      local words = {}
-      for word in form:gmatch("%S+") do words[#words + 1] = word end
+      local words = text.words_of(form)
       forms[words[1]] = forms[words[1]] or {}
       table.insert(forms[words[1]], {words = words, row = row})
     end
@@ -94,11 +93,11 @@ local count = 0
 local function defined(words, row)
   count = count + 1
   local id = "term-" .. page.id .. "-" .. count
-  return {
+  return pandoc.List({
     elements.html_inline('<label for="' .. id .. '" class="term">'), words, elements.html_inline("</label>" ..
       '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="define ' .. text.escape(row.name) .. '"/>'),
     pandoc.Span(note_of(row), {class = "side-note definition", role = "note"}),
-  }
+  })
 end
 
 local passed_over = text.set_of("plain claim figure explorer lookups listing table break settled tally contents aside")
@@ -135,9 +134,7 @@ local function each_term_of_blocks(blocks, forms, visit)
     if block.t == "Para" or block.t == "Plain" then
       block.content = each_term(block.content, forms, visit)
     elseif block.t == "BulletList" or block.t == "OrderedList" then
-      local items = pandoc.List({})
-      for _, item in ipairs(block.content) do items:insert(each_term_of_blocks(item, forms, visit)) end
-      block.content = items
+      block.content = block.content:map(function(item) return each_term_of_blocks(item, forms, visit) end)
     elseif block.t == "Div" and not is_passed_over(block) or block.t == "BlockQuote" then
       block.content = each_term_of_blocks(block.content, forms, visit)
     end
@@ -163,11 +160,8 @@ function terms.define(doc)
   doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row, parts)
     if done[row.name] or page.combined and page.first_with_term[row.name] ~= page.id then return nil end
     done[row.name] = true
-    local before, words, behind = parts()
-    local result = pandoc.List({pandoc.Str(before)})
-    result:extend(defined(pandoc.Str(words), row))
-    result:insert(pandoc.Str(behind))
-    return result
+    local before, words, after = parts()
+    return pandoc.List({pandoc.Str(before)}) .. (defined(pandoc.Str(words), row) .. {pandoc.Str(after)})
   end)
 end
 
@@ -185,14 +179,12 @@ function terms.anchor(doc)
   end}).content
 end
 
--- What a search finds on the page of the glossary besides its sections: {id, name, meaning, forms}, texts all; the forms stand between bars.
+-- What a search finds on the page of the glossary besides its sections: {id, title, text, forms}, texts all; the forms stand between bars.
 function terms.definitions()
-  local found = {}
-  for _, row in ipairs(page.id == glossary_page and glossary() or {}) do
-    found[#found + 1] = {id = address(row.name), name = row.name, meaning = pandoc.utils.stringify(row.meaning),
-                         forms = "|" .. table.concat(row.forms, "|"):lower() .. "|"}
-  end
-  return found
+  return pandoc.List(page.id == glossary_page and glossary() or {}):map(function(row)
+    return {id = address(row.name), title = row.name, text = pandoc.utils.stringify(row.meaning),
+            forms = "|" .. table.concat(row.forms, "|"):lower() .. "|"}
+  end)
 end
 
 return terms
