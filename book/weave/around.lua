@@ -59,8 +59,8 @@ local function searched(block)
 end
 
 -- The names in a program text, each once.
-local function names_in(code, seen)
-  local names = {}
+local function names_in(code)
+  local names, seen = {}, {}
   for name in code:gmatch("[%a_][%w_]+") do
     if #name > 3 and not seen[name] then names[#names + 1] = name end
     seen[name] = true
@@ -71,20 +71,17 @@ end
 -- An entry for each section: its number and heading, the text up to the next one, and the names in its programs. The first is the page.
 -- And one for each word that the page defines, with its forms.
 local function search_entries(doc)
-  local json, info = text.json_string, page.info[page.id]
+  local info, names = page.info[page.id], text.words_of("page id chapter number title text code forms")
   local entries, words, code = {}, {}, {}
   local number, heading, id = info.number, page.id == "index" and "Cover" or info.title, ""
   local function add(fields)
     fields.page = page.id .. ".html"
     fields.chapter = page.full_title(page.id)
-    local parts = {}
-    for _, name in ipairs({"page", "id", "chapter", "number", "title", "text", "code", "forms"}) do
-      parts[#parts + 1] = name .. ":" .. json(fields[name] or "")
-    end
+    local parts = names:map(function(name) return name .. ":" .. text.json_string(fields[name] or "") end)
     entries[#entries + 1] = "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});"
   end
   local function flush()
-    add({id = id, number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "), {})})
+    add({id = id, number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "))})
     words, code = {}, {}
   end
   for _, block in ipairs(doc.blocks) do
@@ -140,9 +137,9 @@ local function as_part(blocks, subtitle)
     return block
   end)
   if page.id == "index" then
-    if page.combined == "epub" then  -- whose first page has title and subtitle
-      blocks = blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
-    end
+    blocks = blocks:filter(function(block)  -- an EPUB's first page has title and subtitle
+      return page.combined ~= "epub" or block.t ~= "Div" or not elements.has(block, "cover")
+    end)
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
@@ -154,9 +151,8 @@ local function as_part(blocks, subtitle)
   end
   if page.combined == "print" then
     local kind = "part-" .. page.id
-    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") .. "\" } }</style>" ..
-      '<section class="part" style="page: ' .. kind .. '">'))
-    blocks:insert(elements.html("</section>"))
+    return elements.within("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") ..
+      "\" } }</style>" .. '<section class="part" style="page: ' .. kind .. '">', blocks, "</section>")
   end
   return blocks
 end
@@ -165,8 +161,8 @@ end
 local function with_numbers(blocks)
   return blocks:map(function(block)
     if block.t == "Header" and block.attributes.number then
-      block.content:insert(1, pandoc.Space())
-      block.content:insert(1, pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"}))
+      block.content = pandoc.List({pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"}), pandoc.Space()}) ..
+        pandoc.List(block.content)
       block.attributes.number = nil
     end
     return block
