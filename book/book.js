@@ -102,25 +102,17 @@
     const lines = [...box.querySelectorAll(".line")];
     return lines.length ? lines.map((line) => line.textContent).join("") : box.querySelector("pre").textContent;
   };
-  function copyText(text) {
-    if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
-    const area = make("textarea", { value: text, className: "hidden" });
-    document.body.append(area);
-    area.select();
-    const copied = document.execCommand("copy");
-    area.remove();
-    return copied ? Promise.resolve() : Promise.reject(new Error("nothing was copied"));
-  }
   for (const box of document.querySelectorAll("article .listing .code-frame, article > div.sourceCode, article > pre")) {
-    const frame = box.tagName === "PRE" ? make("div", { className: "copyable" }) : box;
-    if (frame !== box) {
-      box.replaceWith(frame);
+    let frame = box;
+    if (box.tagName === "PRE") {
+      box.replaceWith(frame = make("div", {}));
       frame.append(box);
     }
     frame.classList.add("copyable");
+    if (!navigator.clipboard) continue;  // a page that is neither on this machine nor encrypted
     const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
     button.addEventListener("click", () => {
-      copyText(programOf(frame)).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; });
+      navigator.clipboard.writeText(programOf(frame)).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; });
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
     frame.append(button);
@@ -152,10 +144,16 @@
     noted = null;
     note.hidden = true;
   }
+  // Shows the note for the keyboard as well.
+  function noteOf(element) {
+    element.setAttribute("aria-describedby", "number-note");
+    element.addEventListener("focus", () => { if (element.matches(":focus-visible")) showNote(element); });
+    element.addEventListener("blur", hideNote);
+  }
   for (const number of document.querySelectorAll("a.number-link")) {
     number.dataset.title = number.title;
     number.removeAttribute("title");
-    number.setAttribute("aria-describedby", "number-note");
+    noteOf(number);
     let touched = false;
     number.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") showNote(number); });
     number.addEventListener("pointerdown", (event) => { touched = event.pointerType !== "mouse" && noted !== number; });
@@ -163,15 +161,11 @@
       if (touched) event.preventDefault();  // the first touch shows the note, the second follows the link
       showNote(number);
     });
-    number.addEventListener("focus", () => { if (number.matches(":focus-visible")) showNote(number); });
-    number.addEventListener("blur", hideNote);
   }
   for (const claim of document.querySelectorAll("article .claim[title]")) {
     claim.tabIndex = 0;
-    claim.setAttribute("aria-describedby", "number-note");
+    noteOf(claim);
     claim.addEventListener("click", (event) => { if (!event.target.closest("a")) showNote(claim); });
-    claim.addEventListener("focus", () => { if (claim.matches(":focus-visible")) showNote(claim); });
-    claim.addEventListener("blur", hideNote);
   }
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".number-link, .claim, .number-note")) hideNote(); });
 

@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { element, labelled, plural } = TileControls;
+  const { element, labelled, plural, number, rect, text, tracesOf, live } = TileControls;
 
   // Lane maps that come from no trace: where lane l begins, if each lane takes `elements` and a row has `row`.
   const plainMaps = {
@@ -45,7 +45,6 @@
 
   // Lane maps bit by bit: where lane 0 is, and by how much each bit of the lane moves on.
   const bits = [0, 1, 2, 3, 4];
-  const zero = { row: 0, col: 0 };
   const minus = (a, b) => ({ row: a.row - b.row, col: a.col - b.col });
   const plus = (a, b) => ({ row: a.row + b.row, col: a.col + b.col });
 
@@ -88,12 +87,11 @@
   function ranges(numbers) {
     const runs = [];
     for (const n of numbers) {
-      const run = runs[runs.length - 1];
-      if (run && run.last + 1 === n) run.last = n;
-      else runs.push({ first: n, last: n });
+      const run = runs.at(-1);
+      if (run && run.at(-1) + 1 === n) run.push(n);
+      else runs.push([n]);
     }
-    const between = (run) => (run.last - run.first > 1 ? "–" : ", ");
-    return runs.map((run) => (run.first === run.last ? run.first : run.first + between(run) + run.last)).join(", ");
+    return runs.map((run) => (run.length > 2 ? `${run[0]}–${run.at(-1)}` : run.join(", "))).join(", ");
   }
   function laneNames(lanes) {
     if (lanes.length === TileBanks.warp) return "all";
@@ -107,12 +105,6 @@
   // As `figures banks` draws it, so that the picture stays in place; conflicts have another colour. In two halves, which stand below
   // each other where there is no room beside: the second has the names of rows again, to be seen only there.
   const left = 68, cell = 16.5, font = 12, gap = 26, top = 36, half = TileBanks.banks / 2;
-
-  const rect = (x, y, width, height, fill, stroke, title = "") =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}">` +
-    `<title>${title}</title></rect>`;
-  const text = (x, y, words, anchor, fill = "var(--ink)", kind = "") =>
-    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="${font}" class="${kind}" style="fill:${fill};pointer-events:none">${words}</text>`;
 
   /// The boxes of half a wavefront: neighbouring words that the same lanes want share one. {bank, words, lanes, word, crowded}
   function boxesOf(wavefront, crowded, from) {
@@ -154,8 +146,7 @@
 
   /// The rows of the banks from `from` on, whose first has its cell at left + from * cell, and where they end.
   function drawnHalf(groups, from) {
-    const count = groups.reduce((sum, group) => sum + group.wavefronts.length, 0);
-    const height = count > 8 ? 14 : 18, begin = left + from * cell, kind = from > 0 ? "row-again" : "";
+    const height = wavefrontsOf(groups).length > 8 ? 14 : 18, begin = left + from * cell, kind = from > 0 ? "row-again" : "";
     let out = text(begin - 8, top - 8, "bank", "end", "var(--muted)", kind), y = top, row = 0;
     for (let bank = from; bank < from + half; ++bank)
       out += text(left + (bank + 0.5) * cell, top - 8, bank, "middle", "var(--muted)");
@@ -178,7 +169,7 @@
       `<svg viewBox="${x} ${y} ${width} ${height}" class="${kind}" ` +
       `style="--natural: ${width}px; --legible: ${width}px; --overlap: ${overlap}px">${out}</svg>`;
     const [first, second] = [0, half].map((from) => drawnHalf(groups, from)), height = first.bottom + 8;
-    const idle = groups.every((group) => group.wavefronts.every((wavefront) => wavefront.slice(half).every((wanted) => wanted === null)));
+    const idle = wavefrontsOf(groups).every((wavefront) => wavefront.slice(half).every((wanted) => wanted === null));
     const crowded = groups.some((group) => crowdedBanks(group).includes(true)), width = left + half * cell;
     let out = `<div class="panels" role="img" aria-label="Which lanes' words come out of which bank in each wavefront; the text above ` +
       `says where they conflict.">${svg(0, 0, width + 0.5, height, first.out, "")}` +
@@ -222,21 +213,21 @@
     return ` Not taking part: ${named(lanes)}. Few loads with lanes left out were measured, and no stores.`;
   }
 
-  /// What an access costs: {count, account}.
-  function verdict(access, groups) {
-    const count = TileBanks.sharedWavefronts(access);
+  const wavefrontsOf = (groups) => groups.flatMap((group) => group.wavefronts);
+
+  /// What an access costs, and why.
+  function account(access, groups) {
     const fewest = groups.filter((group) => group.wavefronts.length > 0).length;
-    const account = count > fewest ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
-                                   : `No conflict. ${serving(access, groups)}`;
-    return { count, account: account + absent(access) };
+    return (wavefrontsOf(groups).length > fewest
+      ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
+      : `No conflict. ${serving(access, groups)}`) + absent(access);
   }
 
   // The figure --------------------------------------------------------------------------------------------------------
   const option = (value, title) => element("option", { value }, title);
-  const number = (min, max) => element("input", { type: "number", min, max, step: 1, required: "" });
 
   function start(figure) {
-    const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    const traces = tracesOf(figure);
 
     const controls = {
       map: element("select", {},
@@ -270,10 +261,7 @@
         steps[axis].push(input);
       }
 
-    const count = element("strong"), account = element("span");
-    const said = element("p", { role: "status" }, count, " ", account);
     const formula = element("p", { class: "formula" });
-    const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "banks" });
 
     // Reading the controls ----------------------------------------------------------------------------------------------
     const value = (control) => Number(control.value);
@@ -347,12 +335,6 @@
                               `, in elements of ${controls.bytes.value} bytes. `, remark);
     }
 
-    function refuse(title, why) {
-      count.textContent = title;
-      account.textContent = why;
-      picture.innerHTML = "";
-    }
-
     function show() {
       showChoices();
       formula.replaceChildren();
@@ -360,20 +342,18 @@
       const wrong = read.find((control) => !control.checkValidity() && !control.closest("[hidden]"));
       if (wrong) {
         const name = wrong.getAttribute("aria-label") || wrong.closest("label").textContent;
-        return refuse("Which number?", `${name}: a whole number from ${wrong.min} to ${wrong.max}.`);
+        return say("Which number?", `${name}: a whole number from ${wrong.min} to ${wrong.max}.`);
       }
       showFormula();
       const lanes = places(), tile = layout();
       if (controls.map.value !== "own") showBits(lanes);
       const why = obstacle(tile, lanes, value(controls.elements), value(controls.bytes));
-      if (why) return refuse("Not possible.", why);
+      if (why) return say("Not possible.", why);
       const wordAt = (place) => (TileBanks.offsetOf(tile, place) * value(controls.bytes)) / 4;
       const access = { words: lanes.map((place) => (place === null ? null : wordAt(place))), wordsPerLane: laneBytes() / 4,
                        load: controls.op.value === "load" };
-      const groups = TileBanks.groupsOf(access), cost = verdict(access, groups);
-      count.textContent = `${plural(cost.count, "wavefront")}.`;
-      account.textContent = cost.account;
-      picture.innerHTML = drawn(groups);
+      const groups = TileBanks.groupsOf(access);
+      say(`${plural(wavefrontsOf(groups).length, "wavefront")}.`, account(access, groups), drawn(groups));
     }
 
     // Putting it together -----------------------------------------------------------------------------------------------
@@ -399,8 +379,7 @@
     for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));
     form.addEventListener("input", show);
 
-    figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));
-    figure.classList.add("interactive");
+    const say = live(figure, form, "banks");
     asTraced();
     show();
   }
