@@ -83,20 +83,6 @@
     frames.forEach((frame) => new ResizeObserver(() => fit(frame)).observe(frame));  // also of what is unfolded
   });
 
-  // Where a figure or a table is wider than its frame, words above it say so, until its end is in sight. Those that a reader may change are
-  // made by scripts behind this one.
-  addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure .scroll").forEach(tellOfMore));
-  function tellOfMore(frame) {
-    const words = make("p", { className: "more", textContent: "more at the right →", hidden: true });
-    words.setAttribute("aria-hidden", "true");  // the frame is a region that has a name
-    frame.before(words);
-    const tell = () => { words.hidden = frame.scrollWidth - frame.clientWidth - frame.scrollLeft < 2; };
-    frame.addEventListener("scroll", tell);
-    addEventListener("resize", tell);
-    new ResizeObserver(tell).observe(frame);  // also of what is unfolded
-    new MutationObserver(tell).observe(frame, { childList: true });
-  }
-
   // Programs to copy, without the numbers of their lines and what was counted of them.
   const programOf = (box) => {
     const lines = [...box.querySelectorAll(".line")];

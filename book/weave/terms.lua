@@ -20,11 +20,10 @@ local function glossary()
   pandoc.walk_block(pandoc.Div(pandoc.read(whole, "markdown").blocks), {Table = function(listed)
     local simple = pandoc.utils.to_simple_table(listed)
     for _, cells in ipairs(is_of_words(simple) and simple.rows or {}) do
-      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = {}, meaning = pandoc.utils.blocks_to_inlines(cells[2])}
+      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = pandoc.List({}), meaning = pandoc.utils.blocks_to_inlines(cells[2])}
       for name in (row.name .. ","):gmatch("%s*(.-),") do
         table.insert(row.names, name)
-        table.insert(row.forms, name)
-        table.insert(row.forms, name .. (name:match("[sx]$") and "es" or "s"))
+        row.forms:extend({name, name .. (name:match("[sx]$") and "es" or "s")})
       end
       rows[#rows + 1] = row
     end
@@ -104,17 +103,14 @@ local passed_over = text.set_of("plain claim figure explorer lookups listing tab
 
 local function is_passed_over(element) return element.classes:find_if(function(class) return passed_over[class] end) ~= nil end
 
--- Calls visit(row, words) for each term in a list of inlines, in order; what it returns takes the place of the words.
+-- Calls visit(row, before, words, after) for each term in a list of inlines, in order, with what stands around its words; what it returns
+-- takes their place.
 local function each_term(inlines, forms, visit)
   local result, i = pandoc.List({}), 1
   while i <= #inlines do
     local inline, form = inlines[i], form_at(inlines, i, forms)
     local length = form and 2 * #form.words - 1 or 1
-    local instead = form and visit(form.row, function()
-      local before, _, behind = parts_of(inline)
-      local _, _, end_of_last = parts_of(inlines[i + length - 1])
-      return before, table.concat(form.words, " "), length == 1 and behind or end_of_last
-    end)
+    local instead = form and visit(form.row, (parts_of(inline)), table.concat(form.words, " "), select(3, parts_of(inlines[i + length - 1])))
     if instead then
       result:extend(instead)
       i = i + length
@@ -145,10 +141,10 @@ end
 -- The lines "term<TAB>name" of a chapter's labels file: the rows that it has words of.
 function terms.collect(doc)
   if not page.is_chapter() then return {} end
-  local lines, seen = {}, {}
+  local lines = pandoc.List({})
   each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row)
-    if not seen[row.name] then lines[#lines + 1] = "term\t" .. row.name end
-    seen[row.name] = true
+    local line = "term\t" .. row.name
+    if not lines:includes(line) then lines:insert(line) end
   end)
   return lines
 end
@@ -157,10 +153,9 @@ end
 function terms.define(doc)
   if not page.is_chapter() or page.combined == "epub" or page.only_tests then return end
   local done = {}
-  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row, parts)
+  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row, before, words, after)
     if done[row.name] or page.combined and page.first_with_term[row.name] ~= page.id then return nil end
     done[row.name] = true
-    local before, words, after = parts()
     return pandoc.List({pandoc.Str(before)}) .. (defined(pandoc.Str(words), row) .. {pandoc.Str(after)})
   end)
 end
