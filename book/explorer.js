@@ -224,48 +224,43 @@
   }
 
   // The figure --------------------------------------------------------------------------------------------------------
-  const option = (value, title) => element("option", { value }, title);
+  const select = (options) => element("select", {}, ...options.map(([value, title = value]) => element("option", { value }, title)));
 
   function start(figure) {
     const traces = tracesOf(figure);
 
-    const controls = {
-      map: element("select", {},
-        ...traces.map((trace, i) => option(`trace-${i}`, trace.title)),
-        ...Object.entries(plainMaps).map(([name, map]) => option(name, map.title)), option("own", "your own, bit by bit")),
-      bytes: element("select", {}, ...[2, 4, 8].map((bytes) => option(bytes, `${bytes} bytes`))),
-      elements: element("select", { "aria-describedby": `${figure.id}-measured` }, ...[1, 2, 4, 8].map((count) => option(count, ""))),
-      op: element("select", {}, option("load", "load"), option("store", "store")),
-      row: number(1, 1024),
-      pad: number(0, 64),
-      swizzle: element("select", {}, ...Object.entries(swizzles).map(([name, { title }]) => option(name, title))),
-      a: number(0, 5),
-      n: element("select", {}, ...[2, 4, 8, 16, 32].map((rows) => option(rows, rows))),
-      b: number(0, 8),
-      B: number(0, 5),
-      M: number(0, 10),
-      S: number(1, 10),
+    const swizzleTitles = Object.entries(swizzles).map(([name, { title }]) => [name, title]);
+    const described = {  // name -> what it is called, the control
+      map: ["lane map", select([...traces.map((trace, i) => [`trace-${i}`, trace.title]),
+        ...Object.entries(plainMaps).map(([name, map]) => [name, map.title]), ["own", "your own, bit by bit"]])],
+      op: ["access", select([["load"], ["store"]])],
+      bytes: ["element", select([[2, "2 bytes"], [4, "4 bytes"], [8, "8 bytes"]])],
+      elements: ["elements a lane", select([[1], [2], [4], [8]])],
+      row: ["row length, elements", number(1, 1024)],
+      pad: ["padding, elements", number(0, 64)],
+      swizzle: ["swizzle", select(swizzleTitles)],
+      a: ["shift a", number(0, 5)],
+      n: ["n", select([[2], [4], [8], [16], [32]])],
+      b: ["shift b", number(0, 8)],
+      B: ["B: how many bits flip", number(0, 5)],
+      M: ["M: the lowest flipped", number(0, 10)],
+      S: ["S: how far above it", number(1, 10)],
     };
-    const labels = {
-      map: "lane map", op: "access", bytes: "element", elements: "elements a lane", row: "row length, elements",
-      pad: "padding, elements", swizzle: "swizzle", a: "shift a", n: "n", b: "shift b", B: "B: how many bits flip",
-      M: "M: the lowest flipped", S: "S: how far above it",
-    };
+    const controls = Object.fromEntries(Object.entries(described).map(([name, [, control]]) => [name, control]));
+    controls.elements.setAttribute("aria-describedby", `${figure.id}-measured`);
     const measured = element("p", { id: `${figure.id}-measured` },
       "A lane takes 4, 8 or 16 bytes here." + (document.body.classList.contains("page-15") ? "" : " Of narrower accesses, see chapter 15."));
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
-    for (const axis of ["row", "col"])
+    for (const [axis, title] of [["row", "row"], ["col", "column"]])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
         const input = number(of === "lane 0" ? 0 : -1024, 1024);
-        input.setAttribute("aria-label", `${axis === "row" ? "row" : "column"}, ${of}`);
+        input.setAttribute("aria-label", `${title}, ${of}`);
         steps[axis].push(input);
       }
-
     const formula = element("p", { class: "formula" });
 
     // Reading the controls ----------------------------------------------------------------------------------------------
-    const value = (control) => Number(control.value);
-    const laneBytes = () => value(controls.bytes) * value(controls.elements);
+    const value = (control) => Number(control.value), laneBytes = () => value(controls.bytes) * value(controls.elements);
     const chosenTrace = () => traces[Number((controls.map.value.match(/^trace-(\d+)$/) || [])[1])];
 
     function layout() {
@@ -299,22 +294,13 @@
     /// All controls as the chosen trace has them, which counts words.
     function asTraced() {
       const trace = chosenTrace(), word = 4;
-      controls.bytes.value = word;
-      controls.elements.value = trace.bytes / word;
-      controls.op.value = trace.op;
-      controls.row.value = trace.row;
-      controls.pad.value = trace.pad;
-      controls.swizzle.value = trace.swizzle ? "both" : "none";
-      controls.a.value = trace.swizzle ? trace.swizzle.down : 0;
-      controls.b.value = trace.swizzle ? trace.swizzle.up : 0;
-      for (const [name, usual] of Object.entries({ n: 8, B: 3, M: 3, S: 3 })) controls[name].value = usual;
+      const { down, up } = trace.swizzle || { down: 0, up: 0 };
+      const values = { bytes: word, elements: trace.bytes / word, op: trace.op, row: trace.row, pad: trace.pad,
+        swizzle: trace.swizzle ? "both" : "none", a: down, b: up, n: 8, B: 3, M: 3, S: 3 };
+      for (const [name, value] of Object.entries(values)) controls[name].value = value;
     }
 
-    /// As many elements a lane as keep its bytes, or bring them nearest to these.
     let shownLaneBytes = 0;
-    function keepLaneBytes() {
-      controls.elements.value = Math.max(1, shownLaneBytes / value(controls.bytes));
-    }
 
     /// Shows the numbers that the swizzle takes, and how many elements a lane may take.
     function showChoices() {
@@ -371,11 +357,13 @@
       show();
     } }, "As traced");
     const form = element("form", { submit: (event) => event.preventDefault() },
-      element("div", { class: "controls" }, ...Object.entries(labels).map(([name, title]) => labelled(title, controls[name])), again),
+      element("div", { class: "controls" }, ...Object.values(described).map(([title, control]) => labelled(title, control)), again),
       formula, measured, byBits);
     controls.swizzle.closest("label").classList.add("wide");
     controls.map.addEventListener("input", () => chosenTrace() && asTraced());
-    controls.bytes.addEventListener("input", keepLaneBytes);
+    controls.bytes.addEventListener("input", () => {  // a lane keeps its bytes, or as near to them as it can
+      controls.elements.value = Math.max(1, shownLaneBytes / value(controls.bytes));
+    });
     for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));
     form.addEventListener("input", show);
 
