@@ -7,20 +7,19 @@ foreach(number ${chapter_pages})
 endforeach()
 
 # On every page that is ours, each result has a key.
-function(tile_words name page)
-  tile_pandoc(words ${page} words)
-  list(TRANSFORM words REPLACE "weave[.]lua$" words.lua)
-  if(ARGN)
-    list(TRANSFORM words REPLACE "^${page_text}$" ${ARGN})
-  endif()
-  add_test(NAME ${name} COMMAND ${words} --to plain --output ${work}/labels/${name})
+function(tile_words name page text)
+  add_test(NAME ${name} COMMAND ${PANDOC} ${text} --from markdown-implicit_figures --lua-filter ${book}/words.lua -M page=${page} --to plain
+    --output ${work}/labels/${name})
 endfunction()
-set(pages_with_words ${pages})
-list(REMOVE_ITEM pages_with_words claims bibliography)  # what others claimed, and what they wrote
-foreach(page ${pages_with_words})
+foreach(page ${pages})
+  tile_pandoc(words ${page} words)
   string(REGEX REPLACE "^([0-9]+)$" "chapter\\1" name ${page})
-  tile_words(${name}.words ${page})
+  if(NOT page MATCHES "^(claims|bibliography)$")  # what others claimed, and what they wrote
+    tile_words(${name}.words ${page} ${page_text})
+  endif()
+  list(APPEND texts ${page_text})
 endforeach()
+add_test(NAME book.unused COMMAND sh ${book}/unused.sh "${figure_names}" ${texts})
 
 add_test(NAME book.woven COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target book)
 set_tests_properties(book.woven PROPERTIES FIXTURES_SETUP book RUN_SERIAL TRUE)
@@ -57,10 +56,3 @@ endforeach()
 
 add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh ${site}/source)
 set_tests_properties(book.records PROPERTIES FIXTURES_REQUIRED book)
-
-set(texts "")
-foreach(page ${pages})
-  tile_pandoc(command ${page} unused)
-  list(APPEND texts ${page_text})
-endforeach()
-add_test(NAME book.unused COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/unused.sh "${figure_names}" ${texts})
