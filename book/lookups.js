@@ -16,15 +16,10 @@ const TileLines = (() => {
       for (let i = 0; word !== null && i < access.wordsPerLane; ++i) touched.add(Math.floor((word + i) / size));
     return [...touched].sort((a, b) => a - b);
   }
-  const sectors = (access) => blocks(access, wordsOfSector);
-  const lines = (access) => blocks(access, wordsOfLine);
+  const sectors = (access) => blocks(access, wordsOfSector), lines = (access) => blocks(access, wordsOfLine);
 
-  /// Whether an odd number of a number's bits is set.
-  function parity(number) {
-    let odd = 0;
-    for (let rest = number >>> 0; rest !== 0; rest &= rest - 1) odd ^= 1;
-    return odd;
-  }
+  /// Whether an odd number of a number's bits is set: 0 or 1.
+  const parity = (number) => number.toString(2).replaceAll("0", "").length % 2;
 
   /// The bank of L1's tags, 0 to 3, that looks up a line.
   const tagBank = (line) => 2 * parity(line & 0x5ef7ab5) + parity(line & 0xebad5da);
@@ -39,10 +34,7 @@ const TileLines = (() => {
   /// The wavefronts of the data: as in shared memory, but neighbouring groups of lanes are not served together.
   function wavefronts(access) {
     const lanes = TileBanks.warp / access.wordsPerLane;
-    let sum = 0;
-    for (let first = 0; first < TileBanks.warp; first += lanes)
-      sum += TileBanks.wavefrontsOf(access, first, lanes).length;
-    return sum;
+    return Array.from({ length: access.wordsPerLane }, (_, i) => TileBanks.wavefrontsOf(access, i * lanes, lanes)).flat().length;
   }
 
   return { wordsOfSector, wordsOfLine, sectors, lines, tagBank, tagPasses, wavefronts };

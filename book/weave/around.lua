@@ -72,31 +72,22 @@ end
 -- And one for each word that the page defines, with its forms.
 local function search_entries(doc)
   local info, names = page.info[page.id], text.words_of("page id chapter number title text code forms")
-  local entries, words, code = {}, {}, {}
-  local number, heading, id = info.number, page.id == "index" and "Cover" or info.title, ""
-  local function add(fields)
-    fields.page = page.id .. ".html"
-    fields.chapter = page.full_title(page.id)
-    local parts = names:map(function(name) return name .. ":" .. text.json_string(fields[name] or "") end)
-    entries[#entries + 1] = "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});"
-  end
-  local function flush()
-    add({id = id, number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "))})
-    words, code = {}, {}
-  end
+  local entries = pandoc.List({{number = info.number, title = page.id == "index" and "Cover" or info.title, text = "", code = ""}})
   for _, block in ipairs(doc.blocks) do
     if block.t == "Header" then
-      flush()
-      number, heading, id = block.attributes.number or "", pandoc.utils.stringify(block), block.identifier
+      entries:insert({id = block.identifier, number = block.attributes.number, title = pandoc.utils.stringify(block), text = "", code = ""})
     else
-      local plain, program = searched(block)
-      if plain ~= "" then words[#words + 1] = plain end
-      code[#code + 1] = program
+      local entry, plain, program = entries[#entries], searched(block)
+      entry.text = entry.text .. (entry.text ~= "" and plain ~= "" and " " or "") .. plain
+      entry.code = entry.code .. " " .. program
     end
   end
-  flush()
-  for _, word in ipairs(terms.definitions()) do add(word) end
-  return table.concat(entries, "\n") .. "\n"
+  entries:extend(terms.definitions())
+  return table.concat(entries:map(function(entry)
+    entry.page, entry.chapter, entry.code = page.id .. ".html", page.full_title(page.id), names_in(entry.code or "")
+    local parts = names:map(function(name) return name .. ":" .. text.json_string(entry[name] or "") end)
+    return "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});\n"
+  end))
 end
 
 local function neighbour(offset)
@@ -129,9 +120,7 @@ end
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
 local function as_part(blocks, subtitle)
-  local info = page.info[page.id]
-  local over = kicker()
-  local title = page.id == "index" and "" or (over and over .. ". " or "") .. info.title
+  local title = (kicker() and kicker() .. ". " or "") .. page.info[page.id].title
   blocks = blocks:map(function(block)
     if block.t == "Header" then block.level = block.level + 1 end
     return block
@@ -145,10 +134,8 @@ local function as_part(blocks, subtitle)
   end
   if subtitle then blocks:insert(1, pandoc.Div({pandoc.Para(subtitle)}, {class = "subtitle"})) end
   blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page.id, class = "page"}))
-  if page.id == "bibliography" or cites(blocks) then
-    if page.id ~= "bibliography" then blocks:insert(pandoc.Header(2, "References", {id = "references-of-" .. page.id})) end
-    blocks:insert(pandoc.Div({}, {id = "refs"}))  -- which citeproc fills
-  end
+  if cites(blocks) then blocks:insert(pandoc.Header(2, "References", {id = "references-of-" .. page.id})) end
+  if page.id == "bibliography" or cites(blocks) then blocks:insert(pandoc.Div({}, {id = "refs"})) end  -- which citeproc fills
   if page.combined == "print" then
     local kind = "part-" .. page.id
     return elements.within("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") ..
@@ -173,9 +160,7 @@ function around.finish(doc)
   if not page.combined then page.write(page.work .. "/search/" .. page.id .. ".js", search_entries(doc)) end
   local number = page.info[page.id].number
   for kind in pairs(explorer.used) do doc.meta[kind], doc.meta.interactive = true, true end
-  doc.meta.previous = neighbour(-1)
-  doc.meta.next = neighbour(1)
-  doc.meta.contents = all_pages()
+  doc.meta.previous, doc.meta.next, doc.meta.contents = neighbour(-1), neighbour(1), all_pages()
   if cites(doc.blocks) then  -- with all others, of which cited.lua leaves what this page cites
     doc.meta.nocite = pandoc.MetaInlines({pandoc.Cite({pandoc.Str("@*")}, {pandoc.Citation("*", "NormalCitation")})})
   end

@@ -81,13 +81,13 @@ end
 
 -- What settles a row: a list of inlines for each expression, test and experiment.
 local function evidence(div, chapter, words)
-  local found = pandoc.List({})
-  if div.attributes.holds then found:insert(shown_expression(claims.judge(div.attributes.holds, words))) end
-  for name in (div.attributes.tests or ""):gmatch("%S+") do
+  local a, found = div.attributes, pandoc.List({})
+  if a.holds then found:insert(shown_expression(claims.judge(a.holds, words))) end
+  for _, name in ipairs(text.words_of(a.tests or "")) do
     require_test(name)
     found:insert({pandoc.Str("test "), pandoc.Code(name)})
   end
-  for name in (div.attributes.experiments or ""):gmatch("%S+") do
+  for _, name in ipairs(text.words_of(a.experiments or "")) do
     experiments.require(chapter, name)
     found:insert({pandoc.Str("experiment "), pandoc.Link(pandoc.Str(name), page.address("break-" .. chapter .. "-" .. name, chapter))})
   end
