@@ -12,10 +12,9 @@
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
 --   sources   the programs of all chapters, and
---   records   what else numbers come from, relative to root, separated by spaces: all have pages
---   shared    other files that listings may show, relative to root, separated by spaces: those that have a page of their own
--- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
--- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
+--   records   what else numbers come from; all have pages
+--   shared    other files that listings may show, and that have pages; as the last two relative to root, separated by spaces
+-- What the prose names and does not exist is an error, and so is a claim that its numbers do not bear out.
 
 package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.lua"}) .. ";" .. package.path
 

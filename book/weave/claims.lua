@@ -40,11 +40,7 @@ function claims.certainty(verdict) return verdict.pending and emitted.unmeasured
 -- Numbers in a text that are neither part of a name nor of a longer number, as they are written.
 local function typed_numbers(text)
   local found = {}
-  for before, number, behind in (" " .. text .. "  "):gmatch("(.)%f[%d](%d+%.?%d*)()") do
-    if not before:match("[%w_.,/]") and not (text .. " "):sub(behind - 1, behind - 1):match("[%w_]") then
-      table.insert(found, (number:gsub("%.$", "")))
-    end
-  end
+  for number in (" " .. text .. " "):gmatch("%f[%w_.,/](%d+%.?%d*)%f[^%w_]") do table.insert(found, (number:gsub("%.$", ""))) end
   return found
 end
 

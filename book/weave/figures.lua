@@ -63,20 +63,18 @@ local measure = 560  -- pixels that a column of text is wide: style.css
 
 -- How wide a drawing wants to be, and how wide it must be for its smallest label to be legible, in pixels.
 local function widths(svg)
-  local natural = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)") or "")
-  if not natural then return nil end
-  local smallest = math.huge
+  local natural, smallest = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)")), math.huge
   for size in svg:gmatch("font%-size[=:]%s*[\"']?([%d.]+)") do smallest = math.min(smallest, tonumber(size)) end
   local legible = math.ceil(natural * smallest_label / (smallest < math.huge and smallest or smallest_label))
   return math.max(legible, math.ceil(natural)), legible
 end
 
-local function style_of(svg, rest)
+-- A drawing with attributes, and its widths and the rest of its style, which an EPUB has no use for.
+local function with_attributes(svg, attributes, rest)
   local natural, legible = widths(svg)
-  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx%s"', natural, legible, rest or "") or ""
+  local style = page.combined == "epub" and "" or string.format(' style="--natural: %dpx; --legible: %dpx%s"', natural, legible, rest)
+  return (svg:gsub("<svg", "<svg" .. (attributes .. style):gsub("%%", "%%%%"), 1))
 end
-
-local function with_attributes(svg, attributes) return (svg:gsub("<svg", "<svg" .. attributes:gsub("%%", "%%%%"), 1)) end
 
 local count = 0
 
@@ -95,7 +93,7 @@ function figures.resolve(div, class)
   local src = div.attributes.src or page.fail("a figure without src")
   local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
   local drawings, natural = text.words_of(src):map(function(file) return {svg = read_drawing(file), shown = ""} end), 0
-  for _, drawing in ipairs(drawings) do natural = natural + (widths(drawing.svg) or 0) end
+  for _, drawing in ipairs(drawings) do natural = natural + widths(drawing.svg) end
   local svg = drawings[1].svg
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
   local panels = #drawings > 1 and drawings or panels_of(svg)
@@ -104,11 +102,11 @@ function figures.resolve(div, class)
     for i, panel in ipairs(panels) do
       local before, class_of, rest = place_of(panel.svg, #drawings == 1 and i > 1 and panels[i - 1].svg)
       local classes = (class_of .. panel.shown):match("^%s*(.-)%s*$")
-      parts[i] = before .. with_attributes(panel.svg, (classes ~= "" and ' class="' .. classes .. '"' or "") .. style_of(panel.svg, rest))
+      parts[i] = before .. with_attributes(panel.svg, classes ~= "" and ' class="' .. classes .. '"' or "", rest)
     end
     svg = '<div class="panels"' .. image .. ">" .. table.concat(parts) .. "</div>"
   else
-    svg = with_attributes(svg, image .. style_of(svg))
+    svg = with_attributes(svg, image, "")
   end
   class = (class or "drawing") .. (natural > measure and " full-width" or "")
   return {elements.figure_open(div, class),

@@ -26,10 +26,7 @@ local operators = {["x"] = "×", ["-"] = "−", ["+"] = "+", ["="] = "="}
 
 local values = text.set_of("Link Span Math Code")
 
-local function is_factor(inline, pattern)
-  if inline.t == "Str" then return inline.text:match(pattern) ~= nil end
-  return values[inline.t]
-end
+local function is_factor(inline, pattern) return words_of(inline):match(pattern) or values[inline.t] end
 local function may_follow(operator, inline)
   if operator == "=" then return inline.t ~= "Code" and is_factor(inline, "^%d") end
   return is_factor(inline, "^[%d%u(]")

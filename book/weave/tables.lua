@@ -98,16 +98,13 @@ local function markup(heads, rows)
     styles[i] = right[i] and paddings(column) or {}
   end
   local function cell(tag, words, i, above, style)
-    local class = right[i] and ' class="number"' or ""
-    if words == emitted.unmeasured then class = ' class="number pending"' end
-    if class == "" and brief[i] then class = i == 1 and ' class="row-name"' or tag == "td" and ' class="brief"' or "" end
-    local reason = i == #heads and has_reasons(heads)
-    if reason then class = ' class="reason"' end
-    local shown = text.escape(text.typeset(words))
+    local reason, shown = i == #heads and has_reasons(heads), text.escape(text.typeset(words))
+    local class = reason and "reason" or words == emitted.unmeasured and "number pending" or right[i] and "number" or
+      brief[i] and (i == 1 and "row-name" or tag == "td" and "brief") or ""
     if words == above and i == 1 and not right[1] then shown = page.combined and "" or '<span class="hidden">' .. shown .. "</span>" end  -- for the eye once
     if words == above and reason and words ~= "" then shown = "the same" end
-    if style and style ~= "" then class = class .. ' style="' .. style .. '"' end
-    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
+    local attributes = (class ~= "" and ' class="' .. class .. '"' or "") .. (style and style ~= "" and ' style="' .. style .. '"' or "")
+    out[#out + 1] = "<" .. tag .. attributes .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end
   out[#out + 1] = "</tr></thead><tbody>"
