@@ -36,7 +36,8 @@ lower = "|12 thin_alone|06 written_out|"
 stands(list) = strstrt(list, "|".strcol(1)."|") > 0
 x_of_pixel = (x_high - x_low) / ((right - left) * width)
 y_of_pixel = (y_high - y_low) / ((top - bottom) * height)
-label_y(y) = y - (stands(lower) ? 7 * y_of_pixel : 0)
-plot data using 2:3 with points pt 7 ps 0.7 lc rgb "#030303", \
-     data using (stands(at_right) ? $2 + 8 * x_of_pixel : NaN):(label_y($3)):1 with labels left font "inherit,12" textcolor rgb "#010101", \
-     data using (stands(at_left) ? $2 - 8 * x_of_pixel : NaN):(label_y($3)):1 with labels right font "inherit,12" textcolor rgb "#010101"
+rounded(x) = real(sprintf("%.4f", x))
+label_y(y) = rounded(y - (stands(lower) ? 7 * y_of_pixel : 0))
+plot data using (rounded($2)):(rounded($3)) with points pt 7 ps 0.7 lc rgb "#030303", \
+     data using (stands(at_right) ? rounded($2 + 8 * x_of_pixel) : NaN):(label_y($3)):1 with labels left font "inherit,12" textcolor rgb "#010101", \
+     data using (stands(at_left) ? rounded($2 - 8 * x_of_pixel) : NaN):(label_y($3)):1 with labels right font "inherit,12" textcolor rgb "#010101"

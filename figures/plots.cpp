@@ -198,7 +198,7 @@ void gather_dispatch(const fs::path& emit, const std::string& last, const fs::pa
   for (const auto& [point, names] : at) {
     x.push_back(point.first);
     y.push_back(point.second);
-    text += fmt::format("\"{}\"\t{:.4f}\t{:.4f}\n", fmt::join(names, ", "), point.first, point.second);
+    text += fmt::format("\"{}\"\t{}\t{}\n", fmt::join(names, ", "), point.first, point.second);
   }
   write_text(out, text);
   const std::string correlation = x.size() > 2 ? fmt::format("rank correlation {:.2f}", rank_correlation(x, y)) : "";
