@@ -2,7 +2,6 @@
 "use strict";
 
 (function () {
-  const root = document.documentElement;
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 
   const search = document.getElementById("search");
@@ -119,12 +118,9 @@
       claim ? make("span", { textContent: values }) : make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
     note.hidden = false;
     const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
-    note.style.top = at.bottom - article.top + 6 + "px";
-    note.style.left = Math.max(0, Math.min(at.left - article.left, article.width - note.offsetWidth)) + "px";
-    if (matchMedia("(min-width: 1280px)").matches) {
-      note.style.left = parseFloat(getComputedStyle(root).fontSize) * 30 + "px";
-      note.style.top = at.top - article.top + "px";
-    }
+    const wide = matchMedia("(min-width: 1280px)").matches, beside = Math.min(at.left - article.left, article.width - note.offsetWidth);
+    note.style.top = (wide ? at.top : at.bottom + 6) - article.top + "px";
+    note.style.left = wide ? "30rem" : Math.max(0, beside) + "px";
   }
   function hideNote() {
     noted = null;

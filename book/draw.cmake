@@ -1,4 +1,4 @@
-# How figures are drawn. Each chapter lists its own in its figures.cmake, and book/figures.cmake those of the other pages, with
+# How figures are drawn. Each chapter lists its own in its figures.cmake, and CMakeLists.txt those of the other pages, with
 #   tile_figure(NAME KIND KERNEL [ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
 #                                                another chapter's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts
@@ -11,7 +11,7 @@
 # Pictures that no data changes are drawn by hand: pictures/NAME.svg beside the text.
 # The prose shows NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
 #
-# In: ${work}, where everything is made; ${number} of the chapter, the last one for other pages; ${emitted} of all programs.
+# In: ${work}, where everything is made; ${number} of the chapter; ${emitted} of all programs.
 # Out: the global properties TILE_DRAWN, the files, and TILE_FIGURES, what unused.sh calls them.
 
 # tile_drawn(NAME "FILE;..." [COMMAND ...]... DEPENDS ...): how a figure or a table is made.

@@ -45,18 +45,17 @@
 
   // Lane maps bit by bit: where lane 0 is, and by how much each bit of the lane moves on.
   const bits = [0, 1, 2, 3, 4];
-  const minus = (a, b) => ({ row: a.row - b.row, col: a.col - b.col });
-  const plus = (a, b) => ({ row: a.row + b.row, col: a.col + b.col });
+  const plus = (a, b, times = 1) => ({ row: a.row + times * b.row, col: a.col + times * b.col });
 
   /// The place of each lane by {base, steps}.
   const placesByBits = ({ base, steps }) =>
     Array.from({ length: TileBanks.warp }, (_, lane) =>
-      bits.reduce((place, bit) => ((lane >> bit) & 1 ? plus(place, steps[bit]) : place), base));
+      bits.reduce((place, bit) => plus(place, steps[bit], (lane >> bit) & 1), base));
 
   /// {base, steps} of places, or null if they are no sum over the bits of the lane.
   function bitsOf(places) {
     if (places.includes(null)) return null;
-    const map = { base: places[0], steps: bits.map((bit) => minus(places[1 << bit], places[0])) };
+    const map = { base: places[0], steps: bits.map((bit) => plus(places[1 << bit], places[0], -1)) };
     const isSum = placesByBits(map).every((p, lane) => p.row === places[lane].row && p.col === places[lane].col);
     return isSum ? map : null;
   }
@@ -110,9 +109,8 @@
   function boxesOf(wavefront, crowded, from) {
     const boxes = [];
     for (let bank = from; bank < from + half; ++bank) {
-      const wanted = wavefront[bank];
+      const wanted = wavefront[bank], before = boxes.at(-1);
       if (wanted === null) continue;
-      const before = boxes[boxes.length - 1];
       if (before && before.bank + before.words === bank && before.word + before.words === wanted.word &&
           before.lanes.join() === wanted.lanes.join() && before.crowded === crowded[bank])
         ++before.words;
@@ -170,11 +168,11 @@
       `style="--natural: ${width}px; --legible: ${width}px; --overlap: ${overlap}px">${out}</svg>`;
     const [first, second] = [0, half].map((from) => drawnHalf(groups, from)), height = first.bottom + 8;
     const idle = wavefrontsOf(groups).every((wavefront) => wavefront.slice(half).every((wanted) => wanted === null));
-    const crowded = groups.some((group) => crowdedBanks(group).includes(true)), width = left + half * cell;
+    const crowded = groups.some((group) => crowdedBanks(group).includes(true)), width = left + half * cell, line = height + 11;
     let out = `<div class="panels" role="img" aria-label="Which lanes' words come out of which bank in each wavefront; the text above ` +
       `says where they conflict.">${svg(0, 0, width + 0.5, height, first.out, "")}` +
       svg(half * cell, 0, width + 4, height, second.out, idle ? "continued wide-only" : "continued", left + 0.5);
-    const line = height + 11, none = `none in banks ${half} to ${TileBanks.banks - 1}`;
+    const none = `none in banks ${half} to ${TileBanks.banks - 1}`;
     if (idle) out += svg(0, height, width, 20, text(width, line, none, "end", "var(--muted)"), "row-again");
     if (crowded)
       out += `<i class="row-end"></i>` + svg(0, height, width, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
@@ -194,15 +192,12 @@
   /// The most crowded bank: which lanes want which of its words, and which other banks are as crowded.
   function conflict(groups) {
     const depth = Math.max(...groups.map((group) => group.wavefronts.length));
-    const group = groups.find((g) => g.wavefronts.length === depth);
-    const last = group.wavefronts[depth - 1];
+    const group = groups.find((g) => g.wavefronts.length === depth), last = group.wavefronts[depth - 1];
     const worst = [...last.keys()].filter((bank) => last[bank] !== null);
-    const words = group.wavefronts.map((wavefront) => wavefront[worst[0]]);
+    const words = group.wavefronts.map((wavefront) => wavefront[worst[0]]), others = depth > 4 ? `; and ${depth - 4} more` : "";
     const shown = words.slice(0, 4).map(({ word, lanes }) => `word ${word} by ${named(lanes)}`).join("; ");
-    const others = words.length > 4 ? `; and ${words.length - 4} more` : "";
     const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
-    const rest = worst.length === 1 ? ""
-      : worst.length === 2 ? ` Bank ${worst[1]} is as crowded.` : ` Banks ${ranges(worst.slice(1))} are as crowded.`;
+    const rest = worst.length > 2 ? ` Banks ${ranges(worst.slice(1))} are as crowded.` : worst[1] ? ` Bank ${worst[1]} is as crowded.` : "";
     return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 

@@ -22,15 +22,12 @@ local function made_at(chapter, key)
   return file and {file = file, line = tonumber(line)}
 end
 
--- Kernel -> the lines of the program whose accesses are counted, in order.
-local counted_lines_of = text.remembered(function(chapter)
-  local kernels = {}
-  for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts")) do
-    kernels[row.kernel] = kernels[row.kernel] or {}
-    table.insert(kernels[row.kernel], tonumber(row.line))
-  end
-  for _, lines in pairs(kernels) do table.sort(lines) end
-  return kernels
+-- "NN/KERNEL" -> the lines of the program whose accesses are counted, in order.
+local counted_lines_of = text.remembered(function(key)
+  local chapter, kernel = key:match("^(.-)/(.*)$")
+  local lines = pandoc.List(emitted.rows(chapter, "lines.tsv", "counts", {kernel})):map(function(row) return tonumber(row.line) end)
+  lines:sort()
+  return lines
 end)
 
 local lines_of_file = text.remembered(function(file)
@@ -41,13 +38,12 @@ end)
 -- The access that a key like "shared.load-As.requests" counts, or the first access of its kernel.
 local function counted_at(chapter, key)
   local file, kernel, site = page.sources[chapter], key:match("^([^.]+)%.?([^.]*)")
-  local counted = file and counted_lines_of(chapter)
-  if not counted or not counted[kernel] then return nil end
-  for _, number in ipairs(counted[kernel]) do
+  local counted = file and counted_lines_of(chapter .. "/" .. kernel) or {}
+  for _, number in ipairs(counted) do
     local tags = (lines_of_file(file)[number] or ""):match("//@ ([%w%- ]+)$") or ""
     if text.set_of(tags)[site] then return {file = file, line = number} end
   end
-  return {file = file, line = counted[kernel][1]}
+  return counted[1] and {file = file, line = counted[1]}
 end
 
 -- The tables of a record, and the columns that say what a row is of; cuBLAS's have one number that the runs do not have.
