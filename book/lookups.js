@@ -76,8 +76,8 @@ const TileLines = (() => {
       for (let i = 0; i < TileLines.wordsOfLine; ++i)
         if (own.has(begin + i) || all.has(begin + i))
           out += rect(left + i * cell + 0.5, y + 0.5, cell - 1, height - 3, own.has(begin + i) ? "var(--second)" : "var(--accent)");
-      const marked = [...own].some((word) => Math.floor(word / TileLines.wordsOfLine) === line);
-      const ink = marked ? "var(--second)" : "var(--ink)", bank = TileLines.tagBank(line);
+      const bank = TileLines.tagBank(line);
+      const ink = [...own].some((word) => Math.floor(word / TileLines.wordsOfLine) === line) ? "var(--second)" : "var(--ink)";
       out += text(left - 6, y + height - 4, spelled ? `${array} line ${line}` : line, "end", ink);
       out += text(end + 8, y + height - 4, spelled ? `tag bank ${bank}` : bank, "start", ink);
       y += height;
@@ -93,8 +93,7 @@ const TileLines = (() => {
       if (bank % 4 === 0 || bank === TileBanks.banks - 1)
         out += text(left + (bank + 0.5) * cell, base + 15, bank, "middle", "var(--muted)");
     });
-    const fullest = inBank.indexOf(most);
-    out += text(left + (fullest + 0.5) * cell, base - most * unit - 4, most, "middle", "var(--muted)");
+    out += text(left + (inBank.indexOf(most) + 0.5) * cell, base - most * unit - 4, most, "middle", "var(--muted)");
     out += text(left - 6, base, words, "end") + text(left - 6, base + 15, "bank", "end", "var(--muted)");
     const width = end + right;
     return `<svg viewBox="0 0 ${width} ${base + 22}" style="--natural: ${width}px; --legible: ${width}px" role="img" ` +
@@ -124,18 +123,18 @@ const TileLines = (() => {
     const choice = element("select", {}, ...traces.map((trace, i) => element("option", { value: i }, trace.title)));
     const ld = number(1, 65536);
     const lane = element("input", { type: "range", min: 0, max: TileBanks.warp - 1, step: 1, value: 0 });
-    const isNarrow = () => figure.clientWidth < wide.left + 32 * wide.cell + wide.right;
-    let shownNarrow = false;
+    const layout = () => (figure.clientWidth < wide.left + 32 * wide.cell + wide.right ? narrow : wide);
+    let shown = wide;
 
     function show() {
-      shownNarrow = isNarrow();
+      shown = layout();
       const trace = traces[choice.value], widest = Math.max(...trace.words.map((word) => (word || 0) % trace.ld)) + trace.bytes / 4;
       const apart = ld.valueAsNumber;
       if (!ld.checkValidity() || apart < widest || apart % (trace.bytes / 4) !== 0)
         return say("Which number?", `Rows may be ${widest} to 65536 words apart` +
           (trace.bytes > 4 ? `, in multiples of the ${trace.bytes / 4} words of a lane.` : "."));
       const access = moved(trace, apart), chosen = lane.valueAsNumber;
-      say(cost(access), whereabouts(trace, access, chosen, apart), drawn(trace.array, access, chosen, shownNarrow ? narrow : wide));
+      say(cost(access), whereabouts(trace, access, chosen, apart), drawn(trace.array, access, chosen, shown));
     }
     function asTraced() {
       ld.value = traces[choice.value].ld;
@@ -150,7 +149,7 @@ const TileLines = (() => {
     for (const control of [ld, lane]) control.addEventListener("input", show);
     const say = live(figure, form, "lines and banks");
     asTraced();
-    new ResizeObserver(() => isNarrow() !== shownNarrow && show()).observe(figure);
+    new ResizeObserver(() => layout() !== shown && show()).observe(figure);
   }
 
   document.querySelectorAll("figure.lookups").forEach(start);

@@ -128,8 +128,7 @@ const TileSearch = (() => {
     function show() {
       const query = input.value.trim();
       results.replaceChildren();
-      chosen = -1;
-      input.removeAttribute("aria-activedescendant");
+      choose(0);
       open(query.length >= 2);
       if (results.hidden) return;
       const found = find(query).slice(0, shownResults);

@@ -2,12 +2,9 @@
 -- in weave/, whose head says what comes in and what goes out.
 --
 -- Metadata (set by book/CMakeLists.txt):
---   page      this page's id: index, preface, 02, notation, ...
---   pages     all page ids, in reading order, separated by spaces
+--   page      this page's id: index, preface, 02, notation, ...; pages: all of them, in reading order, separated by spaces
 --   pass      "collect" writes this page's labels and claims; "weave" resolves everything
---   work      directory with labels/, emit/NN/, figures/, search/
---   tests     directory with the CTest entries of every test program
---   root      the repository
+--   work      directory with labels/, emit/NN/, figures/, search/; tests: with the CTest entries of every test program; root: the repository
 --   combined  "print" or "epub": this page as a part of one document
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)

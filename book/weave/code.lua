@@ -14,7 +14,7 @@ options.template = pandoc.template.compile("$body$")
 local title = {title = "fragment"}
 
 -- The lines of a program text as HTML.
-function code.coloured(lines)
+local function coloured_lines(lines)
   local block = pandoc.CodeBlock(table.concat(lines, "\n"), {class = "cuda"})
   local html = pandoc.write(pandoc.Pandoc({block}, title), "html5", options)
   local coloured = pandoc.List({})
@@ -27,31 +27,28 @@ end
 
 local function cell(class, markup) return '<span class="' .. class .. '">' .. markup .. "</span>" end
 
--- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
-local function row(markup, number, count, class)
-  local classes = class and " " .. class or ""
-  local counted = count ~= "" and cell("line-count", count) or ""
-  if page.combined ~= "epub" then return cell("line-number" .. classes, number) .. cell("line" .. classes, markup .. "\n") .. counted end
-  return cell("line-number", number) .. " " .. cell("line" .. classes, markup) .. "\n" .. counted .. (count ~= "" and "\n" or "")
-end
-
--- All rows in their <pre>; `counts` and `classes` may be nil, and so may be what they have of a line.
-function code.rows(coloured, numbers, counts, classes)
-  local rows = {}
-  for i, markup in ipairs(coloured) do
-    rows[i] = row(markup, numbers[i], text.escape(counts and counts[i] or ""), classes and classes[i])
-  end
-  return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
-end
-
 -- A line of markup that a narrow page breaks between words, behind "::", "(", "[", "," and "<", and not where a line is indented.
-function code.breakable(markup)
+local function breakable(markup)
   local function behind(plain)
     return (plain:gsub("::", "%0<wbr/>"):gsub("[(%[,]", "%0<wbr/>"):gsub("&lt;", "%0<wbr/>"))
   end
   markup = markup:gsub("(<[^>]*>)([^<]*)", function(tag, plain) return tag .. behind(plain) end)
   markup = markup:gsub("^[^<]+", behind):gsub("<wbr/>(</span>%s)", "%1"):gsub("<wbr/>(%s)", "%1"):gsub("<wbr/>(</span>)$", "%1"):gsub("<wbr/>$", "")
   return (markup:gsub("^ +", '<span class="indent">%0</span>'))
+end
+
+-- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
+local function row_of(row, markup)
+  local classes, counted = row.kind and " " .. row.kind or "", row.count and cell("line-count", text.escape(row.count)) or ""
+  if page.combined ~= "epub" then return cell("line-number" .. classes, row.number) .. cell("line" .. classes, markup .. "\n") .. counted end
+  return cell("line-number", row.number) .. " " .. cell("line" .. classes, markup) .. "\n" .. counted .. (row.count and "\n" or "")
+end
+
+-- Rows, each {text, number, count, kind}, of which the last two may be nil, in their <pre>; those of an edit break where it is narrow.
+function code.program(rows, is_edit)
+  local coloured, markup = coloured_lines(rows:map(function(row) return row.text end)), {}
+  for i, row in ipairs(rows) do markup[i] = row_of(row, is_edit and breakable(coloured[i]) or coloured[i]) end
+  return '<pre class="program' .. (is_edit and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(markup) .. "</code></pre>"
 end
 
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides

@@ -48,8 +48,8 @@ local function difference(source, place)
   local from, to, new_from, new_to = first, last, 1, #new
   while from <= to and new_from <= new_to and lines[from] == new[new_from] do from, new_from = from + 1, new_from + 1 end
   while from <= to and new_from <= new_to and lines[to] == new[new_to] do to, new_to = to - 1, new_to - 1 end
-  local rows = {}
-  local function add(number, line, kind) rows[#rows + 1] = {number = number, text = line or "", kind = kind} end
+  local rows = pandoc.List({})
+  local function add(number, line, kind) rows:insert({number = number, text = line or "", kind = kind}) end
   -- The nearest line in a direction that shows a reader where this is: before the edit, none that is deeper in than it.
   local depth = math.max(indent(from <= last and lines[from] or ""), indent(new[new_from] or ""))
   local function neighbour(number, step)
@@ -72,21 +72,19 @@ local signs = {removed = "- ", added = "+ ", ["left-out"] = "⋮"}
 
 -- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
 local function diff_markup(rows)
-  local texts, numbers, kinds, common, digits = {}, {}, {}, 99, 0
+  local common, digits = 99, 0
   for _, row in ipairs(rows) do
     if row.text:match("%S") then common = math.min(common, indent(row.text)) end
     digits = math.max(digits, #tostring(row.number or ""))
   end
-  for i, row in ipairs(rows) do
-    texts[i] = listings.shown(row.text:sub(common + 1))
+  for _, row in ipairs(rows) do
     local number = tostring(row.number or "")
-    numbers[i] = (signs[row.kind] or "") .. number
+    row.text, row.number = listings.shown(row.text:sub(common + 1)), (signs[row.kind] or "") .. number
     if page.combined == "epub" and row.kind ~= "left-out" then  -- no grid puts numbers below each other there
-      numbers[i] = (signs[row.kind] or "  ") .. (" "):rep(digits - #number) .. number
+      row.number = (signs[row.kind] or "  ") .. (" "):rep(digits - #number) .. number
     end
-    kinds[i] = row.kind or false
   end
-  return code.rows(code.coloured(texts):map(code.breakable), numbers, nil, kinds)
+  return code.program(rows, true)
 end
 
 -- What was said when this edit was made, or nil. The lines of the file: the experiment, what was said.
