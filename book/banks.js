@@ -12,10 +12,11 @@
 const TileBanks = (() => {
   const banks = 32, warp = 32;
 
-  /// The distance at which lanes l and l ^ distance want the same, so that a load serves two groups of lanes together: 1, 2, or 0 for none.
+  /// The distance at which lanes l and l ^ distance want the same, so that a load merges two groups of lanes: 1, 2, or 0.
   function mergingDistance({ words, wordsPerLane, load }) {
     const agree = (word, other) => word === null || other === null || word === other;
-    return load && wordsPerLane > 1 && [1, 2].find((distance) => words.every((word, lane) => agree(word, words[lane ^ distance]))) || 0;
+    const merges = (distance) => words.every((word, lane) => agree(word, words[lane ^ distance]));
+    return (load && wordsPerLane > 1 && [1, 2].find(merges)) || 0;
   }
 
   /// The lanes [first, first + lanes) by the word they want: a Map from word to lanes, the lowest word first.

@@ -97,7 +97,8 @@
     if (!navigator.clipboard) continue;  // a page that is neither on this machine nor encrypted
     const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
     button.addEventListener("click", () => {
-      navigator.clipboard.writeText(programOf(frame)).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; });
+      const say = (words) => () => { button.textContent = words; };
+      navigator.clipboard.writeText(programOf(frame)).then(say("Copied"), say("Not copied"));
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
     frame.append(button);
@@ -118,7 +119,8 @@
       claim ? make("span", { textContent: values }) : make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
     note.hidden = false;
     const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
-    const wide = matchMedia("(min-width: 1280px)").matches, beside = Math.min(at.left - article.left, article.width - note.offsetWidth);
+    const wide = matchMedia("(min-width: 1280px)").matches;
+    const beside = Math.min(at.left - article.left, article.width - note.offsetWidth);
     note.style.top = (wide ? at.top : at.bottom + 6) - article.top + "px";
     note.style.left = wide ? "30rem" : Math.max(0, beside) + "px";
   }

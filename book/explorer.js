@@ -197,7 +197,8 @@
     const words = group.wavefronts.map((wavefront) => wavefront[worst[0]]), others = depth > 4 ? `; and ${depth - 4} more` : "";
     const shown = words.slice(0, 4).map(({ word, lanes }) => `word ${word} by ${named(lanes)}`).join("; ");
     const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
-    const rest = worst.length > 2 ? ` Banks ${ranges(worst.slice(1))} are as crowded.` : worst[1] ? ` Bank ${worst[1]} is as crowded.` : "";
+    const rest = worst.length > 2 ? ` Banks ${ranges(worst.slice(1))} are as crowded.`
+      : worst.length > 1 ? ` Bank ${worst[1]} is as crowded.` : "";
     return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 
@@ -219,7 +220,8 @@
   }
 
   // The figure --------------------------------------------------------------------------------------------------------
-  const select = (options) => element("select", {}, ...options.map(([value, title = value]) => element("option", { value }, title)));
+  const select = (options) =>
+    element("select", {}, ...options.map(([value, title = value]) => element("option", { value }, title)));
 
   function start(figure) {
     const traces = tracesOf(figure);

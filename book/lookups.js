@@ -34,7 +34,8 @@ const TileLines = (() => {
   /// The wavefronts of the data: as in shared memory, but neighbouring groups of lanes are not served together.
   function wavefronts(access) {
     const lanes = TileBanks.warp / access.wordsPerLane;
-    return Array.from({ length: access.wordsPerLane }, (_, i) => TileBanks.wavefrontsOf(access, i * lanes, lanes)).flat().length;
+    const groups = [...Array(access.wordsPerLane).keys()];
+    return groups.flatMap((i) => TileBanks.wavefrontsOf(access, i * lanes, lanes)).length;
   }
 
   return { wordsOfSector, wordsOfLine, sectors, lines, tagBank, tagPasses, wavefronts };

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prints the book with Chromium, which has no place for the numbers of pages in the list of contents. With pdfinfo (poppler-utils) the book is printed twice, the second time with the pages that the first has.
+# Prints the book with Chromium, which has no place for the numbers of pages in the list of contents. With pdfinfo (poppler-utils) the book
+# is printed twice, the second time with the pages that the first has.
 # Usage: pdf.sh CHROMIUM PROFILE PRINT.HTML FILE.pdf PDFINFO, of which the last may be "": not installed
 set -eu
 chromium=$1 profile=$2 page=$3 pdf=$4 pdfinfo=$5

@@ -4,7 +4,9 @@
 -- Metadata (set by book/CMakeLists.txt):
 --   page      this page's id: index, preface, 02, notation, ...; pages: all of them, in reading order, separated by spaces
 --   pass      "collect" writes this page's labels and claims; "weave" resolves everything
---   work      directory with labels/, emit/NN/, figures/, search/; tests: with the CTest entries of every test program; root: the repository
+--   work      directory with labels/, emit/NN/, figures/, search/
+--   tests     directory with the CTest entries of every test program
+--   root      the repository
 --   combined  "print" or "epub": this page as a part of one document
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
@@ -69,7 +71,8 @@ local function resolved(div) return pandoc.walk_block(div, {Span = resolve_span,
 
 -- Class of a Div -> what resolves it.
 local resolvers = {
-  listing = listings.resolve, figure = figures.resolve, explorer = explorer.resolve, lookups = explorer.resolve, table = tables.resolve,
+  listing = listings.resolve, table = tables.resolve,
+  figure = figures.resolve, explorer = explorer.resolve, lookups = explorer.resolve,
   ["break"] = experiments.resolve, settled = verdicts.settled, tally = verdicts.tally_table,
   ["all-claims"] = function() return verdicts.all_claims(resolved) end, contents = around.contents,
 }

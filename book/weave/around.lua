@@ -72,10 +72,12 @@ end
 -- And one for each word that the page defines, with its forms.
 local function search_entries(doc)
   local info, names = page.info[page.id], text.words_of("page id chapter number title text code forms")
-  local entries = pandoc.List({{number = info.number, title = page.id == "index" and "Cover" or info.title, text = "", code = ""}})
+  local first = {number = info.number, title = page.id == "index" and "Cover" or info.title, text = "", code = ""}
+  local entries = pandoc.List({first})
   for _, block in ipairs(doc.blocks) do
     if block.t == "Header" then
-      entries:insert({id = block.identifier, number = block.attributes.number, title = pandoc.utils.stringify(block), text = "", code = ""})
+      local title = pandoc.utils.stringify(block)
+      entries:insert({id = block.identifier, number = block.attributes.number, title = title, text = "", code = ""})
     else
       local entry, plain, program = entries[#entries], searched(block)
       entry.text = entry.text .. (entry.text ~= "" and plain ~= "" and " " or "") .. plain
@@ -148,8 +150,8 @@ end
 local function with_numbers(blocks)
   return blocks:map(function(block)
     if block.t == "Header" and block.attributes.number then
-      block.content = pandoc.List({pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"}), pandoc.Space()}) ..
-        pandoc.List(block.content)
+      local number = pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"})
+      block.content = pandoc.List({number, pandoc.Space()}) .. pandoc.List(block.content)
       block.attributes.number = nil
     end
     return block

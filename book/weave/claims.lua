@@ -40,7 +40,9 @@ function claims.certainty(verdict) return verdict.pending and emitted.unmeasured
 -- Numbers in a text that are neither part of a name nor of a longer number, as they are written.
 local function typed_numbers(text)
   local found = {}
-  for number in (" " .. text .. " "):gmatch("%f[%w_.,/](%d+%.?%d*)%f[^%w_]") do table.insert(found, (number:gsub("%.$", ""))) end
+  for number in (" " .. text .. " "):gmatch("%f[%w_.,/](%d+%.?%d*)%f[^%w_]") do
+    table.insert(found, (number:gsub("%.$", "")))
+  end
   return found
 end
 
@@ -72,7 +74,8 @@ function claims.resolve(span)
   local verdict = claims.judge(span.attributes.holds or page.fail('claim "' .. words .. '" without holds'), words)
   check_typed_numbers(span, words, verdict.holds)
   local title = "claim, " .. claims.certainty(verdict) .. ": " .. verdict.holds .. "  (" .. verdict.keys .. ")"
-  return pandoc.Span(span.content, pandoc.Attr(span.identifier, verdict.pending and {"claim", "pending"} or {"claim"}, {{"title", title}, {"data-kind", verdict.kind}}))
+  local classes = verdict.pending and {"claim", "pending"} or {"claim"}
+  return pandoc.Span(span.content, pandoc.Attr(span.identifier, classes, {{"title", title}, {"data-kind", verdict.kind}}))
 end
 
 -- A kernel that was measured above one of its ceilings is an error, in the counts, the rates or the idea of the machine,
@@ -85,7 +88,9 @@ function claims.check_ceilings()
     above[row.kernel] = true
   end
   for kernel in pairs(explained_above) do
-    if not above[kernel] then page.fail(kernel .. " was not measured above a ceiling: the claim with above=" .. kernel .. " explains nothing") end
+    if not above[kernel] then
+      page.fail(kernel .. " was not measured above a ceiling: the claim with above=" .. kernel .. " explains nothing")
+    end
   end
 end
 

@@ -40,7 +40,9 @@ end
 -- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
 local function row_of(row, markup)
   local classes, counted = row.kind and " " .. row.kind or "", row.count and cell("line-count", text.escape(row.count)) or ""
-  if page.combined ~= "epub" then return cell("line-number" .. classes, row.number) .. cell("line" .. classes, markup .. "\n") .. counted end
+  if page.combined ~= "epub" then
+    return cell("line-number" .. classes, row.number) .. cell("line" .. classes, markup .. "\n") .. counted
+  end
   return cell("line-number", row.number) .. " " .. cell("line" .. classes, markup) .. "\n" .. counted .. (row.count and "\n" or "")
 end
 
@@ -48,7 +50,8 @@ end
 function code.program(rows, is_edit)
   local coloured, markup = coloured_lines(rows:map(function(row) return row.text end)), {}
   for i, row in ipairs(rows) do markup[i] = row_of(row, is_edit and breakable(coloured[i]) or coloured[i]) end
-  return '<pre class="program' .. (is_edit and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(markup) .. "</code></pre>"
+  return '<pre class="program' .. (is_edit and " difference" or "") .. '"><code class="sourceCode">' ..
+    table.concat(markup) .. "</code></pre>"
 end
 
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides

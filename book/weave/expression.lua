@@ -71,8 +71,9 @@ local rules = [[
               / (sum (space {'<=' / '>=' / [<>=]} sum)+) -> chain
   sum        <- (product (space {[+-] !letter} product)*) -> joined
   product    <- (operand (space {'*'} operand / (space '/' !letter operand) -> divisor)*) -> joined
-  operand    <- space ((number '%') -> percent / (number !letter) -> literal / ("'" {[^']*} "'") -> quoted / ({'('} sum close) -> joined
-              / ({'abs(' / 'floor(' / 'ceil('} sum close) -> joined / ({'min(' / 'max('} sum ({','} sum)* close) -> joined
+  operand    <- space ((number '%') -> percent / (number !letter) -> literal / ("'" {[^']*} "'") -> quoted
+              / ({'(' / 'abs(' / 'floor(' / 'ceil('} sum close) -> joined
+              / ({'min(' / 'max('} sum ({','} sum)* close) -> joined
               / (!('and' !letter) !([+/-] !letter) {letter+} !'(') -> key)
   number     <- {[+-]? %d+ ('.' %d*)? ([eE] [+-]? %d+)?}
   letter     <- [A-Za-z0-9_.+/-]
@@ -94,8 +95,10 @@ end
 
 local compared = {
   ["="] = equal,
-  ["<"] = function(a, b) return number(a) < number(b) end, ["<="] = function(a, b) return number(a) < number(b) or equal(a, b) end,
-  [">"] = function(a, b) return number(a) > number(b) end, [">="] = function(a, b) return number(a) > number(b) or equal(a, b) end,
+  ["<"] = function(a, b) return number(a) < number(b) end,
+  [">"] = function(a, b) return number(a) > number(b) end,
+  ["<="] = function(a, b) return number(a) < number(b) or equal(a, b) end,
+  [">="] = function(a, b) return number(a) > number(b) or equal(a, b) end,
 }
 
 local functions = {

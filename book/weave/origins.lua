@@ -25,7 +25,8 @@ end
 -- "NN/KERNEL" -> the lines of the program whose accesses are counted, in order.
 local counted_lines_of = text.remembered(function(key)
   local chapter, kernel = key:match("^(.-)/(.*)$")
-  local lines = pandoc.List(emitted.rows(chapter, "lines.tsv", "counts", {kernel})):map(function(row) return tonumber(row.line) end)
+  local rows = pandoc.List(emitted.rows(chapter, "lines.tsv", "counts", {kernel}))
+  local lines = rows:map(function(row) return tonumber(row.line) end)
   lines:sort()
   return lines
 end)
@@ -112,7 +113,9 @@ function origins.address(file, line)
   local name = file:match("^chapters/[^/]+/(chapter%d+%.cu)$") or page.shared[file] and file:match("[^/]+$")
   local record, part = file:match("^(chapters/[^/]+/measured/[^/]+)/([^/]+)$")
   local shown = record or file
-  if not name and not page.records:includes(shown) then page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt") end
+  if not name and not page.records:includes(shown) then
+    page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt")
+  end
   return "source/" .. (name or shown:gsub("/", "-")) .. ".html#" .. (part and part .. "-" or "L-") .. line
 end
 

@@ -1,4 +1,4 @@
--- Tables: ::: {.table name=NAME [chapter=NN] [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
+-- Tables: ::: {.table name=NAME [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
 -- kernels; ::: {.table caption="..."} frames a table that the prose has written out.
 -- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks; rows that are "equal" are one sentence, which
 -- opens to show them; a name that the row above has as well is not shown again. Numbers of a column have their points below each other.
@@ -103,7 +103,8 @@ local function markup(heads, rows)
       brief[i] and (i == 1 and "row-name" or tag == "td" and "brief") or ""
     if words == above and i == 1 and not right[1] then shown = page.combined and "" or '<span class="hidden">' .. shown .. "</span>" end  -- for the eye once
     if words == above and reason and words ~= "" then shown = "the same" end
-    local attributes = (class ~= "" and ' class="' .. class .. '"' or "") .. (style and style ~= "" and ' style="' .. style .. '"' or "")
+    local attributes = class ~= "" and ' class="' .. class .. '"' or ""
+    if style and style ~= "" then attributes = attributes .. ' style="' .. style .. '"' end
     out[#out + 1] = "<" .. tag .. attributes .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end

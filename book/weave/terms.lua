@@ -20,7 +20,8 @@ local function glossary()
   pandoc.walk_block(pandoc.Div(pandoc.read(whole, "markdown").blocks), {Table = function(listed)
     local simple = pandoc.utils.to_simple_table(listed)
     for _, cells in ipairs(is_of_words(simple) and simple.rows or {}) do
-      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = pandoc.List({}), meaning = pandoc.utils.blocks_to_inlines(cells[2])}
+      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = pandoc.List({}),
+                   meaning = pandoc.utils.blocks_to_inlines(cells[2])}
       for name in (row.name .. ","):gmatch("%s*(.-),") do
         table.insert(row.names, name)
         row.forms:extend({name, name .. (name:match("[sx]$") and "es" or "s")})
@@ -110,7 +111,8 @@ local function each_term(inlines, forms, visit)
   while i <= #inlines do
     local inline, form = inlines[i], form_at(inlines, i, forms)
     local length = form and 2 * #form.words - 1 or 1
-    local instead = form and visit(form.row, (parts_of(inline)), table.concat(form.words, " "), select(3, parts_of(inlines[i + length - 1])))
+    local instead = form and
+      visit(form.row, (parts_of(inline)), table.concat(form.words, " "), select(3, parts_of(inlines[i + length - 1])))
     if instead then
       result:extend(instead)
       i = i + length

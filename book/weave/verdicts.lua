@@ -46,7 +46,8 @@ function verdicts.fold(blocks)
   local function close()
     if #rows == 0 then return end
     local kinds = tally[rows[1].attributes.of]
-    local of_each = names:filter(function(verdict) return kinds[verdict] end):map(function(verdict) return kinds[verdict] .. "\u{a0}" .. verdict end)
+    local of_each = names:filter(function(verdict) return kinds[verdict] end)
+    of_each = of_each:map(function(verdict) return kinds[verdict] .. "\u{a0}" .. verdict end)
     out:extend(folded(rows, counted(#rows, "finding") .. ": " .. table.concat(of_each, ", ")))
     rows = pandoc.List({})
   end
