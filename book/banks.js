@@ -12,23 +12,11 @@
 const TileBanks = (() => {
   const banks = 32, warp = 32;
 
-  // Whether the lanes l and l ^ distance want the same, for every l.
-  const pairsAgree = (access, distance) =>
-    access.words.every((word, lane) => {
-      const other = access.words[lane ^ distance];
-      return word === null || other === null || word === other;
-    });
-
-  /// The distance at which neighbours agree, so that a load serves two groups of lanes together: 1, 2, or 0 for none.
-  function mergingDistance(access) {
-    if (!access.load || access.wordsPerLane === 1) return 0;
-    return [1, 2].find((distance) => pairsAgree(access, distance)) || 0;
-  }
-
-  /// How many lanes are served together.
-  function lanesTogether(access) {
-    const group = warp / access.wordsPerLane;
-    return mergingDistance(access) ? 2 * group : group;
+  /// The distance at which lanes l and l ^ distance want the same, so that a load merges two groups of lanes: 1, 2, or 0.
+  function mergingDistance({ words, wordsPerLane, load }) {
+    const agree = (word, other) => word === null || other === null || word === other;
+    const merges = (distance) => words.every((word, lane) => agree(word, words[lane ^ distance]));
+    return (load && wordsPerLane > 1 && [1, 2].find(merges)) || 0;
   }
 
   /// The lanes [first, first + lanes) by the word they want: a Map from word to lanes, the lowest word first.
@@ -57,9 +45,9 @@ const TileBanks = (() => {
     return wavefronts;
   }
 
-  /// The groups of lanes that are served together, in turn: {first, lanes, wavefronts}.
+  /// The groups of lanes that are served together: {first, lanes, wavefronts}.
   function groupsOf(access) {
-    const lanes = lanesTogether(access);
+    const lanes = (warp / access.wordsPerLane) * (mergingDistance(access) ? 2 : 1);
     return Array.from({ length: warp / lanes }, (_, i) => ({
       first: i * lanes, lanes, wavefronts: wavefrontsOf(access, i * lanes, lanes),
     }));
@@ -89,5 +77,5 @@ const TileBanks = (() => {
     return { row, col: swizzledColumn(layout.swizzle, row, plain % stride) };
   }
 
-  return { banks, warp, mergingDistance, lanesTogether, wavefrontsOf, groupsOf, sharedWavefronts, swizzledColumn, offsetOf, placeOf };
+  return { banks, warp, mergingDistance, wavefrontsOf, groupsOf, sharedWavefronts, swizzledColumn, offsetOf, placeOf };
 })();

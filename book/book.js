@@ -2,7 +2,6 @@
 "use strict";
 
 (function () {
-  const root = document.documentElement;
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 
   const search = document.getElementById("search");
@@ -83,44 +82,23 @@
     frames.forEach((frame) => new ResizeObserver(() => fit(frame)).observe(frame));  // also of what is unfolded
   });
 
-  // Where a figure or a table is wider than its frame, words above it say so, until its end is in sight. Those that a reader may change are
-  // made by scripts behind this one.
-  addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure .scroll").forEach(tellOfMore));
-  function tellOfMore(frame) {
-    const words = make("p", { className: "more", textContent: "more at the right →", hidden: true });
-    words.setAttribute("aria-hidden", "true");  // the frame is a region that has a name
-    frame.before(words);
-    const tell = () => { words.hidden = frame.scrollWidth - frame.clientWidth - frame.scrollLeft < 2; };
-    frame.addEventListener("scroll", tell);
-    addEventListener("resize", tell);
-    new ResizeObserver(tell).observe(frame);  // also of what is unfolded
-    new MutationObserver(tell).observe(frame, { childList: true });
-  }
-
   // Programs to copy, without the numbers of their lines and what was counted of them.
   const programOf = (box) => {
     const lines = [...box.querySelectorAll(".line")];
     return lines.length ? lines.map((line) => line.textContent).join("") : box.querySelector("pre").textContent;
   };
-  function copyText(text) {
-    if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
-    const area = make("textarea", { value: text, className: "hidden" });
-    document.body.append(area);
-    area.select();
-    const copied = document.execCommand("copy");
-    area.remove();
-    return copied ? Promise.resolve() : Promise.reject(new Error("nothing was copied"));
-  }
   for (const box of document.querySelectorAll("article .listing .code-frame, article > div.sourceCode, article > pre")) {
-    const frame = box.tagName === "PRE" ? make("div", { className: "copyable" }) : box;
-    if (frame !== box) {
-      box.replaceWith(frame);
+    let frame = box;
+    if (box.tagName === "PRE") {
+      box.replaceWith(frame = make("div", {}));
       frame.append(box);
     }
     frame.classList.add("copyable");
+    if (!navigator.clipboard) continue;  // a page that is neither on this machine nor encrypted
     const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
     button.addEventListener("click", () => {
-      copyText(programOf(frame)).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; });
+      const say = (words) => () => { button.textContent = words; };
+      navigator.clipboard.writeText(programOf(frame)).then(say("Copied"), say("Not copied"));
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
     frame.append(button);
@@ -141,21 +119,25 @@
       claim ? make("span", { textContent: values }) : make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
     note.hidden = false;
     const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
-    note.style.top = at.bottom - article.top + 6 + "px";
-    note.style.left = Math.max(0, Math.min(at.left - article.left, article.width - note.offsetWidth)) + "px";
-    if (matchMedia("(min-width: 1280px)").matches) {
-      note.style.left = parseFloat(getComputedStyle(root).fontSize) * 30 + "px";
-      note.style.top = at.top - article.top + "px";
-    }
+    const wide = matchMedia("(min-width: 1280px)").matches;
+    const beside = Math.min(at.left - article.left, article.width - note.offsetWidth);
+    note.style.top = (wide ? at.top : at.bottom + 6) - article.top + "px";
+    note.style.left = wide ? "30rem" : Math.max(0, beside) + "px";
   }
   function hideNote() {
     noted = null;
     note.hidden = true;
   }
+  // Shows the note for the keyboard as well.
+  function noteOf(element) {
+    element.setAttribute("aria-describedby", "number-note");
+    element.addEventListener("focus", () => { if (element.matches(":focus-visible")) showNote(element); });
+    element.addEventListener("blur", hideNote);
+  }
   for (const number of document.querySelectorAll("a.number-link")) {
     number.dataset.title = number.title;
     number.removeAttribute("title");
-    number.setAttribute("aria-describedby", "number-note");
+    noteOf(number);
     let touched = false;
     number.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") showNote(number); });
     number.addEventListener("pointerdown", (event) => { touched = event.pointerType !== "mouse" && noted !== number; });
@@ -163,15 +145,11 @@
       if (touched) event.preventDefault();  // the first touch shows the note, the second follows the link
       showNote(number);
     });
-    number.addEventListener("focus", () => { if (number.matches(":focus-visible")) showNote(number); });
-    number.addEventListener("blur", hideNote);
   }
   for (const claim of document.querySelectorAll("article .claim[title]")) {
     claim.tabIndex = 0;
-    claim.setAttribute("aria-describedby", "number-note");
+    noteOf(claim);
     claim.addEventListener("click", (event) => { if (!event.target.closest("a")) showNote(claim); });
-    claim.addEventListener("focus", () => { if (claim.matches(":focus-visible")) showNote(claim); });
-    claim.addEventListener("blur", hideNote);
   }
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".number-link, .claim, .number-note")) hideNote(); });
 

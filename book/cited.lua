@@ -22,13 +22,8 @@ local breaks = {
   end,
 }
 
-local function is_entry(div) return div.classes:includes("csl-entry") end
-
-local function set(doc)
-  doc.blocks = pandoc.walk_block(pandoc.Div(doc.blocks), {Div = function(div)
-    if is_entry(div) then return pandoc.walk_block(div, breaks) end
-  end}).content
-  return doc
+local function set(div)
+  if div.classes:includes("csl-entry") then return pandoc.walk_block(div, breaks) end
 end
 
 return {{Pandoc = function(doc)
@@ -42,4 +37,4 @@ return {{Pandoc = function(doc)
     if source and not cited[source] then return {} end
   end}).content
   return doc
-end}, {Pandoc = set}}
+end}, {Div = set}}

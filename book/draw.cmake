@@ -1,8 +1,8 @@
-# How figures are drawn. Each chapter lists its own in its figures.cmake, and book/figures.cmake those of the other pages, with
-#   tile_figure(NAME KIND [KERNEL ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
+# How figures are drawn. Each chapter lists its own in its figures.cmake, and CMakeLists.txt those of the other pages, with
+#   tile_figure(NAME KIND KERNEL [ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
 #                                                another chapter's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts
-#   tile_comparison(NAME KIND [ARGUMENT...] NN/KERNEL...)  a picture of kernels, each of the chapter that is named
+#   tile_comparison(NAME KIND NN/KERNEL...)      a picture of kernels, each of the chapter that is named
 #   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by KIND.gp, of figures/ or the chapter's own: of the records and facts of all chapters up to this one, or of FILE,
 #                                                which the chapter's program emits; the script is given the arguments as well
 #   tile_ladder([FASTEST])                       the chapter is a rung: the plot ladder-NN; FASTEST: of earlier chapters the fastest kernel alone
@@ -11,7 +11,7 @@
 # Pictures that no data changes are drawn by hand: pictures/NAME.svg beside the text.
 # The prose shows NAME.svg by `src=NAME.svg`. A figure that no page shows fails the test book.unused.
 #
-# In: ${work}, where everything is made; ${number} of the chapter, the last one for other pages; ${emitted} of all programs.
+# In: ${work}, where everything is made; ${number} of the chapter; ${emitted} of all programs.
 # Out: the global properties TILE_DRAWN, the files, and TILE_FIGURES, what unused.sh calls them.
 
 # tile_drawn(NAME "FILE;..." [COMMAND ...]... DEPENDS ...): how a figure or a table is made.
@@ -27,59 +27,48 @@ foreach(picture ${pictures})
   tile_drawn(${name} ${work}/figures/${name}.svg COMMAND ${CMAKE_COMMAND} -E copy ${picture} ${work}/figures/${name}.svg DEPENDS ${picture})
 endforeach()
 
-function(tile_figure name kind)
-  set(out ${work}/figures/${name}.svg)
-  set(arguments ${out})
-  set(facts "")
-  if(ARGN)
-    list(POP_FRONT ARGN kernel)
-    set(from ${number})
-    if(kernel MATCHES "^([0-9][0-9])/(.+)$")
-      set(from ${CMAKE_MATCH_1})
-      set(kernel ${CMAKE_MATCH_2})
-    endif()
-    set(arguments ${work}/emit/${from} ${out} ${kernel} ${ARGN})
-    set(facts ${work}/emit/${from}/facts.tsv)
-  endif()
-  tile_drawn(${name} ${out} COMMAND figures ${kind} ${arguments} DEPENDS figures ${facts})
+# With kernels of several chapters the program is given all of emit/, else the chapter's.
+function(tile_figure name kind kernel)
+  string(REGEX MATCH "^(([0-9][0-9])/)?(.*)$" kernel ${kernel})
+  set(from ${CMAKE_MATCH_2} ${number})
+  list(GET from 0 from)
+  tile_drawn_by_figures(${name} ${kind} /${from} "${from}" ${CMAKE_MATCH_3} ${ARGN})
 endfunction()
 
 function(tile_summary name kind)
-  set(out ${work}/figures/${name}.svg)
-  tile_drawn(${name} ${out} COMMAND figures ${kind} ${work}/emit/${number} ${out} DEPENDS figures ${work}/emit/${number}/facts.tsv)
+  tile_drawn_by_figures(${name} ${kind} /${number} ${number})
 endfunction()
 
 function(tile_comparison name kind)
+  string(REGEX MATCHALL "[0-9][0-9]/" chapters "${ARGN}")
+  list(TRANSFORM chapters REPLACE "/" "")
+  list(REMOVE_DUPLICATES chapters)
+  tile_drawn_by_figures(${name} ${kind} "" "${chapters}" ${ARGN})
+endfunction()
+
+function(tile_drawn_by_figures name kind directory chapters)
   set(out ${work}/figures/${name}.svg)
-  set(facts ${ARGN})
-  list(FILTER facts INCLUDE REGEX "^[0-9][0-9]/")
-  list(TRANSFORM facts REPLACE "/.*" "/facts.tsv")
-  list(TRANSFORM facts PREPEND ${work}/emit/)
-  list(REMOVE_DUPLICATES facts)
-  tile_drawn(${name} ${out} COMMAND figures ${kind} ${work}/emit ${out} ${ARGN} DEPENDS figures ${facts})
+  list(TRANSFORM chapters REPLACE "(.+)" "${work}/emit/\\1/facts.tsv" OUTPUT_VARIABLE facts)
+  tile_drawn(${name} ${out} COMMAND figures ${kind} ${work}/emit${directory} ${out} ${ARGN} DEPENDS figures ${facts})
 endfunction()
 
 # ${plot_options} of the caller are options of the program that gathers the data.
 function(tile_plot name kind)
-  set(out ${work}/figures/${name}.svg)
   file(GLOB script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp ${PROJECT_SOURCE_DIR}/chapters/${number}-*/${kind}.gp)
+  set(out ${work}/figures/${name}.svg)
+  set(data ${work}/figures/${name}.tsv)
+  set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${plot_options})
   if(ARGN)
     list(POP_FRONT ARGN file)
     set(data ${work}/emit/${number}/${file})
     set(gather "")
-  else()
-    set(data ${work}/figures/${name}.tsv)
-    set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${plot_options})
   endif()
   tile_drawn(${name} ${out} ${gather} COMMAND ${GNUPLOT} -c ${script} ${data} ${out} ${ARGN}
     DEPENDS figures ${emitted} ${all_records} ${script})
 endfunction()
 
 function(tile_ladder)
-  set(plot_options "")
-  if("FASTEST" IN_LIST ARGV)
-    set(plot_options --fastest)
-  endif()
+  string(REPLACE FASTEST --fastest plot_options "${ARGV}")
   tile_plot(ladder-${number} ladder)
 endfunction()
 

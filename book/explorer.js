@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { element, labelled, plural } = TileControls;
+  const { element, labelled, plural, number, rect, text, tracesOf, live } = TileControls;
 
   // Lane maps that come from no trace: where lane l begins, if each lane takes `elements` and a row has `row`.
   const plainMaps = {
@@ -45,19 +45,17 @@
 
   // Lane maps bit by bit: where lane 0 is, and by how much each bit of the lane moves on.
   const bits = [0, 1, 2, 3, 4];
-  const zero = { row: 0, col: 0 };
-  const minus = (a, b) => ({ row: a.row - b.row, col: a.col - b.col });
-  const plus = (a, b) => ({ row: a.row + b.row, col: a.col + b.col });
+  const plus = (a, b, times = 1) => ({ row: a.row + times * b.row, col: a.col + times * b.col });
 
   /// The place of each lane by {base, steps}.
   const placesByBits = ({ base, steps }) =>
     Array.from({ length: TileBanks.warp }, (_, lane) =>
-      bits.reduce((place, bit) => ((lane >> bit) & 1 ? plus(place, steps[bit]) : place), base));
+      bits.reduce((place, bit) => plus(place, steps[bit], (lane >> bit) & 1), base));
 
   /// {base, steps} of places, or null if they are no sum over the bits of the lane.
   function bitsOf(places) {
     if (places.includes(null)) return null;
-    const map = { base: places[0], steps: bits.map((bit) => minus(places[1 << bit], places[0])) };
+    const map = { base: places[0], steps: bits.map((bit) => plus(places[1 << bit], places[0], -1)) };
     const isSum = placesByBits(map).every((p, lane) => p.row === places[lane].row && p.col === places[lane].col);
     return isSum ? map : null;
   }
@@ -88,12 +86,11 @@
   function ranges(numbers) {
     const runs = [];
     for (const n of numbers) {
-      const run = runs[runs.length - 1];
-      if (run && run.last + 1 === n) run.last = n;
-      else runs.push({ first: n, last: n });
+      const run = runs.at(-1);
+      if (run && run.at(-1) + 1 === n) run.push(n);
+      else runs.push([n]);
     }
-    const between = (run) => (run.last - run.first > 1 ? "–" : ", ");
-    return runs.map((run) => (run.first === run.last ? run.first : run.first + between(run) + run.last)).join(", ");
+    return runs.map((run) => (run.length > 2 ? `${run[0]}–${run.at(-1)}` : run.join(", "))).join(", ");
   }
   function laneNames(lanes) {
     if (lanes.length === TileBanks.warp) return "all";
@@ -108,19 +105,12 @@
   // each other where there is no room beside: the second has the names of rows again, to be seen only there.
   const left = 68, cell = 16.5, font = 12, gap = 26, top = 36, half = TileBanks.banks / 2;
 
-  const rect = (x, y, width, height, fill, stroke, title = "") =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}">` +
-    `<title>${title}</title></rect>`;
-  const text = (x, y, words, anchor, fill = "var(--ink)", kind = "") =>
-    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="${font}" class="${kind}" style="fill:${fill};pointer-events:none">${words}</text>`;
-
   /// The boxes of half a wavefront: neighbouring words that the same lanes want share one. {bank, words, lanes, word, crowded}
   function boxesOf(wavefront, crowded, from) {
     const boxes = [];
     for (let bank = from; bank < from + half; ++bank) {
-      const wanted = wavefront[bank];
+      const wanted = wavefront[bank], before = boxes.at(-1);
       if (wanted === null) continue;
-      const before = boxes[boxes.length - 1];
       if (before && before.bank + before.words === bank && before.word + before.words === wanted.word &&
           before.lanes.join() === wanted.lanes.join() && before.crowded === crowded[bank])
         ++before.words;
@@ -154,8 +144,7 @@
 
   /// The rows of the banks from `from` on, whose first has its cell at left + from * cell, and where they end.
   function drawnHalf(groups, from) {
-    const count = groups.reduce((sum, group) => sum + group.wavefronts.length, 0);
-    const height = count > 8 ? 14 : 18, begin = left + from * cell, kind = from > 0 ? "row-again" : "";
+    const height = wavefrontsOf(groups).length > 8 ? 14 : 18, begin = left + from * cell, kind = from > 0 ? "row-again" : "";
     let out = text(begin - 8, top - 8, "bank", "end", "var(--muted)", kind), y = top, row = 0;
     for (let bank = from; bank < from + half; ++bank)
       out += text(left + (bank + 0.5) * cell, top - 8, bank, "middle", "var(--muted)");
@@ -178,12 +167,12 @@
       `<svg viewBox="${x} ${y} ${width} ${height}" class="${kind}" ` +
       `style="--natural: ${width}px; --legible: ${width}px; --overlap: ${overlap}px">${out}</svg>`;
     const [first, second] = [0, half].map((from) => drawnHalf(groups, from)), height = first.bottom + 8;
-    const idle = groups.every((group) => group.wavefronts.every((wavefront) => wavefront.slice(half).every((wanted) => wanted === null)));
-    const crowded = groups.some((group) => crowdedBanks(group).includes(true)), width = left + half * cell;
+    const idle = wavefrontsOf(groups).every((wavefront) => wavefront.slice(half).every((wanted) => wanted === null));
+    const crowded = groups.some((group) => crowdedBanks(group).includes(true)), width = left + half * cell, line = height + 11;
     let out = `<div class="panels" role="img" aria-label="Which lanes' words come out of which bank in each wavefront; the text above ` +
       `says where they conflict.">${svg(0, 0, width + 0.5, height, first.out, "")}` +
       svg(half * cell, 0, width + 4, height, second.out, idle ? "continued wide-only" : "continued", left + 0.5);
-    const line = height + 11, none = `none in banks ${half} to ${TileBanks.banks - 1}`;
+    const none = `none in banks ${half} to ${TileBanks.banks - 1}`;
     if (idle) out += svg(0, height, width, 20, text(width, line, none, "end", "var(--muted)"), "row-again");
     if (crowded)
       out += `<i class="row-end"></i>` + svg(0, height, width, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
@@ -203,15 +192,13 @@
   /// The most crowded bank: which lanes want which of its words, and which other banks are as crowded.
   function conflict(groups) {
     const depth = Math.max(...groups.map((group) => group.wavefronts.length));
-    const group = groups.find((g) => g.wavefronts.length === depth);
-    const last = group.wavefronts[depth - 1];
+    const group = groups.find((g) => g.wavefronts.length === depth), last = group.wavefronts[depth - 1];
     const worst = [...last.keys()].filter((bank) => last[bank] !== null);
-    const words = group.wavefronts.map((wavefront) => wavefront[worst[0]]);
+    const words = group.wavefronts.map((wavefront) => wavefront[worst[0]]), others = depth > 4 ? `; and ${depth - 4} more` : "";
     const shown = words.slice(0, 4).map(({ word, lanes }) => `word ${word} by ${named(lanes)}`).join("; ");
-    const others = words.length > 4 ? `; and ${words.length - 4} more` : "";
     const among = groups.length > 1 ? `Of lanes ${group.first} to ${group.first + group.lanes - 1}, bank` : "Bank";
-    const rest = worst.length === 1 ? ""
-      : worst.length === 2 ? ` Bank ${worst[1]} is as crowded.` : ` Banks ${ranges(worst.slice(1))} are as crowded.`;
+    const rest = worst.length > 2 ? ` Banks ${ranges(worst.slice(1))} are as crowded.`
+      : worst.length > 1 ? ` Bank ${worst[1]} is as crowded.` : "";
     return `${among} ${worst[0]} is asked for ${depth} words: ${shown}${others}.${rest}`;
   }
 
@@ -222,62 +209,55 @@
     return ` Not taking part: ${named(lanes)}. Few loads with lanes left out were measured, and no stores.`;
   }
 
-  /// What an access costs: {count, account}.
-  function verdict(access, groups) {
-    const count = TileBanks.sharedWavefronts(access);
+  const wavefrontsOf = (groups) => groups.flatMap((group) => group.wavefronts);
+
+  /// What an access costs, and why.
+  function account(access, groups) {
     const fewest = groups.filter((group) => group.wavefronts.length > 0).length;
-    const account = count > fewest ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
-                                   : `No conflict. ${serving(access, groups)}`;
-    return { count, account: account + absent(access) };
+    return (wavefrontsOf(groups).length > fewest
+      ? `It would be ${fewest} without conflicts. ${serving(access, groups)} ${conflict(groups)}`
+      : `No conflict. ${serving(access, groups)}`) + absent(access);
   }
 
   // The figure --------------------------------------------------------------------------------------------------------
-  const option = (value, title) => element("option", { value }, title);
-  const number = (min, max) => element("input", { type: "number", min, max, step: 1, required: "" });
+  const select = (options) =>
+    element("select", {}, ...options.map(([value, title = value]) => element("option", { value }, title)));
 
   function start(figure) {
-    const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    const traces = tracesOf(figure);
 
-    const controls = {
-      map: element("select", {},
-        ...traces.map((trace, i) => option(`trace-${i}`, trace.title)),
-        ...Object.entries(plainMaps).map(([name, map]) => option(name, map.title)), option("own", "your own, bit by bit")),
-      bytes: element("select", {}, ...[2, 4, 8].map((bytes) => option(bytes, `${bytes} bytes`))),
-      elements: element("select", { "aria-describedby": `${figure.id}-measured` }, ...[1, 2, 4, 8].map((count) => option(count, ""))),
-      op: element("select", {}, option("load", "load"), option("store", "store")),
-      row: number(1, 1024),
-      pad: number(0, 64),
-      swizzle: element("select", {}, ...Object.entries(swizzles).map(([name, { title }]) => option(name, title))),
-      a: number(0, 5),
-      n: element("select", {}, ...[2, 4, 8, 16, 32].map((rows) => option(rows, rows))),
-      b: number(0, 8),
-      B: number(0, 5),
-      M: number(0, 10),
-      S: number(1, 10),
+    const swizzleTitles = Object.entries(swizzles).map(([name, { title }]) => [name, title]);
+    const described = {  // name -> what it is called, the control
+      map: ["lane map", select([...traces.map((trace, i) => [`trace-${i}`, trace.title]),
+        ...Object.entries(plainMaps).map(([name, map]) => [name, map.title]), ["own", "your own, bit by bit"]])],
+      op: ["access", select([["load"], ["store"]])],
+      bytes: ["element", select([[2, "2 bytes"], [4, "4 bytes"], [8, "8 bytes"]])],
+      elements: ["elements a lane", select([[1], [2], [4], [8]])],
+      row: ["row length, elements", number(1, 1024)],
+      pad: ["padding, elements", number(0, 64)],
+      swizzle: ["swizzle", select(swizzleTitles)],
+      a: ["shift a", number(0, 5)],
+      n: ["n", select([[2], [4], [8], [16], [32]])],
+      b: ["shift b", number(0, 8)],
+      B: ["B: how many bits flip", number(0, 5)],
+      M: ["M: the lowest flipped", number(0, 10)],
+      S: ["S: how far above it", number(1, 10)],
     };
-    const labels = {
-      map: "lane map", op: "access", bytes: "element", elements: "elements a lane", row: "row length, elements",
-      pad: "padding, elements", swizzle: "swizzle", a: "shift a", n: "n", b: "shift b", B: "B: how many bits flip",
-      M: "M: the lowest flipped", S: "S: how far above it",
-    };
+    const controls = Object.fromEntries(Object.entries(described).map(([name, [, control]]) => [name, control]));
+    controls.elements.setAttribute("aria-describedby", `${figure.id}-measured`);
     const measured = element("p", { id: `${figure.id}-measured` },
       "A lane takes 4, 8 or 16 bytes here." + (document.body.classList.contains("page-15") ? "" : " Of narrower accesses, see chapter 15."));
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
-    for (const axis of ["row", "col"])
+    for (const [axis, title] of [["row", "row"], ["col", "column"]])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
         const input = number(of === "lane 0" ? 0 : -1024, 1024);
-        input.setAttribute("aria-label", `${axis === "row" ? "row" : "column"}, ${of}`);
+        input.setAttribute("aria-label", `${title}, ${of}`);
         steps[axis].push(input);
       }
-
-    const count = element("strong"), account = element("span");
-    const said = element("p", { role: "status" }, count, " ", account);
     const formula = element("p", { class: "formula" });
-    const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "banks" });
 
     // Reading the controls ----------------------------------------------------------------------------------------------
-    const value = (control) => Number(control.value);
-    const laneBytes = () => value(controls.bytes) * value(controls.elements);
+    const value = (control) => Number(control.value), laneBytes = () => value(controls.bytes) * value(controls.elements);
     const chosenTrace = () => traces[Number((controls.map.value.match(/^trace-(\d+)$/) || [])[1])];
 
     function layout() {
@@ -311,22 +291,13 @@
     /// All controls as the chosen trace has them, which counts words.
     function asTraced() {
       const trace = chosenTrace(), word = 4;
-      controls.bytes.value = word;
-      controls.elements.value = trace.bytes / word;
-      controls.op.value = trace.op;
-      controls.row.value = trace.row;
-      controls.pad.value = trace.pad;
-      controls.swizzle.value = trace.swizzle ? "both" : "none";
-      controls.a.value = trace.swizzle ? trace.swizzle.down : 0;
-      controls.b.value = trace.swizzle ? trace.swizzle.up : 0;
-      for (const [name, usual] of Object.entries({ n: 8, B: 3, M: 3, S: 3 })) controls[name].value = usual;
+      const { down, up } = trace.swizzle || { down: 0, up: 0 };
+      const values = { bytes: word, elements: trace.bytes / word, op: trace.op, row: trace.row, pad: trace.pad,
+        swizzle: trace.swizzle ? "both" : "none", a: down, b: up, n: 8, B: 3, M: 3, S: 3 };
+      for (const [name, value] of Object.entries(values)) controls[name].value = value;
     }
 
-    /// As many elements a lane as keep its bytes, or bring them nearest to these.
     let shownLaneBytes = 0;
-    function keepLaneBytes() {
-      controls.elements.value = Math.max(1, shownLaneBytes / value(controls.bytes));
-    }
 
     /// Shows the numbers that the swizzle takes, and how many elements a lane may take.
     function showChoices() {
@@ -347,12 +318,6 @@
                               `, in elements of ${controls.bytes.value} bytes. `, remark);
     }
 
-    function refuse(title, why) {
-      count.textContent = title;
-      account.textContent = why;
-      picture.innerHTML = "";
-    }
-
     function show() {
       showChoices();
       formula.replaceChildren();
@@ -360,20 +325,18 @@
       const wrong = read.find((control) => !control.checkValidity() && !control.closest("[hidden]"));
       if (wrong) {
         const name = wrong.getAttribute("aria-label") || wrong.closest("label").textContent;
-        return refuse("Which number?", `${name}: a whole number from ${wrong.min} to ${wrong.max}.`);
+        return say("Which number?", `${name}: a whole number from ${wrong.min} to ${wrong.max}.`);
       }
       showFormula();
       const lanes = places(), tile = layout();
       if (controls.map.value !== "own") showBits(lanes);
       const why = obstacle(tile, lanes, value(controls.elements), value(controls.bytes));
-      if (why) return refuse("Not possible.", why);
+      if (why) return say("Not possible.", why);
       const wordAt = (place) => (TileBanks.offsetOf(tile, place) * value(controls.bytes)) / 4;
       const access = { words: lanes.map((place) => (place === null ? null : wordAt(place))), wordsPerLane: laneBytes() / 4,
                        load: controls.op.value === "load" };
-      const groups = TileBanks.groupsOf(access), cost = verdict(access, groups);
-      count.textContent = `${plural(cost.count, "wavefront")}.`;
-      account.textContent = cost.account;
-      picture.innerHTML = drawn(groups);
+      const groups = TileBanks.groupsOf(access);
+      say(`${plural(wavefrontsOf(groups).length, "wavefront")}.`, account(access, groups), drawn(groups));
     }
 
     // Putting it together -----------------------------------------------------------------------------------------------
@@ -391,16 +354,17 @@
       show();
     } }, "As traced");
     const form = element("form", { submit: (event) => event.preventDefault() },
-      element("div", { class: "controls" }, ...Object.entries(labels).map(([name, title]) => labelled(title, controls[name])), again),
+      element("div", { class: "controls" }, ...Object.values(described).map(([title, control]) => labelled(title, control)), again),
       formula, measured, byBits);
     controls.swizzle.closest("label").classList.add("wide");
     controls.map.addEventListener("input", () => chosenTrace() && asTraced());
-    controls.bytes.addEventListener("input", keepLaneBytes);
+    controls.bytes.addEventListener("input", () => {  // a lane keeps its bytes, or as near to them as it can
+      controls.elements.value = Math.max(1, shownLaneBytes / value(controls.bytes));
+    });
     for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));
     form.addEventListener("input", show);
 
-    figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));
-    figure.classList.add("interactive");
+    const say = live(figure, form, "banks");
     asTraced();
     show();
   }

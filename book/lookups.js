@@ -16,15 +16,10 @@ const TileLines = (() => {
       for (let i = 0; word !== null && i < access.wordsPerLane; ++i) touched.add(Math.floor((word + i) / size));
     return [...touched].sort((a, b) => a - b);
   }
-  const sectors = (access) => blocks(access, wordsOfSector);
-  const lines = (access) => blocks(access, wordsOfLine);
+  const sectors = (access) => blocks(access, wordsOfSector), lines = (access) => blocks(access, wordsOfLine);
 
-  /// Whether an odd number of a number's bits is set.
-  function parity(number) {
-    let odd = 0;
-    for (let rest = number >>> 0; rest !== 0; rest &= rest - 1) odd ^= 1;
-    return odd;
-  }
+  /// Whether an odd number of a number's bits is set: 0 or 1.
+  const parity = (number) => number.toString(2).replaceAll("0", "").length % 2;
 
   /// The bank of L1's tags, 0 to 3, that looks up a line.
   const tagBank = (line) => 2 * parity(line & 0x5ef7ab5) + parity(line & 0xebad5da);
@@ -39,21 +34,15 @@ const TileLines = (() => {
   /// The wavefronts of the data: as in shared memory, but neighbouring groups of lanes are not served together.
   function wavefronts(access) {
     const lanes = TileBanks.warp / access.wordsPerLane;
-    let sum = 0;
-    for (let first = 0; first < TileBanks.warp; first += lanes)
-      sum += TileBanks.wavefrontsOf(access, first, lanes).length;
-    return sum;
+    const groups = [...Array(access.wordsPerLane).keys()];
+    return groups.flatMap((i) => TileBanks.wavefrontsOf(access, i * lanes, lanes)).length;
   }
 
   return { wordsOfSector, wordsOfLine, sectors, lines, tagBank, tagPasses, wavefronts };
 })();
 
 (() => {
-  const { element, labelled, plural } = TileControls;
-  const svgText = (x, y, words, anchor, fill = "var(--ink)") =>
-    `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="12" style="fill:${fill}">${words}</text>`;
-  const svgRect = (x, y, width, height, fill, stroke, opacity = 1) =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" style="fill:${fill};stroke:${stroke}" fill-opacity="${opacity}"/>`;
+  const { element, labelled, plural, number, rect, text, tracesOf, live } = TileControls;
 
   const swatch = (colour, opacity = 1) => element("i", { class: "swatch", style: `background: var(--${colour}); opacity: ${opacity}` });
 
@@ -78,20 +67,20 @@ const TileLines = (() => {
     });
     let out = "", y = top;
     for (let sector = 0; sector < 4; ++sector)
-      out += svgText(left + (8 * sector + 4) * cell, 14, `sector ${sector}`, "middle", "var(--muted)");
-    if (!spelled) out += svgText(left - 6, 14, "line", "end", "var(--muted)") + svgText(end + 4, 14, "tag", "start", "var(--muted)");
+      out += text(left + (8 * sector + 4) * cell, 14, `sector ${sector}`, "middle", "var(--muted)");
+    if (!spelled) out += text(left - 6, 14, "line", "end", "var(--muted)") + text(end + 4, 14, "tag", "start", "var(--muted)");
     for (const line of numbers) {
       const begin = line * TileLines.wordsOfLine;
       for (let sector = 0; sector < 4; ++sector)
-        out += svgRect(left + 8 * sector * cell, y, 8 * cell, height - 2, touched.has(4 * line + sector) ? "var(--third)" : "none",
-                       "var(--rule)", 0.35);
+        out += rect(left + 8 * sector * cell, y, 8 * cell, height - 2, touched.has(4 * line + sector) ? "var(--third)" : "none",
+                       "var(--rule)", "", 0.35);
       for (let i = 0; i < TileLines.wordsOfLine; ++i)
         if (own.has(begin + i) || all.has(begin + i))
-          out += svgRect(left + i * cell + 0.5, y + 0.5, cell - 1, height - 3, own.has(begin + i) ? "var(--second)" : "var(--accent)", "none");
-      const marked = [...own].some((word) => Math.floor(word / TileLines.wordsOfLine) === line);
-      const ink = marked ? "var(--second)" : "var(--ink)", bank = TileLines.tagBank(line);
-      out += svgText(left - 6, y + height - 4, spelled ? `${array} line ${line}` : line, "end", ink);
-      out += svgText(end + 8, y + height - 4, spelled ? `tag bank ${bank}` : bank, "start", ink);
+          out += rect(left + i * cell + 0.5, y + 0.5, cell - 1, height - 3, own.has(begin + i) ? "var(--second)" : "var(--accent)");
+      const bank = TileLines.tagBank(line);
+      const ink = [...own].some((word) => Math.floor(word / TileLines.wordsOfLine) === line) ? "var(--second)" : "var(--ink)";
+      out += text(left - 6, y + height - 4, spelled ? `${array} line ${line}` : line, "end", ink);
+      out += text(end + 8, y + height - 4, spelled ? `tag bank ${bank}` : bank, "start", ink);
       y += height;
     }
     // The data: how many different words each bank must give.
@@ -101,13 +90,12 @@ const TileLines = (() => {
     inBank.forEach((count, bank) => {
       const marked = [...own].some((word) => word % TileBanks.banks === bank);
       if (count > 0)
-        out += svgRect(left + bank * cell + 0.5, base - count * unit, cell - 1, count * unit, marked ? "var(--second)" : "var(--accent)", "none");
+        out += rect(left + bank * cell + 0.5, base - count * unit, cell - 1, count * unit, marked ? "var(--second)" : "var(--accent)");
       if (bank % 4 === 0 || bank === TileBanks.banks - 1)
-        out += svgText(left + (bank + 0.5) * cell, base + 15, bank, "middle", "var(--muted)");
+        out += text(left + (bank + 0.5) * cell, base + 15, bank, "middle", "var(--muted)");
     });
-    const fullest = inBank.indexOf(most);
-    out += svgText(left + (fullest + 0.5) * cell, base - most * unit - 4, most, "middle", "var(--muted)");
-    out += svgText(left - 6, base, words, "end") + svgText(left - 6, base + 15, "bank", "end", "var(--muted)");
+    out += text(left + (inBank.indexOf(most) + 0.5) * cell, base - most * unit - 4, most, "middle", "var(--muted)");
+    out += text(left - 6, base, words, "end") + text(left - 6, base + 15, "bank", "end", "var(--muted)");
     const width = end + right;
     return `<svg viewBox="0 0 ${width} ${base + 22}" style="--natural: ${width}px; --legible: ${width}px" role="img" ` +
            `aria-label="The lines that the access touches, and the banks that its words are in; the text above says where the lane is.">${out}</svg>`;
@@ -132,32 +120,22 @@ const TileLines = (() => {
   }
 
   function start(figure) {
-    const traces = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    const traces = tracesOf(figure);
     const choice = element("select", {}, ...traces.map((trace, i) => element("option", { value: i }, trace.title)));
-    const ld = element("input", { type: "number", min: 1, max: 65536, step: 1, required: "" });
+    const ld = number(1, 65536);
     const lane = element("input", { type: "range", min: 0, max: TileBanks.warp - 1, step: 1, value: 0 });
-    const total = element("strong"), account = element("span");
-    const said = element("p", { role: "status" }, total, " ", account);
-    const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "lines and banks" });
-
-    const isNarrow = () => figure.clientWidth < wide.left + 32 * wide.cell + wide.right;
-    let shownNarrow = false;
+    const layout = () => (figure.clientWidth < wide.left + 32 * wide.cell + wide.right ? narrow : wide);
+    let shown = wide;
 
     function show() {
-      shownNarrow = isNarrow();
+      shown = layout();
       const trace = traces[choice.value], widest = Math.max(...trace.words.map((word) => (word || 0) % trace.ld)) + trace.bytes / 4;
       const apart = ld.valueAsNumber;
-      if (!ld.checkValidity() || apart < widest || apart % (trace.bytes / 4) !== 0) {
-        total.textContent = "Which number?";
-        account.textContent = `Rows may be ${widest} to 65536 words apart` +
-          (trace.bytes > 4 ? `, in multiples of the ${trace.bytes / 4} words of a lane.` : ".");
-        picture.innerHTML = "";
-        return;
-      }
+      if (!ld.checkValidity() || apart < widest || apart % (trace.bytes / 4) !== 0)
+        return say("Which number?", `Rows may be ${widest} to 65536 words apart` +
+          (trace.bytes > 4 ? `, in multiples of the ${trace.bytes / 4} words of a lane.` : "."));
       const access = moved(trace, apart), chosen = lane.valueAsNumber;
-      total.textContent = cost(access);
-      account.textContent = whereabouts(trace, access, chosen, apart);
-      picture.innerHTML = drawn(trace.array, access, chosen, isNarrow() ? narrow : wide);
+      say(cost(access), whereabouts(trace, access, chosen, apart), drawn(trace.array, access, chosen, shown));
     }
     function asTraced() {
       ld.value = traces[choice.value].ld;
@@ -170,10 +148,9 @@ const TileLines = (() => {
         "the rest of the sectors that are touched. Below: how many of the words are in each bank."));
     choice.addEventListener("input", asTraced);
     for (const control of [ld, lane]) control.addEventListener("input", show);
-    figure.querySelector(".scroll").before(element("div", { class: "live" }, form, said, picture));
-    figure.classList.add("interactive");
+    const say = live(figure, form, "lines and banks");
     asTraced();
-    new ResizeObserver(() => isNarrow() !== shownNarrow && show()).observe(figure);
+    new ResizeObserver(() => layout() !== shown && show()).observe(figure);
   }
 
   document.querySelectorAll("figure.lookups").forEach(start);

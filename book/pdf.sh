@@ -1,10 +1,9 @@
 #!/bin/sh
-# Prints the book with Chromium, which has no place for two things: the author among the PDF's properties, and the numbers of pages in
-# the list of contents. With pdfinfo (poppler-utils) the book is printed twice, the second time with the pages that the first has.
-# Usage: pdf.sh CHROMIUM PROFILE PRINT.HTML FILE.pdf AUTHOR PDFINFO, of which the last may be "": not installed
+# Prints the book with Chromium, which has no place for the numbers of pages in the list of contents. With pdfinfo (poppler-utils) the book
+# is printed twice, the second time with the pages that the first has.
+# Usage: pdf.sh CHROMIUM PROFILE PRINT.HTML FILE.pdf PDFINFO, of which the last may be "": not installed
 set -eu
-chromium=$1 profile=$2 page=$3 pdf=$4 author=$5 pdfinfo=$6
-here=$(dirname "$0")
+chromium=$1 profile=$2 page=$3 pdf=$4 pdfinfo=$5
 # Chromium complains of services that a page does not need: what it says is shown only if it fails.
 print() {
   said=$("$chromium" --headless --no-sandbox --disable-gpu --no-pdf-header-footer --generate-pdf-document-outline --user-data-dir="$profile" \
@@ -19,4 +18,3 @@ if [ -n "$pdfinfo" ]; then
   awk -v rules="$rules" '{ sub(/<\/head>/, "<style>" rules "</style></head>"); print }' "$page" >"$numbered"
   print "$numbered"
 fi
-sh "$here/pdf-author.sh" "$pdf" "$author"

@@ -26,8 +26,7 @@ const TileSearch = (() => {
       this.field("text");
       this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
-        this.add({ at, number: entry.number, title: entry.title, text: entry.text, code: entry.code },
-          { boost: entry.title === "Exercises" || isCollected(entry) ? 0.5 : 1 }));
+        this.add({ ...entry, at }, { boost: entry.title === "Exercises" || isCollected(entry) ? 0.5 : 1 }));
     });
   }
 
@@ -59,15 +58,11 @@ const TileSearch = (() => {
   // How well a title answers: it is the query, it is the query's definition, begins with it, has all of its words, or not.
   function titleRank(entry, words) {
     if (isCollected(entry) && entry.id !== "") return 0;
-    const title = entry.title.toLowerCase(), query = words.join(" ");
-    const titleWords = wordsOf(entry.title);
-    const pageFirst = entry.id === "" ? 0.5 : 0;
+    const query = words.join(" "), titleWords = wordsOf(entry.title), title = titleWords.join(" ");
     if (entry.forms) return entry.forms.includes("|" + query + "|") ? 2.8 : 0;
-    if (entry.number === query) return 4 + pageFirst;
-    if (wordsOf(title).join(" ") === query) return 3 + pageFirst;
-    if (wordsOf(title).join(" ").startsWith(query)) return 2 + pageFirst;
-    if (words.every((word) => titleWords.some((one) => one.startsWith(word)))) return 1 + pageFirst;
-    return 0;
+    const rank = entry.number === query ? 4 : title === query ? 3 : title.startsWith(query) ? 2
+      : words.every((word) => titleWords.some((one) => one.startsWith(word))) ? 1 : 0;
+    return rank > 0 && entry.id === "" ? rank + 0.5 : rank;  // the page before its sections
   }
 
   /// The entries that answer a query, the best first: those with all words, or with any where none has all.
@@ -75,8 +70,7 @@ const TileSearch = (() => {
     const words = asked(query);
     if (words.join("").length < 2) return [];
     if (!index) build();
-    const each = words.map(scores);
-    const total = (at) => each.reduce((sum, found) => sum + (found.get(at) || 0), 0);
+    const each = words.map(scores), total = (at) => each.reduce((sum, found) => sum + (found.get(at) || 0), 0);
     const hits = TILE_SEARCH.map((entry, at) => ({
       entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
     })).filter((hit) => hit.rank > 0 || hit.score > 0);
@@ -86,19 +80,16 @@ const TileSearch = (() => {
     return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
   }
 
-  // The text round the first hit, in parts {text, hit}.
+  // The text round the first hit, which is marked.
   function snippet(entry, words) {
     const pattern = new RegExp("(^|[^\\w])((?:" + words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|") + ")\\w*)", "i");
     const inText = pattern.exec(entry.text);
     const source = inText ? entry.text : entry.code, found = inText || pattern.exec(entry.code);
-    if (!found) return [{ text: entry.text.slice(0, 110), hit: false }];
+    if (!found) return [entry.text.slice(0, 110)];
     const begin = found.index + found[1].length, end = begin + found[2].length;
     const from = begin < 50 ? 0 : source.indexOf(" ", begin - 50) + 1 || begin;
-    return [
-      { text: (inText ? "" : "in the program: ") + (from > 0 ? "… " : "") + source.slice(inText ? from : begin, begin), hit: false },
-      { text: source.slice(begin, end), hit: true },
-      { text: inText ? source.slice(end, end + 70) + "…" : "", hit: false },
-    ];
+    return [(inText ? "" : "in the program: ") + (from > 0 ? "… " : "") + source.slice(inText ? from : begin, begin),
+      element("mark", {}, source.slice(begin, end)), inText ? source.slice(end, end + 70) + "…" : ""];
   }
 
   const element = (tag, properties, ...children) => {
@@ -111,11 +102,8 @@ const TileSearch = (() => {
     const link = element("a", { href: entry.page + (entry.id ? "#" + entry.id : ""), tabIndex: -1 },
       element("span", { className: "result-title" }, (entry.number && entry.id ? entry.number + " " : "") + entry.title));
     if (entry.id) link.append(element("small", {}, entry.chapter));
-    link.append(element("span", { className: "snippet" },
-      ...snippet(entry, words).map((part) => (part.hit ? element("mark", {}, part.text) : part.text))));
-    const made = element("li", { id: "result-" + number }, link);
-    made.setAttribute("role", "option");
-    return made;
+    link.append(element("span", { className: "snippet" }, ...snippet(entry, words)));
+    return element("li", { id: "result-" + number, role: "option" }, link);
   }
 
   /// Makes an input search, and show what it finds in a list.
@@ -140,8 +128,7 @@ const TileSearch = (() => {
     function show() {
       const query = input.value.trim();
       results.replaceChildren();
-      chosen = -1;
-      input.removeAttribute("aria-activedescendant");
+      choose(0);
       open(query.length >= 2);
       if (results.hidden) return;
       const found = find(query).slice(0, shownResults);

@@ -2,21 +2,18 @@
 -- in weave/, whose head says what comes in and what goes out.
 --
 -- Metadata (set by book/CMakeLists.txt):
---   page      this page's id: index, preface, 02, notation, ...
---   pages     all page ids, in reading order, separated by spaces
+--   page      this page's id: index, preface, 02, notation, ...; pages: all of them, in reading order, separated by spaces
 --   pass      "collect" writes this page's labels and claims; "weave" resolves everything
 --   work      directory with labels/, emit/NN/, figures/, search/
 --   tests     directory with the CTest entries of every test program
---   breaks    directory with the break-it experiments that were built, and what they said
 --   root      the repository
 --   combined  "print" or "epub": this page as a part of one document
 --   only      with pass "weave": if not empty, only what tests ask for is resolved: listings, figures, experiments, numbers, tables
 --   source    the chapter's program, relative to root (chapters only)
 --   sources   the programs of all chapters, and
---   records   what else numbers come from, relative to root, separated by spaces: all have pages
---   shared    other files that listings may show, relative to root, separated by spaces: those that have a page of their own
--- Anything that the prose names and that does not exist is an error: listing regions, numbers, tables, figures,
--- cross-references, citations, break-it experiments. So is a claim that its numbers do not bear out.
+--   records   what else numbers come from; all have pages
+--   shared    other files that listings may show, and that have pages; as the last two relative to root, separated by spaces
+-- What the prose names and does not exist is an error, and so is a claim that its numbers do not bear out.
 
 package.path = pandoc.path.join({pandoc.path.directory(PANDOC_SCRIPT_FILE), "?.lua"}) .. ";" .. package.path
 
@@ -48,10 +45,10 @@ local function collect(doc)
     doc.blocks = verdicts.fold(doc.blocks)
     return doc
   end
-  for _, line in ipairs(terms.collect(doc)) do labels[#labels + 1] = line end
+  labels:extend(terms.collect(doc))
   doc:walk({Span = function(span)  -- other pages are woven anew where it changes
     local a = span.attributes
-    if a.is and a.key then labels[#labels + 1] = table.concat({"formula", a.key, a.is, a.decimals or "", a.unit or ""}, "\t") end
+    if a.is and a.key then labels:insert(table.concat({"formula", a.key, a.is, a.decimals or "", a.unit or ""}, "\t")) end
   end})
   page.write(page.work .. "/labels/" .. page.id .. ".claims.json", pandoc.write(pandoc.Pandoc(found), "json"))
   page.write(page.work .. "/labels/" .. page.id .. ".tsv", table.concat(labels, "\n") .. "\n")
@@ -72,35 +69,24 @@ local resolve_link = reading(references.link)
 -- The words of a claim as they stand on the page of all claims.
 local function resolved(div) return pandoc.walk_block(div, {Span = resolve_span, Link = resolve_link}) end
 
--- Class of a Div -> what resolves it; tests ask for those of the first group.
-local tested = {
-  {"listing", listings.resolve},
-  {"figure", figures.resolve},
-  {"explorer", explorer.resolve},
-  {"lookups", explorer.resolve},
-  {"break", experiments.resolve},
-  {"table", tables.resolve},
-}
-local others = {
-  {"settled", verdicts.settled},
-  {"tally", verdicts.tally_table},
-  {"all-claims", function() return verdicts.all_claims(resolved) end},
-  {"contents", around.contents},
+-- Class of a Div -> what resolves it.
+local resolvers = {
+  listing = listings.resolve, table = tables.resolve,
+  figure = figures.resolve, explorer = explorer.resolve, lookups = explorer.resolve,
+  ["break"] = experiments.resolve, settled = verdicts.settled, tally = verdicts.tally_table,
+  ["all-claims"] = function() return verdicts.all_claims(resolved) end, contents = around.contents,
 }
 
-local resolve_div = weaving(function(div)
-  for _, group in ipairs({tested, page.only_tests and {} or others}) do
-    for _, kind in ipairs(group) do
-      if elements.has(div, kind[1]) then return kind[2](div) end
-    end
-  end
-end)
+local function resolve_div(div)
+  local class = div.classes:find_if(function(class) return resolvers[class] end)
+  if class then return resolvers[class](div) end
+end
 
 return {
   {Pandoc = collect},
   {Span = resolve_span, Link = resolve_link, Cite = references.check_cite},
   {Span = weaving(references.side_note)},
-  {Div = resolve_div},
+  {Div = weaving(resolve_div)},
   {Inlines = weaving(prose.join_operators)},
   {Inlines = weaving(prose.keep_punctuation)},
   {Inlines = weaving(prose.typeset)},

@@ -5,17 +5,17 @@
 -- exercise claim nothing, a clause with a citation repeats what others found, and [65,536]{.given} is no result but was set: a constant
 -- of a program, a version, a goal.
 
-local units = {}
-for unit in ([[TFLOP/s GFLOP/s GB/s TB/s GHz MHz GFLOP MB GB ms us s W percent times cycle cycles wavefront wavefronts pass passes
-  sector sectors request requests register registers instruction instructions lookup lookups]]):gmatch("%S+") do units[unit] = true end
-local number_words = {}
-for word in ("two three four five six seven eight nine ten eleven twelve sixteen thirty-two sixty-four hundred thousand"):gmatch("%S+") do
-  number_words[word] = true
+local function set_of(words)
+  local set = {}
+  for word in words:gmatch("%S+") do set[word] = true end
+  return set
 end
+local units = set_of([[TFLOP/s GFLOP/s GB/s TB/s GHz MHz GFLOP MB GB ms us s W percent times cycle cycles wavefront wavefronts pass passes
+  sector sectors request requests register registers instruction instructions lookup lookups]])
+local number_words = set_of("two three four five six seven eight nine ten eleven twelve sixteen thirty-two sixty-four hundred thousand")
 
 -- What is not to be read stands for itself as \1, a citation as \2.
 local unread, cited = "\1", "\2"
-local passages = {}
 
 local function unread_text() return pandoc.Str(unread) end
 
@@ -58,12 +58,13 @@ end
 
 local function check(doc)
   local page, count = pandoc.utils.stringify(doc.meta.page), 0
+  local passages = {}
   local function take(block) passages[#passages + 1] = (pandoc.utils.stringify(block.content):gsub("’", "'")) end
-  local function attributes(div)
+  local function take_attributes(div)
     for _, name in ipairs({"alt", "caption"}) do passages[#passages + 1] = div.attributes[name] end
   end
   local prose = pandoc.walk_block(pandoc.Div(without_exercises(doc.blocks)), readable)
-  pandoc.walk_block(prose, {Para = take, Plain = take, Header = take, Div = attributes})
+  pandoc.walk_block(prose, {Para = take, Plain = take, Header = take, Div = take_attributes})
   for _, passage in ipairs(passages) do
     for sentence in (passage .. " "):gsub("([.?!][\"\1)]*)%s", "%1\n"):gmatch("[^\n]+") do
       for clause in (sentence:match("%?[\"\1)]*%s*$") and "" or sentence):gmatch("[^:;]+") do

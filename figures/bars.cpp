@@ -68,46 +68,42 @@ struct Reason {
   double most() const { return *std::max_element(cycles.begin(), cycles.end()); }
 };
 
-struct Ink {
-  const char* colour;
-  bool pale;
-};
-
 }  // namespace
 
 void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels) {
-  std::vector<Kernel> bars;
-  for (const std::string& written : kernels) bars.push_back(kernel_of(emit, written));
+  const auto cycles_of = [&](const std::string& key) {  // of each kernel
+    std::vector<double> cycles;
+    for (const std::string& kernel : kernels)
+      cycles.push_back(fact(emit / kernel.substr(0, 2), kernel.substr(3) + ".profile." + key).value_or(0));
+    return cycles;
+  };
+  const std::vector<double> latency = cycles_of("latency");
   std::vector<Reason> reasons;
-  std::vector<double> latency;
-  for (const Kernel& k : bars) latency.push_back(fact(k.emitted, k.name + ".profile.latency").value_or(0));
-  for (const auto& [label, key] : stalls) {
-    const std::string name = label;
-    Reason reason{name.substr(0, name.find(" (")), {}};
-    for (const Kernel& k : bars)
-      reason.cycles.push_back(fact(k.emitted, fmt::format("{}.profile.{}", k.name, key)).value_or(0));
-    reasons.push_back(reason);
-  }
+  for (const auto& [name, key] : stalls)
+    reasons.push_back({std::string(name).substr(0, std::string(name).find(" (")), cycles_of(key)});
   // What is no wait comes first. Of the others the longest have names, the rest go together. Full and pale by turns.
   constexpr std::size_t no_waits = 2;
-  constexpr Ink inks[] = {{"var(--third)", false},  {"var(--accent)", true},  {"var(--second)", false},
-                          {"var(--fourth)", true},  {"var(--accent)", false}, {"var(--third)", true},
-                          {"var(--fourth)", false}, {"var(--muted)", true}};
+  constexpr struct {
+    const char* colour;
+    bool pale;
+  } inks[] = {{"var(--third)", false},  {"var(--accent)", true}, {"var(--second)", false}, {"var(--fourth)", true},
+              {"var(--accent)", false}, {"var(--third)", true},  {"var(--fourth)", false}, {"var(--muted)", true}};
   std::stable_sort(reasons.begin() + no_waits, reasons.end(),
                    [](const Reason& a, const Reason& b) { return a.most() > b.most(); });
   reasons.resize(std::size(inks) - 1);
   Reason others{"everything else", latency};
-  for (std::size_t k = 0; k < bars.size(); ++k)
+  for (std::size_t k = 0; k < kernels.size(); ++k)
     for (const Reason& reason : reasons) others.cycles[k] -= reason.cycles[k];
   reasons.push_back(others);
 
   const double longest = *std::max_element(latency.begin(), latency.end());
-  const double left = 4, wide = 400, high = 28, row = 60, axis = double(bars.size()) * row + 8, below = axis + 62,
+  const double left = 4, wide = 400, high = 28, row = 60, axis = double(kernels.size()) * row + 8, below = axis + 62,
                legend = 24, font = telephone_label;
   Drawing d(telephone_width, below + legend * double(reasons.size()));
-  for (std::size_t k = 0; k < bars.size(); ++k) {
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    const std::string name = kernels[k].substr(3);
     const double y = 22 + double(k) * row;
-    d.text(left, y - 6, bars[k].title(), "start", font);
+    d.text(left, y - 6, name == "cublas" ? "cuBLAS" : kernels[k].substr(0, 2) + " " + name, "start", font);
     double x = left;
     for (std::size_t r = 0; r < reasons.size() && longest > 0; ++r) {
       const double cycles = std::max(0.0, reasons[r].cycles[k]), w = wide * cycles / longest;

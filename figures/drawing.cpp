@@ -33,16 +33,10 @@ void Drawing::segment(double x, double y, double w, double h, const char* colour
       x + rim, y + rim, w - 2 * rim, h - 2 * rim, colour, pale ? colour : "none", 2 * rim, pale ? "0.30" : "1");
 }
 
-void Drawing::text(double x, double y, const std::string& words, const char* anchor, double size, const char* fill) {
-  body_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
-                       anchor, size, fill, words);
-}
-
-void Drawing::text_again(double x, double y, const std::string& words, const char* anchor, double size,
-                         const char* fill) {
-  body_ += fmt::format(
-      "<text class='row-again' x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n", x, y,
-      anchor, size, fill, words);
+void Drawing::text(double x, double y, const std::string& words, const char* anchor, double size, const char* fill,
+                   bool repeated) {
+  body_ += fmt::format("<text {}x='{:.1f}' y='{:.1f}' text-anchor='{}' font-size='{}' style='fill:{}'>{}</text>\n",
+                       repeated ? "class='row-again' " : "", x, y, anchor, size, fill, words);
 }
 
 void Drawing::line(double x1, double y1, double x2, double y2, const char* stroke) {
@@ -59,9 +53,9 @@ void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stro
       x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
 }
 
-void Drawing::panel(double x, double width, double height, double y, Show show) {
+void Drawing::panel(double x, double width, double height, double y, bool wide_only) {
   body_ += fmt::format("{}<g class='panel{}' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "",
-                       show == Show::wide ? " wide-only" : "", x, y, width, height);
+                       wide_only ? " wide-only" : "", x, y, width, height);
   in_panel_ = true;
 }
 

@@ -21,7 +21,7 @@ void draw_banks(const Path& emitted, const Path& out, const std::string& kernel,
 void draw_swizzle(const Path& emitted, const Path& out, const std::string& kernel);
 /// What one thread copies, reads and computes in the first iteration.
 void draw_thread(const Path& emitted, const Path& out, const std::string& kernel);
-/// How warps, and the lanes of the one of this thread, share a tile of C.
+/// How warps, and the lanes of the warp that this thread is in, share a tile of C.
 void draw_warps(const Path& emitted, const Path& out, const std::string& kernel, int thread);
 
 // bars.cpp
@@ -37,9 +37,7 @@ void gather_ladder(const Path& chapters, const std::string& last, bool fastest, 
 void gather_roofline(const Path& chapters, const Path& emit, const std::string& last, const Path& out);
 /// Registers, warps and TFLOP/s of every tuned configuration; the edge in OUT.edge, the warps that fit in OUT.fits.
 void gather_cliff(const Path& chapters, const Path& out);
-/// Chapter `last`'s times over lda: predicted and measured.
-void gather_lda(const Path& emitted, const Path& out);
-/// Who waits for dispatch over what its register banks need, with positions of labels; the plot's frame in OUT.frame.
+/// How long kernels wait for dispatch over what their register banks need; the rank correlation in OUT.correlation.
 void gather_dispatch(const Path& emit, const std::string& last, const Path& out);
 /// The book's table of loads per result.
 void gather_loads(const Path& emit, const std::string& last, const Path& out);

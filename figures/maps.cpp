@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,21 +19,15 @@ namespace tile::figures {
 namespace {
 
 constexpr int words_of_line = 32, words_of_sector = 8, half_of_line = words_of_line / 2;
-using Lines = std::map<long, std::map<int, std::vector<int>>>;  // line -> word -> lanes
+using Words = std::map<std::uint64_t, std::vector<int>>;        // word -> the lanes that access it
+using Lines = std::map<long, std::map<int, std::vector<int>>>;  // line -> word of it -> lanes
 
-/// The lines that a warp's first access touched, and of which array.
-std::pair<Lines, std::string> lines_of(const Path& emitted, const std::string& kernel, const std::string& tag) {
-  Lines lines;
-  std::string array;
-  for (const auto& row : read_tsv(emitted / "samples.tsv")) {
-    if (row.at(0) != kernel || row.at(1) != tag) continue;
-    array = row.at(3);
-    const long element = std::stol(row.at(6)), behind = element + std::stoi(row.at(4)) / 4;
-    for (long word = element; word < behind; ++word)
-      lines[word / words_of_line][int(word % words_of_line)].push_back(std::stoi(row.at(5)));
-  }
-  if (lines.empty()) throw std::runtime_error(fmt::format("no sample of {} {} in {}", kernel, tag, emitted.string()));
-  return {lines, array};
+Words words_of(const simt::WarpAccess& access, int first, int lanes) {
+  Words words;
+  for (int lane = first; lane < first + lanes; ++lane)
+    for (int i = 0; i < std::max(access.size / 4, 1) && (access.active >> lane & 1u); ++i)
+      words[access.address[std::size_t(lane)] / 4 + std::uint64_t(i)].push_back(lane);
+  return words;
 }
 
 /// Half of each line, the words from `from` on, a row for each line.
@@ -47,9 +40,7 @@ void draw_half_of_lines(Drawing& d, const Lines& lines, const std::string& array
   double y = top;
   for (const auto& [line, words] : lines) {
     const double baseline = y + row / 2 + 3.5, height = row - 2;
-    const std::string name = fmt::format("{} line {}", array, line);
-    from == 0 ? d.text(begin - 8, baseline, name, "end", 12)
-              : d.text_again(begin - 8, baseline, name, "end", 12, "var(--ink)");
+    d.text(begin - 8, baseline, fmt::format("{} line {}", array, line), "end", 12, "var(--ink)", from > 0);
     for (int s = from; s < from + half_of_line; s += words_of_sector) {
       const auto first = words.lower_bound(s);
       const bool touched = first != words.end() && first->first < s + words_of_sector;
@@ -70,25 +61,26 @@ void draw_half_of_lines(Drawing& d, const Lines& lines, const std::string& array
 
 // Two halves, which a narrow page has below each other; there a second one that holds nothing is left out.
 void draw_access(const Path& emitted, const Path& out, const std::string& kernel, const std::string& tag) {
-  const auto [lines, array] = lines_of(emitted, kernel, tag);
-  std::set<std::pair<long, int>> sectors;
+  const SampledAccess sample = read_sample(emitted, kernel, tag);
+  Lines lines;
+  std::set<std::uint64_t> sectors;
   bool second_half = false;
-  for (const auto& [line, words] : lines)
-    for (const auto& [word, lanes] : words) {
-      sectors.emplace(line, word / words_of_sector);
-      second_half = second_half || word >= half_of_line;
-    }
+  for (const auto& [word, lanes] : words_of(sample.access, 0, 32)) {
+    lines[long(word / words_of_line)][int(word % words_of_line)] = lanes;
+    sectors.insert(word / words_of_sector);
+    second_half = second_half || word % words_of_line >= half_of_line;
+  }
   const double left = 86, cell = 16, row = lines.size() > 8 ? 14 : 22, top = 20;
   const double bottom = top + double(lines.size()) * row + 6, width = left + half_of_line * cell;
   Drawing d(width + half_of_line * cell + 4, bottom + 20);
   d.panel(0, width + 0.5, bottom);
-  draw_half_of_lines(d, lines, array, 0, left, top, cell, row);
-  d.panel(half_of_line * cell, width + 4, bottom, 0, second_half ? Show::always : Show::wide);
-  draw_half_of_lines(d, lines, array, half_of_line, left, top, cell, row);
+  draw_half_of_lines(d, lines, sample.array, 0, left, top, cell, row);
+  d.panel(half_of_line * cell, width + 4, bottom, 0, !second_half);
+  draw_half_of_lines(d, lines, sample.array, half_of_line, left, top, cell, row);
   d.panel(0, width, 20, bottom);
   const std::string cost = plural(sectors.size(), "sector") + " of " + plural(lines.size(), "line");
   d.text(0, 14 + bottom, cost, "start", 13);
-  if (!second_half) d.text_again(width, 14 + bottom, "none in sectors 2 and 3", "end", 13, "var(--muted)");
+  if (!second_half) d.text(width, 14 + bottom, "none in sectors 2 and 3", "end", 13, "var(--muted)", true);
   d.save(out);
 }
 
@@ -126,8 +118,7 @@ void draw_swizzle(const Path& emitted, const Path& out, const std::string& kerne
   for (const int from : {0, half}) {
     d.panel(from * cell, width + (from == 0 ? 0.5 : 4), bottom);
     const auto name = [&](double y, const std::string& words, const char* fill) {
-      const double x = left + from * cell - 8;
-      from == 0 ? d.text(x, y, words, "end", 12, fill) : d.text_again(x, y, words, "end", 12, fill);
+      d.text(left + from * cell - 8, y, words, "end", 12, fill, from > 0);
     };
     name(top - 8, "bank", "var(--muted)");
     for (int bank = from; bank < from + half; ++bank)
@@ -174,13 +165,9 @@ using Wavefront = std::map<int, Wanted>;  // bank -> the word that comes out of 
 
 /// The fewest wavefronts that bring all words to a group of lanes. Which word comes in which is our choice: by address.
 std::vector<Wavefront> wavefronts_of(const simt::WarpAccess& access, int first, int lanes) {
-  std::map<std::uint64_t, std::vector<int>> words;
-  for (int lane = first; lane < first + lanes; ++lane)
-    for (int i = 0; i < std::max(access.size / 4, 1) && (access.active >> lane & 1u); ++i)
-      words[access.address[std::size_t(lane)] / 4 + std::uint64_t(i)].push_back(lane);
   std::vector<Wavefront> result;
   std::array<std::size_t, GpuSpec::banks> in_bank{};
-  for (const auto& [word, wanting] : words) {
+  for (const auto& [word, wanting] : words_of(access, first, lanes)) {
     const auto bank = word % GpuSpec::banks;
     if (in_bank[bank] == result.size()) result.emplace_back();
     result[in_bank[bank]++][int(bank)] = {word, wanting};
@@ -242,7 +229,7 @@ double draw_half(Drawing& d, const std::vector<Group>& groups, int from, double 
   constexpr double cell = BankRow::cell, font = BankRow::font, gap = 26;
   const double begin = left + from * cell;
   const auto name = [&](double x, double y, const std::string& words, const char* anchor, const char* fill) {
-    from == 0 ? d.text(x, y, words, anchor, font, fill) : d.text_again(x, y, words, anchor, font, fill);
+    d.text(x, y, words, anchor, font, fill, from > 0);
   };
   name(begin - 8, top - 8, "bank", "end", "var(--muted)");
   for (int bank = from; bank < from + half_of_banks; ++bank)
@@ -292,7 +279,7 @@ void draw_banks(const Path& emitted, const Path& out, const std::string& kernel,
   Drawing d(width + half_of_banks * cell + 4, bottom + words_below);
   d.panel(0, width + 0.5, bottom);
   draw_half(d, groups, 0, left, top, height);
-  d.panel(half_of_banks * cell, width + 4, bottom, 0, second_half ? Show::always : Show::wide);
+  d.panel(half_of_banks * cell, width + 4, bottom, 0, !second_half);
   draw_half(d, groups, half_of_banks, left, top, height);
   d.panel(0, width, words_below, bottom);
   d.text(0, bottom + 13,
@@ -300,9 +287,8 @@ void draw_banks(const Path& emitted, const Path& out, const std::string& kernel,
                      plural(different.size(), "different word"), plural(std::size_t(count), "wavefront")),
          "start", 13);
   if (!second_half)
-    d.text_again(0, bottom + 31 + (waits ? 19 : 0),
-                 fmt::format("banks {} to {}: none", half_of_banks, 2 * half_of_banks - 1), "start", 13,
-                 "var(--muted)");
+    d.text(0, bottom + 31 + (waits ? 19 : 0), fmt::format("banks {} to {}: none", half_of_banks, GpuSpec::banks - 1),
+           "start", 13, "var(--muted)", true);
   if (waits) {
     d.rect(0, bottom + 22, 10, 10, "var(--second)");
     d.text(15, bottom + 31, "in a bank that must give more than one word", "start", 12, "var(--muted)");
@@ -310,9 +296,32 @@ void draw_banks(const Path& emitted, const Path& out, const std::string& kernel,
   d.save(out);
 }
 
+namespace {
+
+using Elements = std::map<std::string, std::set<long>>;  // array -> elements
+
+/// What one thread did in the first iteration: it copied the tiles before a barrier, and multiplied after it.
+struct ThreadTrace {
+  Elements stored, read;
+  std::set<long> results;
+};
+ThreadTrace read_thread(const Path& emitted, const std::string& kernel) {
+  ThreadTrace t;
+  for (const auto& row : rows_of(emitted / "thread.tsv", kernel)) {
+    const bool load = row.at(3) == "load";
+    if (row.at(4) == "C")
+      t.results.insert(std::stol(row.at(5)));
+    else if (row.at(2) == (load ? "1" : "0"))
+      (load ? t.read : t.stored)[row.at(4)].insert(std::stol(row.at(5)));
+  }
+  return t;
+}
+
+}  // namespace
+
 // Layout of a tiled product: As at the lower left, Bs above, the block's tile of C at the lower right.
 void draw_thread(const Path& emitted, const Path& out, const std::string& kernel) {
-  const ThreadTrace t = read_thread(emitted, kernel, 0);
+  const ThreadTrace t = read_thread(emitted, kernel);
   const auto [threads, BM, BN, BK, lda, ldb, ldc] = sizes_of(emitted, kernel);
   // All of it on a telephone, where elements need not be smaller for that than they are elsewhere.
   const double cell = std::min(4.3, 284.0 / (BN + BK)), left = 20, top = 30, gap = 26;
@@ -347,27 +356,53 @@ void draw_thread(const Path& emitted, const Path& out, const std::string& kernel
   d.save(out);
 }
 
-void draw_warps(const Path& emitted, const Path& out, const std::string& kernel, int thread) {
-  const auto by_thread = read_owners(emitted, kernel);
-  std::map<int, Elements> by_warp;
-  long top_row = 1 << 30, left_col = 1 << 30, bottom = 0, right = 0;
-  for (const auto& [owner, elements] : by_thread)
-    for (const auto& at : elements) {
-      by_warp[owner / 32].insert(at);
-      top_row = std::min(top_row, at.first), left_col = std::min(left_col, at.second);
-      bottom = std::max(bottom, at.first + 1), right = std::max(right, at.second + 1);
-    }
-  if (by_thread.count(thread) == 0)
-    throw std::runtime_error(fmt::format("thread {} of {} wrote nothing in {}", thread, kernel, emitted.string()));
-  // Beside each other the whole tile, and one warp's so large that its lanes can be read.
-  const Rectangle tile{top_row, left_col, bottom - top_row, right - left_col};
-  Rectangle own{top_row + tile.rows, left_col + tile.cols, 0, 0};
-  long own_bottom = 0, own_right = 0;
-  for (const auto& [row, col] : by_warp.at(thread / 32)) {
-    own.row = std::min(own.row, row), own.col = std::min(own.col, col);
-    own_bottom = std::max(own_bottom, row + 1), own_right = std::max(own_right, col + 1);
+namespace {
+
+using Region = std::set<std::pair<long, long>>;  // elements of C, by row and column
+
+struct Rectangle {
+  long row, col, rows, cols;
+};
+
+Rectangle around(const Region& region) {
+  const auto [left, right] =
+      std::minmax_element(region.begin(), region.end(), [](auto& a, auto& b) { return a.second < b.second; });
+  const long top = region.begin()->first;
+  return {top, left->second, region.rbegin()->first + 1 - top, right->second + 1 - left->second};
+}
+
+/// Cuts a region into rectangles, in reading order.
+std::vector<Rectangle> rectangles(Region region) {
+  std::vector<Rectangle> result;
+  while (!region.empty()) {
+    const auto [row, col] = *region.begin();
+    Rectangle r{row, col, 1, 1};
+    while (region.contains({row, col + r.cols})) ++r.cols;
+    const auto whole_row = [&](long at) {
+      for (long c = col; c < col + r.cols; ++c)
+        if (!region.contains({at, c})) return false;
+      return true;
+    };
+    while (whole_row(row + r.rows)) ++r.rows;
+    std::erase_if(region,
+                  [&](auto& at) { return at.first < row + r.rows && at.second >= col && at.second < col + r.cols; });
+    result.push_back(r);
   }
-  own.rows = own_bottom - own.row, own.cols = own_right - own.col;
+  return result;
+}
+
+}  // namespace
+
+void draw_warps(const Path& emitted, const Path& out, const std::string& kernel, int thread) {
+  std::map<int, Region> by_thread, by_warp;
+  Region all;
+  for (const auto& row : rows_of(emitted / "owners.tsv", kernel)) {
+    const int owner = std::stoi(row.at(1));
+    const std::pair at{std::stol(row.at(2)), std::stol(row.at(3))};
+    for (Region* region : {&by_thread[owner], &by_warp[owner / 32], &all}) region->insert(at);
+  }
+  // Beside each other the whole tile, and one warp's so large that its lanes can be read.
+  const Rectangle tile = around(all), own = around(by_warp.at(thread / 32));
   const double side = 198, large = 4.6, left = 2, top = 26, gap = 22, below = 24, narrowest = 250;
   const double scale = side / double(std::max(tile.rows, tile.cols)),
                own_scale = std::min(large, 320 / double(own.cols));

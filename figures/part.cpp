@@ -1,13 +1,10 @@
 // A part of the book looked back on: one kernel of each chapter, what the counts allow it, what it reached, and what that added.
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <vector>
 
 #include "common/report/facts.hpp"
@@ -20,81 +17,36 @@ namespace tile::figures {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* pending = "not yet measured";
+const std::string pending = "not yet measured";
 
-/// The facts of a chapter that have a value, and its kernels in their order.
-struct Emitted {
-  std::map<std::string, double> values;
-  std::map<std::string, std::string> texts;
-  std::vector<std::string> kernels;
-
-  std::optional<double> value(const std::string& key) const {
-    const auto found = values.find(key);
-    return found == values.end() ? std::optional<double>() : found->second;
-  }
-};
-
-Emitted read_emitted(const fs::path& directory) {
-  Emitted emitted;
-  for (const auto& fields : read_tsv(directory / "facts.tsv")) {
-    if (!fields.at(2).empty()) emitted.values[fields[0]] = std::stod(fields[2]);
-    emitted.texts[fields[0]] = fields.at(4);
-  }
-  for (const auto& fields : read_tsv(directory / "kernels.tsv")) emitted.kernels.push_back(fields.at(0));
-  return emitted;
-}
+std::optional<double> known(double value) { return value > 0 ? value : std::optional<double>(); }
 
 /// One chapter of the ladder.
 struct Rung {
   std::string number, title, kernel;  ///< no kernel: not yet measured
-  double tflops = 0, gain = 0;        ///< gain: over the best rung before it
-  std::optional<double> ceiling, compiled, ratio, stronger_ratio;
-  std::string resource, compiled_resource;
+  EmittedFacts facts;
+  double tflops = 0, gain = 0;  ///< gain: over the best rung before it
+
+  std::optional<double> value(const std::string& key) const { return facts.value(kernel + ".4096." + key); }
+  std::string text(const std::string& key) const { return facts.text(kernel + ".4096." + key); }
 };
 
 // Whether the spread of a kernel's ratio to cuBLAS, the stronger one if there are two, overlaps with another's.
-bool tied(const Emitted& emitted, const std::string& kernel, const std::string& other) {
+bool tied(const EmittedFacts& facts, const std::string& kernel, const std::string& other) {
   for (const char* ratio : {"stronger_ratio", "ratio"}) {
-    const auto value = [&](const std::string& of, const char* end) {
-      return emitted.value(of + ".4096." + ratio + end);
+    const auto end = [&](const std::string& of, const char* which) {
+      return facts.value(of + ".4096." + ratio + which);
     };
-    const auto low = value(kernel, "_low"), high = value(kernel, "_high");
-    const auto other_low = value(other, "_low"), other_high = value(other, "_high");
+    const auto low = end(kernel, "_low"), high = end(kernel, "_high");
+    const auto other_low = end(other, "_low"), other_high = end(other, "_high");
     if (low && high && other_low && other_high) return *low <= *other_high && *other_low <= *high;
   }
   return false;
 }
 
-// The kernel that stands for a chapter, or "". `own` is what the chapter calls its own, or "".
-std::string chosen_kernel(const Emitted& emitted, const std::string& own) {
-  std::string fastest;
-  double most = 0;
-  for (const std::string& kernel : emitted.kernels)
-    if (const double tflops = emitted.value(kernel + ".4096.tflops").value_or(0); tflops > most)
-      most = tflops, fastest = kernel;
-  return !own.empty() && tied(emitted, own, fastest) ? own : fastest;
-}
-
-Rung rung_of(const std::string& number, const std::string& title, const std::string& own, const Emitted& emitted,
-             double best_before) {
-  Rung rung{number, title, chosen_kernel(emitted, own), 0, 0, {}, {}, {}, {}, "", ""};
-  if (rung.kernel.empty()) return rung;
-  const std::string at = rung.kernel + ".4096.";
-  rung.tflops = *emitted.value(at + "tflops");
-  rung.gain = best_before > 0 ? rung.tflops / best_before : 0;
-  rung.ceiling = emitted.value(at + "ceiling.tightest");
-  rung.compiled = emitted.value(at + "compiled.tightest");
-  rung.ratio = emitted.value(at + "ratio");
-  rung.stronger_ratio = emitted.value(at + "stronger_ratio");
-  if (rung.ceiling) rung.resource = emitted.texts.at(at + "ceiling.resource");
-  if (rung.compiled) rung.compiled_resource = emitted.texts.at(at + "compiled.resource");
-  return rung;
-}
-
-// What stands behind a name in the front matter of a chapter, or "".
+// The value of a name in the front matter of a chapter, or "".
 std::string front_matter(const fs::path& text, const std::string& name) {
   std::ifstream lines(text);
-  if (!lines) throw std::runtime_error(fmt::format("cannot read {}", text.string()));
   std::string line;
   std::getline(lines, line);  // "---"
   while (std::getline(lines, line) && line != "---")
@@ -102,22 +54,25 @@ std::string front_matter(const fs::path& text, const std::string& name) {
   return "";
 }
 
-std::string title_of(const fs::path& text) {
-  const std::string title = front_matter(text, "title");
-  if (title.empty()) throw std::runtime_error(fmt::format("{} has no title", text.string()));
-  return title;
+Rung rung_of(const std::string& number, const fs::path& text, const fs::path& emitted, double best_before) {
+  Rung rung{number, front_matter(text, "title"), "", EmittedFacts(emitted)};
+  for (const std::string& kernel : kernels_of(emitted))
+    if (const double tflops = rung.facts.value(kernel + ".4096.tflops").value_or(0); tflops > rung.tflops)
+      rung.tflops = tflops, rung.kernel = kernel;
+  if (const std::string own = front_matter(text, "kernel"); !own.empty() && tied(rung.facts, own, rung.kernel)) {
+    rung.kernel = own;
+    rung.tflops = *rung.value("tflops");
+  }
+  if (best_before > 0) rung.gain = rung.tflops / best_before;
+  return rung;
 }
 
 std::vector<Rung> ladder_of(const fs::path& chapters, const fs::path& emit, const std::string& last) {
-  std::map<std::string, fs::path> texts;  // by number
-  for (const auto& entry : fs::directory_iterator(chapters)) {
-    const std::string number = entry.path().filename().string().substr(0, 2);
-    if (number > "00" && number <= last) texts[number] = entry.path() / fmt::format("chapter{}.md", number);
-  }
   std::vector<Rung> ladder;
   double best = 0;
-  for (const auto& [number, text] : texts) {
-    ladder.push_back(rung_of(number, title_of(text), front_matter(text, "kernel"), read_emitted(emit / number), best));
+  for (const auto& [number, directory] : chapters_in(chapters, last)) {
+    if (number == "00") continue;
+    ladder.push_back(rung_of(number, directory / fmt::format("chapter{}.md", number), emit / number, best));
     best = std::max(best, ladder.back().tflops);
   }
   return ladder;
@@ -132,28 +87,28 @@ Table table_of(const std::vector<Rung>& ladder) {
               {}};
   // A column is for more than one rung.
   const bool stronger =
-      std::count_if(ladder.begin(), ladder.end(), [](const Rung& r) { return r.stronger_ratio.has_value(); }) > 1;
+      std::ranges::count_if(ladder, [](auto& r) { return r.value("stronger_ratio").has_value(); }) > 1;
   if (stronger) table.header.push_back("x the stronger cuBLAS");
-  const auto number = [](const std::optional<double>& value, int decimals = -1) {
-    return value ? format_number(*value, decimals) : std::string("-");
-  };
-  const auto of = [&](const std::optional<double>& ceiling, const std::string& resource) {
-    return ceiling ? resource : std::string("-");
-  };
   for (const Rung& rung : ladder) {
-    std::vector<std::string> row{rung.number,
-                                 rung.title,
-                                 rung.kernel,
-                                 number(rung.ceiling),
-                                 of(rung.ceiling, rung.resource),
-                                 number(rung.compiled),
-                                 of(rung.compiled, rung.compiled_resource),
-                                 number(rung.tflops),
-                                 rung.gain > 0 ? number(rung.gain, 2) : "-",
-                                 number(rung.ratio, 3)};
-    if (rung.kernel.empty()) row = {rung.number, rung.title, "-", "-", "-", "-", "-", pending, pending, pending};
-    if (stronger) row.push_back(rung.kernel.empty() ? pending : number(rung.stronger_ratio, 3));
-    table.rows.push_back(row);
+    const bool timed = !rung.kernel.empty();
+    const auto number = [](std::optional<double> value, int decimals = -1) {
+      return value ? format_number(*value, decimals) : std::string("-");
+    };
+    const auto measured = [&](std::optional<double> value, int decimals) {
+      return timed ? number(value, decimals) : pending;
+    };
+    auto& row = table.rows.emplace_back();
+    row = {rung.number,
+           rung.title,
+           timed ? rung.kernel : "-",
+           number(rung.value("ceiling.tightest")),
+           rung.text("ceiling.resource"),
+           number(rung.value("compiled.tightest")),
+           rung.text("compiled.resource"),
+           measured(rung.tflops, -1),
+           measured(known(rung.gain), 2),
+           measured(rung.value("ratio"), 3)};
+    if (stronger) row.push_back(measured(rung.value("stronger_ratio"), 3));
   }
   return table;
 }
@@ -169,15 +124,15 @@ Facts facts_of(const std::vector<Rung>& ladder) {
       else
         facts.not_yet_measured(name + key);
     };
-    const auto known = [&](double value) { return value > 0 ? value : std::optional<double>(); };
-    const auto share = [&](const std::optional<double>& ceiling) {
-      return ceiling ? 100 * rung.tflops / *ceiling : std::optional<double>();
+    const auto share = [&](const char* ceiling) {
+      const auto of = rung.value(ceiling);
+      return of ? 100 * rung.tflops / *of : std::optional<double>();
     };
     give("tflops", known(rung.tflops), -1);
     if (&rung != &ladder.front()) give("gain", known(rung.gain), 2);
-    give("percent_as_written", share(rung.ceiling), 0);
-    give("percent_as_compiled", share(rung.compiled), 0);
-    give("ratio", rung.ratio, 3);
+    give("percent_as_written", share("ceiling.tightest"), 0);
+    give("percent_as_compiled", share("compiled.tightest"), 0);
+    give("ratio", rung.value("ratio"), 3);
   }
   return facts;
 }
@@ -186,8 +141,9 @@ Facts facts_of(const std::vector<Rung>& ladder) {
 std::string plot_of(const std::vector<Rung>& ladder) {
   std::string text;
   for (const Rung& rung : ladder)
-    text += fmt::format("\"{} {}\"\t{}\t{}\t{}\n", rung.number, rung.kernel.empty() ? pending : rung.kernel,
-                        rung.tflops, rung.ceiling.value_or(0), rung.compiled.value_or(0));
+    text +=
+        fmt::format("\"{} {}\"\t{}\t{}\t{}\n", rung.number, rung.kernel.empty() ? pending : rung.kernel, rung.tflops,
+                    rung.value("ceiling.tightest").value_or(0), rung.value("compiled.tightest").value_or(0));
   return text;
 }
 
@@ -195,7 +151,7 @@ std::string plot_of(const std::vector<Rung>& ladder) {
 double cublas_of(const std::vector<Rung>& ladder) {
   double highest = 0;
   for (const Rung& rung : ladder)
-    if (rung.ratio) highest = std::max(highest, rung.tflops / *rung.ratio);
+    if (const auto ratio = rung.value("ratio")) highest = std::max(highest, rung.tflops / *ratio);
   return highest;
 }
 

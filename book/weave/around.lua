@@ -14,14 +14,9 @@ local heads = {["00"] = "Part I", ["15"] = "Part II", ["appendix-simt-model"] = 
 
 -- The list of all pages, as the cover has it. In one document links are the writer's: it may cut the document into files.
 function around.contents()
-  local items, links, lists = {}, {}, pandoc.List({})
-  local function end_list()
-    if #links > 0 then lists:insert(pandoc.BulletList(links)) end
-    links = {}
-  end
+  local items, lists = {}, pandoc.List({})  -- a list's items are a table, until all are there
   for _, id in ipairs(page.all) do
     if heads[id] then
-      end_list()
       lists:insert(pandoc.Para({pandoc.Emph({pandoc.Str(heads[id])})}))
       items[#items + 1] = '<li class="part-head">' .. heads[id] .. "</li>"
     end
@@ -29,13 +24,15 @@ function around.contents()
       local info = page.info[id]
       local number = info.number .. page.letter(id)
       local words = (number ~= "" and number .. " " or "") .. info.title
-      links[#links + 1] = {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})}
+      if #lists == 0 or lists[#lists].t then lists:insert({}) end
+      table.insert(lists[#lists], {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})})
       items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. number ..
         "</span> " .. text.escape(info.title) .. "</a></li>"
     end
   end
-  end_list()
-  if page.combined then return pandoc.Div(lists, {class = "contents"}) end
+  if page.combined then
+    return pandoc.Div(lists:map(function(list) return list.t and list or pandoc.BulletList(list) end), {class = "contents"})
+  end
   return elements.html('<nav class="contents" aria-label="Contents"><ul>' .. table.concat(items) .. "</ul></nav>")
 end
 
@@ -62,8 +59,8 @@ local function searched(block)
 end
 
 -- The names in a program text, each once.
-local function names_in(code, seen)
-  local names = {}
+local function names_in(code)
+  local names, seen = {}, {}
   for name in code:gmatch("[%a_][%w_]+") do
     if #name > 3 and not seen[name] then names[#names + 1] = name end
     seen[name] = true
@@ -74,52 +71,39 @@ end
 -- An entry for each section: its number and heading, the text up to the next one, and the names in its programs. The first is the page.
 -- And one for each word that the page defines, with its forms.
 local function search_entries(doc)
-  local json, info = text.json_string, page.info[page.id]
-  local entries, words, code = {}, {}, {}
-  local number, heading, id = info.number, page.id == "index" and "Cover" or info.title, ""
-  local function add(fields)
-    fields.page = page.id .. ".html"
-    fields.chapter = (info.number ~= "" and info.number .. " " or "") .. info.title
-    local parts = {}
-    for _, name in ipairs({"page", "id", "chapter", "number", "title", "text", "code", "forms"}) do
-      parts[#parts + 1] = name .. ":" .. json(fields[name] or "")
-    end
-    entries[#entries + 1] = "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});"
-  end
-  local function flush()
-    add({id = id, number = number, title = heading, text = table.concat(words, " "), code = names_in(table.concat(code, " "), {})})
-    words, code = {}, {}
-  end
+  local info, names = page.info[page.id], text.words_of("page id chapter number title text code forms")
+  local first = {number = info.number, title = page.id == "index" and "Cover" or info.title, text = "", code = ""}
+  local entries = pandoc.List({first})
   for _, block in ipairs(doc.blocks) do
     if block.t == "Header" then
-      flush()
-      number, heading, id = block.attributes.number or "", pandoc.utils.stringify(block), block.identifier
+      local title = pandoc.utils.stringify(block)
+      entries:insert({id = block.identifier, number = block.attributes.number, title = title, text = "", code = ""})
     else
-      local plain, program = searched(block)
-      if plain ~= "" then words[#words + 1] = plain end
-      code[#code + 1] = program
+      local entry, plain, program = entries[#entries], searched(block)
+      entry.text = entry.text .. (entry.text ~= "" and plain ~= "" and " " or "") .. plain
+      entry.code = entry.code .. " " .. program
     end
   end
-  flush()
-  for _, word in ipairs(terms.definitions()) do add({id = word.id, title = word.name, text = word.meaning, forms = word.forms}) end
-  return table.concat(entries, "\n") .. "\n"
+  entries:extend(terms.definitions())
+  return table.concat(entries:map(function(entry)
+    entry.page, entry.chapter, entry.code = page.id .. ".html", page.full_title(page.id), names_in(entry.code or "")
+    local parts = names:map(function(name) return name .. ":" .. text.json_string(entry[name] or "") end)
+    return "TILE_SEARCH.push({" .. table.concat(parts, ",") .. "});\n"
+  end))
 end
 
 local function neighbour(offset)
-  local _, position = pandoc.List(page.all):find(page.id)
-  local info = page.info[page.all[position + offset]]
-  return info and {href = pandoc.MetaString(info.href),
-    title = pandoc.MetaString((info.number ~= "" and info.number .. "\u{a0}·\u{a0}" or "") .. info.title)}
+  local _, position = page.all:find(page.id)
+  local id = page.all[position + offset]
+  return id and {href = pandoc.MetaString(page.info[id].href), title = pandoc.MetaString(page.full_title(id, "\u{a0}·\u{a0}"))}
 end
 
 local function all_pages()
-  local items = pandoc.List({})
-  for _, id in ipairs(page.all) do
+  return page.all:map(function(id)
     local info = page.info[id]
-    items:insert({href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
-      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]})
-  end
-  return items
+    return {href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]}
+  end)
 end
 
 -- Whether there is a reference, and so a list of them.
@@ -138,31 +122,26 @@ end
 -- In one document all headings are a level down, below the page's title. In print each part has pages of its own kind, which say
 -- at their head what they are of.
 local function as_part(blocks, subtitle)
-  local info = page.info[page.id]
-  local over = kicker()
-  local title = page.id == "index" and "" or (over and over .. ". " or "") .. info.title
+  local title = (kicker() and kicker() .. ". " or "") .. page.info[page.id].title
   blocks = blocks:map(function(block)
     if block.t == "Header" then block.level = block.level + 1 end
     return block
   end)
   if page.id == "index" then
-    if page.combined == "epub" then  -- whose first page has title and subtitle
-      blocks = blocks:filter(function(block) return block.t ~= "Div" or not elements.has(block, "cover") end)
-    end
+    blocks = blocks:filter(function(block)  -- an EPUB's first page has title and subtitle
+      return page.combined ~= "epub" or block.t ~= "Div" or not elements.has(block, "cover")
+    end)
     blocks:insert(1, elements.html('<div id="page-index"></div>'))
     return blocks
   end
   if subtitle then blocks:insert(1, pandoc.Div({pandoc.Para(subtitle)}, {class = "subtitle"})) end
   blocks:insert(1, pandoc.Header(1, title, {id = "page-" .. page.id, class = "page"}))
-  if page.id == "bibliography" or cites(blocks) then
-    if page.id ~= "bibliography" then blocks:insert(pandoc.Header(2, "References", {id = "references-of-" .. page.id})) end
-    blocks:insert(pandoc.Div({}, {id = "refs"}))  -- which citeproc fills
-  end
+  if cites(blocks) then blocks:insert(pandoc.Header(2, "References", {id = "references-of-" .. page.id})) end
+  if page.id == "bibliography" or cites(blocks) then blocks:insert(pandoc.Div({}, {id = "refs"})) end  -- which citeproc fills
   if page.combined == "print" then
     local kind = "part-" .. page.id
-    blocks:insert(1, elements.html("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") .. "\" } }</style>" ..
-      '<section class="part" style="page: ' .. kind .. '">'))
-    blocks:insert(elements.html("</section>"))
+    return elements.within("<style>@page " .. kind .. " { @top-left { content: \"" .. title:gsub('[\\"]', "\\%0") ..
+      "\" } }</style>" .. '<section class="part" style="page: ' .. kind .. '">', blocks, "</section>")
   end
   return blocks
 end
@@ -171,8 +150,8 @@ end
 local function with_numbers(blocks)
   return blocks:map(function(block)
     if block.t == "Header" and block.attributes.number then
-      block.content:insert(1, pandoc.Space())
-      block.content:insert(1, pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"}))
+      local number = pandoc.Span({pandoc.Str(block.attributes.number)}, {class = "section-number"})
+      block.content = pandoc.List({number, pandoc.Space()}) .. pandoc.List(block.content)
       block.attributes.number = nil
     end
     return block
@@ -183,9 +162,7 @@ function around.finish(doc)
   if not page.combined then page.write(page.work .. "/search/" .. page.id .. ".js", search_entries(doc)) end
   local number = page.info[page.id].number
   for kind in pairs(explorer.used) do doc.meta[kind], doc.meta.interactive = true, true end
-  doc.meta.previous = neighbour(-1)
-  doc.meta.next = neighbour(1)
-  doc.meta.contents = all_pages()
+  doc.meta.previous, doc.meta.next, doc.meta.contents = neighbour(-1), neighbour(1), all_pages()
   if cites(doc.blocks) then  -- with all others, of which cited.lua leaves what this page cites
     doc.meta.nocite = pandoc.MetaInlines({pandoc.Cite({pandoc.Str("@*")}, {pandoc.Citation("*", "NormalCitation")})})
   end

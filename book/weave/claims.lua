@@ -30,8 +30,7 @@ function claims.judge(holds, words)
                    kind = found.measured and "measured" or found.counted and "counted" or "predicted"}
   if pending then return verdict end
   local result, why = expression.evaluate(tree, values)
-  if result == nil then refuse(why) end
-  if not result then refuse("does not hold, with " .. verdict.keys) end
+  if not result then refuse(why or "does not hold, with " .. verdict.keys) end
   return verdict
 end
 
@@ -41,10 +40,8 @@ function claims.certainty(verdict) return verdict.pending and emitted.unmeasured
 -- Numbers in a text that are neither part of a name nor of a longer number, as they are written.
 local function typed_numbers(text)
   local found = {}
-  for before, number, behind in (" " .. text .. "  "):gmatch("(.)%f[%d](%d+%.?%d*)()") do
-    if not before:match("[%w_.,/]") and not (text .. " "):sub(behind - 1, behind - 1):match("[%w_]") then
-      table.insert(found, (number:gsub("%.$", "")))
-    end
+  for number in (" " .. text .. " "):gmatch("%f[%w_.,/](%d+%.?%d*)%f[^%w_]") do
+    table.insert(found, (number:gsub("%.$", "")))
   end
   return found
 end
@@ -57,11 +54,11 @@ local function check_typed_numbers(span, words, holds)
   local literals = typed_numbers((holds:gsub("[%w_./%-]*[%a_][%w_./%-]*", " ")))
   for _, number in ipairs(typed_numbers(plain)) do
     local decimals = number:match("%.(%d+)")
-    local value, margin = tonumber(number), 0.51 * 10 ^ -#(decimals or "")
-    local stands = not decimals and plain ~= number
+    local margin, stands = 0.51 * 10 ^ -#(decimals or ""), not decimals and plain ~= number
     for _, literal in ipairs(literals) do
-      local other = tonumber(literal)
-      for _, meant in ipairs({other, 100 * other, 100 * math.abs(other - 1)}) do stands = stands or math.abs(meant - value) <= margin end
+      for _, meant in ipairs({literal, 100 * literal, 100 * math.abs(literal - 1)}) do
+        stands = stands or math.abs(meant - number) <= margin
+      end
     end
     if not stands then page.fail('claim "' .. words .. '": ' .. holds .. ": nothing in it is the " .. number .. " of the words") end
   end
@@ -76,8 +73,8 @@ function claims.resolve(span)
   local words = pandoc.utils.stringify(span)
   local verdict = claims.judge(span.attributes.holds or page.fail('claim "' .. words .. '" without holds'), words)
   check_typed_numbers(span, words, verdict.holds)
-  local classes = verdict.pending and {"claim", "pending"} or {"claim"}
   local title = "claim, " .. claims.certainty(verdict) .. ": " .. verdict.holds .. "  (" .. verdict.keys .. ")"
+  local classes = verdict.pending and {"claim", "pending"} or {"claim"}
   return pandoc.Span(span.content, pandoc.Attr(span.identifier, classes, {{"title", title}, {"data-kind", verdict.kind}}))
 end
 
@@ -85,13 +82,13 @@ end
 -- until the page says which. Called once all claims of the page are resolved.
 function claims.check_ceilings()
   if not page.is_chapter() then return end
+  local above = {}
   for _, row in ipairs(emitted.rows(page.id, "above.tsv", "kernels above their ceilings")) do
-    local kernel, what = row.kernel, row.text
-    if not explained_above[kernel] then page.fail(what .. ": explain it in a claim with above=" .. kernel) end
-    explained_above[kernel] = "needed"
+    if not explained_above[row.kernel] then page.fail(row.text .. ": explain it in a claim with above=" .. row.kernel) end
+    above[row.kernel] = true
   end
-  for kernel, state in pairs(explained_above) do
-    if state ~= "needed" then
+  for kernel in pairs(explained_above) do
+    if not above[kernel] then
       page.fail(kernel .. " was not measured above a ceiling: the claim with above=" .. kernel .. " explains nothing")
     end
   end

@@ -14,13 +14,12 @@ options.template = pandoc.template.compile("$body$")
 local title = {title = "fragment"}
 
 -- The lines of a program text as HTML.
-function code.coloured(lines, language)
-  local block = pandoc.CodeBlock(table.concat(lines, "\n"), {class = language})
+local function coloured_lines(lines)
+  local block = pandoc.CodeBlock(table.concat(lines, "\n"), {class = "cuda"})
   local html = pandoc.write(pandoc.Pandoc({block}, title), "html5", options)
-  local coloured = {}
+  local coloured = pandoc.List({})
   for line in (html:match("<code[^>]*>(.*)</code>") .. "\n"):gmatch("(.-)\n") do
-    local inside = line:match('^<span id="[^"]*"><a [^>]*></a>(.*)</span>$')
-    coloured[#coloured + 1] = inside or line
+    coloured:insert(line:match('^<span id="[^"]*"><a [^>]*></a>(.*)</span>$') or line)
   end
   for i = #coloured + 1, #lines do coloured[i] = "" end  -- blank lines at the end
   return coloured
@@ -28,34 +27,31 @@ end
 
 local function cell(class, markup) return '<span class="' .. class .. '">' .. markup .. "</span>" end
 
--- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
-local function row(markup, number, count, class)
-  local classes = class and " " .. class or ""
-  if page.combined == "epub" then
-    return cell("line-number", number) .. " " .. cell("line" .. classes, markup) .. "\n" ..
-      (count ~= "" and cell("line-count", count) .. "\n" or "")
-  end
-  return cell("line-number" .. classes, number) .. cell("line" .. classes, markup .. "\n") ..
-    (count ~= "" and cell("line-count", count) or "")
-end
-
--- All rows in their <pre>; `counts` and `classes` may be nil, and so may be what they have of a line.
-function code.rows(coloured, numbers, counts, classes)
-  local rows = {}
-  for i, markup in ipairs(coloured) do
-    rows[i] = row(markup, numbers[i], text.escape(counts and counts[i] or ""), classes and classes[i])
-  end
-  return '<pre class="program' .. (classes and " difference" or "") .. '"><code class="sourceCode">' .. table.concat(rows) .. "</code></pre>"
-end
-
 -- A line of markup that a narrow page breaks between words, behind "::", "(", "[", "," and "<", and not where a line is indented.
-function code.breakable(markup)
+local function breakable(markup)
   local function behind(plain)
     return (plain:gsub("::", "%0<wbr/>"):gsub("[(%[,]", "%0<wbr/>"):gsub("&lt;", "%0<wbr/>"))
   end
   markup = markup:gsub("(<[^>]*>)([^<]*)", function(tag, plain) return tag .. behind(plain) end)
   markup = markup:gsub("^[^<]+", behind):gsub("<wbr/>(</span>%s)", "%1"):gsub("<wbr/>(%s)", "%1"):gsub("<wbr/>(</span>)$", "%1"):gsub("<wbr/>$", "")
   return (markup:gsub("^ +", '<span class="indent">%0</span>'))
+end
+
+-- One row. In a book for e-readers, which know no grids, a count stands on a line of its own below the text.
+local function row_of(row, markup)
+  local classes, counted = row.kind and " " .. row.kind or "", row.count and cell("line-count", text.escape(row.count)) or ""
+  if page.combined ~= "epub" then
+    return cell("line-number" .. classes, row.number) .. cell("line" .. classes, markup .. "\n") .. counted
+  end
+  return cell("line-number", row.number) .. " " .. cell("line" .. classes, markup) .. "\n" .. counted .. (row.count and "\n" or "")
+end
+
+-- Rows, each {text, number, count, kind}, of which the last two may be nil, in their <pre>; those of an edit break where it is narrow.
+function code.program(rows, is_edit)
+  local coloured, markup = coloured_lines(rows:map(function(row) return row.text end)), {}
+  for i, row in ipairs(rows) do markup[i] = row_of(row, is_edit and breakable(coloured[i]) or coloured[i]) end
+  return '<pre class="program' .. (is_edit and " difference" or "") .. '"><code class="sourceCode">' ..
+    table.concat(markup) .. "</code></pre>"
 end
 
 -- A formula in a line of text as HTML. The writer lets every bracket grow, which there only sets it apart, and gives "mod" gaps besides
@@ -82,16 +78,11 @@ function code.kept(words) return #words <= (code.is_formula(words) and longest_f
 -- Words of program text that is too long for one line: a line may end behind a part of a name or of an address, and not at the hyphens
 -- of an option.
 function code.in_parts(words)
-  local result = {}
-  for word in words:gmatch("%S+") do
-    if #word > longest_kept then
-      local parts = text.escape(word):gsub("(%w_+)%f[%w]", "%1<wbr/>"):gsub("::", "%0<wbr/>"):gsub("[/,(]%f[^%s)]", "%0<wbr/>")
-      result[#result + 1] = parts
-    else
-      result[#result + 1] = word:find("-", 1, true) and '<span class="kept">' .. text.escape(word) .. "</span>" or text.escape(word)
-    end
-  end
-  return table.concat(result, " ")
+  return table.concat(text.words_of(words):map(function(word)
+    local escaped = text.escape(word)
+    if #word <= longest_kept then return word:find("-", 1, true) and '<span class="kept">' .. escaped .. "</span>" or escaped end
+    return (escaped:gsub("(%w_+)%f[%w]", "%1<wbr/>"):gsub("::", "%0<wbr/>"):gsub("[/,(]%f[^%s)]", "%0<wbr/>"))
+  end), " ")
 end
 
 -- Program text in a sentence.

@@ -9,6 +9,14 @@ function elements.html(markup) return pandoc.RawBlock("html", markup) end
 function elements.html_inline(markup) return pandoc.RawInline("html", markup) end
 function elements.has(element, class) return element.classes:includes(class) end
 
+-- Blocks between two pieces of markup.
+function elements.within(before, blocks, after)
+  local whole = pandoc.List({elements.html(before)})
+  whole:extend(blocks)
+  whole:insert(elements.html(after))
+  return whole
+end
+
 -- The opening tag of something that may scroll sideways, for the keyboard and for screen readers.
 function elements.scrolling(class, label)
   return '<div class="' .. class .. '" tabindex="0" role="region" aria-label="' .. text.escape(label) .. '">'
@@ -17,15 +25,10 @@ end
 -- "Figure 3.2. " and the words of a Div, or where it has none `default`, a text or inlines.
 function elements.caption_of(div, default)
   local inlines = pandoc.List({pandoc.Strong({pandoc.Str(div.attributes.label .. ".")}), pandoc.Space()})
-  for i, block in ipairs(div.content) do
-    if i > 1 then inlines:insert(pandoc.Space()) end
-    if block.content then inlines:extend(block.content) end
-  end
-  if #inlines == 2 then  -- the prose gives no caption of its own
-    inlines:extend(type(default) == "string" and {pandoc.Str(default)} or default)
-    inlines:insert(pandoc.Str("."))
-  end
-  return pandoc.Plain(inlines)
+  local own = pandoc.utils.blocks_to_inlines(div.content, {pandoc.Space()})
+  if #own > 0 then return pandoc.Plain(inlines .. own) end
+  inlines:extend(type(default) == "string" and {pandoc.Str(default)} or default)
+  return pandoc.Plain(inlines .. {pandoc.Str(".")})
 end
 
 function elements.figure_open(div, class)

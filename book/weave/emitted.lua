@@ -13,33 +13,25 @@ local emitted = {
   unmeasured = "not yet measured",  -- how a program says that a GPU has yet to give a number
 }
 
-local facts = {}  -- "NN" -> key -> fact, or until it is asked for {line, its number}
-
 local function lines(chapter, file, what)
   local whole = text.read(page.work .. "/emit/" .. chapter .. "/" .. file)
   if not whole then page.fail(what .. ": chapter " .. chapter .. " emits no " .. file) end
   return text.lines_of(whole)
 end
 
-local columns  -- file -> the names of its columns
-
-local function columns_of(file)
-  if not columns then
-    columns = {}
-    for line in io.lines(page.root .. "/common/report/emitted.tsv") do
-      local of, column = line:match("^([^#\t][^\t]*)\t([^\t]+)")
-      if of then columns[of] = columns[of] or {} end
-      if of then table.insert(columns[of], column) end
-    end
+-- File -> the names of its columns.
+local columns_of = text.remembered(function(file)
+  local columns = {}
+  for line in io.lines(page.root .. "/common/report/emitted.tsv") do
+    local of, column = line:match("^([^#\t][^\t]*)\t([^\t]+)")
+    if of == file then columns[#columns + 1] = column end
   end
-  return columns[file]
-end
+  return columns
+end)
 
--- The row that stands in line `number` of a file.
-local function row_of(chapter, file, line, number)
-  local row, fields, names = {}, text.split(line), columns_of(file)
-  if #fields ~= #names then page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. number .. ": has " .. #fields .. " fields") end
-  for i, name in ipairs(names) do row[name] = fields[i] end
+local function row_of(file, line)
+  local row, fields = {}, text.split(line)
+  for i, name in ipairs(columns_of(file)) do row[name] = fields[i] end
   return row
 end
 
@@ -47,24 +39,18 @@ end
 function emitted.rows(chapter, file, what, first)
   local beginning = first and table.concat(first, "\t") .. "\t" or ""
   local rows = {}
-  for i, line in ipairs(lines(chapter, file, what)) do
-    if line:sub(1, #beginning) == beginning then rows[#rows + 1] = row_of(chapter, file, line, i) end
+  for _, line in ipairs(lines(chapter, file, what)) do
+    if line:sub(1, #beginning) == beginning then rows[#rows + 1] = row_of(file, line) end
   end
   return rows
 end
 
 -- The table `name` of a chapter: caption, heads, and rows of cells.
 function emitted.table(chapter, name)
-  local file = "table-" .. name .. ".tsv"
-  local rows = lines(chapter, file, "table " .. name)
-  local caption, heads = table.remove(rows, 1), text.split(table.remove(rows, 1) or "")
-  for i, line in ipairs(rows) do
-    rows[i] = text.split(line)
-    if #rows[i] ~= #heads then
-      page.fail("emit/" .. chapter .. "/" .. file .. ", line " .. i + 2 .. ": has " .. #rows[i] .. " cells, not " .. #heads)
-    end
-  end
-  return caption, heads, rows
+  local rows = lines(chapter, "table-" .. name .. ".tsv", "table " .. name)
+  local caption = table.remove(rows, 1)
+  for i, line in ipairs(rows) do rows[i] = text.split(line) end
+  return caption, table.remove(rows, 1), rows
 end
 
 -- A fact in full: "03/shared.4096.ms = 15.1491 ms", or its text where there is no number.
@@ -73,13 +59,12 @@ function emitted.in_full(fact, key)
   return key .. " = " .. string.format("%.6g", fact.value) .. (fact.unit ~= "" and " " .. fact.unit or "")
 end
 
-local function facts_of(chapter)
-  if facts[chapter] then return facts[chapter] end
+-- Chapter -> key -> fact, or until it is asked for its line.
+local facts_of = text.remembered(function(chapter)
   local result = {}
-  for i, line in ipairs(lines(chapter, "facts.tsv", "numbers")) do result[line:match("^[^\t]*")] = {line, i} end
-  facts[chapter] = result
+  for _, line in ipairs(lines(chapter, "facts.tsv", "numbers")) do result[line:match("^[^\t]*")] = line end
   return result
-end
+end)
 
 local function constant(chapter, name)
   local line = ("\n" .. (text.read(page.work .. "/emit/" .. chapter .. "/constants.tsv") or "")):match("\n" .. name:gsub("%p", "%%%0") .. "\t([^\n]*)")
@@ -122,12 +107,11 @@ function emitted.fact(key)
   local all = facts_of(chapter)
   local fact = all[rest] or constant(chapter, rest) or keyed_formula(chapter, rest) or
     page.fail("no number has the key " .. chapter .. "/" .. rest)
-  all[rest] = fact
-  if not fact.kind then
-    local row = row_of(chapter, "facts.tsv", table.unpack(fact))
-    fact = {kind = row.kind, value = tonumber(row.value), unit = row.unit, text = row.text}
-    all[rest] = fact
+  if type(fact) == "string" then
+    fact = row_of("facts.tsv", fact)
+    fact.value = tonumber(fact.value)
   end
+  all[rest] = fact
   return fact, chapter .. "/" .. rest
 end
 

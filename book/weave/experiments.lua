@@ -12,41 +12,24 @@ local listings = require("weave.listings")
 
 local experiments = {}
 
--- The experiment `name` of a chapter, a row of breaks.tsv, or nil.
-local function find(chapter, name)
-  for _, row in ipairs(emitted.rows(chapter, "breaks.tsv", "experiment " .. name)) do
-    if row.name == name then return row end
-  end
-end
-
+-- The experiment `name` of a chapter, a row of breaks.tsv.
 function experiments.require(chapter, name)
-  if not find(chapter, name) then page.fail("breaks.json of chapter " .. chapter .. " has no experiment " .. name) end
+  return emitted.rows(chapter, "breaks.tsv", "experiment " .. name, {name})[1] or
+    page.fail("breaks.json of chapter " .. chapter .. " has no experiment " .. name)
 end
 
 local escapes = {t = "\t", n = "\n", ["\\"] = "\\"}
 local function unescape(field) return (field:gsub("\\(.)", escapes)) end
 
--- The texts of an experiment's edits, each {old, new}.
-local function edits_of(row)
-  local edits, olds, news = {}, row.old .. "\\f", row.new .. "\\f"
-  for old in olds:gmatch("(.-)\\f") do edits[#edits + 1] = {old = unescape(old)} end
-  local i = 0
-  for new in news:gmatch("(.-)\\f") do
-    i = i + 1
-    edits[i].new = unescape(new)
+-- Where an experiment edits the source, in the order of the source, each {from, to, new}.
+local function places_of(source, row)
+  local places, news = pandoc.List({}), (row.new .. "\\f"):gmatch("(.-)\\f")
+  for old in (row.old .. "\\f"):gmatch("(.-)\\f") do
+    local from, to = source:find(unescape(old), 1, true)
+    if not from then page.fail("the text that experiment " .. row.name .. " edits is gone from " .. page.source) end
+    places:insert({from = from, to = to, new = unescape(news())})
   end
-  return edits
-end
-
--- Where the edits are made in the source, in the order of their places, each {from, to, new}.
-local function places_of(source, edits, name)
-  local places = {}
-  for _, edit in ipairs(edits) do
-    local from, to = source:find(edit.old, 1, true)
-    if not from then page.fail("the text that experiment " .. name .. " edits is gone from " .. page.source) end
-    places[#places + 1] = {from = from, to = to, new = edit.new}
-  end
-  table.sort(places, function(a, b) return a.from < b.from end)
+  places:sort(function(a, b) return a.from < b.from end)
   return places
 end
 
@@ -57,23 +40,18 @@ local function indent(line) return #line:match("^ *") end
 -- The lines that an edit replaces and those that it puts in their place: whole lines, without those that stay as they are, each
 -- {number, text, kind}; a line is shown before and behind, and a row for lines that are left out between.
 local function difference(source, place)
-  local first = line_of(source, place.from)
-  local last = line_of(source, place.to)
-  local lines = text.lines_of(source)
+  local first, last, lines = line_of(source, place.from), line_of(source, place.to), text.lines_of(source)
   local begin = source:sub(1, place.from - 1):match("[^\n]*$")
   local rest = source:sub(place.to + 1):match("^[^\n]*")
   local whole_lines = source:sub(place.to, place.to) == "\n"  -- with the line break: nothing of the next line is replaced
-  local old, new = {}, begin == "" and place.new == "" and {} or text.lines_of(begin .. place.new .. (whole_lines and "" or rest))
-  for number = first, last do old[#old + 1] = lines[number] end
-  local same = 0
-  while same < #old and same < #new and old[same + 1] == new[same + 1] do same = same + 1 end
-  local tail = 0
-  while tail < #old - same and tail < #new - same and old[#old - tail] == new[#new - tail] do tail = tail + 1 end
-  local rows = {}
-  local function add(number, line, kind) rows[#rows + 1] = {number = number, text = line or "", kind = kind} end
-  local from, to = first + same, first + #old - tail - 1
+  local new = begin == "" and place.new == "" and {} or text.lines_of(begin .. place.new .. (whole_lines and "" or rest))
+  local from, to, new_from, new_to = first, last, 1, #new
+  while from <= to and new_from <= new_to and lines[from] == new[new_from] do from, new_from = from + 1, new_from + 1 end
+  while from <= to and new_from <= new_to and lines[to] == new[new_to] do to, new_to = to - 1, new_to - 1 end
+  local rows = pandoc.List({})
+  local function add(number, line, kind) rows:insert({number = number, text = line or "", kind = kind}) end
   -- The nearest line in a direction that shows a reader where this is: before the edit, none that is deeper in than it.
-  local depth = math.max(indent(old[same + 1] or ""), indent(new[same + 1] or ""))
+  local depth = math.max(indent(from <= last and lines[from] or ""), indent(new[new_from] or ""))
   local function neighbour(number, step)
     while lines[number] and (lines[number] == "" or listings.marker(lines[number]) or step < 0 and indent(lines[number]) > depth) do
       number = number + step
@@ -84,7 +62,7 @@ local function difference(source, place)
   if before then add(before, lines[before]) end
   if before and before < from - 1 then add(nil, nil, "left-out") end
   for number = from, to do add(number, lines[number], "removed") end
-  for i = same + 1, #new - tail do add(nil, new[i], "added") end
+  for i = new_from, new_to do add(nil, new[i], "added") end
   if behind and behind > to + 1 then add(nil, nil, "left-out") end
   if behind then add(behind, lines[behind]) end
   return rows
@@ -94,23 +72,19 @@ local signs = {removed = "- ", added = "+ ", ["left-out"] = "⋮"}
 
 -- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
 local function diff_markup(rows)
-  local texts, numbers, kinds = {}, {}, {}
   local common, digits = 99, 0
   for _, row in ipairs(rows) do
     if row.text:match("%S") then common = math.min(common, indent(row.text)) end
     digits = math.max(digits, #tostring(row.number or ""))
   end
-  for i, row in ipairs(rows) do
-    texts[i] = listings.shown(row.text:sub(common + 1))
-    numbers[i] = (signs[row.kind] or "") .. (row.number or "")
+  for _, row in ipairs(rows) do
+    local number = tostring(row.number or "")
+    row.text, row.number = listings.shown(row.text:sub(common + 1)), (signs[row.kind] or "") .. number
     if page.combined == "epub" and row.kind ~= "left-out" then  -- no grid puts numbers below each other there
-      numbers[i] = (signs[row.kind] or "  ") .. (" "):rep(digits - #tostring(row.number or "")) .. (row.number or "")
+      row.number = (signs[row.kind] or "  ") .. (" "):rep(digits - #number) .. number
     end
-    kinds[i] = row.kind or false
   end
-  local coloured = code.coloured(texts, "cuda")
-  for i, markup in ipairs(coloured) do coloured[i] = code.breakable(markup) end
-  return code.rows(coloured, numbers, nil, kinds)
+  return code.program(rows, true)
 end
 
 -- What was said when this edit was made, or nil. The lines of the file: the experiment, what was said.
@@ -122,30 +96,25 @@ local function message_of(row)
 end
 
 local function outcome(row)
-  local opening = row.outcome == "test" and "Then this test fails: " .. code.inline(row.result) or
-    "Then it does not compile"
-  local message = message_of(row)
+  local fails, message = row.outcome == "test", message_of(row)
+  local opening = fails and "Then this test fails: " .. code.inline(row.result) or "Then it does not compile"
   if message then
     return '<p class="outcome">' .. opening .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
       '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
   end
-  local says = row.outcome == "test" and (row.says ~= "" and ", and says " .. code.inline(row.says) or "") or
-    ": " .. code.inline(row.result)
+  local says = fails and (row.says ~= "" and ", and says " .. code.inline(row.says) or "") or ": " .. code.inline(row.result)
   return '<p class="outcome">' .. opening .. says .. ". The whole of it: <code>./tile test chapter" .. page.id .. ".breaks</code>.</p>"
 end
 
 function experiments.resolve(div)
   local name = div.attributes.name or page.fail("a break-it experiment without name")
-  local row = find(page.id, name) or page.fail("breaks.json has no experiment " .. name)
+  local row = experiments.require(page.id, name)
   local source = text.read(page.root .. "/" .. page.source) or page.fail("no file " .. page.source)
-  local places = places_of(source, edits_of(row), name)
-  local html = elements.html
-  local blocks = pandoc.List({html('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">')})
-  blocks:extend(div.content)
-  blocks:insert(html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
-  for _, place in ipairs(places) do blocks:insert(html(diff_markup(difference(source, place)))) end
-  blocks:insert(html("</div></div>" .. outcome(row) .. "</section>"))
-  return blocks
+  local blocks = div.content
+  blocks:insert(elements.html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
+  for _, place in ipairs(places_of(source, row)) do blocks:insert(elements.html(diff_markup(difference(source, place)))) end
+  return elements.within('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">', blocks,
+    "</div></div>" .. outcome(row) .. "</section>")
 end
 
 return experiments

@@ -32,20 +32,17 @@ end
 -- The words of 32 lanes as the page's scripts read them.
 local function listed_words(words)
   local listed = {}
-  for lane = 0, 31 do listed[lane + 1] = words[lane] and string.format("%d", words[lane]) or "null" end
+  for lane = 0, 31 do listed[lane + 1] = words[lane] or "null" end
   return "[" .. table.concat(listed, ", ") .. "]"
 end
 
 local function shared_access(description)
-  local name, row, behind = description:match("^([^:]+):([1-9]%d*)(.*)$")
-  local chapter, kernel, site = (name or ""):match("^(%d*)/?([^/]+)/([^/]+)$")
-  local pad, swizzle = (behind or ""):match("^%+(%d+)(.*)$")
-  if not pad then pad, swizzle = "0", behind end
+  local chapter, kernel, site, row, pad, swizzle = description:match("^(%d*)/?([^/:]+)/([^/:]+):([1-9]%d*)%+?(%d*)(.*)$")
   local down, up = (swizzle or ""):match("^%^(%d+),(%d+)$")
   if not site or swizzle ~= "" and not up then
     page.fail("an explorer's trace is KERNEL/SITE:ROW[+PAD][^DOWN,UP], not " .. description)
   end
-  chapter = chapter ~= "" and chapter or page.id
+  chapter, pad = chapter ~= "" and chapter or page.id, pad ~= "" and pad or "0"
   swizzle = up and '{"down": ' .. down .. ', "up": ' .. up .. "}" or "null"
   local words, bytes, op = lanes_of(chapter, kernel, site, "shared")
   for lane = 0, 31 do
@@ -59,10 +56,7 @@ end
 
 -- The leading dimension of a kernel's matrix.
 local function apart(chapter, kernel, array)
-  for _, row in ipairs(emitted.rows(chapter, "kernels.tsv", "kernels")) do
-    if row.kernel == kernel then return row["ld" .. array:lower()] or page.fail(array .. " is no matrix of " .. kernel) end
-  end
-  page.fail("chapter " .. chapter .. " has no kernel " .. kernel)
+  return emitted.rows(chapter, "kernels.tsv", "kernels", {kernel})[1]["ld" .. array:lower()]
 end
 
 local function global_access(description)

@@ -15,10 +15,10 @@ local theme_colours = {
   ["#070707"] = "var(--fourth)", ["#080808"] = "var(--paper)", ["#090909"] = "var(--axis)",
 }
 
--- On paper white, and for readers of one file, which may know no variables.
+-- For e-readers, which may know no variables.
 local plain_colours = {
-  ["var(--ink)"] = "#222222", ["var(--muted)"] = "#666666", ["var(--accent)"] = "#1f5f8b", ["var(--second)"] = "#9a4718",
-  ["var(--third)"] = "#3f6f2c", ["var(--rule)"] = "#cccccc", ["var(--fourth)"] = "#7a4a8c", ["var(--paper)"] = "#ffffff", ["var(--axis)"] = "#999999",
+  ink = "#222222", muted = "#666666", accent = "#1f5f8b", second = "#9a4718", third = "#3f6f2c", rule = "#cccccc",
+  fourth = "#7a4a8c", paper = "#ffffff", axis = "#999999",
 }
 
 local function themed(svg)
@@ -27,36 +27,33 @@ local function themed(svg)
   end)
   svg = svg:gsub("#0%d0%d0%d", theme_colours)
   svg = svg:gsub("^.-(<svg)", "%1")
-  if page.combined == "epub" then svg = svg:gsub("var%(%-%-%l+%)", plain_colours) end
+  if page.combined == "epub" then svg = svg:gsub("var%(%-%-(%l+)%)", plain_colours) end
   return svg
 end
 
 -- A page may have several drawings, each with the same names for its parts.
 local function with_unique_ids(svg, prefix)
-  svg = svg:gsub('id="([^"]+)"', 'id="' .. prefix .. '%1"'):gsub("url%(#", "url(#" .. prefix)
-  svg = svg:gsub('href="#([^"]+)"', 'href="#' .. prefix .. '%1"'):gsub('href=\'#([^\']+)\'', "href='#" .. prefix .. "%1'")
-  return (svg:gsub("id='([^']+)'", "id='" .. prefix .. "%1'"))
+  return (svg:gsub("(%f[%w]id=[\"'])", "%1" .. prefix):gsub("(href=[\"']#)", "%1" .. prefix):gsub("url%(#", "url(#" .. prefix))
 end
 
 -- The parts of a drawing that can stand below each other, each as a drawing, and where it is shown; nil if it has none. In one document, which may be paper, it
 -- stays whole.
 local function panels_of(svg)
   if page.combined then return nil end
-  local found = {}
+  local found = pandoc.List({})
   for shown, box, body in svg:gmatch("<g class='panel([%a -]*)' data%-box='([%d. ]+)'>(.-)</g>") do
-    found[#found + 1] = {svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='" .. box .. "'>" .. body .. "</svg>", shown = shown}
+    found:insert({svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='" .. box .. "'>" .. body .. "</svg>", shown = shown})
   end
   return #found > 1 and found or nil
 end
 
--- What stands before a part and among its attributes: one that begins further down begins a row, one that begins before the part before
--- it ends lies over that, by so much.
+-- What stands before a panel, its class, and its style: one that begins further down begins a row, one that begins before the panel
+-- before it ends lies over that, by so much.
 local function place_of(panel, before)
   local x, y = panel:match("viewBox=[\"']([%d.]+) ([%d.]+)")
   local left, top, width = (before or ""):match("viewBox=[\"']([%d.]+) ([%d.]+) ([%d.]+)")
-  if not left then return "", "", "" end
-  if tonumber(y) > tonumber(top) then return '<i class="row-end"></i>', "", "" end
-  local overlap = left + width - x
+  if left and tonumber(y) > tonumber(top) then return '<i class="row-end"></i>', "", "" end
+  local overlap = left and left + width - x or 0
   if overlap <= 0 then return "", "", "" end
   return "", "continued", string.format("; --overlap: %gpx", overlap)
 end
@@ -66,20 +63,18 @@ local measure = 560  -- pixels that a column of text is wide: style.css
 
 -- How wide a drawing wants to be, and how wide it must be for its smallest label to be legible, in pixels.
 local function widths(svg)
-  local natural = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)") or "")
-  if not natural then return nil end
-  local smallest = math.huge
+  local natural, smallest = tonumber(svg:match("viewBox=[\"']%S+ %S+ ([%d.]+)")), math.huge
   for size in svg:gmatch("font%-size[=:]%s*[\"']?([%d.]+)") do smallest = math.min(smallest, tonumber(size)) end
   local legible = math.ceil(natural * smallest_label / (smallest < math.huge and smallest or smallest_label))
   return math.max(legible, math.ceil(natural)), legible
 end
 
-local function style_of(svg, rest)
+-- A drawing with attributes, and its widths and the rest of its style, which an EPUB has no use for.
+local function with_attributes(svg, attributes, rest)
   local natural, legible = widths(svg)
-  return natural and page.combined ~= "epub" and string.format(' style="--natural: %dpx; --legible: %dpx%s"', natural, legible, rest or "") or ""
+  local style = page.combined == "epub" and "" or string.format(' style="--natural: %dpx; --legible: %dpx%s"', natural, legible, rest)
+  return (svg:gsub("<svg", "<svg" .. (attributes .. style):gsub("%%", "%%%%"), 1))
 end
-
-local function with_attributes(svg, attributes) return (svg:gsub("<svg", "<svg" .. attributes:gsub("%%", "%%%%"), 1)) end
 
 local count = 0
 
@@ -97,12 +92,8 @@ end
 function figures.resolve(div, class)
   local src = div.attributes.src or page.fail("a figure without src")
   local alt = div.attributes.alt or page.fail("figure " .. src .. " has no text alternative")
-  local drawings, natural = {}, nil
-  for file in src:gmatch("%S+") do
-    drawings[#drawings + 1] = {svg = read_drawing(file), shown = ""}
-    local wide = widths(drawings[#drawings].svg)
-    natural = wide and (natural or 0) + wide
-  end
+  local drawings, natural = text.words_of(src):map(function(file) return {svg = read_drawing(file), shown = ""} end), 0
+  for _, drawing in ipairs(drawings) do natural = natural + widths(drawing.svg) end
   local svg = drawings[1].svg
   local image = ' role="img" aria-label="' .. text.escape(alt) .. '"'
   local panels = #drawings > 1 and drawings or panels_of(svg)
@@ -111,13 +102,13 @@ function figures.resolve(div, class)
     for i, panel in ipairs(panels) do
       local before, class_of, rest = place_of(panel.svg, #drawings == 1 and i > 1 and panels[i - 1].svg)
       local classes = (class_of .. panel.shown):match("^%s*(.-)%s*$")
-      parts[i] = before .. with_attributes(panel.svg, (classes ~= "" and ' class="' .. classes .. '"' or "") .. style_of(panel.svg, rest))
+      parts[i] = before .. with_attributes(panel.svg, classes ~= "" and ' class="' .. classes .. '"' or "", rest)
     end
     svg = '<div class="panels"' .. image .. ">" .. table.concat(parts) .. "</div>"
   else
-    svg = with_attributes(svg, image .. style_of(svg))
+    svg = with_attributes(svg, image, "")
   end
-  class = (class or "drawing") .. (natural and natural > measure and " full-width" or "")
+  class = (class or "drawing") .. (natural > measure and " full-width" or "")
   return {elements.figure_open(div, class),
           elements.html(elements.scrolling("scroll", div.attributes.label) .. svg .. "</div><figcaption>"),
           elements.caption_of(div), elements.html("</figcaption></figure>")}

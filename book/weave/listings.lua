@@ -21,12 +21,11 @@ function listings.shown(line) return (line:gsub("%s*//@ [%w%- ]+$", ""):gsub("([
 
 local function without_indent(lines)
   local indent = 999
-  for _, line in ipairs(lines) do
-    local directive = line.text:match("^#")  -- stands at the first column, wherever it is
-    if line.text ~= "" and not directive then indent = math.min(indent, #line.text:match("^ *")) end
+  for _, line in ipairs(lines) do  -- a directive stands at the first column, wherever it is
+    if line.text:match("^[^#]") then indent = math.min(indent, #line.text:match("^ *")) end
   end
   for _, line in ipairs(lines) do
-    if not line.text:match("^#") then line.text = line.text:sub(indent + 1) end
+    if line.text:match("^[^#]") then line.text = line.text:sub(indent + 1) end
   end
   return lines
 end
@@ -34,16 +33,13 @@ end
 -- The region's lines without snippet markers, each {number, text} with its number in the file.
 function listings.region(file, region)
   local whole = text.read(page.root .. "/" .. file) or page.fail("no file " .. file)
-  local kept, inside, found = {}, false, false
+  local kept, inside, found = pandoc.List({}), false, false
   for number, line in ipairs(text.lines_of(whole)) do
     local closing, name = listings.marker(line)
     if name == region then
-      if (closing == "") == inside then
-        page.fail("region " .. region .. " of " .. file .. " does not open and close in turn")
-      end
       inside, found = closing == "", true
     elseif not name and inside then
-      kept[#kept + 1] = {number = number, text = line}
+      kept:insert({number = number, text = line})
     end
   end
   if not found then page.fail("no region " .. region .. " in " .. file) end
@@ -54,13 +50,12 @@ end
 
 -- What the model counted of a kernel, line by line.
 local function counts_by_line(chapter, kernel)
-  local notes, known = {}, false
+  local notes = {}
   for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts", {kernel})) do
-    known = true
     local number = tonumber(row.line)
     notes[number] = (notes[number] and notes[number] .. ", " or "") .. row.text
   end
-  if not known then page.fail("no counts of a kernel " .. kernel) end
+  if not next(notes) then page.fail("no counts of a kernel " .. kernel) end
   return notes
 end
 
@@ -68,13 +63,12 @@ end
 local function ends_statement(line) return line:gsub("%s*//.*$", ""):match("[;{}]$") ~= nil end
 
 -- Moves counts of lines to the ends of their statements, which they would cut in two where they stand below a line.
-local function at_ends(counts, texts)
-  for i = 1, #texts do
+local function at_ends(lines)
+  for i, line in ipairs(lines) do
     local last = i
-    while last < #texts and not ends_statement(texts[last]) and not (last > i and counts[last]) do last = last + 1 end
-    if last > i and counts[i] and ends_statement(texts[last]) and not counts[last] then
-      counts[last] = counts[i]
-      counts[i] = nil
+    while last < #lines and not ends_statement(lines[last].text) and not (last > i and lines[last].count) do last = last + 1 end
+    if last > i and line.count and ends_statement(lines[last].text) and not lines[last].count then
+      lines[last].count, line.count = line.count, nil
     end
   end
 end
@@ -82,11 +76,11 @@ end
 -- The file that a listing shows: the chapter's program, or one that has a page of its own to link to.
 local function file_of(div)
   local file = div.attributes.file or page.source
-  if file == page.source then return file end
-  if not page.shared[file] then
+  if file ~= page.source and not page.shared[file] then
     page.fail("a listing of " .. file .. ", which has no page: name it in shared_sources of book/CMakeLists.txt")
+  elseif file ~= page.source and div.attributes.counts then
+    page.fail("a listing of " .. file .. " with counts, which are of the chapter's program")
   end
-  if div.attributes.counts then page.fail("a listing of " .. file .. " with counts, which are of the chapter's program") end
   return file
 end
 
@@ -94,25 +88,21 @@ function listings.resolve(div)
   local file = file_of(div)
   local region = div.attributes.region or page.fail("a listing without region")
   local shown = listings.region(file, region)
-  local numbers, texts, counts = {}, {}, {}
   local by_line = div.attributes.counts and counts_by_line(page.id, div.attributes.counts)
-  for i, line in ipairs(shown) do
+  for _, line in ipairs(shown) do
     if #line.text > widest and not line.text:match('^%s*"') then  -- a text cannot be broken
       page.fail(file .. ", line " .. line.number .. ": a listing has " .. widest .. " columns, and this line has " .. #line.text ..
         ": run clang-format")
     end
-    numbers[i] = tostring(line.number)
-    texts[i] = listings.shown(line.text)
-    counts[i] = by_line and by_line[line.number]
+    line.text, line.count = listings.shown(line.text), by_line and by_line[line.number]
   end
-  at_ends(counts, texts)
-  local html, name = elements.html, file:match("[^/]+$")
-  local first, last = numbers[1], numbers[#numbers]
+  at_ends(shown)
+  local html, name, first, last = elements.html, file:match("[^/]+$"), shown[1].number, shown[#shown].number
   local lines = text.escape(name) .. (first == last and ", line " .. first or ", lines " .. first .. "–" .. last)
   local source = page.combined and '<span class="source">' .. lines .. "</span>" or
     '<a class="source" href="source/' .. name .. ".html#L-" .. first .. '">' .. lines .. "</a>"
   local frame = '<div class="code-frame' .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
-    code.rows(code.coloured(texts, "cuda"), numbers, counts) .. "</div></div>"
+    code.program(shown) .. "</div></div>"
   if div.attributes.folded and not page.combined then
     frame = '<details class="folded"><summary>' .. #shown .. " lines of code</summary>" .. frame .. "</details>"
   end

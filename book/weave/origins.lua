@@ -8,111 +8,86 @@ local emitted = require("weave.emitted")
 
 local origins = {}
 
-local function remembered(f)
-  local known = {}
-  return function(key)
-    if known[key] == nil then known[key] = f(key) or false end
-    return known[key] or nil
-  end
-end
-
 -- The places of a chapter's numbers as they stand in their file: they are many, and a page asks for few.
-local places_of = remembered(function(chapter)
+local places_of = text.remembered(function(chapter)
   local whole = text.read(page.work .. "/emit/" .. chapter .. "/places.tsv")  -- none for a page whose numbers are of others
   return whole and "\n" .. whole
 end)
 
 -- The call that made the number with this key.
 local function made_at(chapter, key)
-  local places = places_of(chapter)
-  local _, behind = (places or ""):find("\n" .. key .. "\t", 1, true)
-  if not behind then return nil end
-  local file, line = places:match("^([^\t\n]+)\t(%d+)\n", behind + 1)
-  return {file = file, line = tonumber(line)}
+  local places = places_of(chapter) or ""
+  local _, last = places:find("\n" .. key .. "\t", 1, true)
+  local file, line = places:match("^([^\t\n]+)\t(%d+)\n", (last or #places) + 1)
+  return file and {file = file, line = tonumber(line)}
 end
 
--- Kernel -> the lines of the program whose accesses are counted, in order.
-local counted_lines_of = remembered(function(chapter)
-  local kernels = {}
-  for _, row in ipairs(emitted.rows(chapter, "lines.tsv", "counts")) do
-    kernels[row.kernel] = kernels[row.kernel] or {}
-    table.insert(kernels[row.kernel], tonumber(row.line))
-  end
-  for _, lines in pairs(kernels) do table.sort(lines) end
-  return kernels
+-- "NN/KERNEL" -> the lines of the program whose accesses are counted, in order.
+local counted_lines_of = text.remembered(function(key)
+  local chapter, kernel = key:match("^(.-)/(.*)$")
+  local rows = pandoc.List(emitted.rows(chapter, "lines.tsv", "counts", {kernel}))
+  local lines = rows:map(function(row) return tonumber(row.line) end)
+  lines:sort()
+  return lines
 end)
 
-local lines_of_file = remembered(function(file)
+local lines_of_file = text.remembered(function(file)
   local whole = text.read(page.root .. "/" .. file)
   return whole and text.lines_of(whole)
 end)
 
-local function source_of(chapter) return page.sources[chapter] end
-
 -- The access that a key like "shared.load-As.requests" counts, or the first access of its kernel.
 local function counted_at(chapter, key)
-  local file, kernel, site = source_of(chapter), key:match("^([^.]+)%.?([^.]*)")
-  local counted = file and counted_lines_of(chapter)
-  if not counted or not counted[kernel] then return nil end
-  for _, number in ipairs(counted[kernel]) do
+  local file, kernel, site = page.sources[chapter], key:match("^([^.]+)%.?([^.]*)")
+  local counted = file and counted_lines_of(chapter .. "/" .. kernel) or {}
+  for _, number in ipairs(counted) do
     local tags = (lines_of_file(file)[number] or ""):match("//@ ([%w%- ]+)$") or ""
     if text.set_of(tags)[site] then return {file = file, line = number} end
   end
-  return {file = file, line = counted[kernel][1]}
+  return counted[1] and {file = file, line = counted[1]}
 end
 
--- The tables of a record, and the columns that say what a row is of. What stands behind a name is what of a run is in that table alone.
+-- The tables of a record, and the columns that say what a row is of; cuBLAS's have one number that the runs do not have.
 local tables = {
   {name = "kernels", of = {"name"}},
   {name = "metrics", of = {"kernel", "set", "metric"}},
   {name = "runs", of = {"kernel", "problem"}},
-  {name = "cublas", of = {"kernel", "problem"}, field = ".cublas_tflops"},
-  {name = "cublaslt", of = {"kernel", "problem"}, field = ".lt_tflops"},
+  {name = "sweep-runs", of = {"sweep", "problem"}},
+  {name = "cublas", of = {"kernel", "problem"}, only = ".cublas_tflops"},
+  {name = "cublaslt", of = {"kernel", "problem"}, only = ".lt_tflops"},
+  {name = "sweep-cublas", of = {"sweep", "problem"}, only = ".cublas_tflops"},
+  {name = "sweep-cublaslt", of = {"sweep", "problem"}, only = ".lt_tflops"},
 }
 
 -- The fields of a line of a table; of a problem in quotes, its extents.
-local function fields_of(line)
-  local fields = {}
-  for field in (line:gsub('"([%dx]+)[^"]*"', "%1") .. ","):gmatch("([^,]*),") do fields[#fields + 1] = field end
-  return fields
-end
+local function fields_of(line) return text.split((line:gsub('"([%dx]+)[^"]*"', "%1"):gsub(",", "\t"))) end
 
--- Adds the rows of a table to what is found by the beginning of a key: "shared.4096", "shared.counters.lines", "shared.counters".
-local function add_rows(found, file, of, field)
-  local columns = {}
-  for number, line in ipairs(lines_of_file(file) or {}) do
-    local fields = fields_of(line)
-    if number == 1 then
-      for i, column in ipairs(fields) do columns[column] = i end
-    else
-      local address
-      for _, column in ipairs(of) do
-        local value = column == "sweep" and column or fields[columns[column]]
+-- What a chapter's record has, by the beginning of a key: "shared.4096", "shared.counters.lines", "shared.counters".
+local recorded_in = text.remembered(function(chapter)
+  local found = {}
+  local function add(address, file, line) found[address] = found[address] or {file = file, line = line} end
+  local directory = (page.sources[chapter] or ""):match("^(.*)/")
+  local record = directory and page.records:find_if(function(file) return file:match("^(.*)/measured/[^/.]+$") == directory end)
+  for _, t in ipairs(record and tables or {}) do
+    local file, columns = record .. "/" .. t.name .. ".csv", {}
+    for number, line in ipairs(lines_of_file(file) or {}) do
+      local fields, address = fields_of(line), nil
+      for i, field in ipairs(fields) do
+        if number == 1 then columns[field] = i end
+      end
+      for _, column in ipairs(number > 1 and t.of or {}) do
+        local value = columns[column] and fields[columns[column]] or column  -- "sweep" is no column
         if value ~= "" then
           address = address and address .. "." .. value or value
-          if column ~= "kernel" and not field then found[address] = found[address] or {file = file, line = number} end
+          if column ~= "kernel" and not t.only then add(address, file, number) end
         end
       end
-      if field then found[address .. field] = {file = file, line = number} end
+      if number > 1 and t.only then add(address .. t.only, file, number) end
     end
   end
-end
-
--- What a chapter's record has, by the beginning of a key.
-local recorded_in = remembered(function(chapter)
-  local directory, found = (source_of(chapter) or ""):match("^(.*)/"), {}
-  for _, record in ipairs(page.records) do
-    if directory and record:match("^(.*)/measured/[^/.]+$") == directory then
-      for _, t in ipairs(tables) do add_rows(found, record .. "/" .. t.name .. ".csv", t.of, t.field) end
-      for _, t in ipairs(tables) do
-        if t.of[2] == "problem" then add_rows(found, record .. "/sweep-" .. t.name .. ".csv", {"sweep", "problem"}, t.field) end
-      end
-      for number, line in ipairs(lines_of_file(record .. "/environment.json") or {}) do
-        local word = line:match('^%s*"(%l[%w_]*)":')
-        if word then found[word] = found[word] or {file = record .. "/environment.json", line = number} end
-      end
-      break
-    end
+  for number, line in ipairs(record and lines_of_file(record .. "/environment.json") or {}) do
+    local word = line:match('^%s*"(%l[%w_]*)":')
+    if word then add(word, record .. "/environment.json", number) end
   end
   return found
 end)
@@ -138,7 +113,9 @@ function origins.address(file, line)
   local name = file:match("^chapters/[^/]+/(chapter%d+%.cu)$") or page.shared[file] and file:match("[^/]+$")
   local record, part = file:match("^(chapters/[^/]+/measured/[^/]+)/([^/]+)$")
   local shown = record or file
-  if not name and not text.set_of(table.concat(page.records, " "))[shown] then page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt") end
+  if not name and not page.records:includes(shown) then
+    page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt")
+  end
   return "source/" .. (name or shown:gsub("/", "-")) .. ".html#" .. (part and part .. "-" or "L-") .. line
 end
 

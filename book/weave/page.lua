@@ -19,19 +19,19 @@ local page = {
 
 local bibliography = {}
 
--- What becomes of a complaint: it ends the weave. Tests take its place.
-function page.refuse(message)
+-- A complaint ends the weave.
+function page.fail(message)
   io.stderr:write("weave: page " .. tostring(page.id) .. ": " .. message .. "\n")
   os.exit(1)
 end
 
-function page.fail(message) page.refuse(message) end
-
 -- Writes a file, unless it says this already: what is made from it need not be made again.
 function page.write(path, whole)
   if text.read(path) == whole then return end
-  local written, why = text.write(path, whole)
-  if not written then page.fail("cannot write " .. path .. ": " .. why) end
+  local file, why = io.open(path, "wb")
+  if not file then page.fail("cannot write " .. path .. ": " .. why) end
+  file:write(whole)
+  file:close()
 end
 
 local function read_labels()
@@ -54,12 +54,10 @@ end
 -- Takes the metadata of the page's document.
 function page.open(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
-  for _, key in ipairs({"id", "pass", "work", "tests", "root", "source"}) do page[key] = get(key == "id" and "page" or key) end
-  page.shared, page.all, page.sources, page.records = text.set_of(get("shared")), {}, {}, {}
+  for _, key in ipairs({"pass", "work", "tests", "root", "source"}) do page[key] = get(key) end
+  page.id, page.home, page.shared, page.sources = get("page"), get("page"), text.set_of(get("shared")), {}
   for file in get("sources"):gmatch("%S+") do page.sources[file:match("chapter(%d+)%.cu$")] = file end
-  for file in get("records"):gmatch("%S+") do table.insert(page.records, file) end
-  for id in get("pages"):gmatch("%S+") do table.insert(page.all, id) end
-  page.home = page.id
+  page.records, page.all = text.words_of(get("records")), text.words_of(get("pages"))
   page.combined = get("combined") ~= "" and get("combined")
   page.only_tests = get("only") ~= ""
   for key in (text.read(page.root .. "/book/references.bib") or ""):gmatch("@%w+{([^,%s]+),") do bibliography[key] = true end
@@ -74,9 +72,15 @@ function page.is_chapter() return page.id:match("^%d+$") ~= nil end
 
 -- "A" of the first appendix, "" of a page that is none.
 function page.letter(id)
-  local appendices = pandoc.List(page.all):filter(function(other) return other:match("^appendix") ~= nil end)
+  local appendices = page.all:filter(function(other) return other:match("^appendix") ~= nil end)
   local _, number = appendices:find(id)
   return number and string.char(string.byte("A") + number - 1) or ""
+end
+
+-- "03 Shared tiling", or the title of a page without a number; `between` stands in the place of the blank.
+function page.full_title(id, between)
+  local info = page.info[id]
+  return (info.number ~= "" and info.number .. (between or " ") or "") .. info.title
 end
 
 function page.has_reference(id) return bibliography[id] == true end

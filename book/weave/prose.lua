@@ -4,19 +4,18 @@ local text = require("weave.text")
 
 local prose = {}
 
+local function kept(inlines) return pandoc.Span(inlines, pandoc.Attr("", {"kept"})) end
+local function words_of(inline) return inline and inline.t == "Str" and inline.text or "" end
+local function inline_formula(inline) return inline and inline.t == "Math" and inline.mathtype == "InlineMath" end
+
 -- A formula and the punctuation behind it stay on one line, and so does a bracket before it.
 function prose.keep_punctuation(inlines)
   for i = #inlines - 1, 1, -1 do
-    local formula, behind = inlines[i], inlines[i + 1]
-    local marks, rest = (behind.t == "Str" and behind.text or ""):match("^([,.;:)]+)(.*)$")
-    if formula.t == "Math" and formula.mathtype == "InlineMath" and marks then
-      inlines[i] = pandoc.Span({formula, pandoc.Str(marks)}, pandoc.Attr("", {"kept"}))
-      inlines[i + 1] = pandoc.Str(rest)
-    end
-    local before, bracket = (i > 1 and inlines[i - 1].t == "Str" and inlines[i - 1].text or ""):match("^(.-)([(%[]+)$")
-    if formula.t == "Math" and formula.mathtype == "InlineMath" and bracket then
-      inlines[i - 1] = pandoc.Str(before)
-      inlines[i] = pandoc.Span({pandoc.Str(bracket), inlines[i]}, pandoc.Attr("", {"kept"}))
+    local marks, rest = words_of(inlines[i + 1]):match("^([,.;:)]+)(.*)$")
+    local before, bracket = words_of(inlines[i - 1]):match("^(.-)([(%[]+)$")
+    if inline_formula(inlines[i]) then
+      if marks then inlines[i], inlines[i + 1] = kept({inlines[i], pandoc.Str(marks)}), pandoc.Str(rest) end
+      if bracket then inlines[i - 1], inlines[i] = pandoc.Str(before), kept({pandoc.Str(bracket), inlines[i]}) end
     end
   end
   return inlines
@@ -27,10 +26,7 @@ local operators = {["x"] = "×", ["-"] = "−", ["+"] = "+", ["="] = "="}
 
 local values = text.set_of("Link Span Math Code")
 
-local function is_factor(inline, pattern)
-  if inline.t == "Str" then return inline.text:match(pattern) ~= nil end
-  return values[inline.t]
-end
+local function is_factor(inline, pattern) return words_of(inline):match(pattern) or values[inline.t] end
 local function may_follow(operator, inline)
   if operator == "=" then return inline.t ~= "Code" and is_factor(inline, "^%d") end
   return is_factor(inline, "^[%d%u(]")
@@ -45,7 +41,7 @@ local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftB
 -- A formula that ends with an operator stays with what follows, one that begins with an operator, behind {}, with what is before it; the
 -- operator has its gaps, so there is no blank.
 function prose.join_operators(inlines)
-  local function formula(inline, pattern) return inline and inline.t == "Math" and inline.mathtype == "InlineMath" and inline.text:match(pattern) end
+  local function formula(inline, pattern) return inline_formula(inline) and inline.text:match(pattern) end
   local joined, i = pandoc.List({}), 1
   while i <= #inlines do
     local parts = pandoc.List({inlines[i]})
@@ -58,7 +54,7 @@ function prose.join_operators(inlines)
       parts:insert(behind)
       i = i + (blank and 2 or 1)
     end
-    joined:insert(#parts == 1 and parts[1] or pandoc.Span(parts, pandoc.Attr("", {"kept"})))
+    joined:insert(#parts == 1 and parts[1] or kept(parts))
     i = i + 1
   end
   return joined
@@ -72,21 +68,21 @@ function prose.typeset(inlines)
     end
   end
   for i = 3, #inlines do  -- the unit, not the people
-    local behind = inlines[i].t == "Str" and inlines[i].text:match("^us(%p*)$")
+    local behind = words_of(inlines[i]):match("^us(%p*)$")
     if behind and is_blank(inlines[i - 1]) and pandoc.utils.stringify(inlines[i - 2]):match("%d$") then
       inlines[i].text = "µs" .. behind
     end
   end
-  if #inlines >= 3 and inlines[1].t == "Str" and inlines[1].text == "x" and is_blank(inlines[2]) and inlines[3].t == "Str" then
+  if #inlines >= 3 and words_of(inlines[1]) == "x" and is_blank(inlines[2]) and inlines[3].t == "Str" then
     inlines[1], inlines[2] = pandoc.Str("×"), pandoc.Str("\u{a0}")  -- "x cuBLAS", in a table's head
   end
   for i = 3, #inlines - 2 do
-    local operator = inlines[i].t == "Str" and operators[inlines[i].text]
+    local operator = operators[words_of(inlines[i])]
     if operator and is_blank(inlines[i - 1]) and is_blank(inlines[i + 1]) and is_factor(inlines[i - 2], "[%d%u)]$") and
        may_follow(operator, inlines[i + 2]) then
       inlines[i - 1], inlines[i], inlines[i + 1] = pandoc.Str("\u{a0}"), pandoc.Str(operator), pandoc.Str("\u{a0}")
       if is_formula(inlines[i - 2], -1) or is_formula(inlines[i + 2], 1) then  -- beside which a line ends in spite of the blank
-        inlines[i + 2] = pandoc.Span({table.unpack(inlines, i - 2, i + 2)}, pandoc.Attr("", {"kept"}))
+        inlines[i + 2] = kept({table.unpack(inlines, i - 2, i + 2)})
         for gone = i - 2, i + 1 do inlines[gone] = pandoc.Str("") end
       end
     end

@@ -16,6 +16,8 @@ local function prefix()
   return letter ~= "" and letter .. "." or ""
 end
 
+local kinds = {figure = "Figure", explorer = "Figure", lookups = "Figure", table = "Table", listing = "Listing"}
+
 -- `begin` stands before the numbers of figures, tables and listings.
 local function number_blocks(blocks, counters, labels, begin)
   for _, block in ipairs(blocks) do
@@ -27,17 +29,17 @@ local function number_blocks(blocks, counters, labels, begin)
         counters.section = counters.section + 1
         local number = prefix() .. counters.section
         block.attributes.number = number
-        labels[#labels + 1] = block.identifier .. "\tsection " .. number
+        labels:insert(block.identifier .. "\tsection " .. number)
       elseif block.identifier:match(":") then
-        labels[#labels + 1] = block.identifier .. "\t“" .. pandoc.utils.stringify(block) .. "”"
+        labels:insert(block.identifier .. "\t“" .. pandoc.utils.stringify(block) .. "”")
       end
     elseif block.t == "Div" then
-      for _, kind in ipairs({"figure", "table", "listing"}) do
-        if elements.has(block, kind) or kind == "figure" and (elements.has(block, "explorer") or elements.has(block, "lookups")) then
-          counters[kind] = counters[kind] + 1
-          local name = kind:sub(1, 1):upper() .. kind:sub(2) .. " " .. begin .. counters[kind]
-          block.attributes.label = name
-          if block.identifier ~= "" then labels[#labels + 1] = block.identifier .. "\t" .. name end
+      for _, class in ipairs(block.classes) do
+        local kind = kinds[class]
+        if kind then
+          counters[kind] = (counters[kind] or 0) + 1
+          block.attributes.label = kind .. " " .. begin .. counters[kind]
+          if block.identifier ~= "" then labels:insert(block.identifier .. "\t" .. block.attributes.label) end
         end
       end
       block.content = number_blocks(block.content, counters, labels, begin)
@@ -49,9 +51,9 @@ end
 -- Numbers the blocks of a document; gives the lines of its labels. On a page without a number of its own, figures and tables have what its
 -- `figures` says before theirs, so that no two of the whole book are called the same.
 function references.number(doc)
-  local labels = {"page\t" .. (page.is_chapter() and page.id or "") .. "\t" .. pandoc.utils.stringify(doc.meta.title or "")}
+  local labels = pandoc.List({"page\t" .. (page.is_chapter() and page.id or "") .. "\t" .. pandoc.utils.stringify(doc.meta.title or "")})
   local begin = doc.meta.figures and pandoc.utils.stringify(doc.meta.figures) .. "." or prefix()
-  doc.blocks = number_blocks(doc.blocks, {section = 0, figure = 0, table = 0, listing = 0}, labels, begin)
+  doc.blocks = number_blocks(doc.blocks, {section = 0}, labels, begin)
   return labels
 end
 
@@ -64,16 +66,15 @@ end
 function references.link(link)
   if link.target:sub(1, 1) ~= "#" then return nil end
   local id = link.target:sub(2)
-  local function link_to(words, target)
-    return #link.content > 0 and pandoc.Link(link.content, target) or references.named(words, target)
-  end
-  local chapter = id:match("^ch:(.+)$")
+  local chapter, words, target = id:match("^ch:(.+)$"), nil, nil
   if chapter then
     local info = page.info[chapter] or page.fail("no page is called " .. chapter)
-    return link_to(info.number ~= "" and "chapter " .. info.number or info.title, info.href)
+    words, target = info.number ~= "" and "chapter " .. info.number or info.title, info.href
+  else
+    local label = page.label(id)
+    words, target = label.text, page.address(id, label.page)
   end
-  local label = page.label(id)
-  return link_to(label.text, page.address(id, label.page))
+  return #link.content > 0 and pandoc.Link(link.content, target) or references.named(words, target)
 end
 
 function references.check_cite(cite)

@@ -1,4 +1,4 @@
--- Tables: ::: {.table name=NAME [chapter=NN] [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
+-- Tables: ::: {.table name=NAME [of="KERNEL ..."]} shows a table that a program emitted, or what it has of some
 -- kernels; ::: {.table caption="..."} frames a table that the prose has written out.
 -- In: a Div, and table-NAME.tsv: a line of caption, a line of heads, then rows. Out: blocks; rows that are "equal" are one sentence, which
 -- opens to show them; a name that the row above has as well is not shown again. Numbers of a column have their points below each other.
@@ -23,23 +23,16 @@ local function class_for(columns) return "data-table" .. (columns > 2 and " full
 -- The last column of a table may say why the one before it is not "equal".
 local function has_reasons(heads) return heads[#heads] == "why" end
 
--- Digits behind the point of a number that is written out, nil for other cells.
-local function decimals_of(words)
-  if not words:match("^[-−]?%d[%d,]*%.?%d*$") then return nil end
-  return #(words:match("%.(%d+)$") or "")
-end
-
--- Of the cells of a column, what each lacks at its right to have its point below the others': a style, or "".
+-- Of the cells of a column, what each number lacks at its right to have its point below the others': a style, or "".
 local function paddings(cells)
-  local most, known = 0, {}
+  local most, decimals, styles = 0, {}, {}
   for i, words in ipairs(cells) do
-    known[i] = decimals_of(words)
-    most = math.max(most, known[i] or 0)
+    decimals[i] = words:match("^[-−]?%d[%d,]*%.?%d*$") and #(words:match("%.(%d+)$") or "")
+    most = math.max(most, decimals[i] or 0)
   end
-  local styles = {}
   for i = 1, #cells do
-    local lacks = known[i] and most - known[i] or 0
-    styles[i] = lacks == 0 and "" or "--digits: " .. lacks .. (known[i] == 0 and "; --point: 1" or "")
+    local lacks = most - (decimals[i] or most)
+    styles[i] = lacks == 0 and "" or "--digits: " .. lacks .. (decimals[i] == 0 and "; --point: 1" or "")
   end
   return styles
 end
@@ -47,8 +40,7 @@ end
 local function written(div)
   local blocks = pandoc.List(div.content)
   div.content = {}
-  local columns = blocks[1] and blocks[1].colspecs and #blocks[1].colspecs or 0
-  for _, body in ipairs(blocks[1] and blocks[1].bodies or {}) do
+  for _, body in ipairs(blocks[1].bodies) do
     for i, column in ipairs(blocks[1].colspecs) do
       local cells, words = {}, {}
       for _, row in ipairs(body.body) do
@@ -62,7 +54,7 @@ local function written(div)
       end
     end
   end
-  local before = pandoc.List({elements.figure_open(div, class_for(columns)), elements.html("<figcaption>"),
+  local before = pandoc.List({elements.figure_open(div, class_for(#blocks[1].colspecs)), elements.html("<figcaption>"),
     elements.caption_of(div, pandoc.read(div.attributes.caption, "markdown").blocks[1].content),
     elements.html("</figcaption>" .. elements.scrolling("scroll", div.attributes.label))})
   before:extend(blocks)
@@ -73,24 +65,20 @@ end
 -- What a table has of some kernels: their columns where kernels head columns, else their rows.
 local function of_kernels(heads, rows, name, kernels)
   local wanted, found = text.set_of(kernels), {}
-  local columns = {1}
+  local columns = pandoc.List({1})
   for i, head in ipairs(heads) do
     if wanted[head] then columns[#columns + 1], found[head] = i, true end
   end
-  local kept = {}
+  local kept = pandoc.List(rows)
   if next(found) then
-    local function some(row)
-      local cells = {}
-      for i, column in ipairs(columns) do cells[i] = row[column] end
-      return cells
-    end
-    heads = some(heads)
-    for i, row in ipairs(rows) do kept[i] = some(row) end
+    local function some(row) return columns:map(function(column) return row[column] end) end
+    heads, kept = some(heads), kept:map(some)
   else
-    for _, row in ipairs(rows) do
+    kept = kept:filter(function(row)
       local kernel = row[1]:match("^[%w_]+")
-      if wanted[kernel] then kept[#kept + 1], found[kernel] = row, true end
-    end
+      found[kernel] = wanted[kernel]
+      return wanted[kernel]
+    end)
   end
   for kernel in pairs(wanted) do
     if not found[kernel] then page.fail("table " .. name .. " has nothing of " .. kernel) end
@@ -98,38 +86,26 @@ local function of_kernels(heads, rows, name, kernels)
   return heads, kept
 end
 
--- Which columns hold numbers only, and which ones words so few that they need not wrap.
-local function alignment(heads, rows)
-  local right, brief = {}, {}
-  for i = 1, #heads do
-    right[i], brief[i] = true, true
-    for _, row in ipairs(rows) do
-      right[i], brief[i] = right[i] and numeric(row[i]), brief[i] and #row[i] <= few
-    end
-  end
-  return right, brief
-end
-
 local function markup(heads, rows)
-  local right, brief = alignment(heads, rows)
-  local out = {"<table><thead><tr>"}
-  local styles = {}
+  local out, right, brief, styles = {"<table><thead><tr>"}, {}, {}, {}
   for i = 1, #heads do
     local column = {}
-    for r, row in ipairs(rows) do column[r] = text.typeset(row[i]) end
+    right[i], brief[i] = true, true  -- numbers only; words so few that they need not wrap
+    for r, row in ipairs(rows) do
+      column[r] = text.typeset(row[i])
+      right[i], brief[i] = right[i] and numeric(row[i]), brief[i] and #row[i] <= few
+    end
     styles[i] = right[i] and paddings(column) or {}
   end
   local function cell(tag, words, i, above, style)
-    local class = right[i] and ' class="number"' or ""
-    if words == emitted.unmeasured then class = ' class="number pending"' end
-    if class == "" and brief[i] then class = i == 1 and ' class="row-name"' or tag == "td" and ' class="brief"' or "" end
-    local reason = i == #heads and has_reasons(heads)
-    if reason then class = ' class="reason"' end
-    local shown = text.escape(text.typeset(words))
+    local reason, shown = i == #heads and has_reasons(heads), text.escape(text.typeset(words))
+    local class = reason and "reason" or words == emitted.unmeasured and "number pending" or right[i] and "number" or
+      brief[i] and (i == 1 and "row-name" or tag == "td" and "brief") or ""
     if words == above and i == 1 and not right[1] then shown = page.combined and "" or '<span class="hidden">' .. shown .. "</span>" end  -- for the eye once
     if words == above and reason and words ~= "" then shown = "the same" end
-    if style and style ~= "" then class = class .. ' style="' .. style .. '"' end
-    out[#out + 1] = "<" .. tag .. class .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
+    local attributes = class ~= "" and ' class="' .. class .. '"' or ""
+    if style and style ~= "" then attributes = attributes .. ' style="' .. style .. '"' end
+    out[#out + 1] = "<" .. tag .. attributes .. (tag == "th" and ' scope="col"' or "") .. ">" .. shown .. "</" .. tag .. ">"
   end
   for i, words in ipairs(heads) do cell("th", words, i) end
   out[#out + 1] = "</tr></thead><tbody>"
@@ -142,18 +118,12 @@ local function markup(heads, rows)
   return table.concat(out)
 end
 
--- Rows that are equal, and the others; nil without equal ones.
-local function equal_and_others(heads, rows)
-  if not has_reasons(heads) then return nil end
-  local equal, others = {}, {}
-  for _, row in ipairs(rows) do table.insert(row[#row - 1] == "equal" and equal or others, row) end
-  if #equal > 0 then return equal, others end
-end
-
 -- Counts that are equal take a sentence; their rows are behind it, but in one document, where nothing can be opened.
-local function collapsed(heads, equal, others)
-  local all = #equal + #others
-  local sentence = (#others == 0 and "All " .. all or #equal .. " of " .. all) .. " counts equal what the hardware counted"
+local function collapsed(heads, rows)
+  local equal, others = {}, {}
+  for _, row in ipairs(rows) do table.insert(has_reasons(heads) and row[#row - 1] == "equal" and equal or others, row) end
+  if #equal == 0 then return markup(heads, rows) end
+  local sentence = (#others == 0 and "All " .. #rows or #equal .. " of " .. #rows) .. " counts equal what the hardware counted"
   local rest = #others > 0 and markup(heads, others) or ""
   if page.combined then return "<p>" .. sentence .. ".</p>" .. rest end
   local told = {table.unpack(heads, 1, #heads - 2)}  -- without the columns that say it
@@ -166,11 +136,9 @@ function tables.resolve(div)
   local name = div.attributes.name or page.fail("a table without name or caption")
   local caption, heads, rows = emitted.table(page.id, name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
-  local equal, others = equal_and_others(heads, rows)
   return {elements.figure_open(div, class_for(#heads)), elements.html("<figcaption>"),
           elements.caption_of(div, text.typeset(caption)), elements.html("</figcaption>"),
-          elements.html(elements.scrolling("scroll", div.attributes.label) ..
-            (equal and collapsed(heads, equal, others) or markup(heads, rows)) .. "</div></figure>")}
+          elements.html(elements.scrolling("scroll", div.attributes.label) .. collapsed(heads, rows) .. "</div></figure>")}
 end
 
 return tables

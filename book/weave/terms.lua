@@ -20,11 +20,11 @@ local function glossary()
   pandoc.walk_block(pandoc.Div(pandoc.read(whole, "markdown").blocks), {Table = function(listed)
     local simple = pandoc.utils.to_simple_table(listed)
     for _, cells in ipairs(is_of_words(simple) and simple.rows or {}) do
-      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = {}, meaning = pandoc.utils.blocks_to_inlines(cells[2])}
+      local row = {name = pandoc.utils.stringify(cells[1]), names = {}, forms = pandoc.List({}),
+                   meaning = pandoc.utils.blocks_to_inlines(cells[2])}
       for name in (row.name .. ","):gmatch("%s*(.-),") do
         table.insert(row.names, name)
-        table.insert(row.forms, name)
-        table.insert(row.forms, name .. (name:match("[sx]$") and "es" or "s"))
+        row.forms:extend({name, name .. (name:match("[sx]$") and "es" or "s")})
       end
       rows[#rows + 1] = row
     end
@@ -37,8 +37,7 @@ local function forms_by_first_word()
   local forms = {}
   for _, row in ipairs(glossary()) do
     for _, form in ipairs(row.forms) do
-      local words = {}
-      for word in form:gmatch("%S+") do words[#words + 1] = word end
+      local words = text.words_of(form)
       forms[words[1]] = forms[words[1]] or {}
       table.insert(forms[words[1]], {words = words, row = row})
     end
@@ -94,28 +93,26 @@ local count = 0
 local function defined(words, row)
   count = count + 1
   local id = "term-" .. page.id .. "-" .. count
-  return {
+  return pandoc.List({
     elements.html_inline('<label for="' .. id .. '" class="term">'), words, elements.html_inline("</label>" ..
       '<input type="checkbox" id="' .. id .. '" class="note-toggle" aria-label="define ' .. text.escape(row.name) .. '"/>'),
     pandoc.Span(note_of(row), {class = "side-note definition", role = "note"}),
-  }
+  })
 end
 
 local passed_over = text.set_of("plain claim figure explorer lookups listing table break settled tally contents aside")
 
 local function is_passed_over(element) return element.classes:find_if(function(class) return passed_over[class] end) ~= nil end
 
--- Calls visit(row, words) for each term in a list of inlines, in order; what it returns takes the place of the words.
+-- Calls visit(row, before, words, after) for each term in a list of inlines, in order, with what stands around its words; what it returns
+-- takes their place.
 local function each_term(inlines, forms, visit)
   local result, i = pandoc.List({}), 1
   while i <= #inlines do
     local inline, form = inlines[i], form_at(inlines, i, forms)
     local length = form and 2 * #form.words - 1 or 1
-    local instead = form and visit(form.row, function()
-      local before, _, behind = parts_of(inline)
-      local _, _, end_of_last = parts_of(inlines[i + length - 1])
-      return before, table.concat(form.words, " "), length == 1 and behind or end_of_last
-    end)
+    local instead = form and
+      visit(form.row, (parts_of(inline)), table.concat(form.words, " "), select(3, parts_of(inlines[i + length - 1])))
     if instead then
       result:extend(instead)
       i = i + length
@@ -135,9 +132,7 @@ local function each_term_of_blocks(blocks, forms, visit)
     if block.t == "Para" or block.t == "Plain" then
       block.content = each_term(block.content, forms, visit)
     elseif block.t == "BulletList" or block.t == "OrderedList" then
-      local items = pandoc.List({})
-      for _, item in ipairs(block.content) do items:insert(each_term_of_blocks(item, forms, visit)) end
-      block.content = items
+      block.content = block.content:map(function(item) return each_term_of_blocks(item, forms, visit) end)
     elseif block.t == "Div" and not is_passed_over(block) or block.t == "BlockQuote" then
       block.content = each_term_of_blocks(block.content, forms, visit)
     end
@@ -148,10 +143,10 @@ end
 -- The lines "term<TAB>name" of a chapter's labels file: the rows that it has words of.
 function terms.collect(doc)
   if not page.is_chapter() then return {} end
-  local lines, seen = {}, {}
+  local lines = pandoc.List({})
   each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row)
-    if not seen[row.name] then lines[#lines + 1] = "term\t" .. row.name end
-    seen[row.name] = true
+    local line = "term\t" .. row.name
+    if not lines:includes(line) then lines:insert(line) end
   end)
   return lines
 end
@@ -160,14 +155,10 @@ end
 function terms.define(doc)
   if not page.is_chapter() or page.combined == "epub" or page.only_tests then return end
   local done = {}
-  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row, parts)
+  doc.blocks = each_term_of_blocks(doc.blocks, forms_by_first_word(), function(row, before, words, after)
     if done[row.name] or page.combined and page.first_with_term[row.name] ~= page.id then return nil end
     done[row.name] = true
-    local before, words, behind = parts()
-    local result = pandoc.List({pandoc.Str(before)})
-    result:extend(defined(pandoc.Str(words), row))
-    result:insert(pandoc.Str(behind))
-    return result
+    return pandoc.List({pandoc.Str(before)}) .. (defined(pandoc.Str(words), row) .. {pandoc.Str(after)})
   end)
 end
 
@@ -185,14 +176,12 @@ function terms.anchor(doc)
   end}).content
 end
 
--- What a search finds on the page of the glossary besides its sections: {id, name, meaning, forms}, texts all; the forms stand between bars.
+-- What a search finds on the page of the glossary besides its sections: {id, title, text, forms}, texts all; the forms stand between bars.
 function terms.definitions()
-  local found = {}
-  for _, row in ipairs(page.id == glossary_page and glossary() or {}) do
-    found[#found + 1] = {id = address(row.name), name = row.name, meaning = pandoc.utils.stringify(row.meaning),
-                         forms = "|" .. table.concat(row.forms, "|"):lower() .. "|"}
-  end
-  return found
+  return pandoc.List(page.id == glossary_page and glossary() or {}):map(function(row)
+    return {id = address(row.name), title = row.name, text = pandoc.utils.stringify(row.meaning),
+            forms = "|" .. table.concat(row.forms, "|"):lower() .. "|"}
+  end)
 end
 
 return terms

@@ -12,19 +12,18 @@ function text.read(path)
   return whole
 end
 
--- Whether the file was written, and if not, why.
-function text.write(path, whole)
-  local file, why = io.open(path, "wb")
-  if not file then return false, tostring(why) end
-  file:write(whole)
-  file:close()
-  return true
+-- f, which is called once for each key.
+function text.remembered(f)
+  local known = {}
+  return function(key)
+    if known[key] == nil then known[key] = f(key) or false end
+    return known[key] or nil
+  end
 end
 
 function text.lines_of(whole)
   local result = {}
-  for line in (whole:gsub("\r", "") .. "\n"):gmatch("(.-)\n") do result[#result + 1] = line end
-  if result[#result] == "" then result[#result] = nil end
+  for line in whole:gsub("\r", ""):gsub("([^\n])$", "%1\n"):gmatch("(.-)\n") do result[#result + 1] = line end
   return result
 end
 
@@ -35,7 +34,14 @@ function text.split(line)
   return fields
 end
 
--- The words of a text, which spaces separate, as a set.
+-- The words of a text, which spaces separate.
+function text.words_of(words)
+  local list = pandoc.List({})
+  for word in words:gmatch("%S+") do list:insert(word) end
+  return list
+end
+
+-- The same as a set.
 function text.set_of(words)
   local set = {}
   for word in words:gmatch("%S+") do set[word] = true end

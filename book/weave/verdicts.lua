@@ -13,7 +13,7 @@ local references = require("weave.references")
 
 local verdicts = {}
 
-local names = {"confirmed", "corrected", "open"}
+local names = pandoc.List({"confirmed", "corrected", "open"})
 local tally, chapters = {}, {}  -- chapter -> verdict -> rows; the chapters in order
 local shown = {}  -- chapter -> rows that are on the page already
 
@@ -25,10 +25,7 @@ function verdicts.count(blocks)
     if is_row(block) then
       local words = pandoc.utils.stringify(block.content[1])
       local chapter = block.attributes.of or page.fail('"' .. words .. '" is of no chapter')
-      if not tally[chapter] then
-        tally[chapter] = {}
-        chapters[#chapters + 1] = chapter
-      end
+      if not tally[chapter] then tally[chapter], chapters[#chapters + 1] = {}, chapter end
       local verdict = block.attributes.verdict or page.fail('"' .. words .. '" has no verdict')
       tally[chapter][verdict] = (tally[chapter][verdict] or 0) + 1
     end
@@ -40,10 +37,7 @@ local function counted(n, word) return n .. " " .. word .. (n == 1 and "" or "s"
 -- Folds what a page may have very much of; one document, where nothing can be opened, has all of it.
 local function folded(blocks, summary)
   if page.combined then return blocks end
-  local whole = pandoc.List({elements.html('<details class="folded"><summary>' .. summary .. "</summary>")})
-  whole:extend(blocks)
-  whole:insert(elements.html("</details>"))
-  return whole
+  return elements.within('<details class="folded"><summary>' .. summary .. "</summary>", blocks, "</details>")
 end
 
 -- Rows that stand together, which are of one chapter, folded under how many have which verdict.
@@ -51,33 +45,27 @@ function verdicts.fold(blocks)
   local out, rows = pandoc.List({}), pandoc.List({})
   local function close()
     if #rows == 0 then return end
-    local kinds, of_each = tally[rows[1].attributes.of], {}
-    for _, verdict in ipairs(names) do
-      if kinds[verdict] then of_each[#of_each + 1] = kinds[verdict] .. "\u{a0}" .. verdict end
-    end
+    local kinds = tally[rows[1].attributes.of]
+    local of_each = names:filter(function(verdict) return kinds[verdict] end)
+    of_each = of_each:map(function(verdict) return kinds[verdict] .. "\u{a0}" .. verdict end)
     out:extend(folded(rows, counted(#rows, "finding") .. ": " .. table.concat(of_each, ", ")))
     rows = pandoc.List({})
   end
   for _, block in ipairs(blocks) do
-    if is_row(block) then
-      rows:insert(block)
-    else
-      close()
-      out:insert(block)
-    end
+    if not is_row(block) then close() end
+    (is_row(block) and rows or out):insert(block)
   end
   close()
   return out
 end
 
 function verdicts.tally_table()
-  local out = '<table><thead><tr><th scope="col">chapter</th>'
-  for _, verdict in ipairs(names) do out = out .. '<th scope="col" class="number">' .. verdict .. "</th>" end
-  out = out .. "</tr></thead><tbody>"
+  local function cells(f) return table.concat(names:map(f)) end
+  local out = '<table><thead><tr><th scope="col">chapter</th>' ..
+    cells(function(verdict) return '<th scope="col" class="number">' .. verdict .. "</th>" end) .. "</tr></thead><tbody>"
   for _, chapter in ipairs(chapters) do
-    out = out .. "<tr><td>" .. chapter .. "</td>"
-    for _, verdict in ipairs(names) do out = out .. '<td class="number">' .. (tally[chapter][verdict] or 0) .. "</td>" end
-    out = out .. "</tr>"
+    out = out .. "<tr><td>" .. chapter .. "</td>" ..
+      cells(function(verdict) return '<td class="number">' .. (tally[chapter][verdict] or 0) .. "</td>" end) .. "</tr>"
   end
   return elements.html(out .. "</tbody></table>")
 end
@@ -94,13 +82,13 @@ end
 
 -- What settles a row: a list of inlines for each expression, test and experiment.
 local function evidence(div, chapter, words)
-  local found = pandoc.List({})
-  if div.attributes.holds then found:insert(shown_expression(claims.judge(div.attributes.holds, words))) end
-  for name in (div.attributes.tests or ""):gmatch("%S+") do
+  local a, found = div.attributes, pandoc.List({})
+  if a.holds then found:insert(shown_expression(claims.judge(a.holds, words))) end
+  for _, name in ipairs(text.words_of(a.tests or "")) do
     require_test(name)
     found:insert({pandoc.Str("test "), pandoc.Code(name)})
   end
-  for name in (div.attributes.experiments or ""):gmatch("%S+") do
+  for _, name in ipairs(text.words_of(a.experiments or "")) do
     experiments.require(chapter, name)
     found:insert({pandoc.Str("experiment "), pandoc.Link(pandoc.Str(name), page.address("break-" .. chapter .. "-" .. name, chapter))})
   end
@@ -121,7 +109,7 @@ function verdicts.settled(div)
   local words = pandoc.utils.stringify(div.content[1])
   local chapter, verdict = div.attributes.of, div.attributes.verdict
   if not page.info[chapter] then page.fail("no page is called " .. chapter) end
-  if not pandoc.List(names):includes(verdict) then
+  if not names:includes(verdict) then
     page.fail('"' .. words .. '" has no verdict ' .. table.concat(names, ", ") .. ", but " .. verdict)
   end
   local found = evidence(div, chapter, words)
@@ -137,12 +125,9 @@ function verdicts.settled(div)
   end
   shown[chapter] = (shown[chapter] or 0) + 1
   local id = "finding-" .. chapter .. "-" .. shown[chapter]
-  local blocks = pandoc.List({elements.html('<section class="settled ' .. verdict .. '" id="' .. id .. '"><p class="verdict">' .. verdict ..
-    ' <a class="permalink" href="#' .. id .. '" aria-label="link to this finding">#</a></p><div>')})
-  blocks:extend(div.content)
-  blocks:insert(pandoc.Div({pandoc.Para(lines)}, {class = "evidence"}))
-  blocks:insert(elements.html("</div></section>"))
-  return blocks
+  div.content:insert(pandoc.Div({pandoc.Para(lines)}, {class = "evidence"}))
+  return elements.within('<section class="settled ' .. verdict .. '" id="' .. id .. '"><p class="verdict">' .. verdict ..
+    ' <a class="permalink" href="#' .. id .. '" aria-label="link to this finding">#</a></p><div>', div.content, "</div></section>")
 end
 
 -- Every .claim of a page, in the words of that page; `resolved` turns its numbers and links into what is shown.
@@ -153,13 +138,11 @@ local function claims_of(id, resolved)
   for _, div in ipairs(pandoc.read(found, "json").blocks) do
     local words = resolved(div).content[1]
     local verdict = claims.judge(div.attributes.holds or "", pandoc.utils.stringify(words))
-    words.content:insert(pandoc.Space())
-    words.content:insert(pandoc.Span(shown_expression(verdict), {class = "evidence"}))
     local link = pandoc.Link(pandoc.Str("¶"), page.address(div.identifier, id), "to this place",
       {id = "of-" .. div.identifier, ["aria-label"] = "to this place"})
-    words.content:insert(1, pandoc.Space())
-    words.content:insert(1, link)
-    items:insert({words})
+    local inlines = pandoc.List({link, pandoc.Space()})
+    inlines:extend(words.content)
+    items:insert({pandoc.Plain(inlines .. {pandoc.Space(), pandoc.Span(shown_expression(verdict), {class = "evidence"})})})
   end
   page.home = page.id
   return items
@@ -172,8 +155,7 @@ function verdicts.all_claims(resolved)
     local items = claims_of(id, resolved)
     number = number + #items
     if #items > 0 and not page.combined then
-      local info = page.info[id]
-      blocks:insert(pandoc.Header(2, {pandoc.Str((info.number ~= "" and info.number .. " " or "") .. info.title)}, {id = "claims-of-" .. id}))
+      blocks:insert(pandoc.Header(2, {pandoc.Str(page.full_title(id))}, {id = "claims-of-" .. id}))
       blocks:extend(folded({pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"})}, counted(#items, "claim")))
     end
   end

@@ -2,5 +2,5 @@
 tile_figure(access-naive-A access naive load-A)
 tile_figure(access-naive-B access naive load-B)
 tile_figure(banks-naive-A banks naive load-A)
-tile_plot(lda-01 lda)
+tile_plot(lda-01 lda facts.tsv)
 tile_ladder()

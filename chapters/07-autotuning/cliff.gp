@@ -20,7 +20,7 @@ set format x ""
 set yrange [0:70]
 set ylabel "warps that fit" textcolor rgb "#010101"
 set label 1 sprintf("up to %d registers: %d warps", edge, warps) at edge-3,62 right textcolor rgb "#010101" font "inherit,16"
-set label 2 sprintf("beyond: %d", behind) at edge+3,20 left textcolor rgb "#010101" font "inherit,16"
+set label 2 sprintf("beyond: %d", beyond) at edge+3,20 left textcolor rgb "#010101" font "inherit,16"
 plot data.".fits" using 1:2 with steps lw 2 lc rgb "#030303"
 
 unset label 1

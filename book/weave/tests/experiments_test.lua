@@ -35,10 +35,6 @@ testing.on_page(files, {}, function(page)
 
   page.write(page.root .. "/messages.tsv", "edge\tanother\nbarrier\trace: read,\\n  chapter03.cu\n")
   testing.contains("what was kept", shown("barrier"), '<pre class="captured">race: read, chapter03.cu</pre>')
-
-  experiments.require("03", "edge")
-  testing.refused("unknown to the page", "breaks.json has no experiment nothing", shown, "nothing")
-  testing.refused("unknown to whoever names it", "breaks.json of chapter 03 has no experiment nothing", experiments.require, "03", "nothing")
 end)
 
 testing.finish()

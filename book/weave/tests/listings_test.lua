@@ -33,7 +33,6 @@ testing.on_page(files, {shared = "common/x.hpp common/y.hpp"}, function()
     return lines
   end
   testing.same("a region without markers, indentation and blank ends", shown("outer"), {"3:int a;  //@ load-A store-As", "4:", "6:  int b;"})
-  testing.refused("unknown region", "no region nowhere in chapter03.cu", shown, "nowhere")
 
   local function listing(attributes)
     return testing.html(listings.resolve(testing.div('::: {.listing label="Listing 3.1" ' .. attributes .. "}\nThe loop.\n:::")))

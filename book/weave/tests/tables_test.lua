@@ -37,7 +37,6 @@ testing.on_page(files, {}, function(page)
   page.combined = "epub"
   testing.contains("empty in one document", shown("name=repeated"), '<td class="row-name"></td><td class="number">2</td>')
   page.combined = false
-  testing.refused("unknown kernel", "table sizes has nothing of nobody", shown, 'name=sizes of="naive nobody"')
 end)
 
 testing.finish()
