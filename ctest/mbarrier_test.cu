@@ -50,11 +50,7 @@ TEST_CASE("who waits for a phase has learnt what was done before it") {
   CHECK(says(said_of(hand_over, 1, 64, out, 5, Handing::one_lane_waits_for_all), ""));
   CHECK(says(said_of(hand_over, 1, 64, out, 1, Handing::no_wait), "race: hand_over"));
   CHECK(says(said_of(hand_over, 1, 64, out, 5, Handing::arrives_first), "race: hand_over"));
-}
-
-TEST_CASE("phases do not wrap") {
-  auto out = tile::array<float>("out", 32);
-  CHECK(says(said_of(hand_over, 1, 64, out, 3000, Handing::right), ""));
+  CHECK(says(said_of(hand_over, 1, 64, out, 3000, Handing::right), ""));  // phases do not wrap
   CHECK(out.host()[0] == 2999);
 }
 
@@ -92,44 +88,28 @@ TEST_CASE("bytes may come before they are announced") {
   CHECK(says(said_of(announce_late, 1, 96, in, out, 48), ": 16 bytes more have come in phase 0 than were announced"));
 }
 
-// Two copies of 16 bytes, of which the bytes of one are announced.
-__global__ void announce_one_of_two(const float* in) {
+TEST_KERNEL("bytes that come when their phase is over are too many", announce_one_of_two, float, 1, 1,
+            "bulk copy: announce_one_of_two, mbarrier_test.cu:", "copies 16 bytes for mbarrier full[0] (address 0x",
+            " in phase 0, which was over before they came: fewer bytes were announced than copied") {
   __shared__ __align__(16) float words[8];
   __shared__ std::uint64_t full;
   ptx::mbarrier_init(&full, 1);
   ptx::fence_mbarrier_init();
   ptx::mbarrier_arrive_expect_tx(&full, 16);
-  ptx::cp_async_bulk(words, in, 16, &full);
-  ptx::cp_async_bulk(words + 4, in + 4, 16, &full);
+  ptx::cp_async_bulk(words, out, 16, &full);
+  ptx::cp_async_bulk(words + 4, out + 4, 16, &full);
   ptx::mbarrier_wait_parity(&full, 0);
 }
 
-TEST_CASE("bytes that come when their phase is over are too many") {
-  auto in = tile::array<float>("in", 8);
-  CHECK(says(said_of(announce_one_of_two, 1, 1, in),
-             "bulk copy: announce_one_of_two, mbarrier_test.cu:", "copies 16 bytes for mbarrier full[0] (address 0x",
-             " in phase 0, which was over before they came: fewer bytes were announced than copied"));
-}
-
-enum class Use {
-  initialised_twice,
-  for_nobody,
-  invalidated,
-  misaligned,
-  of_global_memory,
-  beyond_its_array,
-  third_parity,
-  as_memory,
-  many_bytes
-};
+enum class Use { twice, for_nobody, invalidated, misaligned, global, beyond, third_parity, as_memory, many_bytes };
 __global__ void use(std::uint64_t* global, Use how) {
   __shared__ std::uint64_t mbarrier[2];
   std::uint64_t* where = mbarrier;
   if (how == Use::misaligned) where = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(mbarrier) + 4);
-  if (how == Use::of_global_memory) where = global;
-  if (how == Use::beyond_its_array) where = mbarrier + 2 + blockDim.x;
+  if (how == Use::global) where = global;
+  if (how == Use::beyond) where = mbarrier + 2 + blockDim.x;
   ptx::mbarrier_init(where, how == Use::for_nobody ? 0 : 1);
-  if (how == Use::initialised_twice) ptx::mbarrier_init(where, 1);
+  if (how == Use::twice) ptx::mbarrier_init(where, 1);
   if (how == Use::invalidated) ptx::mbarrier_inval(where);
   if (how == Use::as_memory) global[0] = mbarrier[0];
   if (how == Use::many_bytes) ptx::mbarrier_expect_tx(where, 1 << 20);
@@ -140,12 +120,12 @@ __global__ void use(std::uint64_t* global, Use how) {
 TEST_CASE("an mbarrier is used as one") {
   auto global = tile::array<std::uint64_t>("global", 4);
   const auto said = [&](Use how) { return said_of(use, 1, 1, global, how); };
-  CHECK(says(said(Use::initialised_twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
+  CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
   CHECK(says(said(Use::for_nobody), " for 0 arrivals; 1 to 1048575 are possible"));
   CHECK(says(said(Use::invalidated), "arrives at mbarrier mbarrier[0] (address 0x", ", which nobody has initialised"));
   CHECK(says(said(Use::misaligned), ", which is not a multiple of 8"));
-  CHECK(says(said(Use::of_global_memory), ", which is not in shared memory"));
-  CHECK(says(said(Use::beyond_its_array), "out of bounds: use"));
+  CHECK(says(said(Use::global), ", which is not in shared memory"));
+  CHECK(says(said(Use::beyond), "out of bounds: use"));
   CHECK(says(said(Use::third_parity), " with parity 2, which is 0 or 1"));
   CHECK(says(said(Use::as_memory), "reads mbarrier mbarrier[0]", " as ordinary memory"));
   CHECK(says(said(Use::many_bytes), ": 1048576 bytes are announced, and a phase takes 1048575 at most"));
@@ -174,20 +154,16 @@ TEST_CASE("the memory of an mbarrier may be used again") {
   CHECK(out.host() == std::vector{0, 1, 2});
 }
 
-__global__ void lanes_that_part(float* out) {
+TEST_KERNEL("a lane that waits for ever is told, not those that wait for it", lanes_that_part, float, 1, 32,
+            "deadlock: lanes_that_part, mbarrier_test.cu:",
+            "thread (0,0,0) waits for phase 0 (parity 0) of mbarrier mbarrier[0]",
+            ": 1 of 1 arrivals and 0 bytes are missing") {
   __shared__ std::uint64_t mbarrier;
   if (threadIdx.x == 0) ptx::mbarrier_init(&mbarrier, 1);
   __syncwarp();
   if (threadIdx.x == 0) ptx::mbarrier_wait_parity(&mbarrier, 0);
   __syncwarp();
   out[threadIdx.x] = 1;
-}
-
-TEST_CASE("a lane that waits for ever is told, not those that wait for it") {
-  auto out = tile::array<float>("out", 32);
-  CHECK(says(said_of(lanes_that_part, 1, 32, out), "deadlock: lanes_that_part, mbarrier_test.cu:",
-             "thread (0,0,0) waits for phase 0 (parity 0) of mbarrier mbarrier[0]",
-             ": 1 of 1 arrivals and 0 bytes are missing"));
 }
 
 // One thread asks for two phases in turn, the later first.
@@ -307,42 +283,27 @@ __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
   out[t] = sum;
 }
 
-std::string said_of_ring(Ring how) {
+TEST_CASE("a ring of one stage") {
   auto in = tile::array<float>("in", 5 * 32), out = tile::array<float>("out", 64);
-  const std::string said = said_of(sum_tiles, 1, 65, in, out, 5, how);
-  if (how == Ring::right) CHECK(out.host()[33] == 32 * (0 + 1 + 2 + 3 + 4) + 5 * 1);
-  return said;
-}
-
-TEST_CASE("who reads before the tile is there is found") {
-  CHECK(says(said_of_ring(Ring::right), ""));
-  CHECK(says(said_of_ring(Ring::no_full_wait), "reads stage[0]"));
-  CHECK(says(said_of_ring(Ring::wrong_parity), "reads stage[0]"));
-  CHECK(says(said_of_ring(Ring::tries_once), "reads stage[0]"));
-  CHECK(says(said_of_ring(Ring::arrives_early), "asynchronously writes stage[0]"));
-}
-
-TEST_CASE("a phase that lacks something is a deadlock that says what") {
-  CHECK(says(said_of_ring(Ring::too_many_bytes), "deadlock: sum_tiles, ",
+  const auto said = [&](Ring how) { return said_of(sum_tiles, 1, 65, in, out, 5, how); };
+  CHECK(says(said(Ring::right), ""));
+  CHECK(out.host()[33] == 32 * (0 + 1 + 2 + 3 + 4) + 5 * 1);
+  for (const Ring how : {Ring::no_full_wait, Ring::wrong_parity, Ring::tries_once})
+    CHECK(says(said(how), "reads stage[0]"));
+  CHECK(says(said(Ring::arrives_early), "asynchronously writes stage[0]"));
+  CHECK(says(said(Ring::too_many_bytes), "deadlock: sum_tiles, ",
              "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x",
              ", of which no phase has ended: 0 of 1 arrivals and 64 bytes are missing at mbarrier_test.cu:"));
-  CHECK(says(said_of_ring(Ring::missing_arrival), "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x",
+  CHECK(says(said(Ring::missing_arrival), "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x",
              ": 1 of 2 arrivals and 0 bytes are missing",
              "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]",
              ", of which phase 0 has ended: "));
-}
-
-TEST_CASE("more bytes or arrivals than a phase takes are found") {
-  CHECK(says(said_of_ring(Ring::too_few_bytes), "copies 128 bytes for mbarrier full[0] (address 0x",
+  CHECK(says(said(Ring::too_few_bytes), "copies 128 bytes for mbarrier full[0] (address 0x",
              ": 64 bytes more have come in phase 0 than were announced"));
-  CHECK(says(said_of_ring(Ring::no_empty_wait), ": all 1 arrivals of phase 0 were there, which lacks 256 bytes"));
-}
-
-TEST_CASE("mbarriers are initialised, fenced and then used") {
-  CHECK(says(said_of_ring(Ring::no_init), ", which nobody has initialised"));
-  CHECK(says(said_of_ring(Ring::no_init_fence), "missing proxy fence: sum_tiles, ",
-             "with no fence.mbarrier_init between"));
-  CHECK(says(said_of_ring(Ring::no_init_barrier), "race: sum_tiles, "));
+  CHECK(says(said(Ring::no_empty_wait), ": all 1 arrivals of phase 0 were there, which lacks 256 bytes"));
+  CHECK(says(said(Ring::no_init), ", which nobody has initialised"));
+  CHECK(says(said(Ring::no_init_fence), "missing proxy fence: sum_tiles, ", "with no fence.mbarrier_init between"));
+  CHECK(says(said(Ring::no_init_barrier), "race: sum_tiles, "));
 }
 
 // --- Copies into shared memory ------------------------------------------------------------------------------------------
@@ -371,11 +332,11 @@ __global__ void load(float* in, float* out, Loading how) {
     ptx::mbarrier_init(&full[1], 1);
     ptx::fence_mbarrier_init();
   }
-  if (how == Loading::over_words || how == Loading::over_words_fenced) words[threadIdx.x] = 1;
-  if (how == Loading::of_words || how == Loading::of_words_fenced || how == Loading::of_words_fenced_in_shared)
-    in[threadIdx.x] = 7;
-  if (how == Loading::over_words_fenced || how == Loading::of_words_fenced_in_shared)
-    ptx::fence_proxy_async_shared_cta();
+  const bool over = how == Loading::over_words || how == Loading::over_words_fenced,
+             in_shared = how == Loading::of_words_fenced_in_shared;
+  if (over) words[threadIdx.x] = 1;
+  if (how == Loading::of_words || how == Loading::of_words_fenced || in_shared) in[threadIdx.x] = 7;
+  if (how == Loading::over_words_fenced || in_shared) ptx::fence_proxy_async_shared_cta();
   if (how == Loading::of_words_fenced) ptx::fence_proxy_async();
   __syncthreads();  // the mbarriers are there for all
   const bool other = how == Loading::waits_for_another;
@@ -395,30 +356,23 @@ __global__ void load(float* in, float* out, Loading how) {
   if (!other) out[threadIdx.x] = words[63 - threadIdx.x];
 }
 
-std::string said_of_loading(Loading how) {
-  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
-  return said_of(load, 1, 64, in, out, how);
-}
-
 TEST_CASE("copies into shared memory") {
-  CHECK(says(said_of_loading(Loading::right), ""));
-  CHECK(says(
-      said_of_loading(Loading::never_waited), "bulk copy: load, mbarrier_test.cu:",
-      "starts a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier full[0]"));
-  CHECK(says(said_of_loading(Loading::waits_for_another), "may still be on its way when the block ends"));
-  CHECK(says(said_of_loading(Loading::of_an_odd_row), "copies 60 bytes in bulk, which must be a multiple of 16"));
-  CHECK(says(said_of_loading(Loading::to_an_odd_address), "misaligned: load"));
-  CHECK(says(said_of_loading(Loading::beyond_the_end), "128 bytes past the end of words"));
-  CHECK(says(said_of_loading(Loading::over_an_mbarrier), "asynchronously writes mbarrier full[0]"));
-  CHECK(says(said_of_loading(Loading::invalidated), ", for which a copy is on its way"));
-}
-
-TEST_CASE("what threads wrote is the copies' after a fence") {
-  CHECK(says(said_of_loading(Loading::over_words), "missing proxy fence: load", "asynchronously writes words[0]"));
-  CHECK(says(said_of_loading(Loading::over_words_fenced), ""));
-  CHECK(says(said_of_loading(Loading::of_words), "asynchronously reads in[0]", "with no fence.proxy.async between"));
-  CHECK(says(said_of_loading(Loading::of_words_fenced), ""));
-  CHECK(says(said_of_loading(Loading::of_words_fenced_in_shared), "missing proxy fence: load"));
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
+  const auto said = [&](Loading how) { return said_of(load, 1, 64, in, out, how); };
+  for (const Loading how : {Loading::right, Loading::over_words_fenced, Loading::of_words_fenced})
+    CHECK(says(said(how), ""));
+  CHECK(says(said(Loading::never_waited), "bulk copy: load, mbarrier_test.cu:",
+             "a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier full[0]"));
+  CHECK(says(said(Loading::waits_for_another), "may still be on its way when the block ends"));
+  CHECK(says(said(Loading::of_an_odd_row), "copies 60 bytes in bulk, which must be a multiple of 16"));
+  CHECK(says(said(Loading::to_an_odd_address), "misaligned: load"));
+  CHECK(says(said(Loading::beyond_the_end), "128 bytes past the end of words"));
+  CHECK(says(said(Loading::over_an_mbarrier), "asynchronously writes mbarrier full[0]"));
+  CHECK(says(said(Loading::invalidated), ", for which a copy is on its way"));
+  // What threads wrote is the copies' after a fence.
+  CHECK(says(said(Loading::over_words), "missing proxy fence: load", "asynchronously writes words[0]"));
+  CHECK(says(said(Loading::of_words), "asynchronously reads in[0]", "with no fence.proxy.async between"));
+  CHECK(says(said(Loading::of_words_fenced_in_shared), "missing proxy fence: load"));
 }
 
 __global__ void load_with(const CUtensorMap* map, float* out) {
@@ -489,15 +443,14 @@ TEST_CASE("copies out of shared memory") {
   const auto said = [&](Storing how) { return said_of(store, 1, 64, out, result, how); };
   CHECK(says(said(Storing::right), ""));
   CHECK(out.host() == in_order);
+  for (const Storing how : {Storing::fence_by_who_copies, Storing::overwritten_after_the_wait, Storing::read_back})
+    CHECK(says(said(how), ""));
   CHECK(says(said(Storing::no_fence), "missing proxy fence: store", "asynchronously reads words[0]"));
   CHECK(says(said(Storing::fence_before_the_writes), "missing proxy fence: store"));
-  CHECK(says(said(Storing::fence_by_who_copies), ""));
   CHECK(says(said(Storing::no_barrier), "race: store"));
   CHECK(says(said(Storing::never_waited), "may still read it when the block ends: wait for its group"));
-  CHECK(says(said(Storing::overwritten), "which a copy in bulk of thread (0,0,0) read"));
-  CHECK(says(said(Storing::overwritten_after_the_wait), ""));
-  CHECK(says(said(Storing::overwritten_by_others), "which a copy in bulk of thread (0,0,0) read"));
-  CHECK(says(said(Storing::read_back), ""));
+  for (const Storing how : {Storing::overwritten, Storing::overwritten_by_others})
+    CHECK(says(said(how), "which a copy in bulk of thread (0,0,0) read"));
   CHECK(says(said(Storing::read_back_after_reads), "which a copy in bulk of thread (0,0,0) wrote"));
 }
 
@@ -592,13 +545,13 @@ TEST_CASE("four warps change their registers alike") {
 enum class Twice { by_warp, by_lane, waiting };
 __global__ void change_by_two_instructions(float* out, Twice how) {
   const unsigned warp = threadIdx.x / 32;
-  if (how == Twice::waiting ? warp < 8 : how == Twice::by_warp ? warp == 2 : threadIdx.x % 32 == 7) {
-    if (how == Twice::waiting && warp == 2)
-      ptx::setmaxnreg_inc<240>();
-    else if (how == Twice::waiting)
+  if (how == Twice::waiting && warp < 8) {
+    if (warp == 2)
       ptx::setmaxnreg_inc<240>();
     else
-      ptx::setmaxnreg_dec<40>();
+      ptx::setmaxnreg_inc<240>();
+  } else if (how == Twice::by_warp ? warp == 2 : how == Twice::by_lane && threadIdx.x % 32 == 7) {
+    ptx::setmaxnreg_dec<40>();
   } else {
     ptx::setmaxnreg_dec<40>();
   }
@@ -647,10 +600,8 @@ TEST_CASE("registers are given by who has them, and taken by who has fewer") {
   CHECK(says(said_of(change_unlike, 1, 128, out, Unlike::more_by_dec),
              "executes setmaxnreg.dec 48 with 40 registers: 48 would be more of them"));
   CHECK(says(said_of(give_registers<168>, 1, 384, out), ""));
-  CHECK(
-      says(said_of(give_registers<176>, 1, 384, out),
-           "executes setmaxnreg.dec 176 with 168 registers at most, as each of 384 threads has at launch: 176 would be "
-           "more of them"));
+  CHECK(says(said_of(give_registers<176>, 1, 384, out), "executes setmaxnreg.dec 176 with 168 registers at most, ",
+             "as each of 384 threads has at launch: 176 would be more of them"));
 }
 
 TEST_SUITE_END();

@@ -72,6 +72,15 @@ std::string said_untraced(void (*kernel)(Parameters...), dim3 grid, dim3 block, 
   return said_by([&] { tile::launch(kernel, grid, block, 0, argument(arguments)...); });
 }
 
+/// A test case of one kernel, which has 1024 elements `out`: the parts of what the model must say of its traced launch.
+#define TEST_KERNEL(title, kernel, T, blocks, threads, ...)          \
+  static __global__ void kernel(T* out);                             \
+  TEST_CASE(title) {                                                 \
+    auto out = tile::array<T>("out", 1024);                          \
+    CHECK(says(said_of(kernel, blocks, threads, out), __VA_ARGS__)); \
+  }                                                                  \
+  static __global__ void kernel([[maybe_unused]] T* out)
+
 /// Calls `work` with the blocks of a grid on each of these numbers of host threads.
 template <class Work>
 void on_host_threads(std::initializer_list<int> numbers, Work work) {
