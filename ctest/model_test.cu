@@ -221,30 +221,6 @@ TEST_CASE("dynamic shared memory") {
   CHECK(says(said_by([&] { reverse(300000); }), "227 KB is the limit"));
 }
 
-__global__ void __launch_bounds__(64) shuffle_and_vote(const int* in, int* out) {
-  const int lane = threadIdx.x % 32;
-  int value = __ldg(&in[threadIdx.x]);
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffu, value, lanes);
-  const int from_zero = __shfl_sync(0xffffffffu, lane * 10, 0);
-  const int from_below = __shfl_up_sync(0xffffffffu, lane, 1);
-  const int from_above = __shfl_down_sync(0xffffffffu, lane, 1, 8);
-  const unsigned odd = __ballot_sync(0xffffffffu, lane % 2);
-  const int any = __any_sync(0xffffffffu, lane == 31), all = __all_sync(0xffffffffu, lane < 31);
-  __syncwarp();
-  out[threadIdx.x] = value + from_zero + 1000 * from_below + 100000 * from_above + (odd == 0xaaaaaaaau) * 10000000 +
-                     any * 20000000 + all * 40000000;
-}
-
-TEST_CASE("shuffles and votes") {
-  auto in = tile::array<int>("in", 64), out = tile::array<int>("out", 64);
-  counted(shuffle_and_vote, 1, 64, in, out);
-  for (int t = 0; t < 64; ++t) {
-    const int lane = t % 32, sum = t < 32 ? 31 * 16 : 31 * 16 + 32 * 32;
-    const int above = lane % 8 == 7 ? lane : lane + 1, below = lane == 0 ? 0 : lane - 1;
-    CHECK(out.host()[std::size_t(t)] == sum + 1000 * below + 100000 * above + 30000000);
-  }
-}
-
 // --- Divergence ---------------------------------------------------------------------------------------------------
 
 __global__ void some_lanes(const float* in, float* out) {
