@@ -1,5 +1,6 @@
 // Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -14,37 +15,26 @@ TEST_SUITE_BEGIN("model");
 
 // --- The measured patterns ------------------------------------------------------------------------------------
 
-// Each lane loads or stores the word that the pattern names. That may send two lanes to one word, a race that does not matter here.
-template <class T>
-__global__ void access_pattern(float* data, const int* word_of_lane, T* values, bool shared, bool load) {
-  constexpr int WORDS = 8192;
-  __shared__ __align__(16) float words[WORDS];
-  for (int i = threadIdx.x; shared && i < WORDS; i += blockDim.x) words[i] = float(i);
-  __syncthreads();  // lanes read what others wrote
-  T* const target = reinterpret_cast<T*>((shared ? words : data) + word_of_lane[threadIdx.x]);
-  if (load) {
-    const T value = *target;  //@ load
-    values[threadIdx.x] = value;
-  } else {
-    const T value = values[threadIdx.x];
-    *target = value;  //@ store
-  }
-}
-
-// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches.
+// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches, or -1.
 struct MeasuredRow {
   std::string line;
   std::vector<std::string> fields;
 
   double number(std::size_t field) const { return std::stod(fields.at(field)); }
   /// The mean of several measurements, to the nearest whole number.
-  std::uint64_t count(std::size_t field) const { return std::uint64_t(std::lround(number(field))); }
-  std::vector<int> words() const {
-    std::istringstream list(fields.back());
-    std::vector<int> words;
-    for (int word; list >> word;) words.push_back(word);
-    REQUIRE(words.size() == 32);
-    return words;
+  int count(std::size_t field) const { return int(std::lround(number(field))); }
+  /// The access, where lanes have `size` bytes each and words are of `word` bytes.
+  simt::WarpAccess access(int size, int word) const {
+    simt::WarpAccess access{.size = size};
+    std::istringstream words(fields.back());
+    std::size_t lane = 0;
+    for (int at; words >> at; ++lane) {
+      if (at < 0) continue;
+      access.active |= 1u << lane;
+      access.address.at(lane) = std::uint64_t(at) * std::uint64_t(word);
+    }
+    REQUIRE(lane == 32);
+    return access;
   }
 };
 
@@ -61,34 +51,22 @@ static std::vector<MeasuredRow> measured_rows(const std::string& file) {
   return rows;
 }
 
-// What an access with the pattern of a row, whose first fields are bytes and operation, costs.
-template <class T>
-static simt::Site cost_of(const MeasuredRow& row, bool shared) {
-  const std::vector<int> words = row.words();
-  auto lanes = tile::array<int>("lanes", 32);
-  lanes.set(words);
-  auto values = tile::array<T>("values", 32);
-  auto data = tile::array<float>("data", std::size_t(*std::max_element(words.begin(), words.end()) + 4));
-  const bool load = row.fields[1] == "ld";
-  const auto launch = [&] {
-    tile::launch(access_pattern<T>, 1, 32, 0, data.device(), lanes.device(), values.device(), shared, load);
-  };
-  return tile::site(simt::trace(launch, {.report_races = false}).front(), load ? "load" : "store");
-}
-static simt::Site cost_of_row(const MeasuredRow& row, bool shared) {
-  return row.fields[0] == "4"   ? cost_of<float>(row, shared)
-         : row.fields[0] == "8" ? cost_of<float2>(row, shared)
-                                : cost_of<float4>(row, shared);
-}
-
 TEST_CASE("all measured shared-memory patterns cost what the hardware counted") {
   const auto rows = measured_rows("h200-shared-memory-wavefronts.csv");
   CHECK(rows.size() == 150);
   for (const MeasuredRow& row : rows) {
     CAPTURE(row.line);
-    CHECK(cost_of_row(row, true).wavefronts == row.count(2));
+    CHECK(simt::shared_wavefronts(row.access(row.count(0), 4), row.fields[1] == "ld") == row.count(2));
     CHECK(32 * row.number(0) <= 256 * row.number(2));  // no wavefront has more than 256 bytes for lanes
   }
+}
+
+// Lines, passes and wavefronts; of stores that touch more than `lines` lines the wavefronts are a lower bound.
+static void check_global(const simt::WarpAccess& access, bool load, int lines, const std::array<int, 3>& measured) {
+  CHECK(simt::lines_of(access) == measured[0]);
+  CHECK(simt::tag_passes(access) == measured[1]);
+  const int counted = simt::global_wavefronts(access, load);
+  CHECK((load || measured[0] <= lines ? counted == measured[2] : counted <= measured[2]));
 }
 
 TEST_CASE("all measured accesses that hit L1 cost what the hardware counted") {
@@ -96,12 +74,7 @@ TEST_CASE("all measured accesses that hit L1 cost what the hardware counted") {
   CHECK(rows.size() == 230);
   for (const MeasuredRow& row : rows) {
     CAPTURE(row.line);
-    const simt::Site site = cost_of_row(row, false);
-    CHECK(site.lines == row.count(2));
-    CHECK(site.tag_passes == row.count(3));
-    // A lower bound for stores that touch many lines.
-    const bool exact = row.fields[1] == "ld" || site.lines <= 28;
-    CHECK((exact ? site.l1_wavefronts == row.count(4) : site.l1_wavefronts <= row.count(4)));
+    check_global(row.access(row.count(0), 4), row.fields[1] == "ld", 28, {row.count(2), row.count(3), row.count(4)});
   }
 }
 
@@ -111,24 +84,13 @@ TEST_CASE("accesses of one and two bytes cost what the hardware counted") {
   for (const MeasuredRow& row : rows) {
     CAPTURE(row.line);
     const bool load = row.fields[2] == "ld";
-    simt::WarpAccess access{.size = int(row.number(1))};
-    const std::vector<int> words = row.words();
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      if (words[lane] < 0) continue;
-      access.active |= 1u << lane;
-      access.address[lane] = std::uint64_t(words[lane]) * std::uint64_t(access.size);
-    }
-    const int wavefronts = int(row.count(3));
+    const simt::WarpAccess access = row.access(row.count(1), row.count(1));
     if (row.fields[0] == "shared") {
-      CHECK(simt::shared_wavefronts(access, load) == wavefronts);
+      CHECK(simt::shared_wavefronts(access, load) == row.count(3));
       continue;
     }
-    CHECK(simt::lines_of(access) == int(row.count(4)));
-    CHECK(simt::tag_passes(access) == int(row.count(5)));
-    CHECK(simt::sectors_of(access) == int(row.count(6)));
-    // A lower bound for stores that touch many lines.
-    const int counted = simt::global_wavefronts(access, load);
-    CHECK((load || simt::lines_of(access) <= 8 ? counted == wavefronts : counted <= wavefronts));
+    check_global(access, load, 8, {row.count(4), row.count(5), row.count(3)});
+    CHECK(simt::sectors_of(access) == row.count(6));
   }
 }
 
@@ -144,7 +106,6 @@ TEST_CASE("the tag bank of a line depends on each bit as measured") {
   REQUIRE(passes.size() == 20);
   for (const auto& [bit, by_low_bank] : passes) {
     REQUIRE(by_low_bank.size() == 4);
-    CAPTURE(bit);
     const auto most = std::max_element(by_low_bank.begin(), by_low_bank.end());
     CHECK((simt::tag_bank(base[bit] + (1ull << bit)) ^ simt::tag_bank(base[bit])) == most - by_low_bank.begin());
   }

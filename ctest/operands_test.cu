@@ -67,18 +67,6 @@ static std::vector<tile::Kernel> narrow_kernels() {
           narrow_kernel<__half, __half>("all f16", {f16, f16, f16})};
 }
 
-TEST_CASE("kernels of two-byte operands that are prepared pass what every GEMM must pass") {
-  tile::test_shapes(narrow_kernels());
-  tile::test_rounding(narrow_kernels());
-  tile::test_leading_dimensions(narrow_kernels());
-  tile::test_misalignment(narrow_kernels());
-  tile::test_alpha_and_beta(narrow_kernels());
-  tile::test_unread_C(narrow_kernels());
-  tile::test_refusals(narrow_kernels());
-  tile::test_ragged_is_clean(narrow_kernels());
-  tile::test_choice_of_kernel(narrow_kernels());
-}
-
 TEST_CASE("inputs may lie column by column") {
   for (const tile::Kernel& kernel : narrow_kernels())
     for (const tile::Layout A : {tile::Layout::rows, tile::Layout::columns})
@@ -155,23 +143,6 @@ TEST_CASE("formats of any number of bits are decoded and encoded as the compiler
   CHECK(tile::encoded(tile::fp16_format, 0x1.8p-25) == 1);
   CHECK(tile::fp16_format.largest() == 65504);
   CHECK(tile::tf32_format.bits() == 19);
-}
-
-TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 bytes") {
-  const tile::Tile tile{64, 128, 16, tile::Alignment::float4s};
-  const tile::Types types{bf16, bf16, f32};
-  for (const tile::Case& c : tile::whole_tiles(tile, types)) {
-    CHECK(c.lda() % 8 + c.ldb() % 8 + c.ldc() % 4 == 0);
-    CHECK(c.offsets.A % 8 + c.offsets.B % 8 + c.offsets.C % 4 == 0);
-  }
-  int half = 0;  // multiples of 8 bytes, which would do for floats
-  for (const tile::Case& c : tile::misaligned_cases(tile, types)) {
-    const int odd = (c.pads.A % 8 != 0) + (c.pads.B % 8 != 0) + (c.pads.C % 4 != 0) + (c.offsets.A % 8 != 0) +
-                    (c.offsets.B % 8 != 0) + (c.offsets.C % 4 != 0);
-    CHECK(odd == 1);
-    half += c.pads.A == 4 || c.pads.B == 4 || c.offsets.A == 4 || c.offsets.B == 4;
-  }
-  CHECK(half == 4);
 }
 
 TEST_CASE("touched elements are counted by the bytes that they have") {

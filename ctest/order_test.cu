@@ -542,11 +542,10 @@ struct Flags {
 
 TEST_CASE("values that are waited for are counted once each, however long it takes") {
   Flags blocks;
-  for (const auto& [how, of_the_wait] :
-       {std::pair{Waiting::by_volatile, " load 15 15 false"}, {Waiting::by_atomic, " atomic 15 15 false"}}) {
+  for (const Waiting how : {Waiting::by_volatile, Waiting::by_atomic}) {
     std::string first;
     on_host_threads({1}, [&] { first = blocks.account(how); });
-    CHECK(says(first, of_the_wait));
+    CHECK(says(first, how == Waiting::by_atomic ? " atomic 15 15 false" : " load 15 15 false"));
     for (int i = 0; i < 3; ++i) on_host_threads({1, 2, 4}, [&] { CHECK(blocks.account(how) == first); });
   }
 }

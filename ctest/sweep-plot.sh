@@ -1,5 +1,5 @@
 #!/bin/sh
-# A sweep is drawn: a mark for each problem, wins, losses and ties in a colour of their own, and "not yet measured" where nothing is. Usage: plot.sh GNUPLOT SWEEP.GP SWEEP-TEST
+# A sweep is drawn: a mark for each problem, wins, losses and ties in a colour of their own, and "not yet measured" where nothing is. Usage: sweep-plot.sh GNUPLOT SWEEP.GP SWEEP-TEST
 set -eu
 gnuplot=$1 script=$2 program=$3
 scratch=$(mktemp -d)
