@@ -299,7 +299,7 @@ __global__ void reduce_by_clusters(int* parts, unsigned* finished, int* out, boo
   out[threadIdx.x] = sum;
 }
 
-TEST_CASE("a fence counts for the thread that counts the cluster behind its barrier") {
+TEST_CASE("a fence counts for the thread that counts the cluster after its barrier") {
   auto parts = tile::array<int>("parts", 6 * 32), out = tile::array<int>("out", 32);
   auto finished = tile::array<unsigned>("finished", 1);
   CHECK(says(said_in_clusters(reduce_by_clusters, 6, 2, 32, true, parts, finished, out, true), ""));
@@ -448,7 +448,7 @@ TEST_CASE("what is wrong with the use of a cluster") {
     CHECK(says(said(Use::rank), "maps words[0] to block 2 of its cluster, which has 2"));
     CHECK(says(said(Use::past), "bytes past the end of "));
     CHECK(says(said(Use::global), "which is in none of its __shared__ arrays"));
-    CHECK(says(said(Use::anothers), ""));  // handed to the block whose memory it is
+    CHECK(says(said(Use::anothers), ""));  // passed to the block whose memory it is
     CHECK(says(said(Use::missing), "deadlock: use, cluster_test.cu:",
                "waits at the cluster's barrier: 32 of 64 threads that have not returned are there",
                "of block (1,0,0), with 31 threads more, waits for phase 0 (parity 0) of mbarrier never[0]"));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -25,7 +24,6 @@
 #include "common/bench/run.hpp"
 #include "common/bench/whole_file.hpp"
 #include "common/check/gemm_tests.hpp"
-#include "common/check/traced.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/tuning.hpp"
@@ -55,23 +53,16 @@ void multiply_and_write_padding(const tile::Gemm& g) {
 
 const tile::Case plain{20, 30, 40, 1, 0, 2};
 
-/// A directory of this process's own, gone when the process ends.
-class ScratchDirectory {
- public:
-  ScratchDirectory() : path_((std::filesystem::temp_directory_path() / "tile-harness-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a directory like " + path_);
-  }
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return std::filesystem::path(path_) / name; }
-
- private:
-  std::string path_;
-};
-
+// A path in a directory of this process's own, which is gone when the process ends.
 std::filesystem::path scratch(const std::string& name) {
-  static const ScratchDirectory directory;
-  return directory / name;
+  static const struct Directory {
+    std::string path = (std::filesystem::temp_directory_path() / "tile-harness-XXXXXX").string();
+    Directory() {
+      if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make a directory like " + path);
+    }
+    ~Directory() { std::filesystem::remove_all(path); }
+  } directory;
+  return std::filesystem::path(directory.path) / name;
 }
 
 std::filesystem::path scratch(const std::string& name, const std::string& text) {
@@ -665,13 +656,6 @@ TEST_CASE("ceilings as compiled follow from counters and machine code") {
   CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, to).has_value());
 }
 
-TEST_CASE("rank correlation") {
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) == doctest::Approx(1));  // ties share their ranks
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
-}
-
 TEST_CASE("least squares finds the weights of a sum, whatever the size of its terms") {
   std::vector<std::vector<double>> terms;
   std::vector<double> values;
@@ -703,67 +687,6 @@ TEST_CASE("what the others predict for an observation is a fit without it") {
   }
 }
 
-// Configurations whose times are 1.5 multiply + 0.5 copy + 2 / warps, to the last digit.
-std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
-  std::vector<tile::Timed> timed;
-  for (int i = 0; i < count; ++i) {
-    const tile::Costs costs{std::to_string(i) + pruned, 0.25 + i * 7 % 11 * 0.01, 0.01 * (i * 5 % 13), 0.02 * (i % 4)};
-    const double warps = 8 + 4 * (i * 3 % 5);
-    const double cycles = 1.5 * costs.multiply + 0.5 * (costs.load + costs.store) + 2 / warps;
-    const int tiles[]{32, 64, 128};
-    timed.push_back({costs,
-                     warps,
-                     255 - 4 * warps - i % 3,
-                     cycles,
-                     16 / cycles,
-                     pruned,
-                     pruned.empty() ? 16 / (50 + double(i * 3 % 7)) : 0,
-                     {tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Alignment::any}});
-  }
-  return timed;
-}
-
-TEST_CASE("a sample is timed, and then what it predicts to be as fast as the fastest") {
-  std::vector<tile::Timed> timed = timed_by_turns(40, "");
-  const double as_predicted = timed[6].cycles;
-  timed[6].cycles = 0.1;  // the fastest, which nobody could have predicted
-  std::size_t in_sample = 0, as_fast = 0;
-  for (std::size_t i = 0; i < timed.size(); ++i)
-    (i % 5 == 2 ? in_sample : as_fast) += i % 5 == 2 || timed[i].cycles < as_predicted + 1e-9;
-  CHECK(in_sample == 8);
-  CHECK(as_fast > 5);
-  CHECK(tile::timed_until_fastest(timed, 2) == in_sample + as_fast);
-  CHECK(tile::timed_until_fastest(timed, 1) == 8);
-}
-
-TEST_CASE("the report finds how costs add up, and tests that on what was pruned") {
-  std::vector<tile::Timed> timed = timed_by_turns(40, "");
-  for (const tile::Timed& pruned : timed_by_turns(15, "bound")) timed.push_back(pruned);
-  tile::Facts facts;
-  tile::add_fit_facts(facts, timed);
-  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, double>>{
-           {"left.multiply", 1.5},
-           {"left.copy", 0.5},
-           {"left.warps", 2},
-           {"turns_and_sizes.per_BN", 0},
-           {"pruned.count", 15},
-           {"pruned.error_percent", 0},
-           {"all.count", 55},
-           {"sample.count", 8},
-           {"sample.fewest", 8},
-           {"sample.most", 9}})  // such a fit knows the fastest from a sample
-    CHECK(facts.value(std::string("tuning.fit.") + key) == doctest::Approx(value));
-  CHECK(facts.value("tuning.fit.turns.rank_correlation") > 0.999);  // ties do not stay ties to the last digit
-  CHECK(facts.value("tuning.fit.ceiling.rank_correlation") < 0.9);
-
-  tile::Facts none;
-  tile::add_fit_facts(none, {});
-  std::set<std::string> keys, of_none;
-  for (const auto& fact : facts.all()) keys.insert(fact.key);
-  for (const auto& fact : none.all()) of_none.insert(fact.key);
-  CHECK(of_none == keys);
-}
-
 TEST_CASE("counts for each unit of K are written as multiples of K") {
   for (const auto& [count, text] :
        std::map<double, std::string>{{2, "2K"}, {1, "K"}, {1.0 / 64, "K/64"}, {9.0 / 8, "9K/8"}, {0, "-"}})
@@ -776,21 +699,6 @@ TEST_CASE("numbers are written the same everywhere") {
     CHECK(tile::format_number(number) == text);
   CHECK(tile::format_number(66.9, 1) == "66.9");
   CHECK(tile::slug("NVIDIA GeForce RTX 5060") == "nvidia-geforce-rtx-5060");
-}
-
-TEST_CASE("a bank conflict is told with bank, words and lanes") {
-  const auto conflict = [](int size, bool load, std::uint32_t active, int (*word_of)(int lane)) {
-    simt::WarpAccess access{.active = active, .size = size};
-    for (int lane = 0; lane < 32; ++lane) access.address[std::size_t(lane)] = 4 * std::uint64_t(word_of(lane));
-    return tile::bank_conflict(access, load);
-  };
-  const auto four_rows = [](int lane) { return lane % 4 * 512 + lane / 4; };
-  CHECK(conflict(4, false, 0b00011, four_rows) ==
-        "bank 0 has 2 words to serve at once: word 0 for lane 0, word 512 for lane 1");
-  CHECK(conflict(4, false, 0b10001, four_rows) == "");  // lanes 0 and 4
-  CHECK(conflict(4, true, ~0u, [](int) { return 7; }) == "");
-  CHECK(conflict(16, true, ~0u, [](int lane) { return 4 * lane; }) == "");
-  CHECK(conflict(16, true, ~0u, [](int lane) { return 8 * lane; }) != "");
 }
 
 TEST_CASE("clocks and power are NVML's, and without it there is a reason") {

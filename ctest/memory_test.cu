@@ -272,15 +272,15 @@ TEST_KERNEL("a variable that is not known to be a __device__ one is refused", va
 
 // --- Long kernels -------------------------------------------------------------------------------------------------------------
 
-enum class Meeting { block, warp, shuffle };
-__global__ void long_loop(float* out, int iterations, Meeting where) {
+enum class Barrier { block, warp, shuffle };
+__global__ void long_loop(float* out, int iterations, Barrier where) {
   __shared__ float words[32];
   words[threadIdx.x] = 1;
   float sum = 0;
   for (int i = 0; i < iterations; ++i) {
-    if (where == Meeting::block) __syncthreads();  // as a loop over tiles has
-    if (where == Meeting::warp) __syncwarp();
-    if (where == Meeting::shuffle) sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    if (where == Barrier::block) __syncthreads();  // as a loop over tiles has
+    if (where == Barrier::warp) __syncwarp();
+    if (where == Barrier::shuffle) sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     for (int k = 0; k < 32; ++k) sum += words[threadIdx.x];
   }
   out[threadIdx.x] = sum;
@@ -295,7 +295,7 @@ static long peak_kilobytes() {
 TEST_CASE("a kernel that loops long takes no more memory than one that does not") {
   auto out = tile::array<float>("out", 32);
   const auto run = [&](int iterations) {
-    for (const Meeting where : {Meeting::block, Meeting::warp, Meeting::shuffle})
+    for (const Barrier where : {Barrier::block, Barrier::warp, Barrier::shuffle})
       CHECK(says(said_of(long_loop, 1, 32, out, iterations, where), ""));
   };
   run(10);

@@ -304,7 +304,7 @@ __global__ void two_barriers(float* out) {
     __syncthreads();
   out[threadIdx.x] = 1;
 }
-TEST_CASE("threads at two barriers of a block do not meet") {
+TEST_CASE("threads at two __syncthreads of a block do not wait for each other") {
   auto out = tile::array<float>("out", 64);
   CHECK(says(said_of(two_barriers, 1, 64, out), "waits at the one of model_test.cu:"));
 }

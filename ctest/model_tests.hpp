@@ -54,7 +54,7 @@ decltype(auto) argument(T&& value) {
     return std::forward<T>(value);
 }
 
-/// What is counted of one launch. Arrays may be handed over as they are.
+/// What is counted of one launch. Arrays may be passed as they are.
 template <class... Parameters, class... Arguments>
 simt::Counts counted(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
   return simt::trace([&] { tile::launch(kernel, grid, block, 0, argument(arguments)...); }).front();

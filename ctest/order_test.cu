@@ -48,7 +48,7 @@ TEST_CASE("no number of barriers wraps") {
 }
 
 // The first warp fills, the second takes; `ahead`: it takes before the other has filled.
-__global__ void hand_over(float* out, int iterations, bool ahead) {
+__global__ void exchange(float* out, int iterations, bool ahead) {
   __shared__ float words[32];
   const unsigned lane = threadIdx.x % 32;
   for (int i = 0; i < iterations; ++i) {
@@ -67,8 +67,8 @@ __global__ void hand_over(float* out, int iterations, bool ahead) {
 
 TEST_CASE("named barriers order those who come to them") {
   auto out = tile::array<float>("out", 64);
-  CHECK(says(said_of(hand_over, 1, 64, out, 5, false), ""));
-  CHECK(says(said_of(hand_over, 1, 64, out, 5, true), "race: hand_over"));
+  CHECK(says(said_of(exchange, 1, 64, out, 5, false), ""));
+  CHECK(says(said_of(exchange, 1, 64, out, 5, true), "race: exchange"));
 }
 
 TEST_KERNEL("a named barrier at which fewer threads arrive than it is for", barrier_for_too_many, float, 1, 64,
@@ -191,27 +191,27 @@ __device__ void fence(Fence which) {
 
 // Each thread writes a part and fences it, or fences before it writes; after a barrier (of the block, of its only warp, with a
 // number, or an mbarrier) one counts the block. All of the last block read what all wrote.
-enum class Meeting { block, warp, numbered, mbarrier };
-__global__ void reduce_by_all(int* parts, unsigned* finished, int* out, Meeting meeting, Fence which, bool early) {
+enum class Barrier { block, warp, numbered, mbarrier };
+__global__ void reduce_by_all(int* parts, unsigned* finished, int* out, Barrier barrier, Fence which, bool early) {
   __shared__ bool last;
   __shared__ std::uint64_t written;
   if (threadIdx.x == 0) ptx::mbarrier_init(&written, blockDim.x);
   __syncthreads();  // the mbarrier is there
   unsigned phase = 0;
-  const auto meet = [&] {
-    if (meeting == Meeting::block) __syncthreads();
-    if (meeting == Meeting::warp) __syncwarp();
-    if (meeting == Meeting::numbered) ptx::barrier_sync(5, int(blockDim.x));
-    if (meeting != Meeting::mbarrier) return;
+  const auto synchronise = [&] {
+    if (barrier == Barrier::block) __syncthreads();
+    if (barrier == Barrier::warp) __syncwarp();
+    if (barrier == Barrier::numbered) ptx::barrier_sync(5, int(blockDim.x));
+    if (barrier != Barrier::mbarrier) return;
     ptx::mbarrier_arrive(&written);
     ptx::mbarrier_wait_parity(&written, phase++);
   };
   if (early) fence(which);
   parts[blockIdx.x * blockDim.x + threadIdx.x] = 1;
   if (!early) fence(which);
-  meet();
+  synchronise();
   if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
-  meet();
+  synchronise();
   if (!last) return;
   __threadfence();
   int sum = 0;
@@ -219,16 +219,16 @@ __global__ void reduce_by_all(int* parts, unsigned* finished, int* out, Meeting 
   out[threadIdx.x] = sum;
 }
 
-TEST_CASE("a fence counts for the thread that counts the block behind a barrier") {
+TEST_CASE("a fence counts for the thread that counts the block after a barrier") {
   constexpr unsigned BLOCKS = 5;
   auto parts = tile::array<int>("parts", BLOCKS * 64), out = tile::array<int>("out", 64);
   auto finished = tile::array<unsigned>("finished", 1);
   on_host_threads({1, 3}, [&] {
-    for (const Meeting meeting : {Meeting::block, Meeting::warp, Meeting::numbered, Meeting::mbarrier}) {
-      CAPTURE(int(meeting));
+    for (const Barrier barrier : {Barrier::block, Barrier::warp, Barrier::numbered, Barrier::mbarrier}) {
+      CAPTURE(int(barrier));
       const auto said = [&](Fence which, bool early) {
         finished.set({0});
-        return said_of(reduce_by_all, BLOCKS, meeting == Meeting::warp ? 32 : 64, parts, finished, out, meeting, which,
+        return said_of(reduce_by_all, BLOCKS, barrier == Barrier::warp ? 32 : 64, parts, finished, out, barrier, which,
                        early);
       };
       CHECK(says(said(Fence::of_gpu, false), ""));
@@ -240,8 +240,8 @@ TEST_CASE("a fence counts for the thread that counts the block behind a barrier"
   });
 }
 
-// One warp hands a word to another of its block (or, with two blocks, to one of the other), through a flag.
-__global__ void hand_a_word(int* flag, int* word, int* out, Fence which) {
+// One warp passes a word to another of its block (or, with two blocks, to one of the other), through a flag.
+__global__ void publish_word(int* flag, int* word, int* out, Fence which) {
   if (threadIdx.x % 32 != 0) return;
   const unsigned who = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
   if (who == 0) {
@@ -259,7 +259,7 @@ TEST_CASE("a fence of the block counts for the block alone") {
   auto flag = tile::array<int>("flag", 1), word = tile::array<int>("word", 1), out = tile::array<int>("out", 1);
   const auto said = [&](Fence which, unsigned blocks) {
     flag.set({0});
-    return said_of(hand_a_word, blocks, 64 / blocks, flag, word, out, which);
+    return said_of(publish_word, blocks, 64 / blocks, flag, word, out, which);
   };
   CHECK(says(said(Fence::of_block, 1), ""));
   CHECK(out.host()[0] == 42);
@@ -269,7 +269,7 @@ TEST_CASE("a fence of the block counts for the block alone") {
   CHECK(says(said(Fence::none, 2), "reads word[0]"));
 }
 
-// Block 0 hands a word on through a flag in its own shared memory; block 1 looks at one of its own, at the same address.
+// Block 0 passes a word on through a flag in its own shared memory; block 1 looks at one of its own, at the same address.
 __global__ void flags_of_their_own(int* word, int* out) {
   __shared__ int flag;
   if (threadIdx.x != 0) return;
@@ -292,14 +292,14 @@ TEST_CASE("a flag in shared memory is the block's own") {
 
 // --- Several readers ------------------------------------------------------------------------------------------------------
 
-// Two warps read, one lane of each arrives at the mbarrier for which the writer waits: for the others as well, if it has met them.
-__global__ void one_lane_arrives(float* x, float* out, bool meets) {
+// Two warps read, one lane of each arrives at the mbarrier for which the writer waits: for the others as well, if it has synchronised with them.
+__global__ void one_lane_arrives(float* x, float* out, bool synchronises) {
   __shared__ std::uint64_t read;
   if (threadIdx.x == 0) ptx::mbarrier_init(&read, 2);
   __syncthreads();
   if (threadIdx.x < 64) {
     out[threadIdx.x] = x[0];
-    if (meets) __syncwarp();
+    if (synchronises) __syncwarp();
     if (threadIdx.x % 32 == 31) ptx::mbarrier_arrive(&read);
   } else {
     ptx::mbarrier_wait_parity(&read, 0);
@@ -341,8 +341,8 @@ TEST_CASE("who writes is ordered after each of several readers, or accused") {
     }
 }
 
-// The upper half reads, all meet, the lower half reads and meets (or does not), and one of it writes.
-__global__ void halves_read(int* out, bool meets) {
+// The upper half reads, all synchronise, the lower half reads and synchronises (or does not), and one of it writes.
+__global__ void halves_read(int* out, bool synchronises) {
   __shared__ int word;
   if (threadIdx.x == 0) word = 1;
   __syncwarp();
@@ -351,7 +351,7 @@ __global__ void halves_read(int* out, bool meets) {
   __syncwarp();
   if (threadIdx.x < 16) {
     mine = word;
-    if (meets) __syncwarp(0x0000ffffu);
+    if (synchronises) __syncwarp(0x0000ffffu);
     if (threadIdx.x == 3) word = 2;
   }
   out[threadIdx.x] = mine;
@@ -410,7 +410,7 @@ TEST_CASE("blocks that have read are ordered before the one that writes, or it i
   });
 }
 
-// A word handed over in shared memory through a volatile flag.
+// A word passed in shared memory through a volatile flag.
 __global__ void volatile_flag(int* out, Fence before, Fence after) {
   __shared__ volatile int flag;
   __shared__ int word;
@@ -429,7 +429,7 @@ __global__ void volatile_flag(int* out, Fence before, Fence after) {
   }
 }
 
-TEST_CASE("a volatile flag in shared memory counts behind a fence") {
+TEST_CASE("a volatile flag in shared memory counts after a fence") {
   auto out = tile::array<int>("out", 1);
   const auto said = [&](Fence before, Fence after) { return said_of(volatile_flag, 1, 64, out, before, after); };
   CHECK(says(said(Fence::of_block, Fence::of_block), ""));
@@ -573,15 +573,15 @@ TEST_CASE("who waits for several values that nobody writes is told, with all of 
 }
 
 // Looks so often, and then goes on without.
-__global__ void give_up_looking(volatile int* flag, int* out) {
+__global__ void give_up_polling(volatile int* flag, int* out) {
   int looks = 0;
   while (flag[0] == 0 && looks < 1000) ++looks;
   out[blockIdx.x] = looks;
 }
 
-TEST_CASE("a lane that looks a thousand times in vain may go on") {
+TEST_CASE("a lane that polls a thousand times may go on") {
   auto flag = tile::array<int>("flag", 1), out = tile::array<int>("out", 3);
-  CHECK(says(said_of(give_up_looking, 3, 1, flag, out), ""));
+  CHECK(says(said_of(give_up_polling, 3, 1, flag, out), ""));
   CHECK(out.host() == std::vector<int>(3, 1000));
 }
 
@@ -600,14 +600,14 @@ TEST_CASE("a block that waits for nobody is told") {
 }
 
 // Loops that do something in each iteration, and do not end unless `iterations` of them are enough.
-enum class Endless { stores, counts, meets, shuffles };
+enum class Endless { stores, counts, synchronises, shuffles };
 __global__ void go_on(unsigned* words, const int* next, unsigned iterations, Endless how) {
   __shared__ unsigned shared[32];
   if (how == Endless::stores)
     while (words[0] != iterations) words[0] = (words[0] + 2) & 0xfe;
   if (how == Endless::counts)
     while (*static_cast<volatile const int*>(next) != int(iterations)) atomicAdd(words, 1u);
-  if (how == Endless::meets)
+  if (how == Endless::synchronises)
     for (unsigned k = 0; k != iterations; k = (k + 1) & 0xff) {
       shared[threadIdx.x] = k;
       __syncthreads();
@@ -616,7 +616,8 @@ __global__ void go_on(unsigned* words, const int* next, unsigned iterations, End
     for (unsigned k = 0; k != iterations;) k = __shfl_sync(0x3u, k, 0) & 0xff;
 }
 
-TEST_CASE("a loop that does something in each turn and does not end is told" * doctest::test_suite("model thorough")) {
+TEST_CASE("a loop that does something in each iteration and does not end is told" *
+          doctest::test_suite("model thorough")) {
   auto words = tile::array<unsigned>("words", 4);
   auto next = tile::array<int>("next", 4);
   constexpr unsigned never = 257;
@@ -624,12 +625,12 @@ TEST_CASE("a loop that does something in each turn and does not end is told" * d
                     waits = "waits for others, more than 2097152 times";
   for (const auto& [how, threads, what] :
        {std::tuple(Endless::stores, 1u, memory), std::tuple(Endless::counts, 1u, memory),
-        std::tuple(Endless::meets, 2u, waits), std::tuple(Endless::shuffles, 2u, waits)})
+        std::tuple(Endless::synchronises, 2u, waits), std::tuple(Endless::shuffles, 2u, waits)})
     CHECK(says(said_of(go_on, 1, threads, words, next, never, how), "endless: go_on", what, "SIMT_PATIENCE=2 "));
-  CHECK(says(said_untraced(go_on, 1, 2, words, next, never, Endless::meets), "endless: go_on"));
+  CHECK(says(said_untraced(go_on, 1, 2, words, next, never, Endless::synchronises), "endless: go_on"));
 }
 
-__global__ void go_round(unsigned number, unsigned* out) {
+__global__ void spin(unsigned number, unsigned* out) {
   while (number != 0) number = number * 3 | 1;
   out[0] = number;
 }
@@ -643,10 +644,10 @@ __global__ void count_for_long(unsigned* words) {
 
 TEST_CASE("a loop that touches no memory and does not end is told, traced or not") {
   auto out = tile::array<unsigned>("out", 2);
-  CHECK(says(said_of(go_round, 1, 1, 0u, out), ""));
-  CHECK(says(said_of(go_round, 1, 1, 1u, out), "deadlock: go_round, order_test.cu:",
-             "goes round a loop, more than 67108864 times, and touches no memory"));
-  CHECK(says(said_untraced(go_round, 1, 1, 1u, out), "deadlock: go_round, order_test.cu:"));
+  CHECK(says(said_of(spin, 1, 1, 0u, out), ""));
+  CHECK(says(said_of(spin, 1, 1, 1u, out),
+             "deadlock: spin, order_test.cu:", "goes round a loop, more than 67108864 times, and touches no memory"));
+  CHECK(says(said_untraced(spin, 1, 1, 1u, out), "deadlock: spin, order_test.cu:"));
   CHECK(says(said_untraced(count_for_long, 1, 1, out), ""));
   CHECK(out.host()[0] == 1u << 28);
 }
