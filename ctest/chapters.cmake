@@ -14,8 +14,9 @@ function(tile_discover_tests program name run)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
 endfunction()
 
-# The program PROGRAM with the chapters' command line from SOURCE, for the GPU where nvcc is found; for the model it is PROGRAM-model then, and
-# else PROGRAM itself, which the variable model_program says. Its tests are NAME.<case> and NAME.gpu.<case>.
+# The program PROGRAM with the chapters' command line from SOURCE, for the GPU where nvcc is found; for the model it is
+# PROGRAM-model then, and else PROGRAM itself, which the variable model_program says. Its tests are NAME.<case> and
+# NAME.gpu.<case>.
 function(tile_add_program program name source)
   set(model_program ${program})
   if(TILE_CUDA)

@@ -370,9 +370,10 @@ TEST_CASE("a block arrives at the mbarriers of others") {
 
 // --- Mistakes -------------------------------------------------------------------------------------------------------------------
 
-// A thread arrives twice, or waits without having arrived; it maps an address to a block that is not there, past the end of an array, or no
-// address of shared memory; it reads what another block has mapped to it; a block does not come, or waits elsewhere; a block reads another's
-// memory after or before its end, or what that overwrites, or writes between the halves of a barrier.
+// A thread arrives twice, or waits without having arrived; it maps an address to a block that is not there, past the
+// end of an array, or no address of shared memory; it reads what another block has mapped to it; a block does not come,
+// or waits elsewhere; a block reads another's memory after or before its end, or what that overwrites, or writes
+// between the halves of a barrier.
 enum class Use { twice, unarrived, rank, past, global, anothers, missing, elsewhere, after, before, rewritten, split };
 
 __global__ void use(int** addresses, int* out, Use how) {

@@ -1,5 +1,5 @@
-// Tests of mbarriers, copies in bulk, the fences between proxies and setmaxnreg on the SIMT model: which mistakes it finds, and which right
-// kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
+// Tests of mbarriers, copies in bulk, the fences between proxies and setmaxnreg on the SIMT model: which mistakes it
+// finds, and which right kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
 #include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
@@ -223,9 +223,9 @@ TEST_CASE("what a warp does is counted together though its lanes wait apart") {
 
 enum class Ring { right, tries_once, arrives_early, missing_arrival, no_init_barrier };
 
-// One producer thread fetches tiles, two consumer warps sum them up. What is wrong: a wait that does not try again; consumers release the
-// stage before they have read it, or one warp of them does not; threads do not wait until the mbarriers are initialised. What else may
-// be forgotten, chapter 14 forgets in its experiments.
+// One producer thread fetches tiles, two consumer warps sum them up. What is wrong: a wait that does not try again;
+// consumers release the stage before they have read it, or one warp of them does not; threads do not wait until the
+// mbarriers are initialised. What else may be forgotten, chapter 14 forgets in its experiments.
 __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
   __shared__ __align__(16) float stage[32];
   __shared__ std::uint64_t full, empty;
@@ -352,7 +352,8 @@ TEST_CASE("a tensor map is one that the host has made, and in the device's memor
 
 // --- Copies out of shared memory ----------------------------------------------------------------------------------------
 
-// A copy out of shared memory: who executes a fence and when, what is waited for, and what is done then, by which thread.
+// A copy out of shared memory: who executes a fence and when, what is waited for, and what is done then, by which
+// thread.
 enum class Fenced { after, never, before, by_copier };  // the words are written; `by_copier`: after the barrier
 enum class Wait { reads, none, all };
 struct Storing {

@@ -15,7 +15,8 @@ TEST_SUITE_BEGIN("model");
 
 // --- The measured patterns ------------------------------------------------------------------------------------
 
-// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches, or -1.
+// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches, or
+// -1.
 struct MeasuredRow {
   std::string line;
   std::vector<std::string> fields;

@@ -269,7 +269,8 @@ TEST_CASE("a fence of the block counts for the block alone") {
   CHECK(says(said(Fence::none, 2), "reads word[0]"));
 }
 
-// Block 0 passes a word on through a flag in its own shared memory; block 1 looks at one of its own, at the same address.
+// Block 0 passes a word on through a flag in its own shared memory; block 1 looks at one of its own, at the same
+// address.
 __global__ void flags_of_their_own(int* word, int* out) {
   __shared__ int flag;
   if (threadIdx.x != 0) return;
@@ -292,7 +293,8 @@ TEST_CASE("a flag in shared memory is the block's own") {
 
 // --- Several readers ------------------------------------------------------------------------------------------------------
 
-// Two warps read, one lane of each arrives at the mbarrier for which the writer waits: for the others as well, if it has synchronised with them.
+// Two warps read, one lane of each arrives at the mbarrier for which the writer waits: for the others as well, if it
+// has synchronised with them.
 __global__ void one_lane_arrives(float* x, float* out, bool synchronises) {
   __shared__ std::uint64_t read;
   if (threadIdx.x == 0) ptx::mbarrier_init(&read, 2);
@@ -495,7 +497,8 @@ TEST_CASE("blocks that wait for each other are resident together, as many as the
 
 // --- Waiting for a value in memory ----------------------------------------------------------------------------------------
 
-// The last block sets the flags, after it has looked at `ahead` words; or never if that is negative; the others wait for all of them.
+// The last block sets the flags, after it has looked at `ahead` words; or never if that is negative; the others wait
+// for all of them.
 enum class Waiting { by_volatile, by_atomic, interleaved, counting };
 __global__ void wait_for_flags(int* flags, int* words, int ahead, unsigned* looks, Waiting how) {
   if (threadIdx.x != 0) return;

@@ -223,7 +223,8 @@ __global__ void through_shared(float* out, const float* in) {
   out[threadIdx.x] = float(shared[31 - threadIdx.x]);
 }
 
-// Two reads of a word are two, and every store is one; accesses stay on their side of a branch; what a function reads or returns is counted.
+// Two reads of a word are two, and every store is one; accesses stay on their side of a branch; what a function reads
+// or returns is counted.
 TEST_CASE("accesses of the source are counted once each") {
   using Requests = std::map<std::string, std::uint64_t>;  // by tag
   struct Expected {

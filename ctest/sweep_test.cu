@@ -1,4 +1,5 @@
-// Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose plot sweep-plot.sh draws.
+// Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose
+// plot sweep-plot.sh draws.
 #include <sstream>
 
 #include "common/bench/program.hpp"

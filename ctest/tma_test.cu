@@ -76,7 +76,8 @@ std::vector<float> shown(const tile::BoxedMatrix& boxed, int x, int y) {
   return out.host();
 }
 
-// The rows that a box of 8 x COLUMNS words at (0, 0) consists of, each as the digits of the chunks of 16 bytes that it holds.
+// The rows that a box of 8 x COLUMNS words at (0, 0) consists of, each as the digits of the chunks of 16 bytes that it
+// holds.
 template <int COLUMNS, int OFFSET = 0>
 std::string chunks_of(tile::Swizzle swizzle) {
   const auto box = shown<8 * COLUMNS * 4, OFFSET>({ROWS, COLS, LD, 8, COLUMNS, swizzle}, 0, 0);
