@@ -7,23 +7,18 @@ trap 'rm -rf "$scratch"' EXIT
 wrong=0
 
 # refuse CODE PATTERN COMMAND...: the command must exit with CODE and print one line on stderr that matches.
+complain() { echo "$1"; cat "$scratch/out" "$scratch/err"; wrong=$((wrong + 1)); }
 refuse() {
   code=$1 pattern=$2
   shift 2
   "$@" >"$scratch/out" 2>"$scratch/err"
   status=$?
-  lines=$(wc -l <"$scratch/err")
-  if [ "$status" != "$code" ] || ! grep -q -- "$pattern" "$scratch/err" || [ "$lines" != 1 ]; then
-    echo "not as expected (exit $status, $lines lines): $*"
-    sed 's/^/  /' "$scratch/err"
-    wrong=$((wrong + 1))
-  fi
+  [ "$status" = "$code" ] && grep -q -- "$pattern" "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ] ||
+    complain "not as expected (exit $status): $*"
 }
 
 chapter="$bin/chapter02"
 refuse 2 "--size takes a whole number from 1 to 65536, not '0'" "$chapter" --size 0
-refuse 2 "not 'abc'" "$chapter" --size abc
-refuse 2 "not '100000000'" "$chapter" --size 100000000
 refuse 2 "not '-5'" "$chapter" --size=-5
 refuse 2 "--bogus" "$chapter" --bogus
 refuse 2 "it has coalesced" "$chapter" --on model --kernel nonsense
@@ -38,15 +33,13 @@ refuse 2 "--sweep needs --out DIRECTORY" "$bin/sweep_test" --sweep
 refuse 2 "choose one" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep times a kernel and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
-grep -q "^sgemm chooses: large$" "$scratch/out" || { echo "chapter 14's sgemm does not say what it chooses"; wrong=$((wrong + 1)); }
+grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 14's sgemm does not say what it chooses"
 "$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^model: sgemm" "$scratch/out" ||
-  { echo "chapter 14's sgemm is not counted as it should be"; tail -n 3 "$scratch/out"; wrong=$((wrong + 1)); }
+  complain "chapter 14's sgemm is not counted as it should be"
 refuse 2 "a record is of a cold L2" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "the model has no L2" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
 refuse 2 "--test takes a value that is not empty" "$chapter" --test ""
-refuse 2 "--kernel takes a value that is not empty" "$chapter" --kernel ""
-refuse 2 "--out takes a value that is not empty" "$chapter" --bench --out ""
 refuse 2 "--emit takes a value that is not empty" "$chapter" --emit=
 refuse 2 "the command line takes a value that is not empty" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
@@ -55,17 +48,9 @@ refuse 2 "--tune" "$chapter" --tune
 refuse 2 "--describe" "$chapter" --on model --describe nonsense
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
 
-# A broken record, in a copy of the chapter.
+# A record or a tuning that is damaged, or of other code, of a chapter whose one candidate multiplies 1 x 1 matrices.
 gpu=$scratch/measured/nvidia-h200
 mkdir -p "$gpu"
-cp chapters/02-coalescing/chapter02.cu "$scratch/chapter02.cu"
-echo '{"gpu"' >"$gpu/environment.json"
-"$model_cc" "$scratch/chapter02.cu" "$scratch/program" chapter || exit 1
-refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/program" --on model
-[ -s "$scratch/out" ] && grep -q Measured "$scratch/out" && { echo "tables were printed from a broken record"; wrong=$((wrong + 1)); }
-rm "$gpu/environment.json"
-
-# A tuning that is damaged, or of other code, of a chapter whose one candidate multiplies 1 x 1 matrices.
 cat >"$scratch/tuner.cu" <<'END'
 #include "common/report/chapter.hpp"
 namespace {
@@ -78,10 +63,13 @@ TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel()}
 TEST_CASE("multiplies") { CHECK(tile::check(tile::launch_tuned_kernel, {1, 1, 1}).ok); }
 END
 "$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
-echo '{"gpu"' >"$gpu/tuned-environment.json"
+echo '{"gpu"' >"$gpu/environment.json"
+refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/tuner" --on model
+grep -q Measured "$scratch/out" && complain "tables were printed from a broken record"
+mv "$gpu/environment.json" "$gpu/tuned-environment.json"
 refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --once
 for works in --list-tests --help; do
-  "$scratch/tuner" $works >"$scratch/out" || { echo "$works fails with a damaged tuning"; wrong=$((wrong + 1)); }
+  "$scratch/tuner" $works >"$scratch/out" || complain "$works fails with a damaged tuning"
 done
 environment='{"gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"}, "sms": 1, "clock_hz": 1'
 echo "$environment, \"size\": 1}" >"$gpu/tuned-environment.json"
@@ -101,22 +89,4 @@ refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
 refuse 1 "ctest/count is a directory: name the .cu files in it" tile_count ctest/count
 
-# Tests put their files where no other user's stand in the way, and take them away again.
-mkdir "$scratch/tmp"
-TMPDIR="$scratch/tmp" "$bin/harness_test" --on model --test "damaged records are refused with one line and advice" >"$scratch/out" || wrong=$((wrong + 1))
-[ -z "$(ls "$scratch/tmp")" ] || { echo "a test leaves behind: $(ls "$scratch/tmp")"; wrong=$((wrong + 1)); }
-
-# A pandoc that is too old, and one that is missing.
-printf '#!/bin/sh\necho pandoc 2.9\n' >"$scratch/pandoc"
-chmod +x "$scratch/pandoc"
-configure_without() {
-  pandoc=$1 pattern=$2
-  if cmake -S . -B "$scratch/build" -G Ninja -DPANDOC="$pandoc" >"$scratch/out" 2>&1 || ! tr -s '\n ' ' ' <"$scratch/out" | grep -q "$pattern"; then
-    echo "configuring with pandoc '$pandoc' does not say: $pattern"
-    wrong=$((wrong + 1))
-  fi
-}
-configure_without "$scratch/pandoc" "Weaving the book needs pandoc (2.17 or newer)"
-configure_without "" "Weaving the book needs pandoc"
-[ "$wrong" = 0 ] && echo "all refused as they should be"
 exit "$wrong"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The woven book in headless Chromium, from disk: what a reader sees and can do. One browser for all pages.
 
-Usage: browser_test.py browser|explorer|lookups BOOK-DIRECTORY [--screenshots DIRECTORY]
+Usage: browser_test.py browser|explorer|lookups BOOK-DIRECTORY
   browser   every page, narrow and wide, light and dark: errors, links, layout, contrast, names for screen readers, search
   explorer  the figures of shared-memory banks: the rule of banks.js, their pictures, their controls
   lookups   the figures of lines and tag banks: the rule of lookups.js, their pictures, every lane
@@ -11,7 +11,6 @@ import re
 import shutil
 import sys
 import tempfile
-from base64 import b64decode
 from html import unescape
 from itertools import product
 from pathlib import Path
@@ -75,12 +74,6 @@ class Browser:
     def collect_errors(self):
         for entry in self.driver.get_log("browser"):
             self.expect(False, entry["message"])
-
-    def screenshot(self, file):
-        height = self.run("() => document.documentElement.scrollHeight")
-        clip = {"x": 0, "y": 0, "width": 1400, "height": min(height, 4000), "scale": 1}
-        shot = self.cdp("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-        file.write_bytes(b64decode(shot["data"]))
 
 
 # What a page must hold to at a width, in a colour scheme: a list of complaints.
@@ -262,7 +255,7 @@ def check_links(browser, book, pages):
     return links
 
 
-def browser_test(browser, book, screenshots):
+def browser_test(browser, book):
     pages = sorted(page for page in book.rglob("*.html") if page.name != "print.html")
     links = check_links(browser, book, pages)
     for page in pages:
@@ -278,8 +271,6 @@ def browser_test(browser, book, screenshots):
                 papers.add(browser.run("() => getComputedStyle(document.documentElement).backgroundColor"))
                 for complaint in browser.run(CHECK_PAGE, width):
                     browser.expect(False, f"{width} px, {scheme}: {complaint}")
-                if screenshots:
-                    browser.screenshot(screenshots / f"{page.stem}-{width}-{scheme}.png")
             browser.expect(len(papers) == 2, "the dark looks as the light")
         for complaint in browser.run(TRY_PAGE):
             browser.expect(False, complaint)
@@ -404,7 +395,7 @@ def settings():
                **{f"column, lane bit {bit}": count * step for bit, step in enumerate(columns)}}
 
 
-def explorer_test(browser, book, _):
+def explorer_test(browser, book):
     compared = 0
     use = lambda figure, values: browser.run("(...given) => use('explorer', ...given)", figure, values)
     cost = lambda access: browser.run("(access) => TileBanks.sharedWavefronts(access)", access)
@@ -448,7 +439,7 @@ def explorer_test(browser, book, _):
     return f"{compared} comparisons"
 
 
-def lookups_test(browser, book, _):
+def lookups_test(browser, book):
     masks = [int(mask, 16) for mask in re.findall(r"popcount\(line & (0x[0-9a-f]+)u\)",
                                                   (HERE.parent / "common/sim/rules.hpp").read_text())]
     tag_bank = lambda line: 2 * (bin(line & masks[0]).count("1") % 2) + bin(line & masks[1]).count("1") % 2
@@ -498,13 +489,10 @@ def lookups_test(browser, book, _):
 
 def main():
     test = {"browser": browser_test, "explorer": explorer_test, "lookups": lookups_test}[sys.argv[1]]
-    screenshots = Path(sys.argv[4]) if sys.argv[3:4] == ["--screenshots"] else None
-    if screenshots:
-        screenshots.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tile-browser-", ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         try:
-            looked_at = test(browser, Path(sys.argv[2]).resolve(), screenshots)
+            looked_at = test(browser, Path(sys.argv[2]).resolve())
             browser.collect_errors()
         finally:
             browser.driver.quit()

@@ -14,6 +14,24 @@ function(tile_discover_tests program name run)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
 endfunction()
 
+# The program PROGRAM with the chapters' command line from SOURCE, for the GPU where nvcc is found; for the model it is
+# PROGRAM-model then, and else PROGRAM itself, which the variable model_program says. Its tests are NAME.<case> and
+# NAME.gpu.<case>.
+function(tile_add_program program name source)
+  set(model_program ${program})
+  if(TILE_CUDA)
+    set(model_program ${program}-model)
+    add_executable(${program} ${source})
+    target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${TILE_GPU_FLAGS}>)
+    target_link_libraries(${program} PRIVATE tile_main tile_on_gpu)
+    set_target_properties(${program} PROPERTIES CUDA_ARCHITECTURES ${TILE_CUDA_ARCHITECTURE})
+  endif()
+  tile_add_model_program(${model_program} ${program} ${source})
+  target_link_libraries(${model_program} PRIVATE tile_main)
+  tile_discover_tests(${model_program} ${name} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program})
+  set(model_program ${model_program} PARENT_SCOPE)
+endfunction()
+
 # The target NAME-registers-ARCHITECTURE writes what cuobjdump says of the kernels' registers when they are compiled for
 # another GPU to registers/NAME-ARCHITECTURE.txt in the build directory. `tile bench` asks for it where a chapter does.
 function(tile_add_registers name source)
@@ -38,12 +56,9 @@ function(tile_add_chapter source)
   set_property(GLOBAL APPEND PROPERTY TILE_CHAPTERS ${name})
   set_property(GLOBAL PROPERTY TILE_DIRECTORY_${name} ${directory})
 
+  tile_add_program(${name} ${name} ${PROJECT_SOURCE_DIR}/${source})
+  set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
   if(TILE_CUDA)
-    set(model_program ${name}-model)
-    add_executable(${name} ${source})
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${TILE_GPU_FLAGS}>)
-    target_link_libraries(${name} PRIVATE tile_main tile_on_gpu)
-    set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES ${TILE_CUDA_ARCHITECTURE})
     # A program with more kernels than one nvcc should compile says which of them belong to which of its units.
     file(STRINGS ${source} in_units REGEX "defined[(]TILE_UNIT[)]")
     if(in_units)
@@ -58,14 +73,7 @@ function(tile_add_chapter source)
       endforeach()
     endif()
     tile_add_registers(${name} ${source})
-  else()
-    set(model_program ${name})
   endif()
-  tile_add_model_program(${model_program} ${name} ${PROJECT_SOURCE_DIR}/${source})
-  target_link_libraries(${model_program} PRIVATE tile_main)
-  set_property(GLOBAL PROPERTY TILE_MODEL_PROGRAM_${name} ${model_program})
-
-  tile_discover_tests(${model_program} ${name} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
   # Where nvcc is, also whether it still makes the machine code that was measured. Where the book is woven, the program has been
   # counted for it.
   set(described $<TARGET_FILE:${model_program}>)

@@ -94,11 +94,9 @@ TEST_CASE("what a halo's barriers are for") {
   const auto said = [&](Halo how) { return said_by([&] { run([&] { sums.launch(how); }); }); };
   CHECK(says(said(Halo::no_first_barrier), "cluster: sum_with_neighbours, cluster_test.cu:",
              "reads shared memory of block (", "which may not have begun: no cluster barrier lies before"));
-  CHECK(says(said(Halo::block_barrier), "with no cluster barrier between"));
-  CHECK(says(said(Halo::written_late), "with no cluster barrier between"));
+  for (const Halo how : {Halo::block_barrier, Halo::written_late, Halo::overwritten})
+    CHECK(says(said(how), "race: sum_with_neighbours, cluster_test.cu:", "with no cluster barrier between"));
   CHECK(says(said(Halo::no_last_barrier), "which has ended: no cluster barrier keeps it"));
-  CHECK(
-      says(said(Halo::overwritten), "race: sum_with_neighbours, cluster_test.cu:", "with no cluster barrier between"));
 }
 
 TEST_CASE("accesses to another block's shared memory are counted as what they are") {
@@ -180,17 +178,14 @@ TEST_CASE("a block knows its rank in a cluster of three dimensions") {
 
 TEST_CASE("a grid is cut into whole clusters") {
   auto out = tile::array<int>("out", 2 * 24);
-  const auto launch = [&](dim3 grid, dim3 cluster) {
-    tile::launch_in_clusters(write_ranks, grid, cluster, 1, 0, out.device());
-  };
-  CHECK_THROWS_WITH_AS(launch(dim3(7), dim3(2)),
-                       "grid.x is 7, not a multiple of the 2 blocks of a cluster along it: round the grid up",
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS(launch(dim3(2, 3, 3), dim3(1, 1, 2)),
-                       "grid.z is 3, not a multiple of the 2 blocks of a cluster along it: round the grid up",
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS(launch(dim3(16), dim3(16)),
-                       "a cluster of 16 blocks: 1 to 8 are what every GPU with clusters takes", std::invalid_argument);
+  for (const auto& [grid, cluster, complaint] :
+       {std::tuple{dim3(7), dim3(2),
+                   "grid.x is 7, not a multiple of the 2 blocks of a cluster along it: round the grid up"},
+        {dim3(2, 3, 3), dim3(1, 1, 2),
+         "grid.z is 3, not a multiple of the 2 blocks of a cluster along it: round the grid up"},
+        {dim3(16), dim3(16), "a cluster of 16 blocks: 1 to 8 are what every GPU with clusters takes"}})
+    CHECK_THROWS_WITH_AS(tile::launch_in_clusters(write_ranks, grid, cluster, 1, 0, out.device()), complaint,
+                         std::invalid_argument);
 }
 
 // Threads that have returned are not waited for.
@@ -304,7 +299,7 @@ __global__ void reduce_by_clusters(int* parts, unsigned* finished, int* out, boo
   out[threadIdx.x] = sum;
 }
 
-TEST_CASE("a fence counts for the thread that counts the cluster behind its barrier") {
+TEST_CASE("a fence counts for the thread that counts the cluster after its barrier") {
   auto parts = tile::array<int>("parts", 6 * 32), out = tile::array<int>("out", 32);
   auto finished = tile::array<unsigned>("finished", 1);
   CHECK(says(said_in_clusters(reduce_by_clusters, 6, 2, 32, true, parts, finished, out, true), ""));
@@ -375,20 +370,11 @@ TEST_CASE("a block arrives at the mbarriers of others") {
 
 // --- Mistakes -------------------------------------------------------------------------------------------------------------------
 
-enum class Use {
-  arrives_twice,
-  waits_without,
-  rank_outside,
-  beyond_its_array,
-  global_address,
-  address_of_another,
-  missing_block,
-  at_another_barrier,
-  after_the_end,
-  before_the_end,
-  overwritten_after_read,
-  written_between_halves
-};
+// A thread arrives twice, or waits without having arrived; it maps an address to a block that is not there, past the
+// end of an array, or no address of shared memory; it reads what another block has mapped to it; a block does not come,
+// or waits elsewhere; a block reads another's memory after or before its end, or what that overwrites, or writes
+// between the halves of a barrier.
+enum class Use { twice, unarrived, rank, past, global, anothers, missing, elsewhere, after, before, rewritten, split };
 
 __global__ void use(int** addresses, int* out, Use how) {
   __shared__ int words[4];
@@ -396,33 +382,33 @@ __global__ void use(int** addresses, int* out, Use how) {
   const unsigned rank = ptx::cluster_ctarank();
   words[threadIdx.x % 4] = 0;
   if (threadIdx.x == 0) ptx::mbarrier_init(&never, 1);
-  if (how == Use::waits_without) ptx::barrier_cluster_wait();
+  if (how == Use::unarrived) ptx::barrier_cluster_wait();
   cluster_barrier();  // all have begun
-  if (how == Use::arrives_twice) {
+  if (how == Use::twice) {
     ptx::barrier_cluster_arrive();
     ptx::barrier_cluster_arrive();
   }
-  if (how == Use::rank_outside) out[0] = *ptx::mapa(words, rank + 1);
-  if (how == Use::beyond_its_array) out[0] = *(ptx::mapa(words, 1 - rank) + 4 + blockDim.x);
-  if (how == Use::global_address) out[0] = *ptx::mapa(out, 1 - rank);
-  if (how == Use::address_of_another) {
+  if (how == Use::rank) out[0] = *ptx::mapa(words, rank + 1);
+  if (how == Use::past) out[0] = *(ptx::mapa(words, 1 - rank) + 4 + blockDim.x);
+  if (how == Use::global) out[0] = *ptx::mapa(out, 1 - rank);
+  if (how == Use::anothers) {
     if (rank == 0 && threadIdx.x == 0) addresses[0] = ptx::mapa(words, 1);
     cluster_barrier();  // the address is there
     if (rank == 1 && threadIdx.x == 0) out[0] = *addresses[0];
   }
-  if (how == Use::missing_block && rank == 1) ptx::mbarrier_wait_parity(&never, 0);
-  if (how == Use::at_another_barrier && rank == 1 && threadIdx.x != 0) __syncthreads();
-  if (how == Use::after_the_end || how == Use::before_the_end) {  // nothing says which it is
-    if (how == Use::after_the_end)
+  if (how == Use::missing && rank == 1) ptx::mbarrier_wait_parity(&never, 0);
+  if (how == Use::elsewhere && rank == 1 && threadIdx.x != 0) __syncthreads();
+  if (how == Use::after || how == Use::before) {  // nothing says which it is
+    if (how == Use::after)
       for (int i = 0; rank == 0 && i < 100; ++i) __nanosleep(20);
-    if (rank == (how == Use::after_the_end ? 0 : 1)) out[0] = *ptx::mapa(words, 1 - rank);
+    if (rank == (how == Use::after ? 0 : 1)) out[0] = *ptx::mapa(words, 1 - rank);
     return;
   }
-  if (how == Use::overwritten_after_read && threadIdx.x == 0) {
+  if (how == Use::rewritten && threadIdx.x == 0) {
     if (rank == 1) out[0] = *ptx::mapa(words, 0);
     if (rank == 0) words[0] = 1;
   }
-  if (how == Use::written_between_halves) {  // of a barrier, which does not order it for the block either
+  if (how == Use::split) {  // of a barrier, which does not order it for the block either
     ptx::barrier_cluster_arrive();
     if (threadIdx.x == 0) words[0] = 1;
     ptx::barrier_cluster_wait();
@@ -431,13 +417,13 @@ __global__ void use(int** addresses, int* out, Use how) {
   cluster_barrier();
 }
 
-// The third block gets an address of the second one's, who waits for it: by mapa from the first, or as the second itself has it.
-__global__ void hand_over(int* volatile* address, volatile int* taken, int* out, bool by_mapa) {
+// The third block gets an address of the second one's, who waits for it, from the first, which has mapped it.
+__global__ void pass_address(int* volatile* address, volatile int* taken, int* out) {
   __shared__ int words[4];
   words[threadIdx.x] = 1;
   cluster_barrier();  // all have begun
   if (threadIdx.x == 0) {
-    if (blockIdx.x == (by_mapa ? 0 : 1)) *address = by_mapa ? ptx::mapa(words, 1) : words;
+    if (blockIdx.x == 0) *address = ptx::mapa(words, 1);
     while (blockIdx.x < 2 && *taken == 0) {
     }
     if (blockIdx.x == 2) {
@@ -458,33 +444,31 @@ TEST_CASE("what is wrong with the use of a cluster") {
       auto addresses = tile::array<int*>("addresses", 1);
       return said_in_clusters(use, 2, 2, 32, traced, addresses, out, how);
     };
-    CHECK(says(said(Use::arrives_twice), "arrives at the cluster's barrier again"));
-    CHECK(says(said(Use::waits_without), "at which it has not arrived"));
-    CHECK(says(said(Use::rank_outside), "maps words[0] to block 2 of its cluster, which has 2"));
-    CHECK(says(said(Use::beyond_its_array), "bytes past the end of "));
-    CHECK(says(said(Use::global_address), "which is in none of its __shared__ arrays"));
-    CHECK(says(said(Use::address_of_another), ""));  // handed to the block whose memory it is
-    CHECK(says(said(Use::missing_block), "deadlock: use, cluster_test.cu:",
+    CHECK(says(said(Use::twice), "arrives at the cluster's barrier again"));
+    CHECK(says(said(Use::unarrived), "at which it has not arrived"));
+    CHECK(says(said(Use::rank), "maps words[0] to block 2 of its cluster, which has 2"));
+    CHECK(says(said(Use::past), "bytes past the end of "));
+    CHECK(says(said(Use::global), "which is in none of its __shared__ arrays"));
+    CHECK(says(said(Use::anothers), ""));  // passed to the block whose memory it is
+    CHECK(says(said(Use::missing), "deadlock: use, cluster_test.cu:",
                "waits at the cluster's barrier: 32 of 64 threads that have not returned are there",
                "of block (1,0,0), with 31 threads more, waits for phase 0 (parity 0) of mbarrier never[0]"));
-    CHECK(says(said(Use::at_another_barrier), "of block (1,0,0), with 30 threads more, waits at"));
-    for (const bool by_mapa : {true, false}) {
-      auto address = tile::array<int*>("address", 1);
-      auto taken = tile::array<int>("taken", 1), out = tile::array<int>("out", 1);
-      CHECK(says(said_in_clusters(hand_over, 4, 2, 4, traced, address, taken, out, by_mapa), "cluster: hand_over",
-                 "block (2,0,0), thread (0,0,0) reads shared memory of block (1,0,0) at address",
-                 ": only blocks of one cluster reach each other's"));
-    }
+    CHECK(says(said(Use::elsewhere), "of block (1,0,0), with 30 threads more, waits at"));
+    auto address = tile::array<int*>("address", 1);
+    auto taken = tile::array<int>("taken", 1), out = tile::array<int>("out", 1);
+    CHECK(says(said_in_clusters(pass_address, 4, 2, 4, traced, address, taken, out), "cluster: pass_address",
+               "block (2,0,0), thread (0,0,0) reads shared memory of block (1,0,0) at address",
+               ": only blocks of one cluster reach each other's"));
     if (!traced) {
-      CHECK(says(said(Use::after_the_end), "which has ended: no cluster barrier keeps it"));
+      CHECK(says(said(Use::after), "which has ended: no cluster barrier keeps it"));
       continue;
     }
-    CHECK(says(said(Use::after_the_end), "of block (1,0,0)"));
-    CHECK(says(said(Use::before_the_end),
+    CHECK(says(said(Use::after), "of block (1,0,0)"));
+    CHECK(says(said(Use::before),
                "reads shared memory of block (0,0,0), which may have ended: no cluster barrier lies behind"));
-    CHECK(says(said(Use::overwritten_after_read), "block (0,0,0), thread (0,0,0) writes words[0]",
+    CHECK(says(said(Use::rewritten), "block (0,0,0), thread (0,0,0) writes words[0]",
                "which thread (0,0,0) of block number 1 read at cluster_test.cu:"));
-    CHECK(says(said(Use::written_between_halves), "race: use, cluster_test.cu:"));
+    CHECK(says(said(Use::split), "race: use, cluster_test.cu:"));
   }
 }
 #endif

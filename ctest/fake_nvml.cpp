@@ -27,7 +27,5 @@ int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) { return *milliwatts = 123456, 0; }
 int nvmlDeviceGetPowerManagementLimit(void*, unsigned* milliwatts) { return *milliwatts = 700000, 0; }
 int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) { return *celsius = 45, 0; }
-#ifndef WITHOUT_REASONS
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) { return *reasons = 0x1 | 0x4, 0; }
-#endif
 }

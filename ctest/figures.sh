@@ -46,5 +46,3 @@ swizzled 2 3
 [ "$(grep -c "fill:var(--accent)" "$out")" = 32 ] || fail "swizzle: not the 32 words of a store"
 swizzled 2 2
 refused 's: lane 1 stores row 4, column 0 at word 520, not as this swizzle says' swizzle "$emit/04" "$out" s
-
-echo "maps are as traced"

@@ -1,5 +1,5 @@
-// Tests of mbarriers, copies in bulk, the fences between proxies and registers that change hands on the SIMT model: which mistakes
-// it finds, and which right kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
+// Tests of mbarriers, copies in bulk, the fences between proxies and setmaxnreg on the SIMT model: which mistakes it
+// finds, and which right kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
 #include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
@@ -12,11 +12,11 @@ namespace ptx = tile::ptx;
 
 // --- Phases ---------------------------------------------------------------------------------------------------------------
 
-enum class Handing { right, no_wait, arrives_first, one_lane_arrives_for_all, one_lane_waits_for_all };
+enum class Exchange { right, no_wait, arrives_first, one_lane_arrives_for_all, one_lane_waits_for_all };
 
-// Thread by thread, the first warp hands words to the second, which hands them back, so many times.
-__global__ void hand_over(float* out, int times, Handing how) {
-  const bool one_arrives = how == Handing::one_lane_arrives_for_all;
+// Thread by thread, the first warp passes words to the second, which releases them, so many times.
+__global__ void exchange(float* out, int times, Exchange how) {
+  const bool one_arrives = how == Exchange::one_lane_arrives_for_all;
   __shared__ float words[32];
   __shared__ std::uint64_t filled, taken;
   const unsigned lane = threadIdx.x % 32;
@@ -28,13 +28,13 @@ __global__ void hand_over(float* out, int times, Handing how) {
   for (int i = 0; i < times; ++i) {
     if (threadIdx.x < 32) {
       ptx::mbarrier_wait_parity(&taken, unsigned(i + 1) % 2);
-      if (how == Handing::arrives_first) ptx::mbarrier_arrive(&filled);
+      if (how == Exchange::arrives_first) ptx::mbarrier_arrive(&filled);
       words[lane] = float(i);
       if (one_arrives) __syncwarp();  // the first lane speaks for all
-      if (how != Handing::arrives_first && (!one_arrives || lane == 0)) ptx::mbarrier_arrive(&filled);
+      if (how != Exchange::arrives_first && (!one_arrives || lane == 0)) ptx::mbarrier_arrive(&filled);
     } else {
-      const bool one_waits = how == Handing::one_lane_waits_for_all;
-      if (how != Handing::no_wait && (!one_waits || lane == 0)) ptx::mbarrier_wait_parity(&filled, unsigned(i) % 2);
+      const bool one_waits = how == Exchange::one_lane_waits_for_all;
+      if (how != Exchange::no_wait && (!one_waits || lane == 0)) ptx::mbarrier_wait_parity(&filled, unsigned(i) % 2);
       if (one_waits) __syncwarp();  // what the first lane has learnt, all know
       out[lane] = words[31 - lane];
       ptx::mbarrier_arrive(&taken);
@@ -44,17 +44,13 @@ __global__ void hand_over(float* out, int times, Handing how) {
 
 TEST_CASE("who waits for a phase has learnt what was done before it") {
   auto out = tile::array<float>("out", 32);
-  CHECK(says(said_of(hand_over, 1, 64, out, 5, Handing::right), ""));
+  CHECK(says(said_of(exchange, 1, 64, out, 5, Exchange::right), ""));
   CHECK(out.host()[0] == 4);
-  CHECK(says(said_of(hand_over, 1, 64, out, 5, Handing::one_lane_arrives_for_all), ""));
-  CHECK(says(said_of(hand_over, 1, 64, out, 5, Handing::one_lane_waits_for_all), ""));
-  CHECK(says(said_of(hand_over, 1, 64, out, 1, Handing::no_wait), "race: hand_over"));
-  CHECK(says(said_of(hand_over, 1, 64, out, 5, Handing::arrives_first), "race: hand_over"));
-}
-
-TEST_CASE("phases do not wrap") {
-  auto out = tile::array<float>("out", 32);
-  CHECK(says(said_of(hand_over, 1, 64, out, 3000, Handing::right), ""));
+  CHECK(says(said_of(exchange, 1, 64, out, 5, Exchange::one_lane_arrives_for_all), ""));
+  CHECK(says(said_of(exchange, 1, 64, out, 5, Exchange::one_lane_waits_for_all), ""));
+  CHECK(says(said_of(exchange, 1, 64, out, 1, Exchange::no_wait), "race: exchange"));
+  CHECK(says(said_of(exchange, 1, 64, out, 5, Exchange::arrives_first), "race: exchange"));
+  CHECK(says(said_of(exchange, 1, 64, out, 3000, Exchange::right), ""));  // phases do not wrap
   CHECK(out.host()[0] == 2999);
 }
 
@@ -92,44 +88,28 @@ TEST_CASE("bytes may come before they are announced") {
   CHECK(says(said_of(announce_late, 1, 96, in, out, 48), ": 16 bytes more have come in phase 0 than were announced"));
 }
 
-// Two copies of 16 bytes, of which the bytes of one are announced.
-__global__ void announce_one_of_two(const float* in) {
+TEST_KERNEL("bytes that come when their phase is over are too many", announce_one_of_two, float, 1, 1,
+            "bulk copy: announce_one_of_two, mbarrier_test.cu:", "copies 16 bytes for mbarrier full[0] (address 0x",
+            " in phase 0, which was over before they came: fewer bytes were announced than copied") {
   __shared__ __align__(16) float words[8];
   __shared__ std::uint64_t full;
   ptx::mbarrier_init(&full, 1);
   ptx::fence_mbarrier_init();
   ptx::mbarrier_arrive_expect_tx(&full, 16);
-  ptx::cp_async_bulk(words, in, 16, &full);
-  ptx::cp_async_bulk(words + 4, in + 4, 16, &full);
+  ptx::cp_async_bulk(words, out, 16, &full);
+  ptx::cp_async_bulk(words + 4, out + 4, 16, &full);
   ptx::mbarrier_wait_parity(&full, 0);
 }
 
-TEST_CASE("bytes that come when their phase is over are too many") {
-  auto in = tile::array<float>("in", 8);
-  CHECK(says(said_of(announce_one_of_two, 1, 1, in),
-             "bulk copy: announce_one_of_two, mbarrier_test.cu:", "copies 16 bytes for mbarrier full[0] (address 0x",
-             " in phase 0, which was over before they came: fewer bytes were announced than copied"));
-}
-
-enum class Use {
-  initialised_twice,
-  for_nobody,
-  invalidated,
-  misaligned,
-  of_global_memory,
-  beyond_its_array,
-  third_parity,
-  as_memory,
-  many_bytes
-};
+enum class Use { twice, for_nobody, invalidated, misaligned, global, beyond, third_parity, as_memory, many_bytes };
 __global__ void use(std::uint64_t* global, Use how) {
   __shared__ std::uint64_t mbarrier[2];
   std::uint64_t* where = mbarrier;
   if (how == Use::misaligned) where = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(mbarrier) + 4);
-  if (how == Use::of_global_memory) where = global;
-  if (how == Use::beyond_its_array) where = mbarrier + 2 + blockDim.x;
+  if (how == Use::global) where = global;
+  if (how == Use::beyond) where = mbarrier + 2 + blockDim.x;
   ptx::mbarrier_init(where, how == Use::for_nobody ? 0 : 1);
-  if (how == Use::initialised_twice) ptx::mbarrier_init(where, 1);
+  if (how == Use::twice) ptx::mbarrier_init(where, 1);
   if (how == Use::invalidated) ptx::mbarrier_inval(where);
   if (how == Use::as_memory) global[0] = mbarrier[0];
   if (how == Use::many_bytes) ptx::mbarrier_expect_tx(where, 1 << 20);
@@ -140,19 +120,19 @@ __global__ void use(std::uint64_t* global, Use how) {
 TEST_CASE("an mbarrier is used as one") {
   auto global = tile::array<std::uint64_t>("global", 4);
   const auto said = [&](Use how) { return said_of(use, 1, 1, global, how); };
-  CHECK(says(said(Use::initialised_twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
+  CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
   CHECK(says(said(Use::for_nobody), " for 0 arrivals; 1 to 1048575 are possible"));
   CHECK(says(said(Use::invalidated), "arrives at mbarrier mbarrier[0] (address 0x", ", which nobody has initialised"));
   CHECK(says(said(Use::misaligned), ", which is not a multiple of 8"));
-  CHECK(says(said(Use::of_global_memory), ", which is not in shared memory"));
-  CHECK(says(said(Use::beyond_its_array), "out of bounds: use"));
+  CHECK(says(said(Use::global), ", which is not in shared memory"));
+  CHECK(says(said(Use::beyond), "out of bounds: use"));
   CHECK(says(said(Use::third_parity), " with parity 2, which is 0 or 1"));
   CHECK(says(said(Use::as_memory), "reads mbarrier mbarrier[0]", " as ordinary memory"));
   CHECK(says(said(Use::many_bytes), ": 1048576 bytes are announced, and a phase takes 1048575 at most"));
 }
 
 // The memory of an mbarrier is used again, for another one and for words.
-__global__ void use_again(int* out) {
+TEST_KERNEL("the memory of an mbarrier may be used again", use_again, int, 1, 64, "") {
   __shared__ std::uint64_t mbarrier;
   for (int i = 0; i < 3; ++i) {
     if (threadIdx.x == 0) ptx::mbarrier_init(&mbarrier, 64);
@@ -168,13 +148,10 @@ __global__ void use_again(int* out) {
   }
 }
 
-TEST_CASE("the memory of an mbarrier may be used again") {
-  auto out = tile::array<int>("out", 3);
-  CHECK(says(said_of(use_again, 1, 64, out), ""));
-  CHECK(out.host() == std::vector{0, 1, 2});
-}
-
-__global__ void lanes_that_part(float* out) {
+TEST_KERNEL("a lane that waits for ever is told, not those that wait for it", lanes_that_part, float, 1, 32,
+            "deadlock: lanes_that_part, mbarrier_test.cu:",
+            "thread (0,0,0) waits for phase 0 (parity 0) of mbarrier mbarrier[0]",
+            ": 1 of 1 arrivals and 0 bytes are missing") {
   __shared__ std::uint64_t mbarrier;
   if (threadIdx.x == 0) ptx::mbarrier_init(&mbarrier, 1);
   __syncwarp();
@@ -183,15 +160,8 @@ __global__ void lanes_that_part(float* out) {
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("a lane that waits for ever is told, not those that wait for it") {
-  auto out = tile::array<float>("out", 32);
-  CHECK(says(said_of(lanes_that_part, 1, 32, out), "deadlock: lanes_that_part, mbarrier_test.cu:",
-             "thread (0,0,0) waits for phase 0 (parity 0) of mbarrier mbarrier[0]",
-             ": 1 of 1 arrivals and 0 bytes are missing"));
-}
-
-// One thread asks for two phases in turn, the later first.
-__global__ void ask_in_turn(const float* in, float* out) {
+// One thread polls two phases, the later first.
+__global__ void poll_both(const float* in, float* out) {
   __shared__ __align__(16) float words[2][4];
   __shared__ std::uint64_t full[2];
   for (auto& mbarrier : full) ptx::mbarrier_init(&mbarrier, 1);
@@ -206,22 +176,17 @@ __global__ void ask_in_turn(const float* in, float* out) {
   for (int i = 0; i < 2; ++i) out[i] = words[i][0];
 }
 
-// One thread tries four times before it does what it waits for.
-__global__ void arrive_in_the_end(float* out) {
+TEST_KERNEL("one thread tries four times before it does what it waits for", arrive_in_the_end, int, 1, 1, "") {
   __shared__ std::uint64_t mbarrier;
   ptx::mbarrier_init(&mbarrier, 1);
-  int tries = 0;
   while (!ptx::mbarrier_try_wait_parity(&mbarrier, 0))
-    if (++tries == 4) ptx::mbarrier_arrive(&mbarrier);
-  out[0] = float(tries);
+    if (++out[0] == 4) ptx::mbarrier_arrive(&mbarrier);
 }
 
 TEST_CASE("a wait that gives up is tried again, with other work in between") {
   auto in = tile::array<float>("in", 8), out = tile::array<float>("out", 2);
-  CHECK(says(said_of(ask_in_turn, 1, 1, in, out), ""));
+  CHECK(says(said_of(poll_both, 1, 1, in, out), ""));
   CHECK(out.host() == std::vector<float>{0, 4});
-  CHECK(says(said_of(arrive_in_the_end, 1, 1, out), ""));
-  CHECK(out.host()[0] >= 4);
 }
 
 // One lane waits before it reads with the others, who wait after it.
@@ -256,48 +221,35 @@ TEST_CASE("what a warp does is counted together though its lanes wait apart") {
 
 // --- A ring of one stage --------------------------------------------------------------------------------------------------
 
-enum class Ring {
-  right,
-  no_full_wait,   // consumers read before the tile has landed
-  no_empty_wait,  // the producer overwrites what consumers may still read
-  wrong_parity,   // consumers begin with parity 1
-  tries_once,     // a wait that does not try again
-  too_few_bytes,  // announced
-  too_many_bytes,
-  arrives_early,    // consumers release the stage before they have read it
-  missing_arrival,  // one warp of consumers does not release it
-  no_init_fence,    // mbarriers are not fenced for the copies
-  no_init_barrier,  // nor do the threads wait for their initialisation
-  no_init
-};
+enum class Ring { right, tries_once, arrives_early, missing_arrival, no_init_barrier };
 
-// One producer thread fetches tiles, two consumer warps sum them up.
+// One producer thread fetches tiles, two consumer warps sum them up. What is wrong: a wait that does not try again;
+// consumers release the stage before they have read it, or one warp of them does not; threads do not wait until the
+// mbarriers are initialised. What else may be forgotten, chapter 14 forgets in its experiments.
 __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
   __shared__ __align__(16) float stage[32];
   __shared__ std::uint64_t full, empty;
   const unsigned t = threadIdx.x, lane = t % 32;
-  if (t == 0 && how != Ring::no_init) {
+  if (t == 0) {
     ptx::mbarrier_init(&full, 1);
     ptx::mbarrier_init(&empty, 2);
-    if (how != Ring::no_init_fence) ptx::fence_mbarrier_init();
+    ptx::fence_mbarrier_init();
   }
   if (how != Ring::no_init_barrier) __syncthreads();  // the mbarriers are there for all
   if (t == 64) {
-    const int off = how == Ring::too_few_bytes ? -64 : how == Ring::too_many_bytes ? 64 : 0;
     for (int i = 0; i < tiles; ++i) {
-      if (how != Ring::no_empty_wait) ptx::mbarrier_wait_parity(&empty, unsigned(i + 1) % 2);
-      ptx::mbarrier_arrive_expect_tx(&full, unsigned(int(sizeof stage) + off));
+      ptx::mbarrier_wait_parity(&empty, unsigned(i + 1) % 2);
+      ptx::mbarrier_arrive_expect_tx(&full, sizeof stage);
       ptx::cp_async_bulk(stage, in + 32 * i, sizeof stage, &full);
     }
     return;
   }
   float sum = 0;
   for (int i = 0; i < tiles; ++i) {
-    const unsigned parity = unsigned(i + (how == Ring::wrong_parity)) % 2;
     if (how == Ring::tries_once)
-      (void)ptx::mbarrier_try_wait_parity(&full, parity);
-    else if (how != Ring::no_full_wait)
-      ptx::mbarrier_wait_parity(&full, parity);
+      (void)ptx::mbarrier_try_wait_parity(&full, unsigned(i) % 2);
+    else
+      ptx::mbarrier_wait_parity(&full, unsigned(i) % 2);
     if (how == Ring::arrives_early && lane == 0) ptx::mbarrier_arrive(&empty);
     sum += stage[lane];
     __syncwarp();  // the warp has read the stage
@@ -307,118 +259,74 @@ __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
   out[t] = sum;
 }
 
-std::string said_of_ring(Ring how) {
+TEST_CASE("a ring of one stage") {
   auto in = tile::array<float>("in", 5 * 32), out = tile::array<float>("out", 64);
-  const std::string said = said_of(sum_tiles, 1, 65, in, out, 5, how);
-  if (how == Ring::right) CHECK(out.host()[33] == 32 * (0 + 1 + 2 + 3 + 4) + 5 * 1);
-  return said;
-}
-
-TEST_CASE("who reads before the tile is there is found") {
-  CHECK(says(said_of_ring(Ring::right), ""));
-  CHECK(says(said_of_ring(Ring::no_full_wait), "reads stage[0]"));
-  CHECK(says(said_of_ring(Ring::wrong_parity), "reads stage[0]"));
-  CHECK(says(said_of_ring(Ring::tries_once), "reads stage[0]"));
-  CHECK(says(said_of_ring(Ring::arrives_early), "asynchronously writes stage[0]"));
-}
-
-TEST_CASE("a phase that lacks something is a deadlock that says what") {
-  CHECK(says(said_of_ring(Ring::too_many_bytes), "deadlock: sum_tiles, ",
-             "waits for phase 0 (parity 0) of mbarrier full[0] (address 0x",
-             ", of which no phase has ended: 0 of 1 arrivals and 64 bytes are missing at mbarrier_test.cu:"));
-  CHECK(says(said_of_ring(Ring::missing_arrival), "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x",
+  const auto said = [&](Ring how) { return said_of(sum_tiles, 1, 65, in, out, 5, how); };
+  CHECK(says(said(Ring::right), ""));
+  CHECK(out.host()[33] == 32 * (0 + 1 + 2 + 3 + 4) + 5 * 1);
+  CHECK(says(said(Ring::tries_once), "reads stage[0]"));
+  CHECK(says(said(Ring::arrives_early), "asynchronously writes stage[0]"));
+  CHECK(says(said(Ring::missing_arrival), "waits for phase 0 (parity 0) of mbarrier empty[0] (address 0x",
              ": 1 of 2 arrivals and 0 bytes are missing",
              "thread (0,0,0), with 63 threads more, waits for phase 1 (parity 1) of mbarrier full[0]",
              ", of which phase 0 has ended: "));
-}
-
-TEST_CASE("more bytes or arrivals than a phase takes are found") {
-  CHECK(says(said_of_ring(Ring::too_few_bytes), "copies 128 bytes for mbarrier full[0] (address 0x",
-             ": 64 bytes more have come in phase 0 than were announced"));
-  CHECK(says(said_of_ring(Ring::no_empty_wait), ": all 1 arrivals of phase 0 were there, which lacks 256 bytes"));
-}
-
-TEST_CASE("mbarriers are initialised, fenced and then used") {
-  CHECK(says(said_of_ring(Ring::no_init), ", which nobody has initialised"));
-  CHECK(says(said_of_ring(Ring::no_init_fence), "missing proxy fence: sum_tiles, ",
-             "with no fence.mbarrier_init between"));
-  CHECK(says(said_of_ring(Ring::no_init_barrier), "race: sum_tiles, "));
+  CHECK(says(said(Ring::no_init_barrier), "race: sum_tiles, "));
 }
 
 // --- Copies into shared memory ------------------------------------------------------------------------------------------
 
-enum class Loading {
-  right,
-  never_waited,
-  waits_for_another,  // mbarrier
-  over_words,         // the threads wrote where the copy goes
-  over_words_fenced,
-  of_words,  // a thread wrote what is copied, in global memory
-  of_words_fenced,
-  of_words_fenced_in_shared,
-  of_an_odd_row,  // 60 bytes
-  to_an_odd_address,
-  beyond_the_end,
-  over_an_mbarrier,
-  invalidated  // before the copy has landed
+// What is copied into shared memory, what threads write before it, with which fence, and what is waited for.
+enum class Written { nothing, words, in };  // where the copy goes, or what it copies
+enum class Fence { none, shared, all };
+struct Loading {
+  unsigned bytes = 256, to = 0;  // the element of `words` that the copy begins at
+  Written written = Written::nothing;
+  Fence fence = Fence::none;
+  bool waits = true, for_another = false, over_an_mbarrier = false, invalidates = false;
 };
 
 __global__ void load(float* in, float* out, Loading how) {
   __shared__ __align__(128) float words[64];
   __shared__ __align__(128) std::uint64_t full[2];
   if (threadIdx.x == 0) {
-    ptx::mbarrier_init(&full[0], 1);
-    ptx::mbarrier_init(&full[1], 1);
+    for (std::uint64_t& mbarrier : full) ptx::mbarrier_init(&mbarrier, 1);
     ptx::fence_mbarrier_init();
   }
-  if (how == Loading::over_words || how == Loading::over_words_fenced) words[threadIdx.x] = 1;
-  if (how == Loading::of_words || how == Loading::of_words_fenced || how == Loading::of_words_fenced_in_shared)
-    in[threadIdx.x] = 7;
-  if (how == Loading::over_words_fenced || how == Loading::of_words_fenced_in_shared)
-    ptx::fence_proxy_async_shared_cta();
-  if (how == Loading::of_words_fenced) ptx::fence_proxy_async();
+  if (how.written == Written::words) words[threadIdx.x] = 1;
+  if (how.written == Written::in) in[threadIdx.x] = 7;
+  if (how.fence == Fence::shared) ptx::fence_proxy_async_shared_cta();
+  if (how.fence == Fence::all) ptx::fence_proxy_async();
   __syncthreads();  // the mbarriers are there for all
-  const bool other = how == Loading::waits_for_another;
   if (threadIdx.x == 0) {
-    const unsigned bytes = how == Loading::of_an_odd_row ? 60 : sizeof words;
-    ptx::mbarrier_arrive_expect_tx(&full[0], bytes);
-    void* const to = how == Loading::to_an_odd_address  ? &words[1]
-                     : how == Loading::beyond_the_end   ? &words[32]
-                     : how == Loading::over_an_mbarrier ? static_cast<void*>(full)
-                                                        : words;
-    ptx::cp_async_bulk(to, in, how == Loading::over_an_mbarrier ? 16 : bytes, &full[0]);
-    if (other) ptx::mbarrier_arrive(&full[1]);
-    if (how == Loading::invalidated) ptx::mbarrier_inval(&full[0]);
+    ptx::mbarrier_arrive_expect_tx(&full[0], how.bytes);
+    void* const to = how.over_an_mbarrier ? static_cast<void*>(full) : &words[how.to];
+    ptx::cp_async_bulk(to, in, how.over_an_mbarrier ? 16 : how.bytes, &full[0]);
+    if (how.for_another) ptx::mbarrier_arrive(&full[1]);
+    if (how.invalidates) ptx::mbarrier_inval(&full[0]);
   }
-  if (how == Loading::never_waited) return;
-  ptx::mbarrier_wait_parity(&full[other], 0);
-  if (!other) out[threadIdx.x] = words[63 - threadIdx.x];
-}
-
-std::string said_of_loading(Loading how) {
-  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
-  return said_of(load, 1, 64, in, out, how);
+  if (!how.waits) return;
+  ptx::mbarrier_wait_parity(&full[how.for_another], 0);
+  if (!how.for_another) out[threadIdx.x] = words[63 - threadIdx.x];
 }
 
 TEST_CASE("copies into shared memory") {
-  CHECK(says(said_of_loading(Loading::right), ""));
-  CHECK(says(
-      said_of_loading(Loading::never_waited), "bulk copy: load, mbarrier_test.cu:",
-      "starts a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier full[0]"));
-  CHECK(says(said_of_loading(Loading::waits_for_another), "may still be on its way when the block ends"));
-  CHECK(says(said_of_loading(Loading::of_an_odd_row), "copies 60 bytes in bulk, which must be a multiple of 16"));
-  CHECK(says(said_of_loading(Loading::to_an_odd_address), "misaligned: load"));
-  CHECK(says(said_of_loading(Loading::beyond_the_end), "128 bytes past the end of words"));
-  CHECK(says(said_of_loading(Loading::over_an_mbarrier), "asynchronously writes mbarrier full[0]"));
-  CHECK(says(said_of_loading(Loading::invalidated), ", for which a copy is on its way"));
-}
-
-TEST_CASE("what threads wrote is the copies' after a fence") {
-  CHECK(says(said_of_loading(Loading::over_words), "missing proxy fence: load", "asynchronously writes words[0]"));
-  CHECK(says(said_of_loading(Loading::over_words_fenced), ""));
-  CHECK(says(said_of_loading(Loading::of_words), "asynchronously reads in[0]", "with no fence.proxy.async between"));
-  CHECK(says(said_of_loading(Loading::of_words_fenced), ""));
-  CHECK(says(said_of_loading(Loading::of_words_fenced_in_shared), "missing proxy fence: load"));
+  auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
+  const auto said = [&](const Loading& how) { return said_of(load, 1, 64, in, out, how); };
+  CHECK(says(said({}), ""));
+  CHECK(says(said({.waits = false}), "bulk copy: load, mbarrier_test.cu:",
+             "a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier full[0]"));
+  CHECK(says(said({.for_another = true}), "may still be on its way when the block ends"));
+  CHECK(says(said({.bytes = 60}), "copies 60 bytes in bulk, which must be a multiple of 16"));
+  CHECK(says(said({.to = 1}), "misaligned: load"));
+  CHECK(says(said({.to = 32}), "128 bytes past the end of words"));
+  CHECK(says(said({.over_an_mbarrier = true}), "asynchronously writes mbarrier full[0]"));
+  CHECK(says(said({.invalidates = true}), ", for which a copy is on its way"));
+  // What threads wrote is the copies' after a fence.
+  CHECK(says(said({.written = Written::words, .fence = Fence::shared}), ""));
+  CHECK(says(said({.written = Written::words}), "missing proxy fence: load", "asynchronously writes words[0]"));
+  CHECK(says(said({.written = Written::in, .fence = Fence::all}), ""));
+  CHECK(says(said({.written = Written::in, .fence = Fence::shared}), "missing proxy fence: load"));
+  CHECK(says(said({.written = Written::in}), "asynchronously reads in[0]", "with no fence.proxy.async between"));
 }
 
 __global__ void load_with(const CUtensorMap* map, float* out) {
@@ -444,40 +352,33 @@ TEST_CASE("a tensor map is one that the host has made, and in the device's memor
 
 // --- Copies out of shared memory ----------------------------------------------------------------------------------------
 
-enum class Storing {
-  right,
-  no_fence,
-  fence_before_the_writes,
-  fence_by_who_copies,  // after the barrier
-  no_barrier,
-  never_waited,
-  overwritten,
-  overwritten_after_the_wait,
-  overwritten_by_others,  // after the wait, but with no barrier
-  read_back,              // by another thread, from global memory
-  read_back_after_reads   // its wait is for reads alone
+// A copy out of shared memory: who executes a fence and when, what is waited for, and what is done then, by which
+// thread.
+enum class Fenced { after, never, before, by_copier };  // the words are written; `by_copier`: after the barrier
+enum class Wait { reads, none, all };
+struct Storing {
+  Fenced fenced = Fenced::after;
+  Wait wait = Wait::reads;
+  bool barrier = true, overwrites_early = false, overwrites = false, others_overwrite = false, others_read = false;
 };
 
 __global__ void store(float* out, float* result, Storing how) {
   __shared__ __align__(16) float words[64];
-  if (how == Storing::fence_before_the_writes) ptx::fence_proxy_async_shared_cta();
+  if (how.fenced == Fenced::before) ptx::fence_proxy_async_shared_cta();
   words[threadIdx.x] = float(threadIdx.x);
-  if (how != Storing::no_fence && how != Storing::fence_before_the_writes && how != Storing::fence_by_who_copies)
-    ptx::fence_proxy_async_shared_cta();
-  if (how != Storing::no_barrier) __syncthreads();  // all words are there
+  if (how.fenced == Fenced::after) ptx::fence_proxy_async_shared_cta();
+  if (how.barrier) __syncthreads();  // all words are there
   if (threadIdx.x == 0) {
-    if (how == Storing::fence_by_who_copies) ptx::fence_proxy_async_shared_cta();
+    if (how.fenced == Fenced::by_copier) ptx::fence_proxy_async_shared_cta();
     ptx::cp_async_bulk(out, words, sizeof words);
     ptx::cp_async_bulk_commit_group();
-    if (how == Storing::overwritten) words[5] = 1;
-    if (how == Storing::read_back)
-      ptx::cp_async_bulk_wait_group<0>();
-    else if (how != Storing::never_waited)
-      ptx::cp_async_bulk_wait_group_read<0>();
-    if (how == Storing::overwritten_after_the_wait) words[5] = 1;
+    if (how.overwrites_early) words[5] = 1;
+    if (how.wait == Wait::all) ptx::cp_async_bulk_wait_group<0>();
+    if (how.wait == Wait::reads) ptx::cp_async_bulk_wait_group_read<0>();
+    if (how.overwrites) words[5] = 1;
   }
-  if (how == Storing::overwritten_by_others && threadIdx.x == 5) words[5] = 1;
-  if (how != Storing::read_back && how != Storing::read_back_after_reads) return;
+  if (how.others_overwrite && threadIdx.x == 5) words[5] = 1;  // with no barrier
+  if (!how.others_read) return;
   __syncthreads();  // the copy has been waited for
   result[threadIdx.x] = out[63 - threadIdx.x];
 }
@@ -486,19 +387,19 @@ TEST_CASE("copies out of shared memory") {
   auto out = tile::array<float>("out", 64), result = tile::array<float>("result", 64);
   const std::vector<float> in_order = out.host();
   out.set(std::vector<float>(64, -1.0f));
-  const auto said = [&](Storing how) { return said_of(store, 1, 64, out, result, how); };
-  CHECK(says(said(Storing::right), ""));
+  const auto said = [&](const Storing& how) { return said_of(store, 1, 64, out, result, how); };
+  CHECK(says(said({}), ""));
   CHECK(out.host() == in_order);
-  CHECK(says(said(Storing::no_fence), "missing proxy fence: store", "asynchronously reads words[0]"));
-  CHECK(says(said(Storing::fence_before_the_writes), "missing proxy fence: store"));
-  CHECK(says(said(Storing::fence_by_who_copies), ""));
-  CHECK(says(said(Storing::no_barrier), "race: store"));
-  CHECK(says(said(Storing::never_waited), "may still read it when the block ends: wait for its group"));
-  CHECK(says(said(Storing::overwritten), "which a copy in bulk of thread (0,0,0) read"));
-  CHECK(says(said(Storing::overwritten_after_the_wait), ""));
-  CHECK(says(said(Storing::overwritten_by_others), "which a copy in bulk of thread (0,0,0) read"));
-  CHECK(says(said(Storing::read_back), ""));
-  CHECK(says(said(Storing::read_back_after_reads), "which a copy in bulk of thread (0,0,0) wrote"));
+  CHECK(says(said({.fenced = Fenced::never}), "missing proxy fence: store", "asynchronously reads words[0]"));
+  CHECK(says(said({.fenced = Fenced::before}), "missing proxy fence: store"));
+  CHECK(says(said({.fenced = Fenced::by_copier}), ""));
+  CHECK(says(said({.barrier = false}), "race: store"));
+  CHECK(says(said({.wait = Wait::none}), "may still read it when the block ends: wait for its group"));
+  CHECK(says(said({.overwrites_early = true}), "which a copy in bulk of thread (0,0,0) read"));
+  CHECK(says(said({.overwrites = true}), ""));
+  CHECK(says(said({.others_overwrite = true}), "which a copy in bulk of thread (0,0,0) read"));
+  CHECK(says(said({.wait = Wait::all, .others_read = true}), ""));
+  CHECK(says(said({.others_read = true}), "which a copy in bulk of thread (0,0,0) wrote"));
 }
 
 // Two groups: the words of the first may be overwritten when one is under way, those of the second may not.
@@ -527,7 +428,7 @@ TEST_CASE("a group is waited for in its turn") {
   CHECK(out.host()[4] == 2);
 }
 
-// --- Registers that change hands ------------------------------------------------------------------------------------------
+// --- setmaxnreg ------------------------------------------------------------------------------------------
 
 // Four warps have FEWER registers a thread, eight have MORE. At launch 384 threads have 168 each at most.
 template <int MORE, int FEWER>
@@ -539,8 +440,7 @@ __global__ void share_registers(float* out) {
   out[threadIdx.x] = 1;
 }
 
-// All give, take what was given, and give again.
-__global__ void give_and_take_registers(float* out) {
+TEST_KERNEL("all warps give registers, some take what was given, and give again", give_and_take, float, 1, 256, "") {
   ptx::setmaxnreg_dec<80>();
   __syncthreads();  // all have given
   if (threadIdx.x < 128) ptx::setmaxnreg_inc<128>();
@@ -553,7 +453,6 @@ TEST_CASE("registers move within a block, and who wants more than it has waits f
   auto out = tile::array<float>("out", 384);
   CHECK(says(said_of(share_registers<240, 24>, 1, 384, out), ""));
   CHECK(says(said_of(share_registers<224, 56>, 1, 384, out), ""));
-  CHECK(says(said_of(give_and_take_registers, 1, 256, out), ""));
   // Of 168 each for 384 threads, 240 for 256 leave 24 for 128. With 248 seven of eight warps get theirs.
   CHECK(says(
       said_of(share_registers<248, 24>, 1, 384, out), "deadlock: share_registers",
@@ -564,15 +463,13 @@ TEST_CASE("registers move within a block, and who wants more than it has waits f
 }
 
 // How not all change alike.
-enum class Unlike { other_number, one_warp_none, one_lane_none, fewer_by_inc, more_by_dec };
+enum class Unlike { other_number, one_warp_none, one_lane_none };
 __global__ void change_unlike(float* out, Unlike how) {
   const unsigned warp = threadIdx.x / 32;
   if (how == Unlike::other_number && warp == 2)
     ptx::setmaxnreg_dec<32>();
   else if (!(how == Unlike::one_warp_none && warp == 2) && !(how == Unlike::one_lane_none && threadIdx.x == 70))
     ptx::setmaxnreg_dec<40>();
-  if (how == Unlike::fewer_by_inc) ptx::setmaxnreg_inc<32>();
-  if (how == Unlike::more_by_dec) ptx::setmaxnreg_dec<48>();
   out[threadIdx.x] = 1;
 }
 
@@ -592,21 +489,21 @@ TEST_CASE("four warps change their registers alike") {
 enum class Twice { by_warp, by_lane, waiting };
 __global__ void change_by_two_instructions(float* out, Twice how) {
   const unsigned warp = threadIdx.x / 32;
-  if (how == Twice::waiting ? warp < 8 : how == Twice::by_warp ? warp == 2 : threadIdx.x % 32 == 7) {
-    if (how == Twice::waiting && warp == 2)
-      ptx::setmaxnreg_inc<240>();
-    else if (how == Twice::waiting)
+  if (how == Twice::waiting && warp < 8) {
+    if (warp == 2)
       ptx::setmaxnreg_inc<240>();
     else
-      ptx::setmaxnreg_dec<40>();
+      ptx::setmaxnreg_inc<240>();
+  } else if (how == Twice::by_warp ? warp == 2 : how == Twice::by_lane && threadIdx.x % 32 == 7) {
+    ptx::setmaxnreg_dec<40>();
   } else {
     ptx::setmaxnreg_dec<40>();
   }
   out[threadIdx.x] = 1;
 }
 
-// Each group of four warps has an instruction of its own, and in one that lies in a loop all come to it in every iteration.
-__global__ void change_by_group(float* out) {
+TEST_KERNEL("each group of four warps has an instruction of its own, or all come to one in a loop", change_by_group,
+            float, 1, 256, "") {
   if (threadIdx.x < 128)
     ptx::setmaxnreg_dec<40>();
   else
@@ -630,27 +527,26 @@ TEST_CASE("four warps change their registers by one instruction") {
              " executes setmaxnreg.dec 40, and thread (7,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
   CHECK(says(said(Twice::waiting, 384),
              " executes setmaxnreg.inc 240, and warp 2 setmaxnreg.inc 240 at mbarrier_test.cu:"));
-  CHECK(says(said_of(change_by_group, 1, 256, out), ""));
 }
 
-// All give what they cannot have.
-template <int FEWER>
-__global__ void give_registers(float* out) {
-  ptx::setmaxnreg_dec<FEWER>();
+TEST_KERNEL("setmaxnreg.inc does not take registers away", fewer_by_inc, float, 1, 128,
+            "executes setmaxnreg.inc 32 with 40 registers: 32 would be fewer of them") {
+  ptx::setmaxnreg_dec<40>();
+  ptx::setmaxnreg_inc<32>();
   out[threadIdx.x] = 1;
 }
-
-TEST_CASE("registers are given by who has them, and taken by who has fewer") {
-  auto out = tile::array<float>("out", 384);
-  CHECK(says(said_of(change_unlike, 1, 128, out, Unlike::fewer_by_inc),
-             "executes setmaxnreg.inc 32 with 40 registers: 32 would be fewer of them"));
-  CHECK(says(said_of(change_unlike, 1, 128, out, Unlike::more_by_dec),
-             "executes setmaxnreg.dec 48 with 40 registers: 48 would be more of them"));
-  CHECK(says(said_of(give_registers<168>, 1, 384, out), ""));
-  CHECK(
-      says(said_of(give_registers<176>, 1, 384, out),
-           "executes setmaxnreg.dec 176 with 168 registers at most, as each of 384 threads has at launch: 176 would be "
-           "more of them"));
+TEST_KERNEL("setmaxnreg.dec does not add registers", more_by_dec, float, 1, 128,
+            "executes setmaxnreg.dec 48 with 40 registers: 48 would be more of them") {
+  ptx::setmaxnreg_dec<40>();
+  ptx::setmaxnreg_dec<48>();
+  out[threadIdx.x] = 1;
+}
+TEST_KERNEL(
+    "a thread has at most the registers of its launch", more_than_at_launch, float, 1, 384,
+    "executes setmaxnreg.dec 176 with 168 registers at most, as each of 384 threads has at launch: 176 would be "
+    "more of them") {
+  ptx::setmaxnreg_dec<176>();
+  out[threadIdx.x] = 1;
 }
 
 TEST_SUITE_END();

@@ -70,22 +70,17 @@ TEST_CASE("__shared__ variables are counted alike wherever they are declared") {
   }
 }
 
-__global__ void without_a_barrier(float* out, bool in_function) {
-  float* const words = in_function ? words_of_function() : words_in_namespace;
-  words[threadIdx.x] = 1;
-  out[threadIdx.x] = words[63 - threadIdx.x];
+TEST_KERNEL("a race in a __shared__ variable of a function is found", race_in_function, float, 1, 64, " words[") {
+  words_of_function()[threadIdx.x] = 1;
+  out[threadIdx.x] = words_of_function()[63 - threadIdx.x];
 }
 __global__ void half_written(float* out) {
   if (threadIdx.x < 32) words_in_namespace[threadIdx.x] = 1;
   __syncthreads();  // the upper half still holds nothing
   out[threadIdx.x] = words_in_namespace[threadIdx.x];
 }
-
-TEST_CASE("races and unwritten words are found in __shared__ variables wherever they are declared") {
-  auto out = tile::array<float>("out", 64);
-  CHECK(says(said_of(without_a_barrier, 1, 64, out, true), " words["));
-  CHECK(says(said_of(without_a_barrier, 1, 64, out, false), " words_in_namespace["));
-  CHECK(says(said_of(half_written, 1, 64, out), "reads words_in_namespace["));
+TEST_CASE("unwritten words of a __shared__ variable at file scope are found") {
+  CHECK(says(said_of(half_written, 1, 64, tile::array<float>("out", 64)), "reads words_in_namespace["));
 }
 
 // Each block keeps a word of its own while it waits for the other.
@@ -105,17 +100,17 @@ __global__ void waiting_for_each_other(volatile int* flags, int* out) {
 TEST_CASE("blocks that are resident together have __shared__ variables of their own") {
   auto flags = tile::array<int>("flags", 2), out = tile::array<int>("out", 2);
   on_host_threads({1, 2}, [&] {
-    for (const bool traced : {true, false}) {
-      flags.set({0, 0});
-      CHECK(says(traced ? said_of(waiting_for_each_other, 2, 32, flags, out)
-                        : said_untraced(waiting_for_each_other, 2, 32, flags, out),
-                 ""));
-      CHECK(out.host() == std::vector<int>{1010, 1111});
-    }
+    flags.set({0, 0});
+    CHECK(says(said_of(waiting_for_each_other, 2, 32, flags, out), ""));
+    CHECK(out.host() == std::vector<int>{1010, 1111});
+    flags.set({0, 0});
+    CHECK(says(said_untraced(waiting_for_each_other, 2, 32, flags, out), ""));
+    CHECK(out.host() == std::vector<int>{1010, 1111});
   });
 }
 
-__global__ void too_much_in_a_function(float* out) {
+TEST_KERNEL("__shared__ variables of functions count towards the limit of a block", too_much_in_a_function, float, 1,
+            32, "launch of too_much_in_a_function: 49280 bytes of static shared memory; 48 KB is the limit") {
   const auto words = [] {
     __shared__ float own[10000];
     return own;
@@ -124,12 +119,6 @@ __global__ void too_much_in_a_function(float* out) {
   __shared__ float more[2256];
   more[threadIdx.x] = words()[threadIdx.x];
   out[threadIdx.x] = more[threadIdx.x] + words_of_function()[threadIdx.x];
-}
-
-TEST_CASE("__shared__ variables of functions count towards the limit of a block") {
-  auto out = tile::array<float>("out", 32);
-  CHECK(says(said_of(too_much_in_a_function, 1, 32, out),
-             "launch of too_much_in_a_function: 49280 bytes of static shared memory; 48 KB is the limit"));
 }
 
 __global__ void beyond_its_own(float* out, int i) {
@@ -171,11 +160,6 @@ __global__ void declared_in_many_ways(float* out, unsigned* offsets) {
   }
 }
 
-__global__ void race_in_a_row() {
-  __shared__ double rows[4][8];
-  rows[3][threadIdx.x / 2] = threadIdx.x;
-}
-
 TEST_CASE("__shared__ variables may be declared in many ways") {
   auto out = tile::array<float>("out", 32);
   auto offsets = tile::array<unsigned>("offsets", 3);
@@ -183,7 +167,12 @@ TEST_CASE("__shared__ variables may be declared in many ways") {
         4 * 8 * 4 + 32 * 4 + 4 + 6 + 6 + 2 * 8);
   for (unsigned i = 0; i < 32; ++i) CHECK(out.host()[i] == float(8 + i % 8) + float(31 - i % 8) + 8 + float(31 - i));
   CHECK(offsets.host() == std::vector<unsigned>{0, 0, 4 * 8 * 4 + 6});
-  CHECK(says(said_of(race_in_a_row, 1, 16), "writes rows[3][0] (address "));
+}
+
+TEST_KERNEL("an element of several extents is told by its indices", race_in_a_row, float, 1, 16,
+            "writes rows[3][0] (address ") {
+  __shared__ double rows[4][8];
+  rows[3][threadIdx.x / 2] = threadIdx.x;
 }
 
 // Two blocks that are resident together say where their words lie.
@@ -213,17 +202,11 @@ TEST_CASE("the shared memory of each block lies elsewhere, and is for it alone")
   });
 }
 
-__global__ void only_the_first_writes(float* out) {
+TEST_KERNEL("a block finds nothing in its shared memory that another has written", only_the_first_writes, float, 2, 32,
+            "block (1,0,0), thread (0,0,0) reads words[0]") {
   __shared__ float words[32];
   if (blockIdx.x == 0) words[threadIdx.x] = 1;
   out[blockIdx.x * 32 + threadIdx.x] = words[threadIdx.x];
-}
-
-TEST_CASE("a block finds nothing in its shared memory that another has written") {
-  auto out = tile::array<float>("out", 64);
-  on_host_threads({1}, [&] {
-    CHECK(says(said_of(only_the_first_writes, 2, 32, out), "block (1,0,0), thread (0,0,0) reads words[0]"));
-  });
 }
 
 struct Words {
@@ -241,14 +224,6 @@ TEST_CASE("a thread's arguments are its own") {
   CHECK(counts.sites[0].op == simt::Op::store);
 }
 
-__global__ void before_its_own(float* out) { out[threadIdx.x - 1u] = 1; }
-
-TEST_CASE("an index without a sign that went below 0 is told as what it was") {
-  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32), after = tile::array<float>("after", 32);
-  CHECK(says(said_of(before_its_own, 1, 32, out),
-             ", 4 bytes before the start of out but for 2^32 elements: an index without a sign went below 0"));
-}
-
 // --- __device__ variables --------------------------------------------------------------------------------------------------
 
 __device__ float table[4] = {2, 3, 5, 7};
@@ -259,11 +234,6 @@ __device__ bool first_of_a_line, second_of_a_line;
 static bool of_the_host;
 
 __global__ void look_up(float* out) { out[threadIdx.x] = table[threadIdx.x % 4]; }
-__global__ void beyond_the_table(float* out, int i) {
-  const float* const pointer = table;
-  out[0] = pointer[i];
-}
-
 TEST_CASE("__device__ variables are global memory") {
   auto out = tile::array<float>("out", 32);
   const auto counts = counted(look_up, 1, 32, out);
@@ -271,7 +241,6 @@ TEST_CASE("__device__ variables are global memory") {
   const simt::Site& load = only_site(counts, simt::Op::load, simt::Space::global);
   CHECK(load.array == "table");
   CHECK(load.sectors == 1);
-  CHECK(says(said_of(beyond_the_table, 1, 1, out, 4), "4 bytes past the end of table"));
 }
 
 __global__ void count_on(int* out) {
@@ -293,26 +262,25 @@ TEST_CASE("races on __device__ variables are found") {
   CHECK(says(said_of(all_count, 2, 1), " start[0] (address "));
 }
 
-__global__ void two_variables() { second_of_a_line = !first_of_a_line; }
-__global__ void variable_of_the_host() { of_the_host = true; }
-
-TEST_CASE("a variable that is not known to be a __device__ one is refused") {
-  CHECK(says(said_of(variable_of_the_host, 1, 1),
-             "writes of_the_host, a variable of the program that is neither __shared__ nor a __device__ one"));
-  CHECK(says(said_of(two_variables, 1, 1), ""));
+TEST_KERNEL("__device__ variables of a byte may share a word", two_variables, float, 1, 1, "") {
+  second_of_a_line = !first_of_a_line;
+}
+TEST_KERNEL("a variable that is not known to be a __device__ one is refused", variable_of_the_host, float, 1, 1,
+            "writes of_the_host, a variable of the program that is neither __shared__ nor a __device__ one") {
+  of_the_host = true;
 }
 
 // --- Long kernels -------------------------------------------------------------------------------------------------------------
 
-enum class Meeting { block, warp, shuffle };
-__global__ void long_loop(float* out, int iterations, Meeting where) {
+enum class Barrier { block, warp, shuffle };
+__global__ void long_loop(float* out, int iterations, Barrier where) {
   __shared__ float words[32];
   words[threadIdx.x] = 1;
   float sum = 0;
   for (int i = 0; i < iterations; ++i) {
-    if (where == Meeting::block) __syncthreads();  // as a loop over tiles has
-    if (where == Meeting::warp) __syncwarp();
-    if (where == Meeting::shuffle) sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    if (where == Barrier::block) __syncthreads();  // as a loop over tiles has
+    if (where == Barrier::warp) __syncwarp();
+    if (where == Barrier::shuffle) sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     for (int k = 0; k < 32; ++k) sum += words[threadIdx.x];
   }
   out[threadIdx.x] = sum;
@@ -327,7 +295,7 @@ static long peak_kilobytes() {
 TEST_CASE("a kernel that loops long takes no more memory than one that does not") {
   auto out = tile::array<float>("out", 32);
   const auto run = [&](int iterations) {
-    for (const Meeting where : {Meeting::block, Meeting::warp, Meeting::shuffle})
+    for (const Barrier where : {Barrier::block, Barrier::warp, Barrier::shuffle})
       CHECK(says(said_of(long_loop, 1, 32, out, iterations, where), ""));
   };
   run(10);

@@ -1,5 +1,6 @@
 // Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -14,37 +15,27 @@ TEST_SUITE_BEGIN("model");
 
 // --- The measured patterns ------------------------------------------------------------------------------------
 
-// Each lane loads or stores the word that the pattern names. That may send two lanes to one word, a race that does not matter here.
-template <class T>
-__global__ void access_pattern(float* data, const int* word_of_lane, T* values, bool shared, bool load) {
-  constexpr int WORDS = 8192;
-  __shared__ __align__(16) float words[WORDS];
-  for (int i = threadIdx.x; shared && i < WORDS; i += blockDim.x) words[i] = float(i);
-  __syncthreads();  // lanes read what others wrote
-  T* const target = reinterpret_cast<T*>((shared ? words : data) + word_of_lane[threadIdx.x]);
-  if (load) {
-    const T value = *target;  //@ load
-    values[threadIdx.x] = value;
-  } else {
-    const T value = values[threadIdx.x];
-    *target = value;  //@ store
-  }
-}
-
-// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches.
+// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches, or
+// -1.
 struct MeasuredRow {
   std::string line;
   std::vector<std::string> fields;
 
   double number(std::size_t field) const { return std::stod(fields.at(field)); }
   /// The mean of several measurements, to the nearest whole number.
-  std::uint64_t count(std::size_t field) const { return std::uint64_t(std::lround(number(field))); }
-  std::vector<int> words() const {
-    std::istringstream list(fields.back());
-    std::vector<int> words;
-    for (int word; list >> word;) words.push_back(word);
-    REQUIRE(words.size() == 32);
-    return words;
+  int count(std::size_t field) const { return int(std::lround(number(field))); }
+  /// The access, where lanes have `size` bytes each and words are of `word` bytes.
+  simt::WarpAccess access(int size, int word) const {
+    simt::WarpAccess access{.size = size};
+    std::istringstream words(fields.back());
+    std::size_t lane = 0;
+    for (int at; words >> at; ++lane) {
+      if (at < 0) continue;
+      access.active |= 1u << lane;
+      access.address.at(lane) = std::uint64_t(at) * std::uint64_t(word);
+    }
+    REQUIRE(lane == 32);
+    return access;
   }
 };
 
@@ -61,40 +52,28 @@ static std::vector<MeasuredRow> measured_rows(const std::string& file) {
   return rows;
 }
 
-// What an access with the pattern of a row, whose first fields are bytes and operation, costs.
-template <class T>
-static simt::Site cost_of(const MeasuredRow& row, bool shared) {
-  const std::vector<int> words = row.words();
-  auto lanes = tile::array<int>("lanes", 32);
-  lanes.set(words);
-  auto values = tile::array<T>("values", 32);
-  auto data = tile::array<float>("data", std::size_t(*std::max_element(words.begin(), words.end()) + 4));
-  const bool load = row.fields[1] == "ld";
-  const auto launch = [&] {
-    tile::launch(access_pattern<T>, 1, 32, 0, data.device(), lanes.device(), values.device(), shared, load);
-  };
-  return tile::site(simt::trace(launch, {.report_races = false}).front(), load ? "load" : "store");
-}
-static simt::Site cost_of_row(const MeasuredRow& row, bool shared) {
-  return row.fields[0] == "4"   ? cost_of<float>(row, shared)
-         : row.fields[0] == "8" ? cost_of<float2>(row, shared)
-                                : cost_of<float4>(row, shared);
-}
-
 TEST_CASE("all measured shared-memory patterns cost what the hardware counted") {
   const auto rows = measured_rows("h200-shared-memory-wavefronts.csv");
   CHECK(rows.size() == 150);
   for (const MeasuredRow& row : rows) {
     CAPTURE(row.line);
-    CHECK(cost_of_row(row, true).wavefronts == row.count(2));
+    CHECK(simt::shared_wavefronts(row.access(row.count(0), 4), row.fields[1] == "ld") == row.count(2));
   }
 }
 
 TEST_CASE("in no measured shared-memory pattern lanes receive more than 256 bytes a wavefront") {
   for (const MeasuredRow& row : measured_rows("h200-shared-memory-wavefronts.csv")) {
     CAPTURE(row.line);
-    CHECK(32 * row.number(0) <= 256 * row.number(2));
+    CHECK(32 * row.count(0) <= 256 * row.count(2));
   }
+}
+
+// Lines, passes and wavefronts; of stores that touch more than `lines` lines the wavefronts are a lower bound.
+static void check_global(const simt::WarpAccess& access, bool load, int lines, const std::array<int, 3>& measured) {
+  CHECK(simt::lines_of(access) == measured[0]);
+  CHECK(simt::tag_passes(access) == measured[1]);
+  const int counted = simt::global_wavefronts(access, load);
+  CHECK((load || measured[0] <= lines ? counted == measured[2] : counted <= measured[2]));
 }
 
 TEST_CASE("all measured accesses that hit L1 cost what the hardware counted") {
@@ -102,12 +81,7 @@ TEST_CASE("all measured accesses that hit L1 cost what the hardware counted") {
   CHECK(rows.size() == 230);
   for (const MeasuredRow& row : rows) {
     CAPTURE(row.line);
-    const simt::Site site = cost_of_row(row, false);
-    CHECK(site.lines == row.count(2));
-    CHECK(site.tag_passes == row.count(3));
-    // A lower bound for stores that touch many lines.
-    const bool exact = row.fields[1] == "ld" || site.lines <= 28;
-    CHECK((exact ? site.l1_wavefronts == row.count(4) : site.l1_wavefronts <= row.count(4)));
+    check_global(row.access(row.count(0), 4), row.fields[1] == "ld", 28, {row.count(2), row.count(3), row.count(4)});
   }
 }
 
@@ -117,24 +91,13 @@ TEST_CASE("accesses of one and two bytes cost what the hardware counted") {
   for (const MeasuredRow& row : rows) {
     CAPTURE(row.line);
     const bool load = row.fields[2] == "ld";
-    simt::WarpAccess access{.size = int(row.number(1))};
-    const std::vector<int> words = row.words();
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      if (words[lane] < 0) continue;
-      access.active |= 1u << lane;
-      access.address[lane] = std::uint64_t(words[lane]) * std::uint64_t(access.size);
-    }
-    const int wavefronts = int(row.count(3));
+    const simt::WarpAccess access = row.access(row.count(1), row.count(1));
     if (row.fields[0] == "shared") {
-      CHECK(simt::shared_wavefronts(access, load) == wavefronts);
+      CHECK(simt::shared_wavefronts(access, load) == row.count(3));
       continue;
     }
-    CHECK(simt::lines_of(access) == int(row.count(4)));
-    CHECK(simt::tag_passes(access) == int(row.count(5)));
-    CHECK(simt::sectors_of(access) == int(row.count(6)));
-    // A lower bound for stores that touch many lines.
-    const int counted = simt::global_wavefronts(access, load);
-    CHECK((load || simt::lines_of(access) <= 8 ? counted == wavefronts : counted <= wavefronts));
+    check_global(access, load, 8, {row.count(4), row.count(5), row.count(3)});
+    CHECK(simt::sectors_of(access) == row.count(6));
   }
 }
 
@@ -150,22 +113,9 @@ TEST_CASE("the tag bank of a line depends on each bit as measured") {
   REQUIRE(passes.size() == 20);
   for (const auto& [bit, by_low_bank] : passes) {
     REQUIRE(by_low_bank.size() == 4);
-    CAPTURE(bit);
     const auto most = std::max_element(by_low_bank.begin(), by_low_bank.end());
     CHECK((simt::tag_bank(base[bit] + (1ull << bit)) ^ simt::tag_bank(base[bit])) == most - by_low_bank.begin());
   }
-}
-
-TEST_CASE("rules: sectors, lines and wavefronts of one access") {
-  simt::WarpAccess access{{}, 0xffffffffu, 4};
-  for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * 4 + 16;
-  CHECK(simt::sectors_of(access) == 5);  // 128 bytes that start in the middle of a sector
-  CHECK(simt::lines_of(access) == 2);
-  CHECK(simt::shared_wavefronts(access, true) == 1);
-  for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * 128;
-  CHECK(simt::shared_wavefronts(access, true) == 32);
-  access.active = 0xff;
-  CHECK(simt::shared_wavefronts(access, true) == 8);
 }
 
 TEST_CASE("rules: a load's group of lanes takes a wavefront even if none takes part") {
@@ -191,19 +141,15 @@ __global__ void write_indices(int* out) {
   out[block * blockDim.x * blockDim.y * blockDim.z + thread] = int(threadIdx.z * 100 + blockIdx.z);
 }
 
-TEST_CASE("blocks and grids have three dimensions") {
+TEST_CASE("blocks and grids have three dimensions, on any number of host threads") {
   auto out = tile::array<int>("out", 2 * 3 * 4 * 5 * 6);
-  const auto counts = counted(write_indices, dim3(2, 3, 4), dim3(5, 3, 2), out);
-  CHECK(out.host().back() == 103);
-  CHECK(only_site(counts, simt::Op::store, simt::Space::global).accesses == 720);
-}
-
-TEST_CASE("counts do not depend on the number of host threads") {
-  auto out = tile::array<int>("out", 720);
   std::set<std::uint64_t> sectors;
   on_host_threads({1, 4}, [&] {
     const auto counts = counted(write_indices, dim3(2, 3, 4), dim3(5, 3, 2), out);
-    sectors.insert(only_site(counts, simt::Op::store, simt::Space::global).sectors);
+    CHECK(out.host().back() == 103);
+    const simt::Site& store = only_site(counts, simt::Op::store, simt::Space::global);
+    CHECK(store.accesses == 720);
+    sectors.insert(store.sectors);
   });
   CHECK(sectors.size() == 1);
 }
@@ -240,73 +186,7 @@ TEST_CASE("dynamic shared memory") {
   CHECK(data.host()[0] == 95);
   CHECK(counts.dynamic_shared_bytes == 384);
   CHECK(only_site(counts, simt::Op::load, simt::Space::shared).array == "reversed");
-  CHECK(says(said_by([&] { reverse(95 * 4); }), "out of bounds: reverse_dynamic"));
   CHECK(says(said_by([&] { reverse(300000); }), "227 KB is the limit"));
-}
-
-__global__ void __launch_bounds__(64) shuffle_and_vote(const int* in, int* out) {
-  const int lane = threadIdx.x % 32;
-  int value = __ldg(&in[threadIdx.x]);
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffu, value, lanes);
-  const int from_zero = __shfl_sync(0xffffffffu, lane * 10, 0);
-  const int from_below = __shfl_up_sync(0xffffffffu, lane, 1);
-  const int from_above = __shfl_down_sync(0xffffffffu, lane, 1, 8);
-  const unsigned odd = __ballot_sync(0xffffffffu, lane % 2);
-  const int any = __any_sync(0xffffffffu, lane == 31), all = __all_sync(0xffffffffu, lane < 31);
-  __syncwarp();
-  out[threadIdx.x] = value + from_zero + 1000 * from_below + 100000 * from_above + (odd == 0xaaaaaaaau) * 10000000 +
-                     any * 20000000 + all * 40000000;
-}
-
-TEST_CASE("shuffles and votes") {
-  auto in = tile::array<int>("in", 64), out = tile::array<int>("out", 64);
-  counted(shuffle_and_vote, 1, 64, in, out);
-  for (int t = 0; t < 64; ++t) {
-    const int lane = t % 32, sum = t < 32 ? 31 * 16 : 31 * 16 + 32 * 32;
-    const int above = lane % 8 == 7 ? lane : lane + 1, below = lane == 0 ? 0 : lane - 1;
-    CHECK(out.host()[std::size_t(t)] == sum + 1000 * below + 100000 * above + 30000000);
-  }
-}
-
-__global__ void count_atomically(int* global_total, float* float_total, unsigned* largest) {
-  __shared__ int block_total;
-  if (threadIdx.x == 0) block_total = 0;
-  __syncthreads();  // the others add to what thread 0 cleared
-  atomicAdd(&block_total, 2);
-  __syncthreads();  // thread 0 reads the sum of all
-  if (threadIdx.x == 0) atomicAdd(global_total, block_total);
-  atomicAdd(float_total, 0.5f);
-  atomicMax(largest, blockIdx.x * blockDim.x + threadIdx.x);
-}
-
-TEST_CASE("atomics on global and shared memory") {
-  auto total = tile::array<int>("total", 1);
-  auto float_total = tile::array<float>("float_total", 1);
-  auto largest = tile::array<unsigned>("largest", 1);
-  const auto counts = counted(count_atomically, 7, 96, total, float_total, largest);
-  CHECK(total.host()[0] == 7 * 96 * 2);
-  CHECK(float_total.host()[0] == 7 * 96 / 2.0f);
-  CHECK(largest.host()[0] == 7 * 96 - 1);
-  CHECK(only_site(counts, simt::Op::atomic, simt::Space::shared).requests == 7 * 3);
-}
-
-__global__ void copy_vectors(const float4* __restrict__ in, float4* __restrict__ out, const float2* pairs,
-                             float2* sums) {
-  out[threadIdx.x] = in[threadIdx.x];
-  const float2 pair = pairs[threadIdx.x];
-  sums[threadIdx.x] = make_float2(pair.x + pair.y, pair.x);
-}
-
-TEST_CASE("vector copies are one access") {
-  auto in = tile::array<float4>("in", 32), out = tile::array<float4>("out", 32);
-  auto pairs = tile::array<float2>("pairs", 32), sums = tile::array<float2>("sums", 32);
-  const auto counts = counted(copy_vectors, 1, 32, in, out, pairs, sums);
-  std::multiset<int> widths;
-  for (const auto& site : counts.sites) {
-    widths.insert(site.width);
-    CHECK(site.requests == 1);
-  }
-  CHECK(widths == std::multiset<int>{8, 8, 16, 16});
 }
 
 // --- Divergence ---------------------------------------------------------------------------------------------------
@@ -336,24 +216,13 @@ __global__ void every_other_iteration(const float* in, float* out) {
 }
 
 // An iteration of more basic blocks than the model follows.
-#define BRANCHES(k)                          \
-  value = value > k ? value * k : value - k; \
-  if (value > in[k]) sum += k;               \
-  if (value < in[k + 1]) sum -= k
-// clang-format off: so that one line has four
-#define FOUR_BRANCHES(k) \
-  BRANCHES(k);           \
-  BRANCHES(k + 1);       \
-  BRANCHES(k + 2);       \
-  BRANCHES(k + 3)
-// clang-format on
+#define BRANCH(k) (sum += value > in[k] ? float(k) : 0, value = value > k ? value * k : value - k)
+#define FOUR_BRANCHES(k) BRANCH(k), BRANCH(k + 1), BRANCH(k + 2), BRANCH(k + 3)
+#define BRANCHES FOUR_BRANCHES(1), FOUR_BRANCHES(5), FOUR_BRANCHES(9), FOUR_BRANCHES(13)
 __global__ void every_other_long_iteration(const float* in, float* out) {
   float sum = 0, value = in[threadIdx.x];
   for (unsigned i = 0; i < 16; ++i) {
-    FOUR_BRANCHES(1);
-    FOUR_BRANCHES(5);
-    FOUR_BRANCHES(9);
-    FOUR_BRANCHES(13);
+    BRANCHES;
     if (i % 2 == threadIdx.x % 2) sum += out[i];  //@ every-other
   }
   out[threadIdx.x + 32] = sum;
@@ -396,28 +265,13 @@ TEST_CASE("lanes of one load with different arrays are one request for each, whi
 
 // --- Mistakes -------------------------------------------------------------------------------------------------
 
-__global__ void race_in_shared(float* out) {
-  __shared__ float words[64];
-  words[threadIdx.x] = 1;
-  out[threadIdx.x] = words[63 - threadIdx.x];  // no barrier
-}
 __global__ void race_in_global(float* out) { out[0] = float(threadIdx.x); }
-__global__ void race_between_blocks(float* out) {
-  if (threadIdx.x == 0) out[0] = float(blockIdx.x);
-}
 
-TEST_CASE("races are found, and name both lines") {
-  auto out = tile::array<float>("out", 64);
-  CHECK(says(said_of(race_in_shared, 1, 64, out), "race: race_in_shared, model_test.cu:", "block (0,0,0), thread (",
-             "words[", "address 0x", " at model_test.cu:"));
-  CHECK(says(said_of(race_in_global, 1, 2, out), "race: race_in_global"));
-  CHECK(says(said_of(race_between_blocks, 2, 1, out), "race: race_between_blocks"));
-}
-
-TEST_CASE("a mistake that comes back is told once") {
+TEST_CASE("a race names both lines, and is told once") {
   auto out = tile::array<float>("out", 64);
   const std::string found = said_of(race_in_global, 64, 64, out);
-  CHECK(says(found, "race: race_in_global"));
+  CHECK(says(found, "race: race_in_global, model_test.cu:", "block (", ",0,0), thread (", "writes out[0] (address 0x",
+             " at model_test.cu:"));
   CHECK(found.find('\n') == std::string::npos);
 }
 
@@ -450,47 +304,13 @@ TEST_CASE("a race is between two threads") {
   });
 }
 
-__global__ void in_place_after_barrier(float* data) {
-  const float value = data[31 - threadIdx.x];
-  __syncthreads();  // the others have read before this thread writes
-  data[threadIdx.x] = value;
-}
-__global__ void warp_synchronous(float* out) {
-  __shared__ float words[32];
-  words[threadIdx.x] = float(threadIdx.x);
-  __syncwarp();
-  out[threadIdx.x] = words[31 - threadIdx.x];
-}
-
-TEST_CASE("a barrier orders accesses") {
-  auto data = tile::array<float>("data", 32);
-  CHECK(says(said_of(in_place_after_barrier, 1, 32, data), ""));
-  CHECK(data.host()[0] == 31);
-  CHECK(says(said_of(warp_synchronous, 1, 32, data), ""));
-}
-
-__global__ void barrier_for_half(float* out) {
-  if (threadIdx.x < 16) return;
-  __syncthreads();  // half of the threads never come
-  out[threadIdx.x] = 1;
-}
-__global__ void two_barriers(float* out) {
+TEST_KERNEL("threads at two __syncthreads of a block do not wait for each other", two_barriers, float, 1, 64,
+            "waits at the one of model_test.cu:") {
   if (threadIdx.x < 32)
     __syncthreads();
   else
     __syncthreads();
   out[threadIdx.x] = 1;
-}
-__global__ void warp_op_for_half(float* out) {
-  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffffffu, float(threadIdx.x), 0);
-}
-
-TEST_CASE("barriers that not all threads reach") {
-  auto out = tile::array<float>("out", 64);
-  CHECK(says(said_of(barrier_for_half, 1, 64, out),
-             "barrier: barrier_for_half, model_test.cu:", "16 of the block's 64 threads returned"));
-  CHECK(says(said_of(two_barriers, 1, 64, out), "waits at the one of model_test.cu:"));
-  CHECK(says(said_of(warp_op_for_half, 1, 32, out), "warp operation: warp_op_for_half"));
 }
 
 __global__ void past_the_end(float* out, int n) { out[threadIdx.x + n] = 1; }
@@ -501,12 +321,6 @@ __global__ void past_the_shared_end(float* out) {
 }
 __global__ void misaligned(const float* in, float* out) {
   reinterpret_cast<float4*>(out)[threadIdx.x] = *reinterpret_cast<const float4*>(in + 4 * threadIdx.x + 1);
-}
-
-TEST_CASE("accesses out of bounds") {
-  auto out = tile::array<float>("out", 64);
-  CHECK(says(said_of(past_the_end, 1, 32, out, 40), "4 bytes past the end of out"));
-  CHECK(says(said_of(past_the_shared_end, 1, 32, out), "out of bounds: past_the_shared_end, model_test.cu:"));
 }
 
 TEST_CASE("a run that is not traced stays in its memory as well") {
@@ -536,13 +350,6 @@ __global__ void past_the_end_of_registers(float* out, int n) {
   for (int i = 0; i < n; ++i) sums[i] += out[i];
   out[threadIdx.x] = sums[n - 1];
 }
-__global__ void from_one_shared_array_into_the_next(float* out) {
-  __shared__ float one[32], other[32];
-  one[threadIdx.x] = other[threadIdx.x] = 1;
-  __syncwarp();
-  out[threadIdx.x] = one[threadIdx.x + 1] + other[threadIdx.x + 1];
-}
-
 TEST_CASE("indices beyond an array") {
   auto out = tile::array<float>("out", 64);
   CHECK(says(said_of(past_the_end_of_registers, 1, 1, out, 4), ""));
@@ -550,25 +357,6 @@ TEST_CASE("indices beyond an array") {
              "out of bounds: past_the_end_of_registers, model_test.cu:",
              "block (0,0,0), thread (0,0,0) uses index 4 of an array of type 'float [4]'"));
   CHECK(says(said_untraced(past_the_end_of_registers, 1, 1, out, 5), "uses index 4"));
-  CHECK(says(said_of(from_one_shared_array_into_the_next, 1, 32, out),
-             "thread (31,0,0) uses index 32 of an array of type 'float [32]'"));
-}
-
-__global__ void uninitialised(float* out) {
-  __shared__ float words[64];
-  words[threadIdx.x] = 1;
-  __syncthreads();  // the upper half still holds nothing
-  out[threadIdx.x] = words[threadIdx.x + 32];
-}
-int writable_global = 1;
-__global__ void writes_a_global_variable() { writable_global = int(threadIdx.x); }
-
-TEST_CASE("misaligned, uninitialised, and memory the model does not know") {
-  auto in = tile::array<float>("in", 256), out = tile::array<float>("out", 256);
-  CHECK(says(said_of(misaligned, 1, 32, in, out), "misaligned: misaligned, model_test.cu:"));
-  CHECK(says(said_of(uninitialised, 1, 32, out), "uninitialised: uninitialised"));
-  CHECK(says(said_of(writes_a_global_variable, 1, 1), "writes writable_global, a variable of the program"));
-  CHECK(writable_global == 1);
 }
 
 TEST_CASE("launches that no GPU would take") {

@@ -54,7 +54,7 @@ decltype(auto) argument(T&& value) {
     return std::forward<T>(value);
 }
 
-/// What is counted of one launch. Arrays may be handed over as they are.
+/// What is counted of one launch. Arrays may be passed as they are.
 template <class... Parameters, class... Arguments>
 simt::Counts counted(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
   return simt::trace([&] { tile::launch(kernel, grid, block, 0, argument(arguments)...); }).front();
@@ -71,6 +71,15 @@ template <class... Parameters, class... Arguments>
 std::string said_untraced(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
   return said_by([&] { tile::launch(kernel, grid, block, 0, argument(arguments)...); });
 }
+
+/// A test case of one kernel, which has 1024 elements `out`: the parts of what the model must say of its traced launch.
+#define TEST_KERNEL(title, kernel, T, blocks, threads, ...)          \
+  static __global__ void kernel(T* out);                             \
+  TEST_CASE(title) {                                                 \
+    auto out = tile::array<T>("out", 1024);                          \
+    CHECK(says(said_of(kernel, blocks, threads, out), __VA_ARGS__)); \
+  }                                                                  \
+  static __global__ void kernel([[maybe_unused]] T* out)
 
 /// Calls `work` with the blocks of a grid on each of these numbers of host threads.
 template <class Work>

@@ -43,15 +43,13 @@ struct Edit {
   std::string replacement;
   auto operator<=>(const Edit&) const = default;
 };
-using Edits = std::vector<Edit>;
+using Edits = std::set<Edit>;
 
 // --- What may be edited ------------------------------------------------------------------------------------------
 void blank(std::string& text, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i)
     if (text[i] != '\n') text[i] = ' ';
 }
-
-std::size_t end_of_line(const std::string& text, std::size_t at) { return std::min(text.find('\n', at), text.size()); }
 
 // The position after the parenthesis that closes the one at `open`.
 std::size_t after_parentheses(const std::string& text, std::size_t open) {
@@ -109,7 +107,7 @@ void exchange_operators(const std::string& code, Edits& edits) {
   for_each_match(code, R"( ([-+*/%<>=!&|]{1,2})(?=\s))", [&](const std::smatch& match) {
     const auto others = instead.find(match.str(1));
     if (others == instead.end()) return;
-    for (const std::string& other : others->second) edits.push_back({at(match, 1), match.str(1).size(), other});
+    for (const std::string& other : others->second) edits.insert({at(match, 1), match.str(1).size(), other});
   });
 }
 
@@ -128,7 +126,7 @@ void drop_terms(const std::string& code, Edits& edits) {
     }
     std::size_t begin = op;
     while (code[begin - 1] == ' ') --begin;
-    edits.push_back({begin, end - begin, ""});
+    edits.insert({begin, end - begin, ""});
     for (int depth = 0; begin > 0; --begin) {
       const char before = code[begin - 1];
       depth += before == ')';
@@ -140,22 +138,22 @@ void drop_terms(const std::string& code, Edits& edits) {
     const std::size_t rest = code.find_first_not_of(' ', op + 2);
     const bool begins_line = code[begin] == '\n';
     if (begins_line) begin = code.find_first_not_of(" \n", begin);
-    edits.push_back({begin, rest - begin, begins_line || code[begin - 1] == '(' ? "" : " "});
+    edits.insert({begin, rest - begin, begins_line || code[begin - 1] == '(' ? "" : " "});
   });
 }
 
 void drop_casts(const std::string& code, Edits& edits) {
-  for_each_match(code, R"(std::size_t\()", [&](const std::smatch& match) { edits.push_back({at(match, 0), 11, ""}); });
+  for_each_match(code, R"(std::size_t\()", [&](const std::smatch& match) { edits.insert({at(match, 0), 11, ""}); });
 }
 
 void change_constants(const std::string& code, Edits& edits) {
   for_each_match(code, R"((^|[^\w.])(\d+)(?![\w.]))", [&](const std::smatch& match) {
     const int value = std::stoi(match.str(2));
     for (const int other : {value - 1, value + 1})
-      if (other >= 0) edits.push_back({at(match, 2), match.str(2).size(), std::to_string(other)});
+      if (other >= 0) edits.insert({at(match, 2), match.str(2).size(), std::to_string(other)});
   });
   for_each_match(code, R"(\d\.\df)", [&](const std::smatch& match) {
-    edits.push_back({at(match, 0), 4, match.str() == "0.0f" ? "1.0f" : "0.0f"});
+    edits.insert({at(match, 0), 4, match.str() == "0.0f" ? "1.0f" : "0.0f"});
   });
 }
 
@@ -168,7 +166,7 @@ void drop_statements(const std::string& code, Edits& edits) {
     if (std::regex_match(statement, declares)) return;
     if (std::count(statement.begin(), statement.end(), '(') != std::count(statement.begin(), statement.end(), ')'))
       return;
-    edits.push_back({at(match, 1), statement.size(), ";"});
+    edits.insert({at(match, 1), statement.size(), ";"});
   });
 }
 
@@ -190,8 +188,8 @@ void exchange_names(const std::string& code, Edits& edits) {
     if (std::regex_search(before, declared)) return;
     if (code.compare(begin + name.size(), 3, " = ") == 0) return;  // the second declarator of several
     for (const auto& [one, other] : sisters) {
-      if (name == one) edits.push_back({begin, name.size(), other});
-      if (name == other) edits.push_back({begin, name.size(), one});
+      if (name == one) edits.insert({begin, name.size(), other});
+      if (name == other) edits.insert({begin, name.size(), one});
     }
   });
 }
@@ -199,12 +197,12 @@ void exchange_names(const std::string& code, Edits& edits) {
 void negate_conditions(const std::string& code, Edits& edits) {
   for_each_match(code, R"(\bif (constexpr )?\()", [&](const std::smatch& match) {
     const std::size_t open = at(match, 0) + match.str().size() - 1, end = after_parentheses(code, open);
-    edits.push_back({open, end - open, "(!" + code.substr(open, end - open) + ")"});
+    edits.insert({open, end - open, "(!" + code.substr(open, end - open) + ")"});
   });
   for_each_match(code, R"([\w:]+(<[^<>]*>)?(\([^()]*\))?(?= \? ))", [&](const std::smatch& match) {
-    edits.push_back({at(match, 0), 0, "!"});
+    edits.insert({at(match, 0), 0, "!"});
   });
-  for_each_match(code, R"(!(?=\w))", [&](const std::smatch& match) { edits.push_back({at(match, 0), 1, ""}); });
+  for_each_match(code, R"(!(?=\w))", [&](const std::smatch& match) { edits.insert({at(match, 0), 1, ""}); });
 }
 
 std::string with_single_spaces(const std::string& text) {
@@ -223,12 +221,10 @@ std::vector<Mutant> mutants_of(const std::string& program) {
   for (const auto rule : {exchange_operators, drop_terms, drop_casts, change_constants, drop_statements, exchange_names,
                           negate_conditions})
     rule(code, edits);
-  std::sort(edits.begin(), edits.end());
-  edits.erase(std::unique(edits.begin(), edits.end()), edits.end());
   std::vector<Mutant> mutants;
   for (const Edit& edit : edits) {
     const auto edited = [&](std::string text) { return text.replace(edit.at, edit.length, edit.replacement); };
-    const std::size_t begin = program.rfind('\n', edit.at) + 1, end = end_of_line(program, edit.at + edit.length);
+    const std::size_t begin = program.rfind('\n', edit.at) + 1, end = program.find('\n', edit.at + edit.length);
     std::string lines = plain.substr(begin, end - begin), changed = lines;
     changed.replace(edit.at - begin, edit.length, edit.replacement);
     mutants.push_back({edited(program),
@@ -261,7 +257,7 @@ enum class Fate { refused, same, killed, timeout, survived };
 
 struct Outcome {
   Fate fate = Fate::survived;
-  std::string by;  // the test that failed
+  std::string by{};  // the test that failed
 };
 
 /// Compiles and runs programs, all under one name in one directory, so that no path tells two of them apart. They take themselves for
@@ -288,11 +284,11 @@ class Workshop {
   }
 
   Outcome try_out(const Mutant& mutant) {
-    if (!compile(mutant.text)) return {Fate::refused, ""};
-    if (machine_code() == original_) return {Fate::same, ""};
+    if (!compile(mutant.text)) return {Fate::refused};
+    if (machine_code() == original_) return {Fate::same};
     const int status = run_tests(limit_);
-    if (status == 0) return {Fate::survived, ""};
-    if (status == timed_out) return {Fate::timeout, ""};
+    if (status == 0) return {Fate::survived};
+    if (status == timed_out) return {Fate::timeout};
     return {Fate::killed, failed_test()};
   }
 
@@ -362,18 +358,18 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
         const std::scoped_lock lock(mutex);
         if (shows_progress) fmt::print(stderr, "\r{} of {}", i + 1, mutants.size());
       }
-      workshop.take_original(
-          original);  // or what was refused was refused for another reason, such as an edit in common/
+      workshop.take_original(original);  // or mutants were refused for an edit in common/ meanwhile
     } catch (const std::exception& e) {
       const std::scoped_lock lock(mutex);
       error = e.what();
       next = mutants.size();
     }
   };
-  std::vector<std::thread> threads;
-  for (unsigned worker = 0; worker < std::max(1u, std::thread::hardware_concurrency()); ++worker)
-    threads.emplace_back(work_on, worker);
-  for (auto& thread : threads) thread.join();
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned worker = 0; worker < std::max(1u, std::thread::hardware_concurrency()); ++worker)
+      threads.emplace_back(work_on, worker);
+  }
   if (shows_progress) fmt::print(stderr, "\n");
   if (!error.empty()) throw std::runtime_error(error);
   return outcomes;
@@ -385,15 +381,11 @@ std::string in_words(const Mutant& m) { return fmt::format("line {}:\n  - {}\n  
 int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outcomes, const Accepted& accepted) {
   std::map<Fate, int> fates;
   std::map<std::string, int> killers;
-  int explained = 0, unexplained = 0;
+  int unexplained = 0;
   for (std::size_t i = 0; i < mutants.size(); ++i) {
     ++fates[outcomes[i].fate];
     if (outcomes[i].fate == Fate::killed) ++killers[outcomes[i].by];
-    if (outcomes[i].fate != Fate::survived) continue;
-    if (accepted.count({mutants[i].from, mutants[i].to}) > 0) {
-      ++explained;
-      continue;
-    }
+    if (outcomes[i].fate != Fate::survived || accepted.contains({mutants[i].from, mutants[i].to})) continue;
     ++unexplained;
     fmt::print("survived, {}", in_words(mutants[i]));
   }
@@ -403,7 +395,7 @@ int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outco
       "{} mutants: {} refused by the compiler, {} the same machine code, {} killed by a test, {} hang, "
       "{} survived ({} of them with a reason)\n",
       mutants.size(), fates[Fate::refused], fates[Fate::same], fates[Fate::killed], fates[Fate::timeout],
-      explained + unexplained, explained);
+      fates[Fate::survived], fates[Fate::survived] - unexplained);
   fmt::print("score: {} of {} mistakes seen\n", dead, dead + unexplained);
   return unexplained;
 }
@@ -435,9 +427,6 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return app.exit(e);
-  } catch (const CLI::ConversionError&) {
-    fmt::print(stderr, "mutants: --count and --seed take a number; ./tile mutants NN --help lists the options\n");
-    return 2;
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "mutants: {}; ./tile mutants NN --help lists the options\n", e.what());
     return 2;

@@ -32,16 +32,10 @@ __global__ void multiply_narrow(tile::Problem p, float alpha, const Input* A, co
   c = alpha * sum + (beta != 0 ? beta * float(c) : 0.0f);
 }
 
-static int prepared_alive = 0;
-
 template <class Input, class Output, int skipped>
 class NarrowProduct : public tile::BoundKernel {
  public:
-  explicit NarrowProduct(const tile::Product& product) : product_(product) {
-    tile::require_valid(product);
-    ++prepared_alive;
-  }
-  ~NarrowProduct() override { --prepared_alive; }
+  explicit NarrowProduct(const tile::Product& product) : product_(product) { tile::require_valid(product); }
   void run() override {
     const tile::Problem& p = product_.problem;
     tile::launch(multiply_narrow<Input, Output>, dim3(tile::ceil_div(p.N, 8), tile::ceil_div(p.M, 8)), dim3(8, 8), 0, p,
@@ -55,18 +49,13 @@ class NarrowProduct : public tile::BoundKernel {
 
 template <class Input, class Output, int skipped = 0>
 tile::Kernel narrow_kernel(const char* name, tile::Types types) {
-  const tile::Prepare prepare = [](const tile::Product& product) -> std::unique_ptr<tile::BoundKernel> {
+  const auto* address = reinterpret_cast<const void*>(multiply_narrow<Input, Output>);
+  tile::Kernel kernel{name, nullptr, address, 64, {8, 8, 1, tile::Alignment::any}};
+  kernel.prepare = [](const tile::Product& product) -> std::unique_ptr<tile::BoundKernel> {
     return std::make_unique<NarrowProduct<Input, Output, skipped>>(product);
   };
-  return {name,
-          nullptr,
-          reinterpret_cast<const void*>(multiply_narrow<Input, Output>),
-          64,
-          {8, 8, 1, tile::Alignment::any},
-          0,
-          0,
-          prepare,
-          types};
+  kernel.types = types;
+  return kernel;
 }
 
 constexpr auto f32 = tile::Element::f32, bf16 = tile::Element::bf16, f16 = tile::Element::f16;
@@ -76,19 +65,6 @@ static std::vector<tile::Kernel> narrow_kernels() {
           narrow_kernel<__half, float>("f16", {f16, f16, f32}),
           narrow_kernel<__nv_bfloat16, __nv_bfloat16>("all bf16", {bf16, bf16, bf16}),
           narrow_kernel<__half, __half>("all f16", {f16, f16, f16})};
-}
-
-TEST_CASE("kernels of two-byte operands that are prepared pass what every GEMM must pass") {
-  tile::test_shapes(narrow_kernels());
-  tile::test_rounding(narrow_kernels());
-  tile::test_leading_dimensions(narrow_kernels());
-  tile::test_misalignment(narrow_kernels());
-  tile::test_alpha_and_beta(narrow_kernels());
-  tile::test_unread_C(narrow_kernels());
-  tile::test_refusals(narrow_kernels());
-  tile::test_ragged_is_clean(narrow_kernels());
-  tile::test_choice_of_kernel(narrow_kernels());
-  CHECK(prepared_alive == 0);
 }
 
 TEST_CASE("inputs may lie column by column") {
@@ -169,33 +145,6 @@ TEST_CASE("formats of any number of bits are decoded and encoded as the compiler
   CHECK(tile::tf32_format.bits() == 19);
 }
 
-TEST_CASE("the fast kernel of two-byte operands needs rows at multiples of 16 bytes") {
-  const tile::Tile tile{64, 128, 16, tile::Alignment::float4s};
-  const tile::Types types{bf16, bf16, f32};
-  for (const tile::Case& c : tile::whole_tiles(tile, types)) {
-    CHECK(c.lda() % 8 + c.ldb() % 8 + c.ldc() % 4 == 0);
-    CHECK(c.offsets.A % 8 + c.offsets.B % 8 + c.offsets.C % 4 == 0);
-  }
-  int half = 0;  // multiples of 8 bytes, which would do for floats
-  for (const tile::Case& c : tile::misaligned_cases(tile, types)) {
-    const int odd = (c.pads.A % 8 != 0) + (c.pads.B % 8 != 0) + (c.pads.C % 4 != 0) + (c.offsets.A % 8 != 0) +
-                    (c.offsets.B % 8 != 0) + (c.offsets.C % 4 != 0);
-    CHECK(odd == 1);
-    half += c.pads.A == 4 || c.pads.B == 4 || c.offsets.A == 4 || c.offsets.B == 4;
-  }
-  CHECK(half == 4);
-}
-
-TEST_CASE("a run is found by its kernel and its extents, whatever its types") {
-  tile::Problem p = tile::Problem::plain(64, 64, 64);
-  p.types = {bf16, bf16, f32};
-  const tile::Record record{{"kernels", {{{"name", "narrow"}, {"runs", {tile::to_json(p)}}}}}};
-  REQUIRE(tile::find_run(record, "narrow", 64) != nullptr);
-  CHECK(tile::problem_of(*tile::find_run(record, "narrow", 64)) == p);
-  CHECK(tile::find_run(record, "narrow", p) == tile::find_run(record, "narrow", 64));
-  CHECK(tile::find_run(record, "narrow", 65) == nullptr);
-}
-
 TEST_CASE("touched elements are counted by the bytes that they have") {
   const tile::Kernel kernel = narrow_kernels()[0];
   tile::CountedKernel counted{kernel, {4, 8, 6}, {}};
@@ -217,14 +166,6 @@ TEST_CASE("touched elements are counted by the bytes that they have") {
   CHECK(text_of("intervals.tsv") ==
         "bf16\t0\tload\tAs\t1\t4\nbf16\t0\tload\tB\t1\t10\nbf16\t0\tstore\tAs\t1\t3\nbf16\t0\tstore\tC\t1\t9\n");
   std::filesystem::remove_all(directory);
-}
-
-TEST_CASE("two-byte types round to nearest even") {
-  CHECK(std::isnan(tile::rounded_to(bf16, NAN)));
-  for (const float value : tile::make_values(1000, tile::Fill::random, 7)) {
-    CHECK(tile::rounded_to(bf16, value) == __bfloat162float(__float2bfloat16(value)));
-    CHECK(tile::rounded_to(f16, value) == __half2float(__float2half(value)));
-  }
 }
 
 TEST_SUITE_END();

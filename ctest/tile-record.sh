@@ -18,7 +18,7 @@ refuse() {
   "$tool" "$@" >"$scratch/out" 2>"$scratch/err"
   status=$?
   [ "$status" = "$code" ] && grep -q -- "$complaint" "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ] ||
-    { fail "not as expected (exit $status): $*"; cat "$scratch/err"; }
+    fail "not as expected (exit $status): $*: $(cat "$scratch/err")"
   diff -r "$record" "$recorded" || fail "the record was changed by: $*"
 }
 
@@ -29,19 +29,16 @@ printf 'Function %s:\n REG:77 STACK:0\n' "$function" >"$scratch/usage.txt"
 echo nothing >"$scratch/nothing"
 
 refuse 2 "Exactly 1 option from .--show"
-refuse 2 "2 were given" --show "$record" --steps x
 refuse 2 "--bogus" --show "$record" --bogus
 refuse 2 "something to merge" --merge "$record"
 refuse 2 "--registers requires --architecture" --merge "$record" --registers "$scratch/usage.txt"
 refuse 2 "--size requires --profile" --merge "$record" --counters "$scratch/ncu.csv" --size 4096
 refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere
 refuse 1 "cannot read $scratch/missing" --show "$scratch/missing"
-refuse 1 "cannot read $scratch/missing" --merge "$record" --counters "$scratch/missing"
 refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
 refuse 1 "says nothing of $function" --merge "$record" --registers "$scratch/nothing" --architecture 86
 refuse 1 "missing is no program: build it first" --check "$scratch/missing"
-refuse 1 "README.md is no program: build it first" --check README.md
 refuse 1 "true: what it says of itself is no description" --steps /bin/true
 
 # What is read is written again to the last byte.
@@ -51,16 +48,12 @@ cp chapters/02-coalescing/chapter02.cu "$scratch/chapter"
 diff -r "$record" "$scratch/chapter/measured/nvidia-h200" || fail "another record was kept"
 "$tool" --show "$record" | grep -q '^coalesced: .* runs (.*4096.*); counters, .*profile, sass' || fail "--show says something else"
 
-# A counter that is not what the model counts is noticed, by a program that repeats what chapter 02 says of itself but lies here.
-for what in program counts; do
-  "$chapter" --on model --describe "$what" | sed "s|\"source\": \"[^\"]*\"|\"source\": \"$scratch/chapter/chapter02.cu\"|" >"$scratch/$what"
-done
-printf '#!/bin/sh\ncat "%s/$4"\n' "$scratch" >"$scratch/says"  # $4: program --on model --describe WHAT
-chmod +x "$scratch/says"
-"$tool" --check "$scratch/says" || [ $? = 77 ] || fail "the record as it is does not pass"  # 77: its machine code was not checked
+# A counter that is not what the model counts is noticed, by what chapter 02 says of itself, but as if it lay here.
+"$chapter" --on model --describe counts | sed "s|\"source\": \"[^\"]*\"|\"source\": \"$scratch/chapter/chapter02.cu\"|" >"$scratch/counts.json"
+"$tool" --check "$scratch/counts.json" || [ $? = 77 ] || fail "the record as it is does not pass"  # 77: its machine code was not checked
 sed -i 's/^\(coalesced,counters,load_sectors\),.*/\1,99999,,/' "$scratch/chapter/measured/nvidia-h200/metrics.csv"
-"$tool" --check "$scratch/says" 2>"$scratch/err" && fail "a counter that was changed is not noticed"
-grep -q "nvidia-h200: coalesced: global load sectors: 2,621,440 counted, 99,999 measured" "$scratch/err" || cat "$scratch/err"
+"$tool" --check "$scratch/counts.json" 2>"$scratch/err" && fail "a counter that was changed is not noticed"
+grep -q "nvidia-h200: coalesced: global load sectors: 2,621,440 counted, 99,999 measured" "$scratch/err" || fail "$(cat "$scratch/err")"
 
 "$tool" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/sass.txt" \
   --registers "$scratch/usage.txt" --architecture 86 || fail "merging three files failed"
@@ -76,5 +69,4 @@ grep -q '"profiled_size": 777' "$record/environment.json" || fail "the size of t
 echo "lrc__lts2lrc_sectors_op_read  Counter" | "$tool" --metrics profile --known - >"$scratch/out"
 grep -q "lrc__lts2lrc_sectors_op_read.sum" "$scratch/out" || fail "a GPU is not asked what it knows"
 
-[ "$wrong" = 0 ] && echo "merged, kept, compared and refused as it should be"
 exit "$wrong"

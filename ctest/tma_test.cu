@@ -76,46 +76,30 @@ std::vector<float> shown(const tile::BoxedMatrix& boxed, int x, int y) {
   return out.host();
 }
 
-// The rows that a box of 8 x COLUMNS words at (0, 0) consists of, each as the numbers of the chunks of 16 bytes that it holds.
+// The rows that a box of 8 x COLUMNS words at (0, 0) consists of, each as the digits of the chunks of 16 bytes that it
+// holds.
 template <int COLUMNS, int OFFSET = 0>
-std::vector<std::vector<int>> chunks_of(tile::Swizzle swizzle) {
+std::string chunks_of(tile::Swizzle swizzle) {
   const auto box = shown<8 * COLUMNS * 4, OFFSET>({ROWS, COLS, LD, 8, COLUMNS, swizzle}, 0, 0);
-  std::vector<std::vector<int>> chunks(8);
-  for (int row = 0; row < 8; ++row)
+  std::string chunks;
+  for (int row = 0; row < 8; ++row, chunks += row < 8 ? " " : "")
     for (int at = 0; at < COLUMNS; at += 4) {
       const int chunk = (int(box[std::size_t(row * COLUMNS + at)]) % LD) / 4;
       for (int i = 0; i < 4; ++i) REQUIRE(box[std::size_t(row * COLUMNS + at + i)] == word(row, 4 * chunk + i));
-      chunks[std::size_t(row)].push_back(chunk);
+      chunks += char('0' + chunk);
     }
   return chunks;
 }
 
 TEST_CASE("a swizzled box lies as CUDA documents it") {
-  using Chunks = std::vector<std::vector<int>>;
-  CHECK(chunks_of<32>(tile::Swizzle::bytes128) == Chunks{{0, 1, 2, 3, 4, 5, 6, 7},
-                                                         {1, 0, 3, 2, 5, 4, 7, 6},
-                                                         {2, 3, 0, 1, 6, 7, 4, 5},
-                                                         {3, 2, 1, 0, 7, 6, 5, 4},
-                                                         {4, 5, 6, 7, 0, 1, 2, 3},
-                                                         {5, 4, 7, 6, 1, 0, 3, 2},
-                                                         {6, 7, 4, 5, 2, 3, 0, 1},
-                                                         {7, 6, 5, 4, 3, 2, 1, 0}});
-  CHECK(chunks_of<16>(tile::Swizzle::bytes64) == Chunks{{0, 1, 2, 3},
-                                                        {0, 1, 2, 3},
-                                                        {1, 0, 3, 2},
-                                                        {1, 0, 3, 2},
-                                                        {2, 3, 0, 1},
-                                                        {2, 3, 0, 1},
-                                                        {3, 2, 1, 0},
-                                                        {3, 2, 1, 0}});
-  CHECK(chunks_of<8>(tile::Swizzle::bytes32) == Chunks{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 0}, {1, 0}});
-  CHECK(chunks_of<8>(tile::Swizzle::none) == Chunks{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}});
-}
-
-TEST_CASE("the pattern of a swizzle belongs to addresses, not to the box") {
-  const auto chunks = chunks_of<32, 384>(tile::Swizzle::bytes128);
-  CHECK(chunks[0] == std::vector{3, 2, 1, 0, 7, 6, 5, 4});
-  CHECK(chunks[5] == std::vector{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(chunks_of<32>(tile::Swizzle::bytes128) ==
+        "01234567 10325476 23016745 32107654 45670123 54761032 67452301 76543210");
+  CHECK(chunks_of<16>(tile::Swizzle::bytes64) == "0123 0123 1032 1032 2301 2301 3210 3210");
+  CHECK(chunks_of<8>(tile::Swizzle::bytes32) == "01 01 01 01 10 10 10 10");
+  CHECK(chunks_of<8>(tile::Swizzle::none) == "01 01 01 01 01 01 01 01");
+  // The pattern belongs to addresses, not to the box.
+  CHECK(chunks_of<32, 384>(tile::Swizzle::bytes128) ==
+        "32107654 45670123 54761032 67452301 76543210 01234567 10325476 23016745");
 }
 
 TEST_CASE("the function for kernels is the pattern") {
@@ -214,14 +198,14 @@ TEST_CASE("copies in bulk are counted by sectors and bytes") {
 }
 
 TEST_CASE("a box begins where the GPU lets it") {
-  CHECK(says(said_by([] {
-               shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, 1, 0);
-             }),
-             "begins at column 1 of 4 bytes: it must begin at a multiple of 16 bytes"));
-  const auto said = [](int x, int y) { return said_by([&] { check_stored<tile::Swizzle::none>(x, y); }); };
-  CHECK(says(said(6, 0), "begins at column 6 of 4 bytes"));
-  CHECK(says(said(-4, 0), "stores a box at column -4 and row 0"));
-  CHECK(says(said(4, -1), "stores a box at column 4 and row -1"));
+  const auto shown_at = [](int x, int y) {
+    return said_by([&] { shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, x, y); });
+  };
+  CHECK(says(shown_at(1, 0), "begins at column 1 of 4 bytes: it must begin at a multiple of 16 bytes"));
+  const auto stored_at = [](int x, int y) { return said_by([&] { check_stored<tile::Swizzle::none>(x, y); }); };
+  CHECK(says(stored_at(6, 0), "begins at column 6 of 4 bytes"));
+  CHECK(says(stored_at(-4, 0), "stores a box at column -4 and row 0"));
+  CHECK(says(stored_at(4, -1), "stores a box at column 4 and row -1"));
 }
 
 TEST_SUITE_END();

@@ -63,15 +63,20 @@ __global__ void votes(unsigned* out) {
   const int least = __reduce_min_sync(0xffffffff, -int(lane));
   const unsigned same = __match_any_sync(0xffffffff, lane / 8);
   const int count = __syncthreads_count(odd), any = __syncthreads_or(lane == 70), all = __syncthreads_and(lane < 64);
+  const unsigned below = __shfl_up_sync(0xffffffff, lane, 1), above = __shfl_down_sync(0xffffffff, lane, 1, 8);
+  const unsigned ballot = __ballot_sync(0xffffffff, lane % 2);
+  const int some = __any_sync(0xffffffff, lane == 63), every = __all_sync(0xffffffff, lane != 40);
+  if (lane == 32) out[8] = below, out[9] = above, out[10] = ballot, out[11] = unsigned(10 * some + every);
+  if (lane == 39) out[12] = above;  // the last of eight
   if (lane == 33) {
     out[0] = active, out[1] = sum, out[2] = most, out[3] = unsigned(least), out[4] = same;
     out[5] = unsigned(count), out[6] = unsigned(any), out[7] = unsigned(all);
   }
 }
 TILE_COUNT("what lanes and threads find out together") {
-  auto out = tile::array<unsigned>("out", 8);
+  auto out = tile::array<unsigned>("out", 13);
   votes<<<1, 64>>>(out.device());
-  must_be(out, {0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1});
+  must_be(out, {0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1, 32, 33, 0xaaaaaaaa, 10, 39});
 }
 
 __global__ void groups(unsigned* out, const unsigned* in) {
