@@ -21,7 +21,6 @@ struct Example {
   std::set<std::uint64_t> addresses;      // that are different
   std::map<std::int64_t, int> distances;  // of each active lane from the one before it, with how often each occurs
   std::set<std::int64_t> accessed;        // offsets of all that the line's samples have of the array
-  int in_a_row = 1;                       // accesses of each lane that this instruction makes one behind the other
 
   int lanes() const { return std::popcount(access.active); }
   // The distance of all neighbouring lanes, or 0 if they differ.
@@ -33,19 +32,18 @@ Example example_of(const simt::Counts& counts, std::size_t site) {
   example.access.size = counts.sites[site].width;
   for (const simt::Sample& sample : counts.samples) {
     if (sample.site != site) continue;
-    const bool first = example.access.active == 0;
-    const std::int64_t* before = nullptr;
-    if (first) example.in_a_row = sample.in_a_row;
+    const bool first = example.accessed.empty();
+    std::int64_t before = -1;
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::int64_t& offset = sample.byte_offset[lane];
+      const std::int64_t offset = sample.byte_offset[lane];
       if (offset < 0) continue;
-      for (int i = 0; i < sample.in_a_row; ++i) example.accessed.insert(offset + i * example.access.size);
+      example.accessed.insert(offset);
       if (!first) continue;
       example.access.active |= 1u << lane;
       example.access.address[lane] = std::uint64_t(offset);
       example.addresses.insert(std::uint64_t(offset));
-      if (before != nullptr) ++example.distances[offset - *before];
-      before = &offset;
+      if (before >= 0) ++example.distances[offset - before];
+      before = offset;
     }
   }
   return example;
@@ -144,7 +142,6 @@ std::string advice_on_atomic(const Example& example) {
 
 // Whether the line's accesses move all bytes between one lane's and the next one's, `bytes` apart.
 bool moves_all(const simt::Site& site, const Example& example, std::int64_t bytes) {
-  if (site.struct_bytes == std::size_t(bytes)) return true;
   for (std::int64_t at = 0; at < bytes; at += site.width)
     if (!example.accessed.contains(*example.accessed.begin() + at)) return false;
   return true;
@@ -155,25 +152,15 @@ std::string advice_on_scattered(const simt::Site& site, const Example& example, 
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
   if (example.distance() == site.width)
     return fmt::format(
-        "{}: the first byte lies {} bytes behind the beginning of a sector; let warps begin at multiples of "
-        "32 bytes",
+        "{}: the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
         cost, *example.addresses.begin() % 32);
   const std::int64_t bytes = std::abs(example.distance());
-  if (bytes > site.width && moves_all(site, example, bytes)) {
-    const std::int64_t wide = bytes <= 8 ? 8 : 16, accesses = (bytes + wide - 1) / wide;
-    const std::string moved =
-        fmt::format("neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same {}; ",
-                    verb, bytes, bytes / site.width, counted(std::uint64_t(sectors), "sector"));
-    const std::string at_once = accesses == 1 ? "one access" : fmt::format("{} accesses", accesses);
-    if (accesses < bytes / site.width && std::size_t(bytes) == site.element_bytes &&
-        std::int64_t(site.element_alignment) >= wide)
-      return fmt::format("{}moved as a whole, by way of a variable, they take {}", moved, at_once);
-    return fmt::format("{}with an array for each part (a struct of arrays) each would touch {}{}", moved, least,
-                       accesses == bytes / site.width
-                           ? ""
-                           : fmt::format(", and aligned to {0} bytes (float{1}, alignas({0})) they take {2}", wide,
-                                         wide / 4, at_once));
-  }
+  if (bytes > site.width && moves_all(site, example, bytes))
+    return fmt::format(
+        "{}: neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same sectors; moved "
+        "as a whole, as a vector (float2, float4) or a struct that is alignas(16), they take fewer; with an array for "
+        "each part (a struct of arrays) each would touch {}",
+        cost, verb, bytes, bytes / site.width, least);
   if (bytes > site.width && std::size_t(bytes) == site.element_bytes)
     return fmt::format(
         "{}: neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
@@ -203,10 +190,8 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
         "in a tile of shared memory what several load (chapter 03)",
         format_number(times));
   if (site.width < 16 && bytes == std::uint64_t(32 * site.width))
-    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take {} of the requests",
-                       site.width == 4   ? "a quarter"
-                       : site.width == 8 ? "half"
-                                         : "a fraction");
+    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take 1/{} of the requests",
+                       16 / site.width);
   return "its sectors are used as far as they go; only fewer accesses would cost less";
 }
 
@@ -222,11 +207,6 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
   if (example.lanes() < 32)
     text +=
         fmt::format(" (of the warp that was looked at, {} took part)", counted(std::uint64_t(example.lanes()), "lane"));
-  // Neighbouring elements of one thread, more of them than one access can move.
-  if (site.op != simt::Op::atomic && example.in_a_row > 1 && site.width < 16 && site.struct_bytes == 0 &&
-      std::all_of(example.distances.begin(), example.distances.end(),
-                  [](const auto& one) { return one.first == 0 || std::abs(one.first) > 16; }))
-    text += "; nvcc may join the neighbouring accesses of a thread into wider ones (chapter 05)";
   return text;
 }
 

@@ -46,7 +46,8 @@ bool is_of_the_reader(const std::string& path) {
   return !file.starts_with("/usr/") && !file.starts_with(root + "common/") && !file.starts_with("common/");
 }
 
-// The errors of the output, each at the place in the reader's file from which it was come to.
+// The errors of the output, each at the place in the reader's file from which it was come to: an error in a header follows the lines
+// "required from" or "In file included from", and goes before "in expansion of macro".
 std::vector<Error> errors_of(const std::string& said) {
   static const std::regex at(R"(^(In file included from |\s+from )?(.+?):(\d+)[:,](?:\d+[:,])?\s*(.*)$)");
   static const std::regex error_begin("^(fatal )?error: (static assertion failed: )?"), flag(" \\[-\\S*\\]$");
@@ -58,16 +59,15 @@ std::vector<Error> errors_of(const std::string& said) {
     std::smatch match;
     if (!std::regex_match(line, match, at)) continue;
     const Error here{match[2], match[4], std::stoi(match[3])};
+    const bool of_the_reader = is_of_the_reader(here.file);
     if (std::regex_search(here.message, error_begin)) {
-      in_header = !is_of_the_reader(here.file);
+      in_header = !of_the_reader;
       found.push_back(in_header ? came_from : here);
       found.back().message = std::regex_replace(std::regex_replace(here.message, error_begin, ""), flag, "");
       came_from = {};
-    } else if (!is_of_the_reader(here.file)) {
-      continue;
-    } else if (here.message.starts_with("required from") || match[1].matched) {
+    } else if (of_the_reader && (here.message.starts_with("required from") || match[1].matched)) {
       came_from = here;
-    } else if (here.message.starts_with("note: in expansion of macro") && in_header) {
+    } else if (of_the_reader && in_header && here.message.starts_with("note: in expansion of macro")) {
       found.back().file = here.file;
       found.back().line = here.line;
     }
@@ -80,10 +80,9 @@ std::vector<Error> errors_of(const std::string& said) {
 std::string unknown_word(const std::string& message) {
   static const std::regex unknown(
       R"('(?:::)?(\w+)[\w:]*' (?:was not declared|has not been declared|does not name a type|is not a (?:member|class)).*)"
-      R"(|.*(?:undeclared identifier|unknown type name) '(\w+)'.*|(.*): No such file or directory|'(.*)' file not found)");
+      R"(|(.*): No such file or directory)");
   std::smatch match;
-  if (!std::regex_match(message, match, unknown)) return "";
-  return match[1].str() + match[2].str() + match[3].str() + match[4].str();
+  return std::regex_match(message, match, unknown) ? match[1].str() + match[2].str() : "";
 }
 
 // What to write instead of a word, or header, of CUDA; "" where that is not known.
@@ -124,23 +123,25 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
   if (errors.empty()) return after_compiling(said, name);
   const bool advised = std::any_of(errors.begin(), errors.end(),
                                    [](const Error& e) { return !instead_of(unknown_word(e.message)).empty(); });
-  std::vector<std::pair<std::string, std::string>> told;  // places and texts
+  std::vector<std::pair<std::string, std::string>> told;  // texts and places
   std::set<std::pair<std::string, int>> places;
   std::size_t left_out = 0;
   for (const Error& error : errors) {
     const std::string word = unknown_word(error.message), instead = instead_of(word);
     const std::string text = instead.empty() ? error.message : instead;
     const bool first = places.insert({error.file, error.line}).second;
-    const auto same = std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.second == text; });
-    if ((instead.empty() && (!first || (advised && !word.empty()))) || (same == told.end() && told.size() == most))
+    const auto same = std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.first == text; });
+    if (instead.empty() && (!first || (advised && !word.empty())))
       ++left_out;
-    else if (same == told.end())
-      told.emplace_back(fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line), text);
-    else if (first)
-      same->first += fmt::format(", {}", error.line);
+    else if (same != told.end())
+      same->second += first ? fmt::format(", {}", error.line) : "";
+    else if (told.size() < most)
+      told.emplace_back(text, fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line));
+    else
+      ++left_out;
   }
   std::string lines;
-  for (const auto& [place, text] : told) lines += place + ": " + text + "\n";
+  for (const auto& [text, place] : told) lines += place + ": " + text + "\n";
   if (left_out > 0)
     lines += fmt::format("{}: and {} more error{} of the compiler, which may come of these; --verbose shows all\n",
                          name, left_out, left_out == 1 ? "" : "s");

@@ -1,7 +1,6 @@
 // `tile count`: counts the kernels of files and says what follows.
 #include <fmt/format.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -35,16 +34,10 @@ struct Options {
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
 
-// Runs a command of the shell, and hands on each line that it writes to its stdout. Returns how it ended, as waitpid says.
-int run_command(const std::string& command, const std::function<void(const std::string&)>& line) {
-  std::fflush(stdout);
-  std::FILE* const in = popen(command.c_str(), "r");
-  if (in == nullptr) throw std::runtime_error(std::strerror(errno));
-  char* text = nullptr;
-  std::size_t capacity = 0;
-  for (ssize_t size; (size = getline(&text, &capacity, in)) > 0;) line(std::string(text, std::size_t(size)));
-  std::free(text);
-  return pclose(in);
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
 }
 
 // Prints a run. What is wrong goes to stderr, line by line; of lines that name no place in a source it is said whose they are.
@@ -82,23 +75,24 @@ void count(const Options& options, const std::string& file, const std::string& p
   const auto reject = [&](const std::string& why) { tell({.file = file, .title = "", .error = why, .kernels = {}}); };
   if (const std::string why = unreadable(file); !why.empty()) return reject(why);
   const std::string none = fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file);
-  const std::string compile =
-      fmt::format("LC_ALL=C exec {} {} {} count 2>&1", quoted(options.compiler), quoted(file), quoted(program));
-  std::string said;
-  if (run_command(compile, [&](const std::string& line) { said += line; }) != 0) {
-    if (options.verbose) fmt::print(stderr, "{}", said);
-    std::ostringstream source;
-    source << std::ifstream(file).rdbuf();
-    return reject(errors_in_lines(said, file) + (source.str().find("TILE_COUNT") == std::string::npos ? none : ""));
+  const std::string said = program + "-said", counted = program + "-counted";
+  if (std::system(fmt::format("LC_ALL=C exec {} {} {} count >{} 2>&1", quoted(options.compiler), quoted(file),
+                              quoted(program), quoted(said))
+                      .c_str()) != 0) {
+    if (options.verbose) fmt::print(stderr, "{}", text_of(said));
+    const bool describes = text_of(file).find("TILE_COUNT") != std::string::npos;
+    return reject(errors_in_lines(text_of(said), file) + (describes ? "" : none));
   }
-  dup2(STDOUT_FILENO, 8);  // where what the reader's kernels print goes; the shell wants one digit
+  fs::remove(counted);
+  std::fflush(stdout);
+  const int status = std::system(fmt::format("exec {} {}", quoted(program), quoted(counted)).c_str());
   std::size_t told = 0;
-  const int status = run_command(fmt::format("exec {} 9 9>&1 1>&8", quoted(program)), [&](const std::string& line) {
+  std::ifstream runs(counted);
+  for (std::string line; std::getline(runs, line); ++told) {
     Run run = Json::parse(line);
     run.file = file;
     tell(run);
-    ++told;
-  });
+  }
   if (WIFSIGNALED(status))
     reject(fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file, told + 1,
                        strsignal(WTERMSIG(status))));

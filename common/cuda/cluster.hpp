@@ -65,31 +65,23 @@ void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, 
 #endif
 }
 
-// An instruction on a GPU, what it does on the model.
-#if TILE_ON_GPU
-#define TILE_CLUSTER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
-#else
-#define TILE_CLUSTER_INSTRUCTION(model, ...) model
-#endif
-
 namespace ptx {
 
 /// %cluster_ctarank: the number of this block within its cluster, x first. PTX ISA, "Special
 /// Registers".
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_ctarank() {
   std::uint32_t rank = 0;
-  TILE_CLUSTER_INSTRUCTION(rank = simt::device::cluster_rank(),
-                           "mov.u32 %0, %%cluster_ctarank;"
-                           : "=r"(rank));
+  TILE_HOPPER_INSTRUCTION(rank = simt::device::cluster_rank(), "mov.u32 %0, %%cluster_ctarank;"
+                          : "=r"(rank));
   return rank;
 }
 
 /// %cluster_nctarank: how many blocks the cluster has.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_nctarank() {
   std::uint32_t blocks = 0;
-  TILE_CLUSTER_INSTRUCTION(blocks = simt::device::cluster_blocks(),
-                           "mov.u32 %0, %%cluster_nctarank;"
-                           : "=r"(blocks));
+  TILE_HOPPER_INSTRUCTION(blocks = simt::device::cluster_blocks(),
+                          "mov.u32 %0, %%cluster_nctarank;"
+                          : "=r"(blocks));
   return blocks;
 }
 
@@ -98,7 +90,7 @@ namespace ptx {
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
   void* mapped = nullptr;
-  TILE_CLUSTER_INSTRUCTION(
+  TILE_HOPPER_INSTRUCTION(
       mapped = simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), rank),
       "mapa.u64 %0, %1, %2;"
       : "=l"(mapped)
@@ -109,34 +101,33 @@ template <class T>
 /// barrier.cluster.arrive: this thread has come to the cluster's barrier, and goes on. What it
 /// did before is seen by all behind the barrier. PTX ISA, "barrier.cluster".
 __device__ __forceinline__ void barrier_cluster_arrive() {
-  TILE_CLUSTER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
-                           "barrier.cluster.arrive.release;" ::
-                               : "memory");
+  TILE_HOPPER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
+                          "barrier.cluster.arrive.release;" ::
+                              : "memory");
 }
 
 /// barrier.cluster.wait: waits until all threads of the cluster that have not returned have
 /// come to the barrier.
 __device__ __forceinline__ void barrier_cluster_wait() {
-  TILE_CLUSTER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
-                           "barrier.cluster.wait.acquire;" ::
-                               : "memory");
+  TILE_HOPPER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
+                          "barrier.cluster.wait.acquire;" ::
+                              : "memory");
 }
 
 /// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
 /// PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
-  TILE_CLUSTER_INSTRUCTION(
-      simt::device::mbarrier_arrive(mbarrier, 0, true),
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-          shared_address(mbarrier))
-      : "memory");
+  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0, true),
+                          "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                              shared_address(mbarrier))
+                          : "memory");
 }
 
 /// Waits as mbarrier_wait_parity does, for an mbarrier at which other blocks arrive as well.
 /// PTX ISA, "mbarrier.try_wait".
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
-  TILE_CLUSTER_INSTRUCTION(
+  TILE_HOPPER_INSTRUCTION(
       mbarrier_wait_parity(mbarrier, parity),
       "{\n"
       ".reg .pred over;\n"
@@ -155,7 +146,7 @@ __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                const CUtensorMap& map, int x,
                                                                int y, std::uint64_t* mbarrier,
                                                                std::uint16_t blocks) {
-  TILE_CLUSTER_INSTRUCTION(
+  TILE_HOPPER_INSTRUCTION(
       simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks),
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
       "{%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),

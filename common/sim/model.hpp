@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 #include "common/sim/cost/requests.hpp"
 
 namespace simt {
@@ -49,14 +49,13 @@ struct Site : SiteCost {
   int line = 0;
   Op op{};
   Space space{};
-  std::string array;             ///< name of the buffer or of the __shared__ array
-  std::size_t row_bytes = 0;     ///< of an innermost row of a __shared__ array of several dimensions; else 0
-  int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
-  std::size_t struct_bytes = 0;  ///< of a struct that is moved as a whole, by several such accesses; else 0
+  std::string array;          ///< name of the buffer or of the __shared__ array
+  std::size_t row_bytes = 0;  ///< of an innermost row of a __shared__ array of several dimensions; else 0
+  int width = 0;              ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
   bool by_copy = false;
-  /// Of what the array is declared as an array of, in global memory: its bytes and alignment; 0 where that is not known.
-  std::size_t element_bytes = 0, element_alignment = 0;
+  /// Of what the array is declared as an array of, in global memory; 0 where that is not known.
+  std::size_t element_bytes = 0;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 
@@ -64,8 +63,6 @@ struct Site : SiteCost {
 struct Sample {
   std::size_t site = 0;               ///< index into Counts::sites
   std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
-  /// So many accesses by this instruction, of 16 bytes at most, lie one behind the other for each lane: the members of a struct.
-  int in_a_row = 1;
 };
 
 /// An element (by byte offset) that the sampled block touched between two barriers.

@@ -30,7 +30,6 @@ using Number = std::enable_if_t<std::is_arithmetic_v<T>>;
 
 }  // namespace simt::device
 
-// clang-format off: so that functions line up
 #define SIMT_ATOMIC_OF(Kind, name, expression)                                                      \
   template <class T, class = simt::device::Kind<T>>                                                 \
   SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                   \
@@ -66,7 +65,6 @@ SIMT_ATOMIC_ADD(__nv_bfloat162)
 #undef SIMT_ATOMIC_ADD
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_OF
-// clang-format on
 
 template <class T, class = simt::device::Integer<T>>
 SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
@@ -89,12 +87,8 @@ SIMT_LOAD(__ldg)
 SIMT_LOAD(__ldca)
 SIMT_LOAD(__ldcg)
 SIMT_LOAD(__ldcs)
-SIMT_LOAD(__ldlu)
-SIMT_LOAD(__ldcv)
-SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)
 SIMT_STORE(__stcs)
-SIMT_STORE(__stwt)
 #undef SIMT_LOAD
 #undef SIMT_STORE
 

@@ -40,7 +40,6 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
 
 }  // namespace simt
 
-// clang-format off: a list of functions
 #define SIMT_NARROW_OPERATOR(T, T2, sign, one, two)                                                                   \
   SIMT_INLINE T operator sign(T a, T b) { return T(float(a) sign float(b)); }                                         \
   SIMT_INLINE T2 operator sign(T2 a, T2 b) { return {T(float(a.x) sign float(b.x)), T(float(a.y) sign float(b.y))}; } \
@@ -89,6 +88,7 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
 // constexpr: a __device__ array of it has its values before the program runs.
 #define SIMT_NARROW_TYPE(T, T2, name, pair, of, to)                                           \
   struct T {                                                                                  \
+    using simt_value = T;                                                                     \
     std::uint16_t bits;                                                                       \
     constexpr T() : bits(0) {}                                                                \
     SIMT_INLINE T(float value) : bits(simt::of(value)) {}                                     \
@@ -120,7 +120,6 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
   SIMT_INLINE float __low2float(T2 value) { return value.x; }                                 \
   SIMT_INLINE float __high2float(T2 value) { return value.y; }                                \
   SIMT_NARROW_ARITHMETIC(T, T2)
-// clang-format on
 SIMT_NARROW_TYPE(__half, __half2, half, half2, half_of, float_of_half)
 SIMT_NARROW_TYPE(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162, bf16_of, float_of_bf16)
 SIMT_INLINE __half __int2half_rn(int value) { return value; }

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 
 using cudaError_t = int;
 constexpr cudaError_t cudaSuccess = 0;

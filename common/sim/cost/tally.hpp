@@ -29,7 +29,7 @@ struct SiteKeyHash {
   }
 };
 struct SiteTally : SiteCost {
-  int sample = -1;  ///< index into Tally::samples
+  bool is_sampled = false;  ///< Tally::samples has an access of it
 };
 using SiteTallies = std::unordered_map<SiteKey, SiteTally, SiteKeyHash>;
 
@@ -72,8 +72,6 @@ class LastBlocks {
 struct SampledAccess {
   SiteKey key;
   std::array<std::int64_t, 32> offsets{};  ///< bytes from where its array counts from, -1 for a lane that took no part
-  int in_a_row = 1;  ///< so many accesses, this one first, are contiguous for each lane, up to 16 bytes
-  bool row_goes_on = true;
 };
 
 /// The cost of what one host thread ran.

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 
 // Defined where clang++ compiled the kernels, see vocabulary.hpp.
 extern "C" __attribute__((weak)) const char simt_structs_are_copied_as_blocks;

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 #include "common/sim/hooks/hooks.hpp"
 
 // The linker's begin and end of the list that __global__ makes of kernels.
@@ -156,13 +156,6 @@ bool is_within(std::string_view type, const std::string& function) {
   return type.starts_with(encoded) || (type.starts_with("Z") && type.substr(1).starts_with(encoded));
 }
 
-Shape shape_of(const SharedDeclaration& declaration) {
-  Shape shape{declaration.element, {}};
-  for (const std::size_t extent : declaration.extents)
-    if (extent != 0) shape.extents.push_back(extent);
-  return shape;
-}
-
 std::vector<SharedVariable> find_variables(const void* kernel) {
   const Program& p = program();
   const std::string& own = mangled_name(reinterpret_cast<Address>(kernel));
@@ -173,7 +166,7 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
     const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(),
                                        [&](const auto& function) { return is_within(within, function.second); });
     if (in_kernel || !elsewhere)
-      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(*d), d->number, d->element_alignment});
+      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(d->element), d->number, d->element.alignment});
   }
   std::stable_partition(variables.begin(), variables.end(), [](const SharedVariable& v) { return v.in_kernel; });
   return variables;
