@@ -75,11 +75,6 @@ int least_wavefronts(WarpAccess access, bool is_load) {
   return simt::shared_wavefronts(access, is_load);
 }
 
-WarpAccess with_padded_rows(WarpAccess access, std::uint64_t row_bytes, std::uint64_t pad) {
-  for (std::uint64_t& address : access.address) address += address / row_bytes * pad;
-  return access;
-}
-
 // "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or else as
 // lanes are apart, by at least once round the banks.
 std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
@@ -90,11 +85,12 @@ std::string padding_that_helps(const simt::Site& site, const Example& example, i
   for (const std::uint64_t row : rows)
     for (const std::uint64_t words : {1, 2, 4, 8}) {
       if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
-      const WarpAccess padded = with_padded_rows(example.access, row, words * 4);
-      if (simt::shared_wavefronts(padded, site.op == simt::Op::load) > least) continue;
-      return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
-                         words == 1 ? "one word" : counted(words, "word"),
-                         site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
+      WarpAccess padded = example.access;
+      for (std::uint64_t& address : padded.address) address += address / row * words * 4;
+      if (simt::shared_wavefronts(padded, site.op == simt::Op::load) <= least)
+        return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
+                           words == 1 ? "one word" : counted(words, "word"),
+                           site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
     }
   return "";
 }
@@ -103,7 +99,7 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
   const bool is_load = site.op == simt::Op::load;
   const int wavefronts = simt::shared_wavefronts(example.access, is_load);
   const int least = least_wavefronts(example.access, is_load);
-  const double average = double(site.wavefronts) / double(std::max<std::uint64_t>(1, site.requests));
+  const double average = double(site.wavefronts) / double(site.requests);
   if (wavefronts > least) {
     std::string instead = padding_that_helps(site, example, least);
     const auto usual = std::max_element(example.distances.begin(), example.distances.end(),

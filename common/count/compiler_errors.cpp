@@ -14,17 +14,14 @@ namespace {
 
 // What to write instead of words, and headers, that begin so (a regular expression); the first that fits counts.
 const std::pair<const char*, const char*> known[] = {
-    {"cudaMallocHost|cudaHostAlloc", "keep host data in a std::vector"},
     {"cudaMalloc", "write auto a = tile::array<float>(\"a\", n), and hand a.device() to the kernel"},
     {"cudaFree", "leave it out: a tile::array frees itself"},
     {"cudaMemcpy", "fill an array with a.set(values) and read it with a.host()"},
     {"cudaMemset", "fill an array with a.set(std::vector<float>(n))"},
-    {"cudaEvent|clock(64)?$", "leave it out: the model counts and has no clock"},
-    {"cudaStream", "leave it out: launches run one after the other"},
+    {"cudaEvent|clock", "leave it out: the model counts and has no clock"},
     {"cudaError|helper_cuda", "leave it out: a launch throws what is wrong with it"},
     {"cudaLaunch", "write tile::launch(kernel, grid, block, shared bytes, arguments...)"},
-    {"cudaTexture|tex[123]D", "the model has no textures: load from an array"},
-    {"cudaSurface|surf[123]D", "the model has no surfaces: use an array"},
+    {"cuda(Texture|Surface)|(tex|surf)[123]D", "the model has no textures: load from an array"},
     {"cuda_fp8|__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
     {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
     {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
@@ -117,31 +114,25 @@ std::string after_compiling(const std::string& said, const std::string& name) {
 }  // namespace
 
 std::string errors_in_lines(const std::string& said, const std::string& source) {
-  constexpr std::size_t most = 12;
   const std::string name = std::filesystem::path(source).filename();
   const std::vector<Error> errors = errors_of(said);
   if (errors.empty()) return after_compiling(said, name);
   const bool advised = std::any_of(errors.begin(), errors.end(),
                                    [](const Error& e) { return !instead_of(unknown_word(e.message)).empty(); });
-  std::vector<std::pair<std::string, std::string>> told;  // texts and places
-  std::set<std::pair<std::string, int>> places;
+  std::string lines;
+  std::set<std::string> told, places;  // each text, and each line, once
   std::size_t left_out = 0;
   for (const Error& error : errors) {
     const std::string word = unknown_word(error.message), instead = instead_of(word);
     const std::string text = instead.empty() ? error.message : instead;
-    const bool first = places.insert({error.file, error.line}).second;
-    const auto same = std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.first == text; });
-    if (instead.empty() && (!first || (advised && !word.empty())))
-      ++left_out;
-    else if (same != told.end())
-      same->second += first ? fmt::format(", {}", error.line) : "";
-    else if (told.size() < most)
-      told.emplace_back(text, fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line));
+    const std::string place = fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line);
+    const bool first = places.insert(place).second;
+    const bool tells = !instead.empty() || (first && (!advised || word.empty()));
+    if (tells && told.insert(text).second)
+      lines += fmt::format("{}: {}\n", place, text);
     else
       ++left_out;
   }
-  std::string lines;
-  for (const auto& [text, place] : told) lines += place + ": " + text + "\n";
   if (left_out > 0)
     lines += fmt::format("{}: and {} more error{} of the compiler, which may come of these; --verbose shows all\n",
                          name, left_out, left_out == 1 ? "" : "s");

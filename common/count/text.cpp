@@ -16,7 +16,7 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 // "transpose.cu:14"
 std::string place_of(const simt::Site& site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
 
-// Text in lines of at most 100 columns, each after the same indent, the first after `begin`. A tab is a space within a line.
+// Text in lines of at most 100 columns, each after the same indent, the first after `begin`.
 std::string wrapped(const std::string& begin, const std::string& text) {
   std::string lines = begin, line = begin;
   std::istringstream words(text);
@@ -26,7 +26,6 @@ std::string wrapped(const std::string& begin, const std::string& text) {
     lines += between + word;
     line = fits ? line + between + word : begin + word;
   }
-  std::replace(lines.begin(), lines.end(), '\t', ' ');
   return lines;
 }
 
@@ -53,12 +52,6 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           percent(share >= 0, share)};
 }
 
-// The file that all sites lie in, or "".
-std::string only_file(const simt::Counts& c) {
-  const bool one = std::all_of(c.sites.begin(), c.sites.end(), [&](auto& s) { return s.file == c.sites.front().file; });
-  return one && !c.sites.empty() ? c.sites.front().file : "";
-}
-
 // Requests, sectors, wavefronts, bytes of all sites.
 struct Sums {
   double requests = 0, sectors = 0, lines = 0, tag_passes = 0, wavefronts = 0, bytes = 0;
@@ -75,24 +68,28 @@ struct Sums {
 };
 
 void print_sites(const simt::Counts& c, const Verdict& verdict) {
-  const std::string file = only_file(c);
+  const auto elsewhere = [&](const simt::Site& s) { return s.file != c.sites.front().file; };
+  const bool one_file = !c.sites.empty() && std::none_of(c.sites.begin(), c.sites.end(), elsewhere);
   Table table{"",
               wrapped("", fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block{}", c.kernel,
                                       c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z,
                                       format_number(double(c.static_shared_bytes + c.dynamic_shared_bytes)),
-                                      file.empty() ? "" : "; lines of " + file_name(file))),
+                                      one_file ? "; lines of " + file_name(c.sites.front().file) : "")),
               {"line", "op", "array", "bytes", "requests", "sectors", "lines", "tags", "waves", "useful", "share"},
               {}};
-  for (std::size_t i = 0; i < c.sites.size(); ++i)
-    table.rows.push_back(
-        row_of(c.sites[i], file.empty() ? place_of(c.sites[i]) : std::to_string(c.sites[i].line), verdict.shares[i]));
   Sums sums;
   sums.add(c);
+  bool estimated = false;
+  for (std::size_t i = 0; i < c.sites.size(); ++i) {
+    const simt::Site& s = c.sites[i];
+    table.rows.push_back(row_of(s, one_file ? std::to_string(s.line) : place_of(s), verdict.shares[i]));
+    estimated = estimated || s.estimated;
+  }
   table.rows.push_back({"sums", "", "", "", format_number(sums.requests), format_number(sums.sectors),
                         format_number(sums.lines), format_number(sums.tag_passes), format_number(sums.wavefronts), "",
                         "100%"});
   table.print();
-  if (std::any_of(c.sites.begin(), c.sites.end(), [](const simt::Site& s) { return s.estimated; }))
+  if (estimated)
     fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
 }
 
@@ -105,11 +102,9 @@ void print_bounds(const Verdict& v, const Rates& rates, double flops) {
   if (flops > 0) fmt::print(", at most {} TFLOP/s", format_number(flops / seconds * 1e-12));
   std::string bounds;
   for (std::size_t i = 0; i < v.bounds.size(); ++i) {
-    std::string bound = fmt::format("{} {}", v.bounds[i].resource, format_number(v.bounds[i].cycles));
-    if (i + 1 == v.binding)
-      bound += v.binding == 1 ? " (binds)" : v.binding == 2 ? " (a tie: both bind)" : " (a tie: all bind)";
-    std::replace(bound.begin(), bound.end(), ' ', '\t');
-    bounds += (i == 0 ? "" : i + 1 == v.binding ? " and " : ", ") + bound;
+    bounds += i == 0 ? "" : i + 1 == v.binding ? " and " : ", ";
+    bounds += fmt::format("{} {}", v.bounds[i].resource, format_number(v.bounds[i].cycles));
+    if (i + 1 == v.binding) bounds += v.binding == 1 ? " (binds)" : " (a tie)";
   }
   fmt::print(":\n{}\n", wrapped("            ", bounds));
 }
@@ -181,7 +176,7 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
   std::vector<std::string> header{"requests", "bytes", "sectors", "waves"};
   for (const std::string& resource : resources) header.push_back(resource.substr(0, resource.find(' ')));
   header.push_back("at least");
-  Table table{"", "Side by side", {""}, std::vector<std::vector<std::string>>(runs.size())};
+  Table table{"", "Side by side (resources in cycles)", {""}, std::vector<std::vector<std::string>>(runs.size())};
   for (std::size_t r = 0; r < runs.size(); ++r) table.rows[r].push_back(fmt::format("({})", r + 1));
   if (runs.size() == 2 && !failed) table.rows.push_back({"(2) / (1)"});
   for (std::size_t i = 0; i < header.size(); ++i) {

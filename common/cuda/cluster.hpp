@@ -24,15 +24,13 @@ inline void require_clusters(dim3 grid, dim3 cluster) {
   if (blocks == 0 || blocks > 8)
     throw std::invalid_argument("a cluster of " + std::to_string(blocks) +
                                 " blocks: 1 to 8 are what every GPU with clusters takes");
-  const auto require = [](const char* name, unsigned extent, unsigned of_cluster) {
+  for (const auto& [name, extent, of_cluster] :
+       {std::tuple{"grid.x", grid.x, cluster.x}, std::tuple{"grid.y", grid.y, cluster.y},
+        std::tuple{"grid.z", grid.z, cluster.z}})
     if (extent % of_cluster != 0)
       throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
                                   ", not a multiple of the " + std::to_string(of_cluster) +
                                   " blocks of a cluster along it: round the grid up");
-  };
-  require("grid.x", grid.x, cluster.x);
-  require("grid.y", grid.y, cluster.y);
-  require("grid.z", grid.z, cluster.z);
 }
 
 /// Launches `kernel` in clusters of so many blocks along x, y and z; else as launch().
@@ -42,10 +40,7 @@ void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, 
   require_launchable(grid);
   require_clusters(grid, cluster);
 #if TILE_ON_GPU
-  if (shared_bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(shared_bytes)),
-               "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  allow_shared(kernel, shared_bytes);
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim.x = cluster.x;

@@ -41,6 +41,15 @@ inline void cuda_check(cudaError_t status, const char* what) {
   if (status != cudaSuccess)
     throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
+
+/// Above 48 KB of dynamic shared memory a kernel must opt in, says the CUDA Programming Guide.
+template <class Kernel>
+void allow_shared(Kernel* kernel, std::size_t bytes) {
+  if (bytes > 48 * 1024)
+    cuda_check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)),
+        "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+}
 #endif
 
 /// Throws std::invalid_argument for more blocks along y or z than CUDA launches.
@@ -54,8 +63,7 @@ inline void require_launchable(dim3 grid) {
 
 /// Launches `kernel` on the machine this file was compiled for.
 ///
-/// `shared_bytes` is the dynamic shared memory of a block; above 48 KB the opt-in attribute is
-/// set first, as the CUDA Programming Guide asks. Launch errors (a block too large, too much
+/// `shared_bytes` is the dynamic shared memory of a block. Launch errors (a block too large, too much
 /// shared memory) are thrown as std::runtime_error, a grid that no machine takes as
 /// std::invalid_argument. On the GPU the call is asynchronous; on the model it returns when
 /// the grid has run.
@@ -64,10 +72,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t sh
             Arguments&&... arguments) {
   require_launchable(grid);
 #if TILE_ON_GPU
-  if (shared_bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(shared_bytes)),
-               "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  allow_shared(kernel, shared_bytes);
   kernel<<<grid, block, shared_bytes>>>(std::forward<Arguments>(arguments)...);
   cuda_check(cudaGetLastError(), "kernel launch");
 #else

@@ -1,23 +1,8 @@
 // The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
 //
 // A kernel compiled with -fsanitize=thread calls a hook before every load and store; common/sim answers in place of libtsan. How that
-// works, and what the model does not know, is in the book's appendix (book/appendix-simt-model.md). Where it is decided
-//   that an address is an access, and what it is called     hooks/hooks.cpp, hooks/names.cpp
-//   where a block's shared memory lies, and what is in it   execute/memory.cpp
-//   how many sectors, tag passes and wavefronts it takes    rules.hpp: sectors_of, tag_passes, shared_wavefronts
-//   that two lanes want the same bank                       rules.hpp: bank_passes
-//   which lanes' accesses are one request                   cost/requests.hpp: for_each_request
-//   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
-//                                                           execute/touch.cpp: handle_conflict excuses stores of the same value
-//   that a wait is over                                     execute/waits.cpp: end_block_barrier
-//   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
-//   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
-//   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
-//   that an awaited value has been written, or never is     execute/polls.cpp: wait_for_change
-//   that a thread goes on without end                       execute/polls.cpp: bounds_of_launch
-//   that an asynchronous copy (cp.async) has landed         execute/touch.cpp: deliver_copies
-//   that a bulk copy (cp.async.bulk) has landed             execute/bulk.cpp: let_bulk_loads_arrive
-//   that a warp gets the registers that it asks for         execute/registers.cpp: end_register_waits
+// works, what the model does not know, and where each of its rules is decided, is in the book's appendix
+// (book/appendix-simt-model.md).
 #pragma once
 
 #include <cstddef>

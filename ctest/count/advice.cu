@@ -6,7 +6,7 @@
 // Ties are called so, of resources and of lines.
 RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, store of out, 100%: 32 sectors,
 //= 32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart; let neighbouring threads
-//= L1 32 and banks 32 (a tie: both bind),
+//= L1 32 and banks 32 (a tie),
 //= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
 RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
 //= load of out, 50%, a tie with advice.cu:

@@ -15,15 +15,7 @@
 // straight out of memory would be read without being announced.
 // patchable_function_entry puts it into a list of kernels (see shared_variables in common/sim/hooks).
 #define __global__ __attribute__((flatten, patchable_function_entry(1)))
-#if defined(__clang__)
-// Where clang++ does not optimise, `flatten` has no effect; and it copies structs as blocks, which the model is told.
-#define __device__ __attribute__((always_inline))
-#if __has_feature(thread_sanitizer)  // in a file with kernels
-extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_blocks = 1;
-#endif
-#else
 #define __device__
-#endif
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
@@ -49,11 +41,7 @@ extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_bl
       "GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
 
 #define SIMT_INLINE inline __attribute__((always_inline))
-#if defined(__clang__)  // which would announce atomic operations all the same
-#define SIMT_UNTRACED __attribute__((disable_sanitizer_instrumentation))
-#else
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
-#endif
 
 // --- Types ------------------------------------------------------------------------------------------------------
 #include "common/cuda/words/vectors.hpp"
@@ -234,9 +222,14 @@ void wait_for_async_copies(int pending);
 void atomic_access(void* address, std::size_t size);
 void changed_nothing();
 
-template <class T, class Update>
-SIMT_UNTRACED __attribute__((noinline)) T atomic_update(T* address, Update update) {
-  T old = __atomic_load_n(reinterpret_cast<volatile T*>(address), __ATOMIC_RELAXED), desired;
+/// An unsigned integer of as many bytes.
+template <class T>
+using WordOf =
+    std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+
+template <class Word, class Update>
+SIMT_UNTRACED __attribute__((noinline)) Word atomic_update(Word* address, Update update) {
+  Word old = __atomic_load_n(reinterpret_cast<volatile Word*>(address), __ATOMIC_RELAXED), desired;
   do desired = update(old);
   while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   if (desired == old) changed_nothing();
@@ -253,9 +246,7 @@ template <class T>
 SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand, int width) {
   static_assert((sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
                 "shuffles move values of 2, 4 and 8 bytes");
-  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  return std::bit_cast<T>(Word(together(mask, function, std::bit_cast<Word>(value), operand, width)));
+  return std::bit_cast<T>(WordOf<T>(together(mask, function, std::bit_cast<WordOf<T>>(value), operand, width)));
 }
 }  // namespace device
 }  // namespace simt
@@ -310,8 +301,7 @@ SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
 template <class T>
 SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
-  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<Word>(value)));
+  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
 }
 template <class T>
 SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all) {
