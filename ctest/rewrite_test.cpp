@@ -79,9 +79,10 @@ TEST_CASE("an index that is read from memory is handed through a call") {
 
 TEST_CASE("__shared__ variables become references to where the running block has them") {
   CHECK(rewritten("void k() { __shared__ float a[4], b; }") ==
-        "void k() { struct simt_shared_a {  float a[4], b; }; auto& a = simt::shared<&simt_shared_a::a, \"a\", 0>(); "
+        "void k() { struct simt_shared_a {  float a[4], b; }; auto& a = simt::shared<simt_shared_a, "
+        "decltype(simt_shared_a::a), \"a\", 0>(); "
         "auto& b = "
-        "simt::shared<&simt_shared_a::b, \"b\", 1>(); }");
+        "simt::shared<simt_shared_a, decltype(simt_shared_a::b), \"b\", 1>(); }");
   const auto in_kernel = [](const std::string& text) {
     const std::string all = rewritten("void k() { __shared__ int a, b; " + text + " }");
     return all.substr(all.find("1>();") + 6);

@@ -20,7 +20,6 @@ struct Example {
   WarpAccess access;
   std::set<std::uint64_t> addresses;      // that are different
   std::map<std::int64_t, int> distances;  // of each active lane from the one before it, with how often each occurs
-  std::set<std::int64_t> accessed;        // offsets of all that the line's samples have of the array
 
   int lanes() const { return std::popcount(access.active); }
   // The distance of all neighbouring lanes, or 0 if they differ.
@@ -30,21 +29,18 @@ struct Example {
 Example example_of(const simt::Counts& counts, std::size_t site) {
   Example example;
   example.access.size = counts.sites[site].width;
-  for (const simt::Sample& sample : counts.samples) {
-    if (sample.site != site) continue;
-    const bool first = example.accessed.empty();
-    std::int64_t before = -1;
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::int64_t offset = sample.byte_offset[lane];
-      if (offset < 0) continue;
-      example.accessed.insert(offset);
-      if (!first) continue;
-      example.access.active |= 1u << lane;
-      example.access.address[lane] = std::uint64_t(offset);
-      example.addresses.insert(std::uint64_t(offset));
-      if (before >= 0) ++example.distances[offset - before];
-      before = offset;
-    }
+  const auto sample =
+      std::find_if(counts.samples.begin(), counts.samples.end(), [&](auto& sample) { return sample.site == site; });
+  if (sample == counts.samples.end()) return example;
+  std::int64_t before = -1;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::int64_t offset = sample->byte_offset[lane];
+    if (offset < 0) continue;
+    example.access.active |= 1u << lane;
+    example.access.address[lane] = std::uint64_t(offset);
+    example.addresses.insert(std::uint64_t(offset));
+    if (before >= 0) ++example.distances[offset - before];
+    before = offset;
   }
   return example;
 }
@@ -112,10 +108,8 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
                        conflict_of(example.access), instead);
   }
   if (example.lanes() == 32 && average > least)
-    return fmt::format(
-        "no bank conflict the first time, but {} wavefronts on average, where {} would do: others of this line "
-        "have some",
-        format_number(average), least);
+    return fmt::format("no bank conflict the first time, but {} wavefronts on average, where {} would do",
+                       format_number(average), least);
   const std::uint64_t words = (example.addresses.size() * std::uint64_t(site.width) + 3) / 4;
   if (is_load && words < std::uint64_t(32 * least))
     return fmt::format(
@@ -136,13 +130,6 @@ std::string advice_on_atomic(const Example& example) {
   return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
 }
 
-// Whether the line's accesses move all bytes between one lane's and the next one's, `bytes` apart.
-bool moves_all(const simt::Site& site, const Example& example, std::int64_t bytes) {
-  for (std::int64_t at = 0; at < bytes; at += site.width)
-    if (!example.accessed.contains(*example.accessed.begin() + at)) return false;
-  return true;
-}
-
 std::string advice_on_scattered(const simt::Site& site, const Example& example, int sectors, std::uint64_t least) {
   const std::string cost = fmt::format("{}, where {} would do", counted(std::uint64_t(sectors), "sector"), least);
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
@@ -151,16 +138,11 @@ std::string advice_on_scattered(const simt::Site& site, const Example& example, 
         "{}: the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
         cost, *example.addresses.begin() % 32);
   const std::int64_t bytes = std::abs(example.distance());
-  if (bytes > site.width && moves_all(site, example, bytes))
-    return fmt::format(
-        "{}: neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same sectors; moved "
-        "as a whole, as a vector (float2, float4) or a struct that is alignas(16), they take fewer; with an array for "
-        "each part (a struct of arrays) each would touch {}",
-        cost, verb, bytes, bytes / site.width, least);
   if (bytes > site.width && std::size_t(bytes) == site.element_bytes)
     return fmt::format(
         "{}: neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
-        "struct of arrays) they would be neighbours",
+        "struct of arrays) they would be neighbours; moved as a whole, by way of a variable, a struct that is "
+        "alignas(16) takes an access for each 16 bytes",
         cost, verb, site.width, bytes);
   const std::string apart =
       bytes != 0 ? fmt::format("neighbouring lanes are {} bytes apart", bytes) : "the lanes' elements lie apart";

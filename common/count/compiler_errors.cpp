@@ -24,6 +24,7 @@ const std::pair<const char*, const char*> known[] = {
     {"cuda(Texture|Surface)|(tex|surf)[123]D", "the model has no textures: load from an array"},
     {"cuda_fp8|__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
     {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
+    {"cooperative_groups/scan|(in|ex)clusive_scan|(labeled|binary)_partition", "write it with shuffles and match_any"},
     {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
     {"cub$|cub/|cublas|thrust|cutlass/|cute/|torch/", "leave it out: only kernels of the file itself are counted"},
     {"cuda", "leave it out: only kernels and their launches are counted"},

@@ -19,6 +19,7 @@
 #include "common/bench/ceilings.hpp"
 #include "common/check/repository.hpp"
 #include "common/count/counting.hpp"
+#include "common/sim/rewrite/files.hpp"
 
 namespace tile::counting {
 namespace {
@@ -33,12 +34,6 @@ struct Options {
 };
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
-
-std::string text_of(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
 
 // Prints a run. What is wrong goes to stderr, line by line; of lines that name no place in a source it is said whose they are.
 void show(const Run& run, const Rates& rates, int registers) {
@@ -61,8 +56,6 @@ void show(const Run& run, const Rates& rates, int registers) {
 
 // Why a file is not compiled at all; "" if it is.
 std::string unreadable(const std::string& file) {
-  if (fs::is_directory(file))
-    return fmt::format("{} is a directory: name the .cu files in it that are to be counted", file);
   if (!std::ifstream(file)) return fmt::format("cannot read {}: {}", file, std::strerror(errno));
   if (!std::regex_search(file, std::regex(R"(\.(cuh?|cpp|cc|cxx|hpp|h)$)")))
     return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
@@ -79,9 +72,10 @@ void count(const Options& options, const std::string& file, const std::string& p
   if (std::system(fmt::format("LC_ALL=C exec {} {} {} count >{} 2>&1", quoted(options.compiler), quoted(file),
                               quoted(program), quoted(said))
                       .c_str()) != 0) {
-    if (options.verbose) fmt::print(stderr, "{}", text_of(said));
-    const bool describes = text_of(file).find("TILE_COUNT") != std::string::npos;
-    return reject(errors_in_lines(text_of(said), file) + (describes ? "" : none));
+    const std::string errors = files::read_text(said);
+    if (options.verbose) fmt::print(stderr, "{}", errors);
+    const bool describes = files::read_text(file).find("TILE_COUNT") != std::string::npos;
+    return reject(errors_in_lines(errors, file) + (describes ? "" : none));
   }
   fs::remove(counted);
   std::fflush(stdout);

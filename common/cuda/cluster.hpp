@@ -1,7 +1,7 @@
 // Clusters: blocks that run at the same time, near each other, and reach into each other's
 // shared memory. How they are launched, and the instructions by their names, as in libcu++'s
-// cuda::ptx: inline PTX on a GPU of compute capability 9.0 or newer, what they do on the
-// model.
+// cuda::ptx and the PTX ISA: inline PTX on a GPU of compute capability 9.0 or newer, what they
+// do on the model.
 //
 // A block must not touch the shared memory of another before that has begun, nor after it has
 // ended: a cluster barrier at the begin of a kernel and another at its end see to that. PTX
@@ -81,7 +81,7 @@ namespace ptx {
 }
 
 /// mapa: where block `rank` of the cluster has what this block has at `shared`. Loads, stores
-/// and atomic operations reach it like any other address. PTX ISA, "mapa".
+/// and atomic operations reach it like any other address.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
   void* mapped = nullptr;
@@ -94,7 +94,7 @@ template <class T>
 }
 
 /// barrier.cluster.arrive: this thread has come to the cluster's barrier, and goes on. What it
-/// did before is seen by all behind the barrier. PTX ISA, "barrier.cluster".
+/// did before is seen by all after the barrier.
 __device__ __forceinline__ void barrier_cluster_arrive() {
   TILE_HOPPER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
                           "barrier.cluster.arrive.release;" ::
@@ -110,7 +110,6 @@ __device__ __forceinline__ void barrier_cluster_wait() {
 }
 
 /// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
-/// PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0, true),
                           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
@@ -119,7 +118,6 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier)
 }
 
 /// Waits as mbarrier_wait_parity does, for an mbarrier at which other blocks arrive as well.
-/// PTX ISA, "mbarrier.try_wait".
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
   TILE_HOPPER_INSTRUCTION(
@@ -136,7 +134,7 @@ __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbar
 
 /// cp.async.bulk.tensor with .multicast::cluster: the box comes to each block of the cluster
 /// whose bit is set in `blocks`, to where this block has `shared`, and its bytes count there
-/// for the mbarrier where this block has `mbarrier`. PTX ISA, "cp.async.bulk.tensor".
+/// for the mbarrier where this block has `mbarrier`.
 __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                const CUtensorMap& map, int x,
                                                                int y, std::uint64_t* mbarrier,

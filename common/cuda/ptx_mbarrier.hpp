@@ -1,7 +1,7 @@
 // mbarriers, and the fences that they need: barriers in shared memory that count arrivals and
 // bytes. Named after the instructions, as in libcu++'s cuda::ptx; one function each, inline
-// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. See
-// common/cuda/ptx.hpp.
+// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. The PTX ISA
+// describes each by its name. See common/cuda/ptx.hpp.
 //
 // An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases,
 // the first has number 0. A phase is over when as many threads have arrived as mbarrier_init
@@ -38,7 +38,7 @@ __device__ __forceinline__ unsigned shared_address(const void* shared) {
 }
 #endif
 
-/// mbarrier.init: a new mbarrier whose phases take `count` arrivals. PTX ISA, "mbarrier.init".
+/// mbarrier.init: a new mbarrier whose phases take `count` arrivals.
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint32_t count) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_init(mbarrier, count),
@@ -46,7 +46,7 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
       : "memory");
 }
 
-/// mbarrier.inval: the memory is free for other use. PTX ISA, "mbarrier.inval".
+/// mbarrier.inval: the memory is free for other use.
 __device__ __forceinline__ void mbarrier_inval(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_inval(mbarrier),
@@ -54,8 +54,7 @@ __device__ __forceinline__ void mbarrier_inval(std::uint64_t* mbarrier) {
       : "memory");
 }
 
-/// mbarrier.arrive: one arrival. What the thread did before is seen by who finds the phase
-/// over. PTX ISA, "mbarrier.arrive".
+/// mbarrier.arrive: one arrival. Who finds the phase over sees what the thread did before.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_arrive(mbarrier, 0, true),
@@ -63,8 +62,7 @@ __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
       : "memory");
 }
 
-/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come. PTX
-/// ISA, "mbarrier.expect_tx".
+/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come.
 __device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier,
                                                    std::uint32_t bytes) {
   TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, bytes, false),
@@ -134,7 +132,7 @@ __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier,
 // [/snippet phases]
 
 /// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has
-/// initialised is that, once a barrier has come besides. PTX ISA, "membar, fence".
+/// initialised is that, once a barrier has come as well (PTX ISA, "membar, fence").
 __device__ __forceinline__ void fence_mbarrier_init() {
   TILE_HOPPER_INSTRUCTION(simt::device::fence_mbarrier_init(),
                           "fence.mbarrier_init.release.cluster;" ::

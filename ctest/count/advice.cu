@@ -24,13 +24,13 @@ RUN(shifted, float, 64, 32, 0) { out[threadIdx.x + 3] = 1; }
 RUN(apart, float, 16384, 32, 0) { out[threadIdx.x * threadIdx.x * 16] = 1; }
 //= the lanes' elements lie apart; let neighbouring threads
 RUN(pairs, float, 96, 32, 0) { out[threadIdx.x + 64] = out[2 * threadIdx.x] + out[2 * threadIdx.x + 1]; }
-//= 8 sectors, where 4 would do: neighbouring lanes load neighbouring 8 bytes in 2 accesses, of which each touches the same
-//= moved as a whole, as a vector (float2, float4) or a struct that is alignas(16), they take fewer
+//= 8 sectors, where 4 would do: neighbouring lanes are 8 bytes apart; let neighbouring threads (threadIdx.x) load
 RUN(in_parts, float4, 32, 32, 0) {
   const float x = threadIdx.x;
   out[threadIdx.x] = float4{x, x, x, x};
 }
-//= with an array for each part (a struct of arrays) each would touch 4
+//= of neighbouring structs of 16 bytes; with an array for each member
+//= moved as a whole, by way of a variable, a struct that is alignas(16) takes an access for each 16 bytes
 RUN(eight, float, 256, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x * 8 + i] = 1;
 }

@@ -30,12 +30,6 @@ SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
 SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
-namespace simt::device {
-SIMT_INLINE void sin_and_cos(float x, float* sine, float* cosine) {
-  *sine = sinf(x);
-  *cosine = cosf(x);
-}
-}  // namespace simt::device
 // The C library declares functions of these names for itself, and does not define them.
 #define __expf(x) expf(x)
 #define __exp10f(x) powf(10, x)
@@ -46,8 +40,8 @@ SIMT_INLINE void sin_and_cos(float x, float* sine, float* cosine) {
 #define __cosf(x) cosf(x)
 #define __tanf(x) tanf(x)
 #define __powf(x, y) powf(x, y)
-#define __sincosf(...) ::simt::device::sin_and_cos(__VA_ARGS__)
-#define sincosf(...) ::simt::device::sin_and_cos(__VA_ARGS__)
+#define __sincosf(x, sine, cosine) ((void)(*(sine) = sinf(x), *(cosine) = cosf(x)))
+#define sincosf(x, sine, cosine) __sincosf(x, sine, cosine)
 
 // Rounded to nearest, as the host rounds.
 SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }

@@ -1,5 +1,5 @@
 // __shared__ variables for the SIMT model. `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite_shared.cpp)
-//   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<&simt_shared_As::As, "As", 0>();
+//   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
 // a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is what a
 // declaration with all its extents, alignments and names can stand in as it is.
 #pragma once
@@ -30,30 +30,22 @@ struct SharedName {
   }
 };
 
-template <auto MEMBER>
-struct SharedMember;
-template <class Struct, class Variable, Variable Struct::*MEMBER>
-struct SharedMember<MEMBER> {
-  using Within = Struct;
-  using Type = Variable;
-};
-
-template <auto MEMBER, SharedName NAME, int PLACE, class Member = SharedMember<MEMBER>>
+template <class Within, class Type, SharedName NAME, int PLACE>
 inline constinit SharedDeclaration shared_declaration{.name = NAME.text,
-                                                      .within = &typeid(typename Member::Within),
+                                                      .within = &typeid(Within),
                                                       .place = PLACE,
-                                                      .bytes = sizeof(typename Member::Type),
-                                                      .alignment = alignof(typename Member::Within),
-                                                      .element = element_type<typename Member::Type>()};
+                                                      .bytes = sizeof(Type),
+                                                      .alignment = alignof(Within),
+                                                      .element = element_type<Type>()};
 
 namespace device {
 /// Where a variable lies in the shared memory of the running block. Nothing that changes while a thread runs, hence [[gnu::const]].
 [[gnu::const]] void* shared(const SharedDeclaration& declaration) noexcept;
 }  // namespace device
 
-template <auto MEMBER, SharedName NAME, int PLACE>
-SIMT_INLINE auto& shared() noexcept {
-  return *static_cast<typename SharedMember<MEMBER>::Type*>(device::shared(shared_declaration<MEMBER, NAME, PLACE>));
+template <class Within, class Type, SharedName NAME, int PLACE>
+SIMT_INLINE Type& shared() noexcept {
+  return *static_cast<Type*>(device::shared(shared_declaration<Within, Type, NAME, PLACE>));
 }
 
 }  // namespace simt

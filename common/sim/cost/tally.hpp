@@ -53,19 +53,15 @@ class LastBlocks {
  public:
   explicit LastBlocks(const Array& array)
       : count_((array.end - array.begin + 31) / 32 + 1),
-        serials_(static_cast<std::uint32_t*>(std::calloc(count_, sizeof(std::uint32_t)))) {
+        serials_(static_cast<std::uint32_t*>(std::calloc(count_, sizeof(std::uint32_t))), std::free) {
     if (serials_ == nullptr) throw std::bad_alloc();
   }
   std::size_t size() const { return count_; }
-  std::uint32_t& operator[](std::size_t sector) { return serials_.get()[sector]; }
-  std::uint32_t operator[](std::size_t sector) const { return serials_.get()[sector]; }
+  std::uint32_t& operator[](std::size_t sector) const { return serials_[sector]; }
 
  private:
-  struct Free {
-    void operator()(std::uint32_t* serials) const { std::free(serials); }
-  };
   std::size_t count_;
-  std::unique_ptr<std::uint32_t, Free> serials_;
+  std::unique_ptr<std::uint32_t[], void (*)(void*)> serials_;
 };
 
 /// The first access of a site by the sampled warp.

@@ -68,8 +68,8 @@ void rewrite_static(Code& code, std::size_t first, const Declaration& d, Capture
   code.set(first, "struct " + scope + " { " + code[first]);
   code.insert_after(d.end, " };");
   for (const std::string& name : d.names) {
-    code.insert_after(d.end, " auto& " + name + " = simt::shared<&" + scope + "::" + name + ", \"" + name + "\", " +
-                                 std::to_string(known.declared++) + ">();");
+    code.insert_after(d.end, " auto& " + name + " = simt::shared<" + scope + ", decltype(" + scope + "::" + name +
+                                 "), \"" + name + "\", " + std::to_string(known.declared++) + ">();");
     capture(code, d.end + 1, name, captured);
   }
 }

@@ -10,6 +10,7 @@ struct Token {
   enum class Kind { space, comment, directive, text, number, name, sign } kind;
   std::string text;
 
+  bool is(const char* what) const { return text == what; }
   /// Whether the grammar sees it.
   bool counts() const { return kind != Kind::space && kind != Kind::comment; }
 };
