@@ -18,7 +18,7 @@ class Code {
       if (all_[i].counts()) seen_.push_back(i);
   }
   std::size_t size() const { return seen_.size(); }
-  /// A token's text; "" behind the last.
+  /// A token's text; "" after the last.
   const std::string& operator[](std::size_t i) const { return i < size() ? all_[seen_[i]].text : none_; }
   bool is_name(std::size_t i) const { return i < size() && all_[seen_[i]].kind == tokens::Token::Kind::name; }
   bool is_directive(std::size_t i) const { return i < size() && all_[seen_[i]].kind == tokens::Token::Kind::directive; }

@@ -57,7 +57,7 @@ using Names = std::set<std::string>;
 // Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that may refer to such
 // memory. Another name that follows an & is taken for one; that costs nothing.
 Names names_that_read(const Code& code, Known& known) {
-  static const Names behind{"=", ":", ",", ")", "{", ";"};
+  static const Names follow{"=", ":", ",", ")", "{", ";"};
   Names references;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] == "__shared__" || code[i] == "__device__" || code[i] == "__constant__") {
@@ -67,7 +67,7 @@ Names names_that_read(const Code& code, Known& known) {
     if (i == 0 || code[i] != "&") continue;
     const bool and_and = code[i - 1] == "&", of_auto = code[i - 1 - and_and] == "auto";
     const bool typed = and_and ? of_auto : code.is_name(i - 1) || code[i - 1] == ">";
-    if (typed && code.is_name(i + 1) && behind.contains(code[i + 2])) references.insert(code[i + 1]);
+    if (typed && code.is_name(i + 1) && follow.contains(code[i + 2])) references.insert(code[i + 1]);
     // auto& [a, b] = pair;
     if (of_auto && code[i + 1] == "[")
       for (std::size_t k = i + 2; k < code.size() && code[k] != "]"; ++k)
