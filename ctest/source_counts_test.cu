@@ -289,7 +289,6 @@ TEST_CASE("block copies are refused, whoever makes them") {
         overlapping_copy, clear, built_in_clear, comparison, standard_copy})
     CHECK(says(refusal(kernel), "with a block copy"));
   CHECK(says(refusal(struct_copy), "moves 32 bytes at once"));
-  // clang++ announces no access to so wide a vector, so that only what it changed is seen.
   CHECK(says(refusal(wide_vector), "moves 32 bytes at once"));
 }
 
