@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/cuda/cluster.hpp"
-#include "common/cuda/device.hpp"
+#include "common/cuda/machine.hpp"
 #include "ctest/model_tests.hpp"
 #if TILE_ON_GPU
 #include <cooperative_groups.h>

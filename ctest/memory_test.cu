@@ -10,14 +10,10 @@
 MODEL_TESTS("tests of the SIMT model's memory")
 TEST_SUITE_BEGIN("model");
 
-// --- __shared__ in the kernel, in functions that it calls, at file scope -----------------------------------------------------
+// --- __shared__ in the kernel, and in functions that it calls -----------------------------------------------------------------
 
-enum class Declared { in_kernel, in_function, in_template, in_namespace, outside_namespaces };
+enum class Declared { in_kernel, in_function, in_template };
 
-__shared__ float words_outside_namespaces[64];
-namespace {
-__shared__ float words_in_namespace[64];
-}
 __device__ float* words_of_function() {
   __shared__ float words[64];
   return words;
@@ -43,8 +39,6 @@ __global__ void reversed(float* out) {
   }
   if constexpr (WHERE == Declared::in_function) reverse(words_of_function(), out);
   if constexpr (WHERE == Declared::in_template) reverse(words_of_template<float>(), out);
-  if constexpr (WHERE == Declared::in_namespace) reverse(words_in_namespace, out);
-  if constexpr (WHERE == Declared::outside_namespaces) reverse(words_outside_namespaces, out);
 }
 
 TEST_CASE("__shared__ variables are counted alike wherever they are declared") {
@@ -52,8 +46,7 @@ TEST_CASE("__shared__ variables are counted alike wherever they are declared") {
   const auto own = counted(reversed<Declared::in_kernel>, 3, 64, out);
   CHECK(own.static_shared_bytes == 256);
   REQUIRE(own.sites.size() == 3);
-  for (const auto kernel : {reversed<Declared::in_function>, reversed<Declared::in_template>,
-                            reversed<Declared::in_namespace>, reversed<Declared::outside_namespaces>}) {
+  for (const auto kernel : {reversed<Declared::in_function>, reversed<Declared::in_template>}) {
     out.set(std::vector<float>(192, 0));
     const auto counts = counted(kernel, 3, 64, out);
     CHECK(out.host()[64] == 127);
@@ -71,16 +64,18 @@ TEST_CASE("__shared__ variables are counted alike wherever they are declared") {
 }
 
 TEST_KERNEL("a race in a __shared__ variable of a function is found", race_in_function, float, 1, 64, " words[") {
-  words_of_function()[threadIdx.x] = 1;
-  out[threadIdx.x] = words_of_function()[63 - threadIdx.x];
+  float* const words = words_of_function();
+  words[threadIdx.x] = 1;
+  out[threadIdx.x] = words[63 - threadIdx.x];
 }
 __global__ void half_written(float* out) {
-  if (threadIdx.x < 32) words_in_namespace[threadIdx.x] = 1;
+  float* const words = words_of_function();
+  if (threadIdx.x < 32) words[threadIdx.x] = 1;
   __syncthreads();  // the upper half still holds nothing
-  out[threadIdx.x] = words_in_namespace[threadIdx.x];
+  out[threadIdx.x] = words[threadIdx.x];
 }
-TEST_CASE("unwritten words of a __shared__ variable at file scope are found") {
-  CHECK(says(said_of(half_written, 1, 64, tile::array<float>("out", 64)), "reads words_in_namespace["));
+TEST_CASE("unwritten words of a __shared__ variable of a function are found") {
+  CHECK(says(said_of(half_written, 1, 64, tile::array<float>("out", 64)), "reads words["));
 }
 
 // Each block keeps a word of its own while it waits for the other.
@@ -136,11 +131,10 @@ TEST_CASE("a __shared__ variable of another kernel is out of bounds") {
 }
 
 // However it is declared, and whoever uses it.
-#define AS_A_WORD __shared__ __align__(32)
 __global__ void declared_in_many_ways(float* out, unsigned* offsets) {
   static __shared__ alignas(64) float square[4][8], line[32];
   __shared__ volatile int word;
-  AS_A_WORD unsigned short halves[3];
+  __shared__ __align__(32) unsigned short halves[3];
   __shared__ float* pointers[2];
   const unsigned i = threadIdx.x;
   const auto fill = [=](float value) { square[i / 8][i % 8] = line[31 - i] = value; };

@@ -10,36 +10,21 @@
 # -fno-thread-jumps and those of mempcpy and memcmp). -fsanitize=bounds announces indices beyond an array whose extent
 # the compiler knows. Lines are all that is read of the debug information, so -g1 does; it and doctest's cheaper
 # assertions halve the time of a break-it experiment. See the appendix "The SIMT model".
-set(TILE_MODEL_FLAGS_GNU -O1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
+set(TILE_MODEL_FLAGS -O1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
     --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
-    -fno-tree-sra -fno-ipa-reference-addressable -Wno-psabi)
-# clang++ announces accesses last of all and cannot be told which passes to leave out before: so it leaves out all (-O0).
-# -tsan-instrument-read-before-write: a load whose element is stored to afterwards counts, too. -gdwarf-aranges: elfutils finds
-# the lines of no address without.
-set(TILE_MODEL_FLAGS_Clang -O0 -fsanitize=thread,array-bounds -fsanitize-coverage=bb,no-prune,trace-pc
-    -fno-sanitize-thread-func-entry-exit -mllvm -tsan-distinguish-volatile=1
-    -mllvm -tsan-instrument-read-before-write=1 -gdwarf-aranges -fbracket-depth=1024 -Wno-ignored-attributes)
-set(TILE_MODEL_FLAGS_EITHER -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset
-    -fno-builtin-memcmp -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
-set(TILE_MODEL_FLAGS ${TILE_MODEL_FLAGS_${CMAKE_CXX_COMPILER_ID}} ${TILE_MODEL_FLAGS_EITHER})
-# Where both compilers are installed, a test compares what they count.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(TILE_OTHER_ID Clang)
-  find_program(TILE_OTHER_COMPILER clang++)
-else()
-  set(TILE_OTHER_ID GNU)
-  find_program(TILE_OTHER_COMPILER g++)
-endif()
+    -fno-tree-sra -fno-ipa-reference-addressable -Wno-psabi
+    -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset -fno-builtin-memcmp
+    -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 # What most calls of hooks ask is asked in their place: hooks.s, which is for one architecture. A path with a comma would be two; with
 # -pipe, the assembler would read no other file.
-set(TILE_MODEL_ASSEMBLED_GNU "")
+set(TILE_MODEL_ASSEMBLED "")
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT PROJECT_SOURCE_DIR MATCHES "," AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-pipe")
-  set(TILE_MODEL_ASSEMBLED_GNU "-Wa,${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
+  set(TILE_MODEL_ASSEMBLED "-Wa,${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
 endif()
 set(TILE_MODEL_FIRST -include common/sim/block_copies.hpp)  # part of what is precompiled, which must itself come first
 set(TILE_MODEL_LINK_FLAGS "")
-foreach(name memcpy memmove mempcpy memset memcmp __memcpy_chk __memmove_chk __mempcpy_chk __memset_chk)
+foreach(name memcpy memmove mempcpy memset memcmp)
   list(APPEND TILE_MODEL_LINK_FLAGS -Wl,--wrap=${name})
 endforeach()
 
@@ -50,28 +35,22 @@ function(tile_add_model_program target name source)
   add_custom_command(OUTPUT ${copy} DEPENDS ${source} model-source VERBATIM COMMAND model-source ${source} ${copy})
   add_executable(${target} ${copy})
   set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS
-    "${TILE_MODEL_FLAGS};${TILE_MODEL_ASSEMBLED_${CMAKE_CXX_COMPILER_ID}};${TILE_MODEL_FIRST}"
+    "${TILE_MODEL_FLAGS};${TILE_MODEL_ASSEMBLED};${TILE_MODEL_FIRST}"
     OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/common/sim/block_copies.hpp;${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
 # Writes a script that does the same from the command line.
-function(tile_write_model_cc script compiler id first_of_chapter)
+function(tile_write_model_cc script compiler first_of_chapter)
   execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE version)
   string(REGEX REPLACE "\n.*" "" version "${version}")  # in the script, so that another compiler makes another script
-  list(JOIN TILE_MODEL_FLAGS_${id} " " own_flags)
-  list(JOIN TILE_MODEL_FLAGS_EITHER " " flags)
-  set(flags "${own_flags} ${flags}")
+  list(JOIN TILE_MODEL_FLAGS " " flags)
   set(assembled "")
-  if(TILE_MODEL_ASSEMBLED_${id})
-    set(assembled "\"${TILE_MODEL_ASSEMBLED_${id}}\"")
+  if(TILE_MODEL_ASSEMBLED)
+    set(assembled "\"${TILE_MODEL_ASSEMBLED}\"")
   endif()
   list(JOIN TILE_MODEL_FIRST " " first)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
-  set(one_error_GNU -fmax-errors=1)
-  set(one_error_Clang -ferror-limit=1)
-  set(many_errors_GNU -fmax-errors=200)
-  set(many_errors_Clang -ferror-limit=200)
   set(runtime ${PROJECT_BINARY_DIR}/precompiled/chapter.o)
   set(libraries "\"$<TARGET_FILE:tile_model_machine>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh
@@ -92,9 +71,9 @@ esac
 \"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$@\"
 case $main in
   chapter) set -- ${first_of_chapter} ;;
-  count) set -- ${first} ${many_errors_${id}} -w ;; # all that is wrong
+  count) set -- ${first} -fmax-errors=200 -w ;; # all that is wrong
 esac
-\"${compiler}\" -std=c++20 -Wall -Wextra ${one_error_${id}} ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
+\"${compiler}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter) set -- \"${runtime}\" ;;
   count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;
@@ -103,8 +82,7 @@ esac
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()
 
-# model-cc: such a script, for `tile count` and the break-it experiments, and model-cc-other, with the other compiler, to
-# compare. What every chapter includes is compiled once for all of them, and what every chapter is linked with is linked once,
+# model-cc: such a script, for `tile count` and the break-it experiments. What every chapter includes is compiled once for all of them, and what every chapter is linked with is linked once,
 # without its debug information: that leaves a program of one megabyte instead of twenty.
 function(tile_generate_model_cc)
   set(precompiled ${PROJECT_BINARY_DIR}/precompiled)
@@ -125,10 +103,5 @@ function(tile_generate_model_cc)
     DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_model_machine tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
   add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
   set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime} ${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s)
-  tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID}
-    "-include \"${precompiled}/chapter.hpp\"")
-  if(TILE_OTHER_COMPILER)
-    list(JOIN TILE_MODEL_FIRST " " first)
-    tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc-other ${TILE_OTHER_COMPILER} ${TILE_OTHER_ID} "${first}")
-  endif()
+  tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} "-include \"${precompiled}/chapter.hpp\"")
 endfunction()

@@ -21,10 +21,10 @@
 
 #include "common/check/operands.hpp"
 #include "common/check/standard_error.hpp"
-#include "common/cuda/device.hpp"
+#include "common/cuda/machine.hpp"
 #include "common/cuda/ptx.hpp"
-#include "common/cuda/ptx_barrier.hpp"
 #include "common/cuda/ptx_bulk.hpp"
+#include "common/cuda/tensor_map.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"

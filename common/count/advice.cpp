@@ -20,8 +20,6 @@ struct Example {
   WarpAccess access;
   std::set<std::uint64_t> addresses;      // that are different
   std::map<std::int64_t, int> distances;  // of each active lane from the one before it, with how often each occurs
-  std::set<std::int64_t> accessed;        // offsets of all that the line's samples have of the array
-  int in_a_row = 1;                       // accesses of each lane that this instruction makes one behind the other
 
   int lanes() const { return std::popcount(access.active); }
   // The distance of all neighbouring lanes, or 0 if they differ.
@@ -31,22 +29,18 @@ struct Example {
 Example example_of(const simt::Counts& counts, std::size_t site) {
   Example example;
   example.access.size = counts.sites[site].width;
-  for (const simt::Sample& sample : counts.samples) {
-    if (sample.site != site) continue;
-    const bool first = example.access.active == 0;
-    const std::int64_t* before = nullptr;
-    if (first) example.in_a_row = sample.in_a_row;
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::int64_t& offset = sample.byte_offset[lane];
-      if (offset < 0) continue;
-      for (int i = 0; i < sample.in_a_row; ++i) example.accessed.insert(offset + i * example.access.size);
-      if (!first) continue;
-      example.access.active |= 1u << lane;
-      example.access.address[lane] = std::uint64_t(offset);
-      example.addresses.insert(std::uint64_t(offset));
-      if (before != nullptr) ++example.distances[offset - *before];
-      before = &offset;
-    }
+  const auto sample =
+      std::find_if(counts.samples.begin(), counts.samples.end(), [&](auto& sample) { return sample.site == site; });
+  if (sample == counts.samples.end()) return example;
+  std::int64_t before = -1;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::int64_t offset = sample->byte_offset[lane];
+    if (offset < 0) continue;
+    example.access.active |= 1u << lane;
+    example.access.address[lane] = std::uint64_t(offset);
+    example.addresses.insert(std::uint64_t(offset));
+    if (before >= 0) ++example.distances[offset - before];
+    before = offset;
   }
   return example;
 }
@@ -77,11 +71,6 @@ int least_wavefronts(WarpAccess access, bool is_load) {
   return simt::shared_wavefronts(access, is_load);
 }
 
-WarpAccess with_padded_rows(WarpAccess access, std::uint64_t row_bytes, std::uint64_t pad) {
-  for (std::uint64_t& address : access.address) address += address / row_bytes * pad;
-  return access;
-}
-
 // "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or else as
 // lanes are apart, by at least once round the banks.
 std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
@@ -92,11 +81,12 @@ std::string padding_that_helps(const simt::Site& site, const Example& example, i
   for (const std::uint64_t row : rows)
     for (const std::uint64_t words : {1, 2, 4, 8}) {
       if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
-      const WarpAccess padded = with_padded_rows(example.access, row, words * 4);
-      if (simt::shared_wavefronts(padded, site.op == simt::Op::load) > least) continue;
-      return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
-                         words == 1 ? "one word" : counted(words, "word"),
-                         site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
+      WarpAccess padded = example.access;
+      for (std::uint64_t& address : padded.address) address += address / row * words * 4;
+      if (simt::shared_wavefronts(padded, site.op == simt::Op::load) <= least)
+        return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
+                           words == 1 ? "one word" : counted(words, "word"),
+                           site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
     }
   return "";
 }
@@ -105,7 +95,7 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
   const bool is_load = site.op == simt::Op::load;
   const int wavefronts = simt::shared_wavefronts(example.access, is_load);
   const int least = least_wavefronts(example.access, is_load);
-  const double average = double(site.wavefronts) / double(std::max<std::uint64_t>(1, site.requests));
+  const double average = double(site.wavefronts) / double(site.requests);
   if (wavefronts > least) {
     std::string instead = padding_that_helps(site, example, least);
     const auto usual = std::max_element(example.distances.begin(), example.distances.end(),
@@ -118,10 +108,8 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
                        conflict_of(example.access), instead);
   }
   if (example.lanes() == 32 && average > least)
-    return fmt::format(
-        "no bank conflict the first time, but {} wavefronts on average, where {} would do: others of this line "
-        "have some",
-        format_number(average), least);
+    return fmt::format("no bank conflict the first time, but {} wavefronts on average, where {} would do",
+                       format_number(average), least);
   const std::uint64_t words = (example.addresses.size() * std::uint64_t(site.width) + 3) / 4;
   if (is_load && words < std::uint64_t(32 * least))
     return fmt::format(
@@ -142,42 +130,19 @@ std::string advice_on_atomic(const Example& example) {
   return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
 }
 
-// Whether the line's accesses move all bytes between one lane's and the next one's, `bytes` apart.
-bool moves_all(const simt::Site& site, const Example& example, std::int64_t bytes) {
-  if (site.struct_bytes == std::size_t(bytes)) return true;
-  for (std::int64_t at = 0; at < bytes; at += site.width)
-    if (!example.accessed.contains(*example.accessed.begin() + at)) return false;
-  return true;
-}
-
 std::string advice_on_scattered(const simt::Site& site, const Example& example, int sectors, std::uint64_t least) {
   const std::string cost = fmt::format("{}, where {} would do", counted(std::uint64_t(sectors), "sector"), least);
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
   if (example.distance() == site.width)
     return fmt::format(
-        "{}: the first byte lies {} bytes behind the beginning of a sector; let warps begin at multiples of "
-        "32 bytes",
+        "{}: the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
         cost, *example.addresses.begin() % 32);
   const std::int64_t bytes = std::abs(example.distance());
-  if (bytes > site.width && moves_all(site, example, bytes)) {
-    const std::int64_t wide = bytes <= 8 ? 8 : 16, accesses = (bytes + wide - 1) / wide;
-    const std::string moved =
-        fmt::format("neighbouring lanes {} neighbouring {} bytes in {} accesses, of which each touches the same {}; ",
-                    verb, bytes, bytes / site.width, counted(std::uint64_t(sectors), "sector"));
-    const std::string at_once = accesses == 1 ? "one access" : fmt::format("{} accesses", accesses);
-    if (accesses < bytes / site.width && std::size_t(bytes) == site.element_bytes &&
-        std::int64_t(site.element_alignment) >= wide)
-      return fmt::format("{}moved as a whole, by way of a variable, they take {}", moved, at_once);
-    return fmt::format("{}with an array for each part (a struct of arrays) each would touch {}{}", moved, least,
-                       accesses == bytes / site.width
-                           ? ""
-                           : fmt::format(", and aligned to {0} bytes (float{1}, alignas({0})) they take {2}", wide,
-                                         wide / 4, at_once));
-  }
   if (bytes > site.width && std::size_t(bytes) == site.element_bytes)
     return fmt::format(
         "{}: neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
-        "struct of arrays) they would be neighbours",
+        "struct of arrays) they would be neighbours; moved as a whole, by way of a variable, a struct that is "
+        "alignas(16) takes an access for each 16 bytes",
         cost, verb, site.width, bytes);
   const std::string apart =
       bytes != 0 ? fmt::format("neighbouring lanes are {} bytes apart", bytes) : "the lanes' elements lie apart";
@@ -203,10 +168,8 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
         "in a tile of shared memory what several load (chapter 03)",
         format_number(times));
   if (site.width < 16 && bytes == std::uint64_t(32 * site.width))
-    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take {} of the requests",
-                       site.width == 4   ? "a quarter"
-                       : site.width == 8 ? "half"
-                                         : "a fraction");
+    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take 1/{} of the requests",
+                       16 / site.width);
   return "its sectors are used as far as they go; only fewer accesses would cost less";
 }
 
@@ -222,11 +185,6 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
   if (example.lanes() < 32)
     text +=
         fmt::format(" (of the warp that was looked at, {} took part)", counted(std::uint64_t(example.lanes()), "lane"));
-  // Neighbouring elements of one thread, more of them than one access can move.
-  if (site.op != simt::Op::atomic && example.in_a_row > 1 && site.width < 16 && site.struct_bytes == 0 &&
-      std::all_of(example.distances.begin(), example.distances.end(),
-                  [](const auto& one) { return one.first == 0 || std::abs(one.first) > 16; }))
-    text += "; nvcc may join the neighbouring accesses of a thread into wider ones (chapter 05)";
   return text;
 }
 

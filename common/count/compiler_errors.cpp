@@ -14,19 +14,17 @@ namespace {
 
 // What to write instead of words, and headers, that begin so (a regular expression); the first that fits counts.
 const std::pair<const char*, const char*> known[] = {
-    {"cudaMallocHost|cudaHostAlloc", "keep host data in a std::vector"},
     {"cudaMalloc", "write auto a = tile::array<float>(\"a\", n), and hand a.device() to the kernel"},
     {"cudaFree", "leave it out: a tile::array frees itself"},
     {"cudaMemcpy", "fill an array with a.set(values) and read it with a.host()"},
     {"cudaMemset", "fill an array with a.set(std::vector<float>(n))"},
-    {"cudaEvent|clock(64)?$", "leave it out: the model counts and has no clock"},
-    {"cudaStream", "leave it out: launches run one after the other"},
+    {"cudaEvent|clock", "leave it out: the model counts and has no clock"},
     {"cudaError|helper_cuda", "leave it out: a launch throws what is wrong with it"},
     {"cudaLaunch", "write tile::launch(kernel, grid, block, shared bytes, arguments...)"},
-    {"cudaTexture|tex[123]D", "the model has no textures: load from an array"},
-    {"cudaSurface|surf[123]D", "the model has no surfaces: use an array"},
+    {"cuda(Texture|Surface)|(tex|surf)[123]D", "the model has no textures: load from an array"},
     {"cuda_fp8|__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
     {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
+    {"cooperative_groups/scan|(in|ex)clusive_scan|(labeled|binary)_partition", "write it with shuffles and match_any"},
     {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
     {"cub$|cub/|cublas|thrust|cutlass/|cute/|torch/", "leave it out: only kernels of the file itself are counted"},
     {"cuda", "leave it out: only kernels and their launches are counted"},
@@ -46,7 +44,8 @@ bool is_of_the_reader(const std::string& path) {
   return !file.starts_with("/usr/") && !file.starts_with(root + "common/") && !file.starts_with("common/");
 }
 
-// The errors of the output, each at the place in the reader's file from which it was come to.
+// The errors of the output, each at the place in the reader's file from which it was come to: an error in a header follows the lines
+// "required from" or "In file included from", and goes before "in expansion of macro".
 std::vector<Error> errors_of(const std::string& said) {
   static const std::regex at(R"(^(In file included from |\s+from )?(.+?):(\d+)[:,](?:\d+[:,])?\s*(.*)$)");
   static const std::regex error_begin("^(fatal )?error: (static assertion failed: )?"), flag(" \\[-\\S*\\]$");
@@ -58,16 +57,15 @@ std::vector<Error> errors_of(const std::string& said) {
     std::smatch match;
     if (!std::regex_match(line, match, at)) continue;
     const Error here{match[2], match[4], std::stoi(match[3])};
+    const bool of_the_reader = is_of_the_reader(here.file);
     if (std::regex_search(here.message, error_begin)) {
-      in_header = !is_of_the_reader(here.file);
+      in_header = !of_the_reader;
       found.push_back(in_header ? came_from : here);
       found.back().message = std::regex_replace(std::regex_replace(here.message, error_begin, ""), flag, "");
       came_from = {};
-    } else if (!is_of_the_reader(here.file)) {
-      continue;
-    } else if (here.message.starts_with("required from") || match[1].matched) {
+    } else if (of_the_reader && (here.message.starts_with("required from") || match[1].matched)) {
       came_from = here;
-    } else if (here.message.starts_with("note: in expansion of macro") && in_header) {
+    } else if (of_the_reader && in_header && here.message.starts_with("note: in expansion of macro")) {
       found.back().file = here.file;
       found.back().line = here.line;
     }
@@ -80,10 +78,9 @@ std::vector<Error> errors_of(const std::string& said) {
 std::string unknown_word(const std::string& message) {
   static const std::regex unknown(
       R"('(?:::)?(\w+)[\w:]*' (?:was not declared|has not been declared|does not name a type|is not a (?:member|class)).*)"
-      R"(|.*(?:undeclared identifier|unknown type name) '(\w+)'.*|(.*): No such file or directory|'(.*)' file not found)");
+      R"(|(.*): No such file or directory)");
   std::smatch match;
-  if (!std::regex_match(message, match, unknown)) return "";
-  return match[1].str() + match[2].str() + match[3].str() + match[4].str();
+  return std::regex_match(message, match, unknown) ? match[1].str() + match[2].str() : "";
 }
 
 // What to write instead of a word, or header, of CUDA; "" where that is not known.
@@ -118,29 +115,25 @@ std::string after_compiling(const std::string& said, const std::string& name) {
 }  // namespace
 
 std::string errors_in_lines(const std::string& said, const std::string& source) {
-  constexpr std::size_t most = 12;
   const std::string name = std::filesystem::path(source).filename();
   const std::vector<Error> errors = errors_of(said);
   if (errors.empty()) return after_compiling(said, name);
   const bool advised = std::any_of(errors.begin(), errors.end(),
                                    [](const Error& e) { return !instead_of(unknown_word(e.message)).empty(); });
-  std::vector<std::pair<std::string, std::string>> told;  // places and texts
-  std::set<std::pair<std::string, int>> places;
+  std::string lines;
+  std::set<std::string> told, places;  // each text, and each line, once
   std::size_t left_out = 0;
   for (const Error& error : errors) {
     const std::string word = unknown_word(error.message), instead = instead_of(word);
     const std::string text = instead.empty() ? error.message : instead;
-    const bool first = places.insert({error.file, error.line}).second;
-    const auto same = std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.second == text; });
-    if ((instead.empty() && (!first || (advised && !word.empty()))) || (same == told.end() && told.size() == most))
+    const std::string place = fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line);
+    const bool first = places.insert(place).second;
+    const bool tells = !instead.empty() || (first && (!advised || word.empty()));
+    if (tells && told.insert(text).second)
+      lines += fmt::format("{}: {}\n", place, text);
+    else
       ++left_out;
-    else if (same == told.end())
-      told.emplace_back(fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line), text);
-    else if (first)
-      same->first += fmt::format(", {}", error.line);
   }
-  std::string lines;
-  for (const auto& [place, text] : told) lines += place + ": " + text + "\n";
   if (left_out > 0)
     lines += fmt::format("{}: and {} more error{} of the compiler, which may come of these; --verbose shows all\n",
                          name, left_out, left_out == 1 ? "" : "s");

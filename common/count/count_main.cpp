@@ -1,10 +1,7 @@
 // main() of a program that `tile count` makes of a reader's file: runs each TILE_COUNT and writes what was counted as one line of
-// JSON (common/count/counting.hpp) to the descriptor that its argument names.
-#include <fmt/format.h>
-
-#include <cstdio>
-#include <cstdlib>
+// JSON (common/count/counting.hpp) to the file that its argument names.
 #include <exception>
+#include <fstream>
 #include <vector>
 
 #include "common/count/count.hpp"
@@ -51,11 +48,7 @@ void flops(double of_this_run) { stated_flops = of_this_run; }
 
 }  // namespace tile
 
-int main(int argc, char** argv) {
-  std::FILE* const out = argc > 1 ? fdopen(std::atoi(argv[1]), "w") : stdout;
-  if (out == nullptr) return 2;
-  for (const auto& one : tile::described()) {
-    fmt::print(out, "{}\n", tile::counting::Json(tile::counted(one)).dump());
-    std::fflush(out);
-  }
+int main(int, char** argv) {
+  std::ofstream out(argv[1]);
+  for (const auto& one : tile::described()) out << tile::counting::Json(tile::counted(one)).dump() << std::endl;
 }

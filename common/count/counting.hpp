@@ -6,7 +6,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +27,10 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Space, {{Space::global, "global"},
                                      {Space::shared, "shared"},
                                      {Space::distributed, "distributed"},
                                      {Space::constant, "constant"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, struct_bytes, requests,
-                                   accesses, sectors, lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts,
-                                   estimated, by_copy, element_bytes, element_alignment)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset, in_a_row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, requests, accesses, sectors,
+                                   lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, by_copy,
+                                   element_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, kernel, grid, block, static_shared_bytes, dynamic_shared_bytes, barriers,
                                    block_sectors, block_store_sectors, grid_sectors, sites, samples)
 
@@ -61,11 +60,10 @@ struct Verdict {
   std::vector<Bound> bounds;   ///< the longest first
   std::size_t binding = 0;     ///< how many of the first bounds bind: more than one if they print as the same number
   std::vector<double> shares;  ///< of each site, of the cycles that L1 and shared memory are busy; -1: not known
-  std::optional<std::size_t> hottest;  ///< the first of the sites with the largest share
-  std::vector<std::size_t> as_hot;     ///< the others, if it is a tie
-  std::string advice;                  ///< on the hottest site
-  Occupancy occupancy{};               ///< by_registers only means something if registers are known
-  int registers = 0;                   ///< of a thread; 0: not known
+  std::vector<std::size_t> hottest;  ///< the sites with the largest share
+  std::string advice;                ///< on the first of them
+  Occupancy occupancy{};             ///< by_registers only means something if registers are known
+  int registers = 0;                 ///< of a thread; 0: not known
 
   double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< that the launch takes at least
 };
@@ -91,8 +89,7 @@ std::string advice(const simt::Counts& counts, std::size_t site);
 /// Prints a table of a launch's access sites, and what follows from it: bounds, occupancy, the hottest line. At most 100 columns.
 void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rates, double flops);
 
-/// Prints totals and bounds of the runs, six to a table, each summed over its launches; of two, their quotient as well. One that
-/// failed has a column that says so.
+/// Prints totals and bounds of the runs, each summed over its launches; of two, their quotient as well.
 void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers);
 
 /// Prints what the columns mean, and what is not counted.

@@ -1,7 +1,6 @@
 // `tile count`: counts the kernels of files and says what follows.
 #include <fmt/format.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "common/bench/ceilings.hpp"
 #include "common/check/repository.hpp"
 #include "common/count/counting.hpp"
+#include "common/sim/rewrite/files.hpp"
 
 namespace tile::counting {
 namespace {
@@ -34,18 +34,6 @@ struct Options {
 };
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
-
-// Runs a command of the shell, and hands on each line that it writes to its stdout. Returns how it ended, as waitpid says.
-int run_command(const std::string& command, const std::function<void(const std::string&)>& line) {
-  std::fflush(stdout);
-  std::FILE* const in = popen(command.c_str(), "r");
-  if (in == nullptr) throw std::runtime_error(std::strerror(errno));
-  char* text = nullptr;
-  std::size_t capacity = 0;
-  for (ssize_t size; (size = getline(&text, &capacity, in)) > 0;) line(std::string(text, std::size_t(size)));
-  std::free(text);
-  return pclose(in);
-}
 
 // Prints a run. What is wrong goes to stderr, line by line; of lines that name no place in a source it is said whose they are.
 void show(const Run& run, const Rates& rates, int registers) {
@@ -68,8 +56,6 @@ void show(const Run& run, const Rates& rates, int registers) {
 
 // Why a file is not compiled at all; "" if it is.
 std::string unreadable(const std::string& file) {
-  if (fs::is_directory(file))
-    return fmt::format("{} is a directory: name the .cu files in it that are to be counted", file);
   if (!std::ifstream(file)) return fmt::format("cannot read {}: {}", file, std::strerror(errno));
   if (!std::regex_search(file, std::regex(R"(\.(cuh?|cpp|cc|cxx|hpp|h)$)")))
     return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
@@ -82,23 +68,25 @@ void count(const Options& options, const std::string& file, const std::string& p
   const auto reject = [&](const std::string& why) { tell({.file = file, .title = "", .error = why, .kernels = {}}); };
   if (const std::string why = unreadable(file); !why.empty()) return reject(why);
   const std::string none = fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file);
-  const std::string compile =
-      fmt::format("LC_ALL=C exec {} {} {} count 2>&1", quoted(options.compiler), quoted(file), quoted(program));
-  std::string said;
-  if (run_command(compile, [&](const std::string& line) { said += line; }) != 0) {
-    if (options.verbose) fmt::print(stderr, "{}", said);
-    std::ostringstream source;
-    source << std::ifstream(file).rdbuf();
-    return reject(errors_in_lines(said, file) + (source.str().find("TILE_COUNT") == std::string::npos ? none : ""));
+  const std::string said = program + "-said", counted = program + "-counted";
+  if (std::system(fmt::format("LC_ALL=C exec {} {} {} count >{} 2>&1", quoted(options.compiler), quoted(file),
+                              quoted(program), quoted(said))
+                      .c_str()) != 0) {
+    const std::string errors = files::read_text(said);
+    if (options.verbose) fmt::print(stderr, "{}", errors);
+    const bool describes = files::read_text(file).find("TILE_COUNT") != std::string::npos;
+    return reject(errors_in_lines(errors, file) + (describes ? "" : none));
   }
-  dup2(STDOUT_FILENO, 8);  // where what the reader's kernels print goes; the shell wants one digit
+  fs::remove(counted);
+  std::fflush(stdout);
+  const int status = std::system(fmt::format("exec {} {}", quoted(program), quoted(counted)).c_str());
   std::size_t told = 0;
-  const int status = run_command(fmt::format("exec {} 9 9>&1 1>&8", quoted(program)), [&](const std::string& line) {
+  std::ifstream runs(counted);
+  for (std::string line; std::getline(runs, line); ++told) {
     Run run = Json::parse(line);
     run.file = file;
     tell(run);
-    ++told;
-  });
+  }
   if (WIFSIGNALED(status))
     reject(fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file, told + 1,
                        strsignal(WTERMSIG(status))));

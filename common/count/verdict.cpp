@@ -60,13 +60,9 @@ Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops,
   for (std::size_t i = 0; i < counts.sites.size(); ++i) {
     const double cycles = cycles_of(counts.sites[i]);
     v.shares.push_back(cycles < 0 ? -1 : all > 0 ? cycles / all : 0);
-    if (cycles <= 0 || cycles != most) continue;
-    if (v.hottest)
-      v.as_hot.push_back(i);
-    else
-      v.hottest = i;
+    if (cycles > 0 && cycles == most) v.hottest.push_back(i);
   }
-  if (v.hottest) v.advice = advice(counts, *v.hottest);
+  if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front());
   return v;
 }
 
@@ -78,7 +74,7 @@ std::string what_binds(const Verdict& verdict) {
 }
 
 Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  Json json{{"schema", 2}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
+  Json json{{"schema", 3}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
   for (std::size_t r = 0; r < runs.size(); ++r)
     for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
       const Verdict v =
@@ -88,13 +84,11 @@ Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
       for (const Bound& b : v.bounds) kernel["bounds"].push_back({{"resource", b.resource}, {"cycles", b.cycles}});
       kernel.update({{"sms", v.sms},
                      {"shares", v.shares},
-                     {"hottest", v.hottest ? Json(*v.hottest) : Json()},
-                     {"as_hot", v.as_hot},
+                     {"hottest", v.hottest},
                      {"advice", v.advice},
                      {"blocks_per_sm", v.occupancy.blocks},
                      {"occupancy", v.occupancy.fraction},
-                     {"limited_by", v.occupancy.limiter()},
-                     {"registers", registers}});
+                     {"limited_by", v.occupancy.limiter()}});
     }
   return json;
 }

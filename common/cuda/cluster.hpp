@@ -1,7 +1,7 @@
 // Clusters: blocks that run at the same time, near each other, and reach into each other's
 // shared memory. How they are launched, and the instructions by their names, as in libcu++'s
-// cuda::ptx: inline PTX on a GPU of compute capability 9.0 or newer, what they do on the
-// model.
+// cuda::ptx and the PTX ISA: inline PTX on a GPU of compute capability 9.0 or newer, what they
+// do on the model.
 //
 // A block must not touch the shared memory of another before that has begun, nor after it has
 // ended: a cluster barrier at the begin of a kernel and another at its end see to that. PTX
@@ -24,15 +24,13 @@ inline void require_clusters(dim3 grid, dim3 cluster) {
   if (blocks == 0 || blocks > 8)
     throw std::invalid_argument("a cluster of " + std::to_string(blocks) +
                                 " blocks: 1 to 8 are what every GPU with clusters takes");
-  const auto require = [](const char* name, unsigned extent, unsigned of_cluster) {
+  for (const auto& [name, extent, of_cluster] :
+       {std::tuple{"grid.x", grid.x, cluster.x}, std::tuple{"grid.y", grid.y, cluster.y},
+        std::tuple{"grid.z", grid.z, cluster.z}})
     if (extent % of_cluster != 0)
       throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
                                   ", not a multiple of the " + std::to_string(of_cluster) +
                                   " blocks of a cluster along it: round the grid up");
-  };
-  require("grid.x", grid.x, cluster.x);
-  require("grid.y", grid.y, cluster.y);
-  require("grid.z", grid.z, cluster.z);
 }
 
 /// Launches `kernel` in clusters of so many blocks along x, y and z; else as launch().
@@ -42,10 +40,7 @@ void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, 
   require_launchable(grid);
   require_clusters(grid, cluster);
 #if TILE_ON_GPU
-  if (shared_bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(shared_bytes)),
-               "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  allow_shared(kernel, shared_bytes);
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim.x = cluster.x;
@@ -65,40 +60,32 @@ void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, 
 #endif
 }
 
-// An instruction on a GPU, what it does on the model.
-#if TILE_ON_GPU
-#define TILE_CLUSTER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
-#else
-#define TILE_CLUSTER_INSTRUCTION(model, ...) model
-#endif
-
 namespace ptx {
 
 /// %cluster_ctarank: the number of this block within its cluster, x first. PTX ISA, "Special
 /// Registers".
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_ctarank() {
   std::uint32_t rank = 0;
-  TILE_CLUSTER_INSTRUCTION(rank = simt::device::cluster_rank(),
-                           "mov.u32 %0, %%cluster_ctarank;"
-                           : "=r"(rank));
+  TILE_HOPPER_INSTRUCTION(rank = simt::device::cluster_rank(), "mov.u32 %0, %%cluster_ctarank;"
+                          : "=r"(rank));
   return rank;
 }
 
 /// %cluster_nctarank: how many blocks the cluster has.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_nctarank() {
   std::uint32_t blocks = 0;
-  TILE_CLUSTER_INSTRUCTION(blocks = simt::device::cluster_blocks(),
-                           "mov.u32 %0, %%cluster_nctarank;"
-                           : "=r"(blocks));
+  TILE_HOPPER_INSTRUCTION(blocks = simt::device::cluster_blocks(),
+                          "mov.u32 %0, %%cluster_nctarank;"
+                          : "=r"(blocks));
   return blocks;
 }
 
 /// mapa: where block `rank` of the cluster has what this block has at `shared`. Loads, stores
-/// and atomic operations reach it like any other address. PTX ISA, "mapa".
+/// and atomic operations reach it like any other address.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
   void* mapped = nullptr;
-  TILE_CLUSTER_INSTRUCTION(
+  TILE_HOPPER_INSTRUCTION(
       mapped = simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), rank),
       "mapa.u64 %0, %1, %2;"
       : "=l"(mapped)
@@ -107,36 +94,33 @@ template <class T>
 }
 
 /// barrier.cluster.arrive: this thread has come to the cluster's barrier, and goes on. What it
-/// did before is seen by all behind the barrier. PTX ISA, "barrier.cluster".
+/// did before is seen by all after the barrier.
 __device__ __forceinline__ void barrier_cluster_arrive() {
-  TILE_CLUSTER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
-                           "barrier.cluster.arrive.release;" ::
-                               : "memory");
+  TILE_HOPPER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
+                          "barrier.cluster.arrive.release;" ::
+                              : "memory");
 }
 
 /// barrier.cluster.wait: waits until all threads of the cluster that have not returned have
 /// come to the barrier.
 __device__ __forceinline__ void barrier_cluster_wait() {
-  TILE_CLUSTER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
-                           "barrier.cluster.wait.acquire;" ::
-                               : "memory");
+  TILE_HOPPER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
+                          "barrier.cluster.wait.acquire;" ::
+                              : "memory");
 }
 
 /// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
-/// PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
-  TILE_CLUSTER_INSTRUCTION(
-      simt::device::mbarrier_arrive(mbarrier, 0, true),
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-          shared_address(mbarrier))
-      : "memory");
+  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0, true),
+                          "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                              shared_address(mbarrier))
+                          : "memory");
 }
 
 /// Waits as mbarrier_wait_parity does, for an mbarrier at which other blocks arrive as well.
-/// PTX ISA, "mbarrier.try_wait".
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
-  TILE_CLUSTER_INSTRUCTION(
+  TILE_HOPPER_INSTRUCTION(
       mbarrier_wait_parity(mbarrier, parity),
       "{\n"
       ".reg .pred over;\n"
@@ -150,12 +134,12 @@ __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbar
 
 /// cp.async.bulk.tensor with .multicast::cluster: the box comes to each block of the cluster
 /// whose bit is set in `blocks`, to where this block has `shared`, and its bytes count there
-/// for the mbarrier where this block has `mbarrier`. PTX ISA, "cp.async.bulk.tensor".
+/// for the mbarrier where this block has `mbarrier`.
 __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                const CUtensorMap& map, int x,
                                                                int y, std::uint64_t* mbarrier,
                                                                std::uint16_t blocks) {
-  TILE_CLUSTER_INSTRUCTION(
+  TILE_HOPPER_INSTRUCTION(
       simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks),
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
       "{%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),

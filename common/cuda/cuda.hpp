@@ -2,20 +2,17 @@
 //
 // What comes in: a .cu file that includes this, or one of the headers of instructions. What goes
 // out: for nvcc, CUDA; for any other compiler, calls of simt::device that common/sim answers.
-// Each header begins with what it is for: ptx.hpp, ptx_barrier.hpp, ptx_mbarrier.hpp,
-// ptx_bulk.hpp and cluster.hpp have instructions by their names, tensor_map.hpp what the host
-// says of a matrix that is copied by boxes; vocabulary.hpp and asynchronous.hpp are the model's
-// side. machine.hpp (memory) and device.hpp (what a launcher asks) are implemented once for each
-// machine, and the linker picks. Nothing here depends on another room.
-//
-// nvcc sees the toolkit's own headers. Any other compiler sees vocabulary.hpp, which spells
-// the same words for the SIMT model in common/sim. Kernels include nothing else, so one
-// source serves both machines.
+// Each header begins with what it is for: ptx.hpp, ptx_mbarrier.hpp, ptx_bulk.hpp and
+// cluster.hpp have instructions by their names, tensor_map.hpp what the host says of a matrix
+// that is copied by boxes; words/vocabulary.hpp and asynchronous.hpp are the model's side.
+// machine.hpp is implemented once for each machine, and the linker picks. Nothing here depends
+// on another room, and kernels include nothing else: one source serves both machines.
 #pragma once
 
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -28,7 +25,7 @@
 #else
 #define TILE_ON_GPU 0
 #define TILE_ON_MODEL 1
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 #endif
 
 namespace tile {
@@ -44,6 +41,15 @@ inline void cuda_check(cudaError_t status, const char* what) {
   if (status != cudaSuccess)
     throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
+
+/// Above 48 KB of dynamic shared memory a kernel must opt in, says the CUDA Programming Guide.
+template <class Kernel>
+void allow_shared(Kernel* kernel, std::size_t bytes) {
+  if (bytes > 48 * 1024)
+    cuda_check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)),
+        "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+}
 #endif
 
 /// Throws std::invalid_argument for more blocks along y or z than CUDA launches.
@@ -57,8 +63,7 @@ inline void require_launchable(dim3 grid) {
 
 /// Launches `kernel` on the machine this file was compiled for.
 ///
-/// `shared_bytes` is the dynamic shared memory of a block; above 48 KB the opt-in attribute is
-/// set first, as the CUDA Programming Guide asks. Launch errors (a block too large, too much
+/// `shared_bytes` is the dynamic shared memory of a block. Launch errors (a block too large, too much
 /// shared memory) are thrown as std::runtime_error, a grid that no machine takes as
 /// std::invalid_argument. On the GPU the call is asynchronous; on the model it returns when
 /// the grid has run.
@@ -67,10 +72,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t sh
             Arguments&&... arguments) {
   require_launchable(grid);
 #if TILE_ON_GPU
-  if (shared_bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(shared_bytes)),
-               "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  allow_shared(kernel, shared_bytes);
   kernel<<<grid, block, shared_bytes>>>(std::forward<Arguments>(arguments)...);
   cuda_check(cudaGetLastError(), "kernel launch");
 #else
@@ -78,5 +80,30 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t sh
             block, shared_bytes);
 #endif
 }
+
+#if TILE_ON_MODEL
+/// kernel<<<grid, block, shared bytes, stream>>>(arguments...) is compiled for the model as
+/// kernel->*Launch(grid, block, shared bytes, stream)(arguments...).
+struct Launch {
+  dim3 grid, block;
+  std::size_t shared_bytes;
+  Launch(dim3 grid_, dim3 block_, std::size_t shared = 0, const void* /*stream*/ = nullptr)
+      : grid(grid_), block(block_), shared_bytes(shared) {}
+  template <class... Arguments>
+  auto operator()(Arguments&&... arguments) const {
+    return std::pair{*this, std::forward_as_tuple(std::forward<Arguments>(arguments)...)};
+  }
+};
+template <class... Parameters, class... Arguments>
+void operator->*(void (*kernel)(Parameters...),
+                 const std::pair<Launch, std::tuple<Arguments...>>& call) {
+  const Launch& how = call.first;
+  std::apply(
+      [&](auto&... values) {
+        launch(kernel, how.grid, how.block, how.shared_bytes, values...);
+      },
+      call.second);
+}
+#endif
 
 }  // namespace tile

@@ -1,6 +1,6 @@
-// The machine a program was compiled for, as host code sees it: memory, and whether it can be
-// used at all. Implemented twice: common/cuda/machine_gpu.cu and
-// common/sim/machine_model.cpp; the linker picks one.
+// The machine a program was compiled for, as host code sees it: whether it can be used at all,
+// what a launcher asks before it chooses a kernel, and memory. Implemented twice:
+// common/cuda/machine_gpu.cu and common/sim/machine_model.cpp; the linker picks one.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,15 @@ std::string kind();
 std::string unavailable();
 /// What the kernels run on: the GPU's name, or "SIMT model, 2 host threads".
 std::string description();
+
+struct Device {
+  int sms;  ///< streaming multiprocessors
+  /// It has mbarriers and the tensor memory accelerator, and the program was compiled to use
+  /// them: both begin with compute capability 9.0.
+  bool copies_in_bulk;
+};
+/// The GPU's, asked once; the model stands for an H200.
+const Device& device();
 
 /// The machine has no room for an allocation; what() says how much was asked for.
 struct OutOfMemory : std::runtime_error {

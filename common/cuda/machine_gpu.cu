@@ -1,6 +1,5 @@
 // Machine and device: a CUDA device, as far as this program was compiled for it.
 #include "common/cuda/cuda.hpp"
-#include "common/cuda/device.hpp"
 #include "common/cuda/machine.hpp"
 
 namespace tile::machine {

@@ -71,6 +71,17 @@ __device__ __forceinline__ void barrier_sync(int number, int threads) {
 #endif
 }
 
+/// barrier.sync.aligned: barrier_sync for warps whose threads execute it together. The
+/// compiler takes that for granted, and knows that they are together after it. PTX ISA,
+/// "barrier".
+__device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
+#if TILE_ON_GPU
+  asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
+#else
+  simt::device::named_barrier(number, threads);
+#endif
+}
+
 /// barrier.arrive: counts as having come to the barrier, and goes on.
 __device__ __forceinline__ void barrier_arrive(int number, int threads) {
 #if TILE_ON_GPU

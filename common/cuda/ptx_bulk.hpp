@@ -1,8 +1,8 @@
 // Copies in bulk, by the tensor memory accelerator (TMA), and how warps that only start them
 // give registers away. Named after the instructions; one function each, inline PTX on a GPU of
-// compute capability 9.0 or newer, what it does on the model. See
-// common/cuda/ptx_mbarrier.hpp, and common/cuda/tensor_map.hpp for how the host describes the
-// matrix.
+// compute capability 9.0 or newer, what it does on the model. The PTX ISA describes each by
+// its name. See common/cuda/ptx_mbarrier.hpp, and common/cuda/tensor_map.hpp for how the host
+// describes the matrix.
 //
 // Each call is one copy: one thread makes it, not a warp. x counts columns, y rows; a box may
 // lie partly or wholly outside the matrix, and counts its full bytes all the same. It begins
@@ -35,81 +35,63 @@ __device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtenso
 }
 // [/snippet box]
 
-/// cp.async.bulk.tensor, shared to global memory: part of this thread's bulk group. PTX ISA,
-/// "cp.async.bulk.tensor".
+/// cp.async.bulk.tensor, shared to global memory: part of this thread's bulk group.
 __device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int x, int y,
                                                      const void* shared) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM(
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::bulk_store(map, x, y, shared),
       "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
           &map),
       "r"(x), "r"(y), "r"(shared_address(shared))
       : "memory");
-#else
-  simt::device::bulk_store(map, x, y, shared);
-#endif
 }
 
 /// cp.async.bulk, global to shared memory: `bytes`, a multiple of 16 as are both addresses.
-/// PTX ISA, "cp.async.bulk".
 __device__ __forceinline__ void cp_async_bulk(void* shared, const void* global,
                                               std::uint32_t bytes, std::uint64_t* mbarrier) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM(
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::bulk_load(shared, global, bytes, mbarrier),
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
           "r"(shared_address(shared)),
       "l"(global), "r"(bytes), "r"(shared_address(mbarrier))
       : "memory");
-#else
-  simt::device::bulk_load(shared, global, bytes, mbarrier);
-#endif
 }
 
-/// cp.async.bulk, shared to global memory: part of this thread's bulk group. PTX ISA,
-/// "cp.async.bulk".
+/// cp.async.bulk, shared to global memory: part of this thread's bulk group.
 __device__ __forceinline__ void cp_async_bulk(void* global, const void* shared,
                                               std::uint32_t bytes) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
-                  "r"(shared_address(shared)), "r"(bytes)
-                  : "memory");
-#else
-  simt::device::bulk_store(global, shared, bytes);
-#endif
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::bulk_store(global, shared, bytes),
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
+      "r"(shared_address(shared)), "r"(bytes)
+      : "memory");
 }
 
 /// cp.async.bulk.commit_group: the copies out of shared memory that this thread has started
-/// since the last call are a group. PTX ISA, "cp.async.bulk.commit_group".
+/// since the last call are a group.
 __device__ __forceinline__ void cp_async_bulk_commit_group() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("cp.async.bulk.commit_group;" ::: "memory");
-#else
-  simt::device::commit_bulk_group();
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::commit_bulk_group(), "cp.async.bulk.commit_group;" ::
+                              : "memory");
 }
 
 /// cp.async.bulk.wait_group: waits until at most PENDING of this thread's groups, the latest,
-/// are under way. PTX ISA, "cp.async.bulk.wait_group".
+/// are under way.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("cp.async.bulk.wait_group %0;" ::"n"(PENDING) : "memory");
-#else
-  simt::device::wait_for_bulk_groups(PENDING, false);
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::wait_for_bulk_groups(PENDING, false),
+                          "cp.async.bulk.wait_group %0;" ::"n"(PENDING)
+                          : "memory");
 }
 
 /// cp.async.bulk.wait_group.read: the same, but that they have read shared memory is enough.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
-#else
-  simt::device::wait_for_bulk_groups(PENDING, true);
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::wait_for_bulk_groups(PENDING, true),
+                          "cp.async.bulk.wait_group.read %0;" ::"n"(PENDING)
+                          : "memory");
 }
 
-/// prefetch.tensormap: the tensor map will be used soon. PTX ISA, "prefetch".
+/// prefetch.tensormap: the tensor map will be used soon.
 __device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtensorMap& map) {
 #if TILE_ON_GPU
   TILE_HOPPER_ASM("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

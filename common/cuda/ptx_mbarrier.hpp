@@ -1,7 +1,7 @@
 // mbarriers, and the fences that they need: barriers in shared memory that count arrivals and
 // bytes. Named after the instructions, as in libcu++'s cuda::ptx; one function each, inline
-// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. See
-// common/cuda/ptx.hpp.
+// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. The PTX ISA
+// describes each by its name. See common/cuda/ptx.hpp.
 //
 // An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases,
 // the first has number 0. A phase is over when as many threads have arrived as mbarrier_init
@@ -22,6 +22,12 @@
 #else
 #define TILE_HOPPER_ASM(...) asm volatile(__VA_ARGS__)
 #endif
+// Such an instruction on a GPU, what it does on the model.
+#if TILE_ON_GPU
+#define TILE_HOPPER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
+#else
+#define TILE_HOPPER_INSTRUCTION(model, ...) model
+#endif
 
 namespace tile::ptx {
 
@@ -32,51 +38,38 @@ __device__ __forceinline__ unsigned shared_address(const void* shared) {
 }
 #endif
 
-/// mbarrier.init: a new mbarrier whose phases take `count` arrivals. PTX ISA, "mbarrier.init".
+/// mbarrier.init: a new mbarrier whose phases take `count` arrivals.
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint32_t count) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(mbarrier)),
-                  "r"(count)
-                  : "memory");
-#else
-  simt::device::mbarrier_init(mbarrier, count);
-#endif
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::mbarrier_init(mbarrier, count),
+      "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(mbarrier)), "r"(count)
+      : "memory");
 }
 
-/// mbarrier.inval: the memory is free for other use. PTX ISA, "mbarrier.inval".
+/// mbarrier.inval: the memory is free for other use.
 __device__ __forceinline__ void mbarrier_inval(std::uint64_t* mbarrier) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
-                  : "memory");
-#else
-  simt::device::mbarrier_inval(mbarrier);
-#endif
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::mbarrier_inval(mbarrier),
+      "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
+      : "memory");
 }
 
-/// mbarrier.arrive: one arrival. What the thread did before is seen by who finds the phase
-/// over. PTX ISA, "mbarrier.arrive".
+/// mbarrier.arrive: one arrival. Who finds the phase over sees what the thread did before.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM(
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::mbarrier_arrive(mbarrier, 0, true),
       "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(mbarrier))
       : "memory");
-#else
-  simt::device::mbarrier_arrive(mbarrier, 0, true);
-#endif
 }
 
-/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come. PTX
-/// ISA, "mbarrier.expect_tx".
+/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come.
 __device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier,
                                                    std::uint32_t bytes) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
-                      shared_address(mbarrier)),
-                  "r"(bytes)
-                  : "memory");
-#else
-  simt::device::mbarrier_arrive(mbarrier, bytes, false);
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, bytes, false),
+                          "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
+                              shared_address(mbarrier)),
+                          "r"(bytes)
+                          : "memory");
 }
 
 // [snippet phases]
@@ -139,33 +132,26 @@ __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier,
 // [/snippet phases]
 
 /// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has
-/// initialised is that, once a barrier has come besides. PTX ISA, "membar, fence".
+/// initialised is that, once a barrier has come as well (PTX ISA, "membar, fence").
 __device__ __forceinline__ void fence_mbarrier_init() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("fence.mbarrier_init.release.cluster;" ::: "memory");
-#else
-  simt::device::fence_mbarrier_init();
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::fence_mbarrier_init(),
+                          "fence.mbarrier_init.release.cluster;" ::
+                              : "memory");
 }
 
 /// fence.proxy.async: what threads did before and copies in bulk do after it (or the other way
 /// round) is in order, in shared and global memory. PTX ISA, "membar, fence", and "Memory
 /// Consistency Model", proxies.
 __device__ __forceinline__ void fence_proxy_async() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("fence.proxy.async;" ::: "memory");
-#else
-  simt::device::fence_proxy_async(true);
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::fence_proxy_async(true), "fence.proxy.async;" ::
+                              : "memory");
 }
 
 /// The same for the block's shared memory alone.
 __device__ __forceinline__ void fence_proxy_async_shared_cta() {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("fence.proxy.async.shared::cta;" ::: "memory");
-#else
-  simt::device::fence_proxy_async(false);
-#endif
+  TILE_HOPPER_INSTRUCTION(simt::device::fence_proxy_async(false),
+                          "fence.proxy.async.shared::cta;" ::
+                              : "memory");
 }
 
 }  // namespace tile::ptx

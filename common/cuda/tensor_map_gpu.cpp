@@ -36,17 +36,10 @@ CUtensorMapDataType type_of(TensorElement element) {
 }
 
 CUtensorMapSwizzle mode_of(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::none:
-      return CU_TENSOR_MAP_SWIZZLE_NONE;
-    case Swizzle::bytes32:
-      return CU_TENSOR_MAP_SWIZZLE_32B;
-    case Swizzle::bytes64:
-      return CU_TENSOR_MAP_SWIZZLE_64B;
-    case Swizzle::bytes128:
-      return CU_TENSOR_MAP_SWIZZLE_128B;
-  }
-  return CU_TENSOR_MAP_SWIZZLE_NONE;
+  return swizzle == Swizzle::bytes128  ? CU_TENSOR_MAP_SWIZZLE_128B
+         : swizzle == Swizzle::bytes64 ? CU_TENSOR_MAP_SWIZZLE_64B
+         : swizzle == Swizzle::bytes32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                       : CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "common/cuda/asynchronous.hpp"
 #include "common/cuda/boxed_matrix.hpp"
-#include "common/cuda/device.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/sim/model.hpp"
 

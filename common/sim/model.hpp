@@ -1,23 +1,8 @@
 // The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
 //
 // A kernel compiled with -fsanitize=thread calls a hook before every load and store; common/sim answers in place of libtsan. How that
-// works, and what the model does not know, is in the book's appendix (book/appendix-simt-model.md). Where it is decided
-//   that an address is an access, and what it is called     hooks/hooks.cpp, hooks/names.cpp
-//   where a block's shared memory lies, and what is in it   execute/memory.cpp
-//   how many sectors, tag passes and wavefronts it takes    rules.hpp: sectors_of, tag_passes, shared_wavefronts
-//   that two lanes want the same bank                       rules.hpp: bank_passes
-//   which lanes' accesses are one request                   cost/requests.hpp: for_each_request
-//   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
-//                                                           execute/touch.cpp: handle_conflict excuses stores of the same value
-//   that a wait is over                                     execute/waits.cpp: end_block_barrier
-//   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
-//   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
-//   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
-//   that an awaited value has been written, or never is     execute/polls.cpp: wait_for_change
-//   that a thread goes on without end                       execute/polls.cpp: bounds_of_launch
-//   that an asynchronous copy (cp.async) has landed         execute/touch.cpp: deliver_copies
-//   that a bulk copy (cp.async.bulk) has landed             execute/bulk.cpp: let_bulk_loads_arrive
-//   that a warp gets the registers that it asks for         execute/registers.cpp: end_register_waits
+// works, what the model does not know, and where each of its rules is decided, is in the book's appendix
+// (book/appendix-simt-model.md).
 #pragma once
 
 #include <cstddef>
@@ -27,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 #include "common/sim/cost/requests.hpp"
 
 namespace simt {
@@ -49,14 +34,13 @@ struct Site : SiteCost {
   int line = 0;
   Op op{};
   Space space{};
-  std::string array;             ///< name of the buffer or of the __shared__ array
-  std::size_t row_bytes = 0;     ///< of an innermost row of a __shared__ array of several dimensions; else 0
-  int width = 0;                 ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
-  std::size_t struct_bytes = 0;  ///< of a struct that is moved as a whole, by several such accesses; else 0
+  std::string array;          ///< name of the buffer or of the __shared__ array
+  std::size_t row_bytes = 0;  ///< of an innermost row of a __shared__ array of several dimensions; else 0
+  int width = 0;              ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
   bool by_copy = false;
-  /// Of what the array is declared as an array of, in global memory: its bytes and alignment; 0 where that is not known.
-  std::size_t element_bytes = 0, element_alignment = 0;
+  /// Of what the array is declared as an array of, in global memory; 0 where that is not known.
+  std::size_t element_bytes = 0;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 
@@ -64,8 +48,6 @@ struct Site : SiteCost {
 struct Sample {
   std::size_t site = 0;               ///< index into Counts::sites
   std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
-  /// So many accesses by this instruction, of 16 bytes at most, lie one behind the other for each lane: the members of a struct.
-  int in_a_row = 1;
 };
 
 /// An element (by byte offset) that the sampled block touched between two barriers.

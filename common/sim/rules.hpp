@@ -17,11 +17,15 @@ struct WarpAccess {
   int size = 4;
 };
 
-/// Number of distinct aligned blocks of 2^shift bytes that the access touches: 32-byte sectors with shift 5,
-/// 128-byte cache lines with shift 7.
-constexpr int distinct_blocks(const WarpAccess& access, int shift) {
-  std::array<std::uint64_t, 64> block{};  // a lane's bytes span at most two blocks
+/// Distinct aligned blocks of 2^shift bytes that the access touches: 32-byte sectors with shift 5, 128-byte cache lines with
+/// shift 7. A lane's bytes span at most two.
+struct Blocks {
+  std::array<std::uint64_t, 64> block{};
   int count = 0;
+};
+constexpr Blocks blocks_of(const WarpAccess& access, int shift) {
+  Blocks found;
+  auto& [block, count] = found;
   bool sorted = true;
   for (int lane = 0; lane < 32; ++lane) {
     if (!(access.active >> lane & 1u)) continue;
@@ -33,11 +37,13 @@ constexpr int distinct_blocks(const WarpAccess& access, int shift) {
       block[count++] = b;
     }
   }
-  if (sorted) return count;
+  if (sorted) return found;
   std::sort(block.begin(), block.begin() + count);
-  return int(std::unique(block.begin(), block.begin() + count) - block.begin());
+  count = int(std::unique(block.begin(), block.begin() + count) - block.begin());
+  return found;
 }
 
+constexpr int distinct_blocks(const WarpAccess& access, int shift) { return blocks_of(access, shift).count; }
 /// 32-byte sectors, and 128-byte lines, that an access touches.
 constexpr int sectors_of(const WarpAccess& access) { return distinct_blocks(access, 5); }
 constexpr int lines_of(const WarpAccess& access) { return distinct_blocks(access, 7); }
@@ -129,37 +135,16 @@ constexpr int tag_bank(std::uint64_t line) {
 /// 128-byte line is looked up once, and a pass takes up to four lines, one of each tag bank. Addresses count from the start of
 /// the allocation. Measured, see tag_bank.
 constexpr int tag_passes(const WarpAccess& access) {
-  std::array<std::uint64_t, 64> lines{};  // a lane's bytes touch at most two
-  int count = 0;
-  bool sorted = true;
-  const auto add = [&](std::uint64_t line) {
-    if (count > 0 && lines[count - 1] == line) return;
-    sorted = sorted && (count == 0 || line > lines[count - 1]);
-    lines[count++] = line;
-  };
-  for (int lane = 0; lane < 32; ++lane) {
-    if (!(access.active >> lane & 1u)) continue;
-    add(access.address[lane] / 128);
-    add((access.address[lane] + access.size - 1) / 128);
-  }
-  if (!sorted) {
-    std::sort(lines.begin(), lines.begin() + count);
-    count = int(std::unique(lines.begin(), lines.begin() + count) - lines.begin());
-  }
+  const Blocks lines = blocks_of(access, 7);
   std::array<int, 4> in_bank{};
-  for (int i = 0; i < count; ++i) ++in_bank[tag_bank(lines[i])];
+  for (int i = 0; i < lines.count; ++i) ++in_bank[tag_bank(lines.block[i])];
   return *std::max_element(in_bank.begin(), in_bank.end());
 }
 
 /// Number of different addresses in a read of constant memory: the CUDA Programming Guide has it served in so many requests of
 /// its own. Not measured.
 constexpr int constant_requests(const WarpAccess& access) {
-  std::array<std::uint64_t, 32> addresses{};
-  int count = 0;
-  for (std::size_t lane = 0; lane < 32; ++lane)
-    if (access.active >> lane & 1u) addresses[std::size_t(count++)] = access.address[lane];
-  std::sort(addresses.begin(), addresses.begin() + count);
-  return int(std::unique(addresses.begin(), addresses.begin() + count) - addresses.begin());
+  return distinct_blocks({access.address, access.active, 1}, 0);
 }
 
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits

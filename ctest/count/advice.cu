@@ -6,11 +6,11 @@
 // Ties are called so, of resources and of lines.
 RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, store of out, 100%: 32 sectors,
 //= 32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart; let neighbouring threads
-//= L1 32 and banks 32 (a tie: both bind),
+//= L1 32 and banks 32 (a tie),
 //= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
 RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
 //= load of out, 50%, a tie with advice.cu:
-//= its sectors are used in full; accesses of 16 bytes (float4) would take a quarter of the requests
+//= its sectors are used in full; accesses of 16 bytes (float4) would take 1/4 of the requests
 RUN(conflict, float, 1024, 32, 0) {
   __shared__ float tile[1024];
   tile[threadIdx.x * 32] = 1;
@@ -20,21 +20,21 @@ RUN(conflict, float, 1024, 32, 0) {
 
 // Global memory.
 RUN(shifted, float, 64, 32, 0) { out[threadIdx.x + 3] = 1; }
-//= 5 sectors, where 4 would do: the first byte lies 12 bytes behind the beginning of a sector
+//= 5 sectors, where 4 would do: the first byte lies 12 bytes after the beginning of a sector
 RUN(apart, float, 16384, 32, 0) { out[threadIdx.x * threadIdx.x * 16] = 1; }
 //= the lanes' elements lie apart; let neighbouring threads
 RUN(pairs, float, 96, 32, 0) { out[threadIdx.x + 64] = out[2 * threadIdx.x] + out[2 * threadIdx.x + 1]; }
-//= neighbouring lanes load neighbouring 8 bytes in 2 accesses, of which each touches the same 8 sectors; with an array
-//= each would touch 4, and aligned to 8 bytes (float2, alignas(8)) they take one access
+//= 8 sectors, where 4 would do: neighbouring lanes are 8 bytes apart; let neighbouring threads (threadIdx.x) load
 RUN(in_parts, float4, 32, 32, 0) {
   const float x = threadIdx.x;
   out[threadIdx.x] = float4{x, x, x, x};
 }
-//= the same 16 sectors; moved as a whole, by way of a variable, they take one access
+//= of neighbouring structs of 16 bytes; with an array for each member
+//= moved as a whole, by way of a variable, a struct that is alignas(16) takes an access for each 16 bytes
 RUN(eight, float, 256, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x * 8 + i] = 1;
 }
-//= nvcc may join the neighbouring accesses of a thread into wider ones
+//= neighbouring lanes are 32 bytes apart; let neighbouring threads
 struct Particle { float x, y, z, vx, vy, vz; };
 RUN(one_member, Particle, 32, 32, 0) { out[threadIdx.x].x = 1; }
 //= neighbouring lanes store 4 bytes each of neighbouring structs of 24 bytes; with an array for each member

@@ -5,9 +5,9 @@
 
 __global__ void in_an_included_file(float* out, const float* in) {
   extern __shared__ float words[];
-  SCRATCH float own[64];
+  __shared__ __align__(16) float own[64];
   assert(threadIdx.x < 64);
-  keep(threadIdx.x);
+  const float* const line = keep(threadIdx.x);
   own[threadIdx.x] = 2;
   words[threadIdx.x] = in[threadIdx.x];
   __syncthreads();

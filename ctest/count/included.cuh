@@ -9,13 +9,13 @@
     const cudaError_t status = (call);                                                                           \
     if (status != cudaSuccess) { fprintf(stderr, "%s\n", cudaGetErrorString(status)); exit(1); }                 \
   } while (0)
-#define SCRATCH __shared__ __align__(16)
 
 __constant__ const float weights[4] = {1, 2, 3, 4};
 __constant__ float offset;
 __device__ unsigned first, second;
-__shared__ float line[64];
-inline __device__ void keep(float value) {
+inline __device__ float* keep(float value) {
+  __shared__ float line[64];
   const auto store = [=](int i) { line[i] = value; };  //= @ store line (shared) 4 2
   store(threadIdx.x);
+  return line;
 }

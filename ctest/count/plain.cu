@@ -13,7 +13,7 @@ __global__ void k(float* p, int n) {
   p[i] = undefined;    //! @: .undefined. was not declared
 }
 #define TILE_OF(n) __shared__ float tile[n];
-__global__ void h() { TILE_OF(64) }  //! @: .*the model does not see a __shared__ that comes out of a macro with more in it
+__global__ void h() { TILE_OF(64) }  //! @: .*the model does not see a __shared__ that comes out of a macro
 template <class T> __global__ void g(T* p) { p[0] = p.x; }  //! @: request for member
 TILE_COUNT("launches") {
   auto a = tile::array<int>("a", 32);

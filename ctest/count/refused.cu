@@ -1,8 +1,11 @@
 // Words of CUDA that the model does not have. ctest/count.sh compares what is told.
+#include <cooperative_groups.h>
+
 #include "common/count/count.hpp"
 __global__ void old(int* p) {
   p[0] = __shfl_down(p[0], 1);        //! @: __shfl_down is not part of the model: write its form with a mask
   p[1] = __any(p[1]);                 //! @: __any is not part of the model: write its form with a mask
+  cooperative_groups::labeled_partition(p, 1);  //! @: labeled_partition is not part of the model: write it with shuffles
   nvcuda::wmma::fragment<int> f;      //! @: nvcuda is not part of the model: the model has no tensor cores yet
   cudaTextureObject_t texture = {};   //! @: cudaTextureObject_t is not part of the model: the model has no textures
   p[2] = texture + 1;

@@ -1,11 +1,11 @@
 // cooperative_groups as far as the model goes: the grid but for its barrier, the block and its cluster, tiles of a warp, the lanes that are
-// active, parts of them, and sums over a group of lanes.
+// active, and sums over a group of lanes.
 #pragma once
 
 #include <type_traits>
 
 #include "common/cuda/asynchronous.hpp"
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 
 namespace cooperative_groups {
 
@@ -32,9 +32,6 @@ class grid_group {
     static_assert(CALLS != 0,
                   "a grid cannot wait for itself on the model: count the parts between its barriers as kernels");
   }
-  SIMT_INLINE static bool is_valid() { return false; }
-  SIMT_INLINE static dim3 block_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
-  SIMT_INLINE static dim3 dim_blocks() { return gridDim; }
   SIMT_INLINE static dim3 group_dim() { return gridDim; }
   SIMT_INLINE static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
   SIMT_INLINE static unsigned long long block_rank() {
@@ -77,10 +74,11 @@ class cluster_group {
 };
 SIMT_INLINE cluster_group this_cluster() { return {}; }
 
-/// Lanes of one warp, as a mask; `width` of them are neighbours, or 0.
+/// Lanes of one warp, as a mask; those of a tile are neighbours.
 class lanes {
  public:
-  SIMT_INLINE lanes(unsigned mask, unsigned width) : mask_(mask), width_(width) {}
+  SIMT_INLINE lanes(unsigned mask, bool are_neighbours)
+      : mask_(mask), first_(are_neighbours ? std::countr_zero(mask) : 0) {}
   SIMT_INLINE void sync() const { __syncwarp(mask_); }
   SIMT_INLINE unsigned size() const { return unsigned(std::popcount(mask_)); }
   SIMT_INLINE unsigned num_threads() const { return size(); }
@@ -94,15 +92,6 @@ class lanes {
   template <class T>
   SIMT_INLINE unsigned match_any(T value) const {
     return of_ranks(__match_any_sync(mask_, value));
-  }
-  template <class T>
-  SIMT_INLINE unsigned match_all(T value, int& all) const {
-    return of_ranks(__match_all_sync(mask_, value, &all));
-  }
-  /// Those of the group that have the same value as this one.
-  template <class T>
-  SIMT_INLINE lanes alike(T value) const {
-    return {__match_any_sync(mask_, value), 0};
   }
   template <class T>
   SIMT_INLINE T shfl(T value, int rank) const {
@@ -125,14 +114,15 @@ class lanes {
 
  private:
   /// Of lanes of the warp, those of the group as they are counted there.
-  SIMT_INLINE unsigned of_ranks(unsigned lanes) const { return lanes >> (width_ == 0 ? 0 : std::countr_zero(mask_)); }
+  SIMT_INLINE unsigned of_ranks(unsigned lanes) const { return lanes >> first_; }
   /// The lane with a rank among those of the mask.
   SIMT_INLINE int lane_of(int rank) const {
     unsigned rest = mask_;
     for (int i = 0; i < rank; ++i) rest &= rest - 1;
     return std::countr_zero(rest);
   }
-  unsigned mask_, width_;
+  unsigned mask_;
+  int first_;  // lane of a tile; else 0
 };
 
 template <unsigned SIZE, class Parent = thread_block>
@@ -140,7 +130,7 @@ class thread_block_tile : public lanes {
  public:
   static_assert(SIZE == 1 || SIZE == 2 || SIZE == 4 || SIZE == 8 || SIZE == 16 || SIZE == 32,
                 "a tile has 1, 2, 4, 8, 16 or 32 threads on the model");
-  SIMT_INLINE thread_block_tile() : lanes(mask(), SIZE) {}
+  SIMT_INLINE thread_block_tile() : lanes(mask(), true) {}
   SIMT_INLINE unsigned meta_group_size() const { return (thread_block::size() + SIZE - 1) / SIZE; }
   SIMT_INLINE unsigned meta_group_rank() const { return thread_block::thread_rank() / SIZE; }
 
@@ -156,37 +146,7 @@ SIMT_INLINE thread_block_tile<SIZE, Parent> tiled_partition(const Parent&) {
 }
 
 using coalesced_group = lanes;
-SIMT_INLINE coalesced_group coalesced_threads() { return {__activemask(), 0}; }
-template <class Group>
-SIMT_INLINE coalesced_group binary_partition(const Group& group, bool predicate) {
-  return group.alike(int(predicate));
-}
-template <class Group, class Label>
-SIMT_INLINE coalesced_group labeled_partition(const Group& group, Label label) {
-  return group.alike(label);
-}
-
-/// A block, or neighbours of one warp: what a function takes that is for either.
-class thread_group {
- public:
-  SIMT_INLINE thread_group(thread_block) : whole_block_(true), lanes_(0, 0) {}
-  SIMT_INLINE thread_group(const lanes& some) : whole_block_(false), lanes_(some) {}
-  SIMT_INLINE void sync() const { whole_block_ ? thread_block::sync() : lanes_.sync(); }
-  SIMT_INLINE unsigned size() const { return whole_block_ ? thread_block::size() : lanes_.size(); }
-  SIMT_INLINE unsigned num_threads() const { return size(); }
-  SIMT_INLINE unsigned thread_rank() const { return whole_block_ ? thread_block::thread_rank() : lanes_.thread_rank(); }
-
- private:
-  bool whole_block_;
-  lanes lanes_;
-};
-/// Tiles of up to 32 threads, whose size the compiler need not know.
-template <class Parent>
-SIMT_INLINE thread_group tiled_partition(const Parent&, unsigned size) {
-  const unsigned first = thread_block::thread_rank() % 32 / size * size;
-  return lanes(size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first, size);
-}
-
+SIMT_INLINE coalesced_group coalesced_threads() { return {__activemask(), false}; }
 template <class Group>
 SIMT_INLINE void sync(const Group& group) {
   group.sync();
@@ -210,26 +170,6 @@ SIMT_INLINE T reduce(const Group& group, T value, F f) {
   T result = group.shfl(value, 0);
   for (int rank = 1; rank < int(group.size()); ++rank) result = f(result, group.shfl(value, rank));
   return result;
-}
-/// What this thread of the group and those before it have, put together by f.
-template <class Group, class T, class F = plus<T>>
-SIMT_INLINE T inclusive_scan(const Group& group, T value, F f = {}) {
-  for (unsigned distance = 1; distance < group.size(); distance *= 2) {
-    const T before = group.shfl_up(value, distance);
-    if (group.thread_rank() >= distance) value = f(before, value);
-  }
-  return value;
-}
-/// What those before this thread have; of the first, a T of its own, 0.
-template <class Group, class T, class F = plus<T>>
-SIMT_INLINE T exclusive_scan(const Group& group, T value, F f = {}) {
-  const T before = group.shfl_up(inclusive_scan(group, value, f), 1);
-  return group.thread_rank() == 0 ? T() : before;
-}
-/// One thread of the group calls f.
-template <class Group, class F, class... Arguments>
-SIMT_INLINE void invoke_one(const Group& group, F&& f, Arguments&&... arguments) {
-  if (group.thread_rank() == 0) f(arguments...);
 }
 
 }  // namespace cooperative_groups

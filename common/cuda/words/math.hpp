@@ -10,52 +10,26 @@
 #include <type_traits>
 
 // --- Minimum and maximum ---------------------------------------------------------------------------------------------------
-template <class T>
-constexpr T min(T a, T b) {
-  return b < a ? b : a;
-}
-template <class T>
-constexpr T max(T a, T b) {
-  return a < b ? b : a;
-}
-namespace simt {
+// Of two types, integral or not, as CUDA's overloads: the one that arithmetic would make of them.
 template <class T, class U>
-using OfOneKind = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> &&
-                                   std::is_integral_v<T> == std::is_integral_v<U>>;
-}
-/// Of two types, integral or not, as CUDA's overloads: the one that arithmetic would make of them.
-template <class T, class U, class = simt::OfOneKind<T, U>>
-constexpr std::common_type_t<T, U> min(T a, U b) {
+requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<T> ==
+         std::is_integral_v<U>) constexpr std::common_type_t<T, U> min(T a, U b) {
   using Both = std::common_type_t<T, U>;
   return Both(b) < Both(a) ? Both(b) : Both(a);
 }
-template <class T, class U, class = simt::OfOneKind<T, U>>
-constexpr std::common_type_t<T, U> max(T a, U b) {
+template <class T, class U>
+requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<T> ==
+         std::is_integral_v<U>) constexpr std::common_type_t<T, U> max(T a, U b) {
   using Both = std::common_type_t<T, U>;
   return Both(a) < Both(b) ? Both(b) : Both(a);
 }
-SIMT_INLINE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
-SIMT_INLINE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
 
 // --- Functions -------------------------------------------------------------------------------------------------------------
 SIMT_INLINE float rsqrtf(float x) { return 1 / sqrtf(x); }
 SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
-SIMT_INLINE float rcbrtf(float x) { return 1 / cbrtf(x); }
-SIMT_INLINE float rhypotf(float x, float y) { return 1 / hypotf(x, y); }
-SIMT_INLINE float norm3df(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
-SIMT_INLINE float sinpif(float x) { return float(sin(x * 3.14159265358979323846)); }
-SIMT_INLINE float cospif(float x) { return float(cos(x * 3.14159265358979323846)); }
-SIMT_INLINE float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
-SIMT_INLINE float fdividef(float x, float y) { return x / y; }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
 SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
-namespace simt::device {
-SIMT_INLINE void sin_and_cos(float x, float* sine, float* cosine) {
-  *sine = sinf(x);
-  *cosine = cosf(x);
-}
-}  // namespace simt::device
 // The C library declares functions of these names for itself, and does not define them.
 #define __expf(x) expf(x)
 #define __exp10f(x) powf(10, x)
@@ -66,8 +40,8 @@ SIMT_INLINE void sin_and_cos(float x, float* sine, float* cosine) {
 #define __cosf(x) cosf(x)
 #define __tanf(x) tanf(x)
 #define __powf(x, y) powf(x, y)
-#define __sincosf(...) ::simt::device::sin_and_cos(__VA_ARGS__)
-#define sincosf(...) ::simt::device::sin_and_cos(__VA_ARGS__)
+#define __sincosf(x, sine, cosine) ((void)(*(sine) = sinf(x), *(cosine) = cosf(x)))
+#define sincosf(x, sine, cosine) __sincosf(x, sine, cosine)
 
 // Rounded to nearest, as the host rounds.
 SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
@@ -77,28 +51,20 @@ SIMT_INLINE float __fmul_rn(float a, float b) { return a * b; }
 SIMT_INLINE float __fdiv_rn(float a, float b) { return a / b; }
 SIMT_INLINE float __frcp_rn(float a) { return 1 / a; }
 SIMT_INLINE float __fsqrt_rn(float a) { return sqrtf(a); }
-SIMT_INLINE float __frsqrt_rn(float a) { return 1 / sqrtf(a); }
 SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
-SIMT_INLINE double __dadd_rn(double a, double b) { return a + b; }
-SIMT_INLINE double __dmul_rn(double a, double b) { return a * b; }
 
 // --- Conversions -------------------------------------------------------------------------------------------------------------
 SIMT_INLINE int __float_as_int(float x) { return std::bit_cast<int>(x); }
 SIMT_INLINE unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 SIMT_INLINE float __int_as_float(int x) { return std::bit_cast<float>(x); }
 SIMT_INLINE float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
-SIMT_INLINE long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
-SIMT_INLINE double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 SIMT_INLINE int __float2int_rn(float x) { return int(rintf(x)); }
 SIMT_INLINE int __float2int_rz(float x) { return int(x); }
 SIMT_INLINE int __float2int_rd(float x) { return int(floorf(x)); }
-SIMT_INLINE int __float2int_ru(float x) { return int(ceilf(x)); }
 SIMT_INLINE unsigned __float2uint_rn(float x) { return unsigned(rintf(x)); }
 SIMT_INLINE unsigned __float2uint_rz(float x) { return unsigned(x); }
 SIMT_INLINE float __int2float_rn(int x) { return float(x); }
 SIMT_INLINE float __uint2float_rn(unsigned x) { return float(x); }
-SIMT_INLINE float __double2float_rn(double x) { return float(x); }
-SIMT_INLINE int __double2int_rn(double x) { return int(rint(x)); }
 
 // --- Integers and their bits -------------------------------------------------------------------------------------------------
 SIMT_INLINE int __popc(unsigned x) { return std::popcount(x); }
@@ -127,9 +93,6 @@ SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift
 }
 SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
 SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
-SIMT_INLINE int __mul24(int x, int y) { return int((long long)(x << 8 >> 8) * (y << 8 >> 8)); }
-SIMT_INLINE unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
-SIMT_INLINE unsigned __sad(int x, int y, unsigned z) { return unsigned(x < y ? y - x : x - y) + z; }
 /// Four products of signed bytes, and c.
 SIMT_INLINE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));

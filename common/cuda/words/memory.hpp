@@ -8,42 +8,44 @@
 
 // --- Atomic functions ------------------------------------------------------------------------------------------------------
 // Each announces its access and then performs it. The value is converted to the type of what is updated, as CUDA's overloads do:
-// atomicAdd(&counter, 1) takes an unsigned counter.
+// atomicAdd(&counter, 1) takes an unsigned counter. Of a pair of halves each is updated atomically; here both are at once.
 
 namespace simt::device {
 
-/// atomic_update for any number of 2, 4 or 8 bytes: the host's atomic operations know integers.
+template <class T>
+concept Integer = std::is_integral_v<T> && sizeof(T) >= 4;
+template <class T>
+concept Number = Integer<T> || std::is_floating_point_v<T>;
+template <class T>
+concept Summand = Number<T> || requires {
+  typename T::simt_value;
+} || requires(T pair) {
+  typename decltype(pair.x)::simt_value;
+};
+
+/// The host's atomic operations know integers.
 template <class T, class Update>
-SIMT_INLINE T atomic_update_number(T* address, Update update) {
-  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "atomic functions update 2, 4 or 8 bytes");
-  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+SIMT_INLINE T atomic_update_value(T* address, Update update) {
+  using Word = WordOf<T>;
+  atomic_access(address, sizeof(T));
   return std::bit_cast<T>(atomic_update(reinterpret_cast<Word*>(address), [update](Word old) {
     return std::bit_cast<Word>(update(std::bit_cast<T>(old)));
   }));
 }
 
-template <class T>
-using Integer = std::enable_if_t<std::is_integral_v<T>>;
-template <class T>
-using Number = std::enable_if_t<std::is_arithmetic_v<T>>;
-
 }  // namespace simt::device
 
-// clang-format off: so that functions line up
-#define SIMT_ATOMIC_OF(Kind, name, expression)                                                      \
-  template <class T, class = simt::device::Kind<T>>                                                 \
-  SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                   \
-    static_assert(sizeof(T) >= 4, #name " updates 4 or 8 bytes");                                   \
-    simt::device::atomic_access(address, sizeof(T));                                                \
-    return simt::device::atomic_update_number(address, [value](T old) -> T { return expression; }); \
+#define SIMT_ATOMIC_OF(Kind, name, expression)                                                     \
+  template <simt::device::Kind T>                                                                  \
+  SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                  \
+    return simt::device::atomic_update_value(address, [value](T old) -> T { return expression; }); \
   }
 // Of what scope an operation is, costs the model nothing.
 #define SIMT_ATOMIC(Kind, name, expression)      \
   SIMT_ATOMIC_OF(Kind, name, expression)         \
   SIMT_ATOMIC_OF(Kind, name##_block, expression) \
   SIMT_ATOMIC_OF(Kind, name##_system, expression)
-SIMT_ATOMIC(Number, atomicAdd, old + value)
+SIMT_ATOMIC(Summand, atomicAdd, old + value)
 SIMT_ATOMIC(Integer, atomicSub, old - value)
 SIMT_ATOMIC(Number, atomicExch, ((void)old, value))
 SIMT_ATOMIC(Integer, atomicMin, value < old ? value : old)
@@ -53,25 +55,11 @@ SIMT_ATOMIC(Integer, atomicOr, old | value)
 SIMT_ATOMIC(Integer, atomicXor, old ^ value)
 SIMT_ATOMIC(Integer, atomicInc, old >= value ? 0 : old + 1)
 SIMT_ATOMIC(Integer, atomicDec, old == 0 || old > value ? value : old - 1)
-// Of a pair each half is updated atomically; here both are at once.
-#define SIMT_ATOMIC_ADD(T)                                                                           \
-  SIMT_INLINE T atomicAdd(T* address, T value) {                                                     \
-    simt::device::atomic_access(address, sizeof(T));                                                 \
-    return simt::device::atomic_update_number(address, [value](T old) -> T { return old + value; }); \
-  }
-SIMT_ATOMIC_ADD(__half)
-SIMT_ATOMIC_ADD(__half2)
-SIMT_ATOMIC_ADD(__nv_bfloat16)
-SIMT_ATOMIC_ADD(__nv_bfloat162)
-#undef SIMT_ATOMIC_ADD
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_OF
-// clang-format on
-
-template <class T, class = simt::device::Integer<T>>
+template <simt::device::Integer T>
 SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-  simt::device::atomic_access(address, sizeof(T));
-  return simt::device::atomic_update_number(address, [=](T old) -> T { return old == expected ? value : old; });
+  return simt::device::atomic_update_value(address, [=](T old) -> T { return old == expected ? value : old; });
 }
 
 // --- Loads and stores. The model has no caches: each is the plain access. --------------------------------------------------
@@ -89,12 +77,8 @@ SIMT_LOAD(__ldg)
 SIMT_LOAD(__ldca)
 SIMT_LOAD(__ldcg)
 SIMT_LOAD(__ldcs)
-SIMT_LOAD(__ldlu)
-SIMT_LOAD(__ldcv)
-SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)
 SIMT_STORE(__stcs)
-SIMT_STORE(__stwt)
 #undef SIMT_LOAD
 #undef SIMT_STORE
 

@@ -1,4 +1,4 @@
-// What the toolkit's other headers have, for the model: what programs ask the runtime behind each call (a launch throws what is wrong
+// What the toolkit's other headers have, for the model: what programs ask the runtime after each call (a launch throws what is wrong
 // with it, all that was asked for has happened, and launches run one after the other), the primitives of cuda_pipeline.h, and the
 // constants of math_constants.h.
 #pragma once
@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 
 using cudaError_t = int;
 constexpr cudaError_t cudaSuccess = 0;

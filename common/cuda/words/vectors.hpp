@@ -1,52 +1,32 @@
-// The vector types, and make_float4 and its like; uint3 and dim3 are in vocabulary.hpp, which comes first.
+// The vector types, and make_float4 and its like.
 #pragma once
 
-#define SIMT_VECTOR1(T, name) \
-  struct name {               \
-    T x;                      \
-  };                          \
-  SIMT_INLINE name make_##name(T x) { return {x}; }
-#define SIMT_VECTOR2(T, name)          \
-  struct alignas(2 * sizeof(T)) name { \
-    T x, y;                            \
-  };                                   \
-  SIMT_INLINE name make_##name(T x, T y) { return {x, y}; }
-// Aligned like one of its members: a GPU moves the three one by one.
-#define SIMT_VECTOR3(T, name) \
-  struct name {               \
-    T x, y, z;                \
-  };                          \
-  SIMT_INLINE name make_##name(T x, T y, T z) { return {x, y, z}; }
-#define SIMT_VECTOR4(T, name, alignment) \
-  struct alignas(alignment) name {       \
-    T x, y, z, w;                        \
-  };                                     \
-  SIMT_INLINE name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
-#define SIMT_VECTORS_OF(T, name) \
-  SIMT_VECTOR1(T, name##1)       \
-  SIMT_VECTOR2(T, name##2)       \
-  SIMT_VECTOR3(T, name##3)       \
-  SIMT_VECTOR4(T, name##4, 4 * sizeof(T))
-SIMT_VECTORS_OF(signed char, char)
-SIMT_VECTORS_OF(unsigned char, uchar)
-SIMT_VECTORS_OF(short, short)
-SIMT_VECTORS_OF(unsigned short, ushort)
-SIMT_VECTORS_OF(int, int)
-SIMT_VECTORS_OF(float, float)
-SIMT_VECTOR1(unsigned, uint1)
-SIMT_VECTOR2(unsigned, uint2)
-SIMT_VECTOR4(unsigned, uint4, 16)
-SIMT_VECTOR1(double, double1)
-SIMT_VECTOR2(double, double2)
-SIMT_VECTOR3(double, double3)
-SIMT_VECTOR4(double, double4, 16)
-SIMT_VECTOR1(long long, longlong1)
-SIMT_VECTOR2(long long, longlong2)
-SIMT_VECTOR1(unsigned long long, ulonglong1)
-SIMT_VECTOR2(unsigned long long, ulonglong2)
-SIMT_INLINE uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
-#undef SIMT_VECTOR1
-#undef SIMT_VECTOR2
-#undef SIMT_VECTOR3
-#undef SIMT_VECTOR4
-#undef SIMT_VECTORS_OF
+// Vectors of three are aligned like one of their members: a GPU moves the three one by one.
+#define SIMT_VECTORS(T, name)                                             \
+  struct name##1 {                                                        \
+    T x;                                                                  \
+  };                                                                      \
+  struct alignas(2 * sizeof(T)) name##2 {                                 \
+    T x, y;                                                               \
+  };                                                                      \
+  struct name##3 {                                                        \
+    T x, y, z;                                                            \
+  };                                                                      \
+  struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) name##4 {            \
+    T x, y, z, w;                                                         \
+  };                                                                      \
+  SIMT_INLINE name##1 make_##name##1(T x) { return {x}; }                 \
+  SIMT_INLINE name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  SIMT_INLINE name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  SIMT_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+SIMT_VECTORS(signed char, char)
+SIMT_VECTORS(unsigned char, uchar)
+SIMT_VECTORS(short, short)
+SIMT_VECTORS(unsigned short, ushort)
+SIMT_VECTORS(int, int)
+SIMT_VECTORS(unsigned, uint)
+SIMT_VECTORS(long long, longlong)
+SIMT_VECTORS(unsigned long long, ulonglong)
+SIMT_VECTORS(float, float)
+SIMT_VECTORS(double, double)
+#undef SIMT_VECTORS

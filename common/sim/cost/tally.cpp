@@ -25,18 +25,6 @@ std::array<std::int64_t, 32> offsets_of(const WarpAccess& access, const Array& a
   return offsets;
 }
 
-// The next access of a site that was sampled: whether each lane goes on where it was.
-void lengthen(SampledAccess& sample, const std::array<std::int64_t, 32>& next) {
-  const int bytes = sample.in_a_row * sample.key.size;
-  constexpr int most_at_once = 16;  // of one lane
-  if (!sample.row_goes_on || bytes >= most_at_once) return;
-  for (std::size_t lane = 0; lane < 32; ++lane) {
-    const std::int64_t first = sample.offsets[lane];
-    sample.row_goes_on = sample.row_goes_on && next[lane] == (first < 0 ? -1 : first + bytes);
-  }
-  sample.in_a_row += sample.row_goes_on;
-}
-
 }  // namespace
 
 SiteTally& Tally::add_to(const SiteKey& key, const SiteCost& cost, std::uint64_t new_sectors) {
@@ -73,14 +61,9 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
   }
   SiteTally& tally = add_to(key, cost, new_sectors);
-  if (!sampled) return;
-  const std::array<std::int64_t, 32> offsets = offsets_of(access, array);
-  if (tally.sample < 0) {
-    tally.sample = int(samples.size());
-    samples.push_back({key, offsets});
-  } else {
-    lengthen(samples[std::size_t(tally.sample)], offsets);
-  }
+  if (!sampled || tally.is_sampled) return;
+  tally.is_sampled = true;
+  samples.push_back({key, offsets_of(access, array)});
 }
 
 void Tally::add_bulk(const BulkCopy& copy, const Array& array,

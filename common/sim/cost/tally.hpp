@@ -29,7 +29,7 @@ struct SiteKeyHash {
   }
 };
 struct SiteTally : SiteCost {
-  int sample = -1;  ///< index into Tally::samples
+  bool is_sampled = false;  ///< Tally::samples has an access of it
 };
 using SiteTallies = std::unordered_map<SiteKey, SiteTally, SiteKeyHash>;
 
@@ -53,27 +53,21 @@ class LastBlocks {
  public:
   explicit LastBlocks(const Array& array)
       : count_((array.end - array.begin + 31) / 32 + 1),
-        serials_(static_cast<std::uint32_t*>(std::calloc(count_, sizeof(std::uint32_t)))) {
+        serials_(static_cast<std::uint32_t*>(std::calloc(count_, sizeof(std::uint32_t))), std::free) {
     if (serials_ == nullptr) throw std::bad_alloc();
   }
   std::size_t size() const { return count_; }
-  std::uint32_t& operator[](std::size_t sector) { return serials_.get()[sector]; }
-  std::uint32_t operator[](std::size_t sector) const { return serials_.get()[sector]; }
+  std::uint32_t& operator[](std::size_t sector) const { return serials_[sector]; }
 
  private:
-  struct Free {
-    void operator()(std::uint32_t* serials) const { std::free(serials); }
-  };
   std::size_t count_;
-  std::unique_ptr<std::uint32_t, Free> serials_;
+  std::unique_ptr<std::uint32_t[], void (*)(void*)> serials_;
 };
 
 /// The first access of a site by the sampled warp.
 struct SampledAccess {
   SiteKey key;
   std::array<std::int64_t, 32> offsets{};  ///< bytes from where its array counts from, -1 for a lane that took no part
-  int in_a_row = 1;  ///< so many accesses, this one first, are contiguous for each lane, up to 16 bytes
-  bool row_goes_on = true;
 };
 
 /// The cost of what one host thread ran.

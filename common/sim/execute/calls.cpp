@@ -1,4 +1,4 @@
-// What kernels call: the functions of common/cuda/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies or fences of a block or
+// What kernels call: the functions of common/cuda/words/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies or fences of a block or
 // warp, and what the lanes of a warp compute together.
 #include <fmt/format.h>
 

@@ -123,14 +123,9 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       const Name name = name_of_key(key);
       Site& site = sites[name];
       std::tie(site.file, site.line, site.op, site.space, site.array, site.width) = name;
-      if (key.space == Space::global) {
-        site.element_bytes = launch.arrays[key.array]->declared.element;
-        site.element_alignment = launch.arrays[key.array]->alignment;
-      }
+      if (key.space == Space::global) site.element_bytes = launch.arrays[key.array]->declared.element;
       if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       static_cast<SiteCost&>(site) += tally;
-      if (const auto moved = worker.structs_at.find(key.pc); moved != worker.structs_at.end())
-        site.struct_bytes = std::max(site.struct_bytes, moved->second);
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
     }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
@@ -150,7 +145,6 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
       Sample sample;
       sample.site = std::size_t(std::distance(sites.begin(), sites.find(name_of_key(sampled.key))));
       std::copy(sampled.offsets.begin(), sampled.offsets.end(), sample.byte_offset);
-      sample.in_a_row = sampled.in_a_row;
       counts.samples.push_back(sample);
     }
   std::sort(counts.samples.begin(), counts.samples.end(), [](auto& a, auto& b) { return a.site < b.site; });

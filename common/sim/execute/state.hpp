@@ -317,8 +317,7 @@ struct Worker final : hooks::Listener {
   std::vector<Touch> touches;
   std::vector<cost::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
-  std::map<std::uint32_t, std::size_t> structs_at;  // that move structs, and of how many bytes
-  std::uint64_t counted_warps = 0;                  // how often logs were turned into costs
+  std::uint64_t counted_warps = 0;    // how often logs were turned into costs
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
 

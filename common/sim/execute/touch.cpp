@@ -423,10 +423,6 @@ void Worker::access_struct(Address address, std::size_t size, Op op, Address pc,
   if (may_be_one && (is_shared(*this, address) || lies_in_plain_array(last_region, address, size)))
     return access(address, size, op, pc, false);
   const std::size_t at_once = bytes_at_once(*this, address, size, op, pc, alignment);
-  if (traced && at_once < size) {
-    const hooks::ScopedIgnore ignore;
-    structs_at[hooks::offset_of(pc)] = size;
-  }
   for (std::size_t at = 0; at < size; at += at_once) access(address + at, at_once, op, pc, false);
 }
 

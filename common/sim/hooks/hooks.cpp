@@ -8,12 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/cuda/vocabulary.hpp"
-
-// Defined where clang++ compiled the kernels, see vocabulary.hpp.
-extern "C" __attribute__((weak)) const char simt_structs_are_copied_as_blocks;
-// Provided by the linker: the end of what is only read.
-extern "C" const char __data_start;
+#include "common/cuda/words/vocabulary.hpp"
 
 namespace simt::hooks {
 
@@ -118,21 +113,6 @@ void check_block_copy(const void* pointer, std::size_t size, void* return_addres
   });
 }
 
-void check_block_copies(const void* to, const void* from, std::size_t size, void* return_address) {
-  check_block_copy(to, size, return_address);
-  check_block_copy(from, size, return_address);
-}
-
-// Whether it is part of the program that nobody writes: the values of an initialiser, which on a GPU are part of instructions.
-bool is_constant(const void* pointer) { return pointer >= &__executable_start && pointer < &__data_start; }
-
-// One that the compiler may have made of an assignment.
-void copy_block(void* to, const void* from, std::size_t size, void* return_address) {
-  if (&simt_structs_are_copied_as_blocks == nullptr) return check_block_copies(to, from, size, return_address);
-  if (!is_constant(from)) access_struct(from, size, Op::load, return_address, {1, 16});
-  access_struct(to, size, Op::store, return_address, {1, 16});
-}
-
 }  // namespace
 }  // namespace simt::hooks
 
@@ -214,48 +194,26 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-// memcpy and its kin, called by a kernel (see TILE_MODEL_LINK_FLAGS in ctest/model.cmake) or by anybody else. The names
-// that begin with simt_ are what block_copies.hpp, those that end in _chk what -D_FORTIFY_SOURCE makes of them. What the
-// compiler makes of an assignment has its own name, or, from clang++ 15 on, one that begins with __tsan_.
-#define SIMT_BLOCK_HOOK(hook, name, announced)                           \
-  void* hook(void* to, const void* from, std::size_t size) {             \
-    simt::hooks::announced(to, from, size, __builtin_return_address(0)); \
-    return __real_##name(to, from, size);                                \
-  }
-#define SIMT_COPY_HOOK(name)                                                                    \
-  void* __real_##name(void*, const void*, std::size_t);                                         \
-  SIMT_BLOCK_HOOK(simt_##name, name, check_block_copies)                                        \
-  SIMT_BLOCK_HOOK(__wrap_##name, name, copy_block)                                              \
-  SIMT_BLOCK_HOOK(__tsan_##name, name, copy_block)                                              \
-  void* __wrap___##name##_chk(void* to, const void* from, std::size_t size, std::size_t room) { \
-    simt::hooks::check_block_copies(to, from, size, __builtin_return_address(0));               \
-    if (size > room) std::abort();                                                              \
-    return __real_##name(to, from, size);                                                       \
+// memcpy and its kin, called by a kernel or by anybody else (--wrap, see TILE_MODEL_LINK_FLAGS in ctest/model.cmake).
+#define SIMT_COPY_HOOK(name)                                                \
+  void* __real_##name(void*, const void*, std::size_t);                     \
+  void* __wrap_##name(void* to, const void* from, std::size_t size) {       \
+    simt::hooks::check_block_copy(to, size, __builtin_return_address(0));   \
+    simt::hooks::check_block_copy(from, size, __builtin_return_address(0)); \
+    return __real_##name(to, from, size);                                   \
   }
 SIMT_COPY_HOOK(memcpy)
 SIMT_COPY_HOOK(memmove)
 SIMT_COPY_HOOK(mempcpy)
 void* __real_memset(void*, int, std::size_t);
-#define SIMT_FILL_HOOK(name)                                              \
-  void* name(void* to, int value, std::size_t size) {                     \
-    simt::hooks::check_block_copy(to, size, __builtin_return_address(0)); \
-    return __real_memset(to, value, size);                                \
-  }
-SIMT_FILL_HOOK(__wrap_memset)
-SIMT_FILL_HOOK(simt_memset)
-SIMT_FILL_HOOK(__tsan_memset)
-void* __wrap___memset_chk(void* to, int value, std::size_t size, std::size_t room) {
+void* __wrap_memset(void* to, int value, std::size_t size) {
   simt::hooks::check_block_copy(to, size, __builtin_return_address(0));
-  if (size > room) std::abort();
   return __real_memset(to, value, size);
 }
 int __real_memcmp(const void*, const void*, std::size_t);
-#define SIMT_COMPARISON_HOOK(name)                                           \
-  int name(const void* one, const void* other, std::size_t size) {           \
-    simt::hooks::check_block_copy(one, size, __builtin_return_address(0));   \
-    simt::hooks::check_block_copy(other, size, __builtin_return_address(0)); \
-    return __real_memcmp(one, other, size);                                  \
-  }
-SIMT_COMPARISON_HOOK(__wrap_memcmp)
-SIMT_COMPARISON_HOOK(simt_memcmp)
+int __wrap_memcmp(const void* one, const void* other, std::size_t size) {
+  simt::hooks::check_block_copy(one, size, __builtin_return_address(0));
+  simt::hooks::check_block_copy(other, size, __builtin_return_address(0));
+  return __real_memcmp(one, other, size);
+}
 }

@@ -24,7 +24,7 @@
 extern "C" const char __executable_start, _end;  // provided by the linker
 
 namespace simt {
-struct SharedDeclaration;
+struct ElementType;
 }
 namespace simt::order {
 class GlobalCells;
@@ -142,6 +142,7 @@ struct Shape {
   /// Bytes of an innermost row; 0 for an array of one dimension.
   std::size_t row_bytes() const { return extents.size() > 1 ? element * extents.back() : 0; }
 };
+Shape shape_of(const ElementType& type);
 /// A __shared__ variable, as its declaration has it.
 struct SharedVariable {
   std::string name;
@@ -155,7 +156,7 @@ struct SharedVariable {
 Place place_of(Address return_address);
 std::string function_name(const void* function);
 /// The __shared__ variables that a kernel may touch, in the order of declaration: its own first, then those of functions that are
-/// no kernels, and those outside functions.
+/// no kernels.
 const std::vector<SharedVariable>& shared_variables(const void* kernel);
 /// How many __shared__ variables the program uses. Their numbers go up to here.
 std::uint32_t shared_variable_count();
@@ -168,9 +169,9 @@ struct Region {
   std::string name;
   Address begin = 0, end = 0;
   std::size_t element = 4;
-  Shape declared{};           ///< as the program has it; without extents where it has one dimension
-  std::size_t alignment = 0;  ///< of what it is declared as an array of; 0: not known
-  bool is_constant = false;   ///< __constant__: kernels may read it
+  Shape declared{};                                   ///< as the program has it
+  std::size_t alignment = 0;                          ///< of what it is declared as an array of; 0: not known
+  bool is_constant = false;                           ///< __constant__: kernels may read it
   std::size_t first = 0, rows = 0, cols = 0, ld = 0;  ///< declared matrix; rows == 0: all of it
   std::shared_ptr<order::GlobalCells> cells;          ///< one per element, of the last traced launch
   std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage;

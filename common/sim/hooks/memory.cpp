@@ -1,6 +1,8 @@
 // Global memory: which allocations there are, and what they are called.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <stdexcept>
 
@@ -12,9 +14,7 @@ namespace {
 
 void declare(hooks::Region& region, const ElementType& type) {
   region.alignment = type.alignment;
-  region.declared = {type.bytes, {}};
-  for (const std::size_t extent : type.extents)
-    if (extent != 0) region.declared.extents.push_back(extent);
+  region.declared = hooks::shape_of(type);
 }
 
 void add(hooks::Region region) {
@@ -28,6 +28,13 @@ void add(hooks::Region region) {
 hooks::Regions& hooks::regions() {
   static Regions instance;
   return instance;
+}
+
+hooks::Shape hooks::shape_of(const ElementType& type) {
+  Shape shape{type.bytes, {}};
+  std::copy_if(std::begin(type.extents), std::end(type.extents), std::back_inserter(shape.extents),
+               [](std::size_t extent) { return extent != 0; });
+  return shape;
 }
 
 hooks::Region& hooks::region_at(const void* memory) {

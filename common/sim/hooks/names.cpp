@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/cuda/vocabulary.hpp"
+#include "common/cuda/words/vocabulary.hpp"
 #include "common/sim/hooks/hooks.hpp"
 
 // The linker's begin and end of the list that __global__ makes of kernels.
@@ -52,9 +52,8 @@ struct Program {
  private:
   void read_symbols() {
     std::vector<SharedDeclaration*> declarations;
-    for (const Address* entry = __start___patchable_function_entries; entry < __stop___patchable_function_entries;
-         ++entry)
-      functions.emplace(*entry, "");
+    for (const Address* kernel = __start___patchable_function_entries; kernel < __stop___patchable_function_entries;)
+      functions.emplace(*kernel++, "");
     const int count = dwfl_module_getsymtab(module);
     for (int i = 0; i < count; ++i) {
       GElf_Sym symbol;
@@ -118,32 +117,28 @@ bool is_plumbing(const std::string& file) {
   return false;
 }
 
+// The line of an instruction; of one that was inlined from the model's words, the line of the call that is none of theirs.
 Place find_place(Address return_address) {
   Program& p = program();
   Place place{"?", 0};
   const Dwarf_Addr pc = return_address - 1;
-  if (Dwfl_Line* line = dwfl_module_getsrc(p.module, pc)) {
-    int number = 0;
-    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) place = {file, number};
-  }
+  if (Dwfl_Line* line = dwfl_module_getsrc(p.module, pc))
+    if (const char* file = dwfl_lineinfo(line, nullptr, &place.line, nullptr, nullptr, nullptr)) place.file = file;
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = is_plumbing(place.file) ? dwfl_module_addrdie(p.module, pc, &bias) : nullptr;
-  if (unit == nullptr) return place;
-  Dwarf_Die* innermost = nullptr;
-  const int inner_count = dwarf_getscopes(unit, pc - bias, &innermost);
-  if (inner_count <= 0) return place;
-  Dwarf_Die* scopes = nullptr;
+  Dwarf_Die* const unit = is_plumbing(place.file) ? dwfl_module_addrdie(p.module, pc, &bias) : nullptr;
+  Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   Dwarf_Files* files = nullptr;
-  std::size_t file_count = 0;
-  const int count = dwarf_getsrcfiles(unit, &files, &file_count) == 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
-  for (int i = 0; i < count && is_plumbing(place.file); ++i) {
-    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
-    Dwarf_Attribute attribute;
-    Dwarf_Word file = 0, line = 0;
-    if (dwarf_attr(&scopes[i], DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &file) == 0 &&
-        dwarf_attr(&scopes[i], DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &line) == 0)
-      if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) place = {name, int(line)};
-  }
+  if (unit == nullptr || dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return place;
+  const int count = dwarf_getsrcfiles(unit, &files, nullptr) == 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+  const auto attribute = [](Dwarf_Die& scope, unsigned name) {
+    Dwarf_Attribute found;
+    Dwarf_Word value = 0;
+    return dwarf_attr(&scope, name, &found) != nullptr && dwarf_formudata(&found, &value) == 0 ? value : 0;
+  };
+  for (int i = 0; i < count && is_plumbing(place.file); ++i)
+    if (const Dwarf_Word line = attribute(scopes[i], DW_AT_call_line); line != 0)
+      if (const char* file = dwarf_filesrc(files, attribute(scopes[i], DW_AT_call_file), nullptr, nullptr))
+        place = {file, int(line)};
   std::free(scopes);
   std::free(innermost);
   return place;
@@ -156,13 +151,6 @@ bool is_within(std::string_view type, const std::string& function) {
   return type.starts_with(encoded) || (type.starts_with("Z") && type.substr(1).starts_with(encoded));
 }
 
-Shape shape_of(const SharedDeclaration& declaration) {
-  Shape shape{declaration.element, {}};
-  for (const std::size_t extent : declaration.extents)
-    if (extent != 0) shape.extents.push_back(extent);
-  return shape;
-}
-
 std::vector<SharedVariable> find_variables(const void* kernel) {
   const Program& p = program();
   const std::string& own = mangled_name(reinterpret_cast<Address>(kernel));
@@ -173,7 +161,8 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
     const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(),
                                        [&](const auto& function) { return is_within(within, function.second); });
     if (in_kernel || !elsewhere)
-      variables.push_back({d->name, d->bytes, d->alignment, in_kernel, shape_of(*d), d->number, d->element_alignment});
+      variables.push_back(
+          {d->name, d->bytes, d->alignment, in_kernel, shape_of(d->element), d->number, d->element.alignment});
   }
   std::stable_partition(variables.begin(), variables.end(), [](const SharedVariable& v) { return v.in_kernel; });
   return variables;

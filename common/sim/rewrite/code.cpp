@@ -4,6 +4,7 @@ namespace rewrite {
 
 bool opens(const std::string& t) { return t == "(" || t == "[" || t == "{"; }
 bool closes(const std::string& t) { return t == ")" || t == "]" || t == "}"; }
+bool is_alignment(const std::string& t) { return t == "__align__" || t == "alignas"; }
 
 std::size_t after_brackets(const Code& code, std::size_t open) {
   int depth = 0;
@@ -14,49 +15,31 @@ std::size_t after_brackets(const Code& code, std::size_t open) {
   return code.size();
 }
 
-std::size_t begin_of_brackets(const Code& code, std::size_t end) {
+std::size_t after_angles(const Code& code, std::size_t open) {
   int depth = 0;
-  for (std::size_t i = end; i-- > 0;) {
-    depth += closes(code[i]) - opens(code[i]);
-    if (depth == 0) return i;
+  for (std::size_t i = open; i < code.size() && code[i] != ";" && code[i] != "{"; ++i) {
+    depth += (code[i] == "<") - (code[i] == ">");
+    if (depth == 0) return i + 1;
   }
-  return end;
+  return open + 1;
 }
 
-Scopes scopes_of(const Code& code) {
-  Scopes scopes{std::vector<bool>(code.size()), std::vector<std::string>(code.size() + 1), {}};
-  scopes.statement.resize(code.size());
-  struct Open {
-    bool is_namespace;
-    std::size_t names;  // length of the enclosing ones
-  };
-  std::vector<Open> open;
+std::vector<bool> outside_of(const Code& code) {
+  std::vector<bool> outside(code.size()), is_namespace;  // the latter of each bracket that is open
   int others = 0;
   std::size_t statement = 0;
-  std::string names;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    scopes.outside[i] = others == 0;
-    scopes.namespaces[i] = names;
-    scopes.statement[i] = statement;
+    outside[i] = others == 0;
     if (code[i] == "{") {
-      // A call of a macro that needs no ; may stand before.
-      std::size_t first = i;
-      while (first > statement && code[first] != "namespace" && code[first] != "extern") --first;
-      const bool is_namespace = code[first] == "namespace" || (code[first] == "extern" && first + 2 == i);
-      open.push_back({is_namespace, names.size()});
-      others += !is_namespace;
-      if (code[first] == "namespace" && first + 1 < i) {
-        for (std::size_t k = first + 1; k < i; ++k) names += code[k];
-        names += "::";
-      }
-    } else if (code[i] == "}" && !open.empty()) {
-      others -= !open.back().is_namespace;
-      names.resize(open.back().names);
-      open.pop_back();
+      is_namespace.push_back(code.has(statement, i, "namespace") || (i > 1 && code[i - 2] == "extern"));
+      others += !is_namespace.back();
+    } else if (code[i] == "}" && !is_namespace.empty()) {
+      others -= !is_namespace.back();
+      is_namespace.pop_back();
     }
     if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
   }
-  return scopes;
+  return outside;
 }
 
 std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
@@ -67,26 +50,6 @@ std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
   for (; i < code.size() && depth >= 0; ++i) depth += (code[i] == "{") - (code[i] == "}");
   return i;
 }
-
-bool is_alignment(const std::string& t) { return t == "__align__" || t == "alignas"; }
-
-std::size_t after_angles(const Code& code, std::size_t open) {
-  int depth = 0;
-  for (std::size_t i = open; i < code.size() && code[i] != ";" && code[i] != "{"; ++i) {
-    depth += (code[i] == "<") - (code[i] == ">");
-    if (depth == 0) return i + 1;
-  }
-  return open + 1;
-}
-
-namespace {
-
-// Names in a declaration after which a parenthesis is no function's.
-bool takes_arguments_in_declaration(const std::string& name) {
-  return is_alignment(name) || name == "decltype" || name == "__attribute__";
-}
-
-}  // namespace
 
 Declaration declaration_at(const Code& code, std::size_t begin) {
   Declaration d;
@@ -106,7 +69,7 @@ Declaration declaration_at(const Code& code, std::size_t begin) {
       i = opens(t) ? after_brackets(code, i) : i + 1;
       if (t == "{" && code[i] != ";" && code[i] != ",") return {};  // no initialiser: a function or a class
     } else if (t == "(") {
-      const bool of_qualifier = takes_arguments_in_declaration(last);
+      const bool of_qualifier = is_alignment(last) || last == "decltype" || last == "__attribute__";
       if (!in_value && !of_qualifier) return {};
       i = after_brackets(code, i);
       if (of_qualifier) last.clear();
@@ -123,20 +86,9 @@ Declaration declaration_at(const Code& code, std::size_t begin) {
   return d;
 }
 
-namespace {
-
-// Whether a ) ends the call of a macro, after which a declaration may begin without ; between.
-bool ends_macro_call(const Code& code, std::size_t close) {
-  if (code[close] != ")") return false;
-  const std::size_t open = begin_of_brackets(code, close + 1);
-  return open > 0 && open <= close && code.is_name(open - 1) && !takes_arguments_in_declaration(code[open - 1]);
-}
-
-}  // namespace
-
 std::size_t first_of_statement(const Code& code, std::size_t i) {
   while (i > 0 && code[i - 1] != ";" && code[i - 1] != "{" && code[i - 1] != "}" && code[i - 1] != ">" &&
-         !code.is_directive(i - 1) && !(code.is_name(i) && ends_macro_call(code, i - 1)))
+         !code.is_directive(i - 1))
     --i;
   return i;
 }

@@ -18,20 +18,25 @@ class Code {
       if (all_[i].counts()) seen_.push_back(i);
   }
   std::size_t size() const { return seen_.size(); }
-  /// A token's text; "" behind the last.
-  const std::string& operator[](std::size_t i) const { return i < size() ? token(i).text : none_; }
-  bool is_name(std::size_t i) const { return i < size() && token(i).kind == tokens::Token::Kind::name; }
-  bool is_directive(std::size_t i) const { return i < size() && token(i).kind == tokens::Token::Kind::directive; }
+  /// A token's text; "" after the last.
+  const std::string& operator[](std::size_t i) const { return i < size() ? all_[seen_[i]].text : none_; }
+  bool is_name(std::size_t i) const { return i < size() && all_[seen_[i]].kind == tokens::Token::Kind::name; }
+  bool is_directive(std::size_t i) const { return i < size() && all_[seen_[i]].kind == tokens::Token::Kind::directive; }
   /// Whether token i is the first of signs that stand together.
   bool is_sign(std::size_t i, const std::string& sign) const {
     for (std::size_t k = 0; k < sign.size(); ++k)
       if ((*this)[i + k] != std::string(1, sign[k]) || seen_[i + k] != seen_[i] + k) return false;
     return true;
   }
+  /// Whether one of the tokens [begin, end) is this word.
+  bool has(std::size_t begin, std::size_t end, const std::string& word) const {
+    while (begin < end && (*this)[begin] != word) ++begin;
+    return begin < end;
+  }
   void set(std::size_t i, const std::string& text) { all_[seen_[i]].text = text; }
   void insert_after(std::size_t i, const std::string& text) { inserted_[seen_[i]] += text; }
   void remove(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) set(i, "");
+    while (begin < end) set(begin++, "");
   }
   std::string text() const {
     std::string text;
@@ -40,7 +45,6 @@ class Code {
   }
 
  private:
-  const tokens::Token& token(std::size_t i) const { return all_[seen_[i]]; }
   std::vector<tokens::Token> all_;
   std::vector<std::string> inserted_;  // what is inserted after each
   std::vector<std::size_t> seen_;
@@ -52,18 +56,10 @@ bool opens(const std::string& token);
 bool closes(const std::string& token);
 /// After the bracket that closes the one at `open`.
 std::size_t after_brackets(const Code& code, std::size_t open);
-/// The bracket that the one before `end` closes; `end` if there is none.
-std::size_t begin_of_brackets(const Code& code, std::size_t end);
 /// Skips template arguments: the < after a name up to its >.
 std::size_t after_angles(const Code& code, std::size_t open);
-/// What surrounds each token: whether only namespaces are open there, the names of these, each with :: after it (those without a name are
-/// left out), and the first token of its statement.
-struct Scopes {
-  std::vector<bool> outside;
-  std::vector<std::string> namespaces;
-  std::vector<std::size_t> statement;
-};
-Scopes scopes_of(const Code& code);
+/// Of each token, whether only namespaces are open there.
+std::vector<bool> outside_of(const Code& code);
 /// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
 std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter);
 
@@ -76,14 +72,12 @@ struct Declaration {
   std::vector<std::string> names;
   std::size_t end = 0;  ///< of its ;
 };
-
 Declaration declaration_at(const Code& code, std::size_t begin);
 /// The first token of the statement that token i is part of.
 std::size_t first_of_statement(const Code& code, std::size_t i);
 
 /// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same line
-/// (rewrite_shared.cpp). So that functions see those outside functions, too, and lambdas all of them, they are declared in the former
-/// and captured by the latter. `scopes` are those of the code before it was changed.
-void rewrite_shared(Code& code, const Scopes& scopes, Known& known);
+/// (rewrite_shared.cpp). Lambdas that use one capture it.
+void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known);
 
 }  // namespace rewrite

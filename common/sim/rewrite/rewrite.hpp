@@ -3,10 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace rewrite {
 
@@ -15,24 +13,18 @@ using Include = std::function<std::string(const std::string& name)>;
 
 /// What the files of a program have declared so far.
 struct Known {
-  /// A __shared__ variable outside functions: the namespaces that it stands in, each with :: after it, and a reference to it.
-  struct Variable {
-    std::string namespaces, name, reference;
-  };
-  std::vector<Variable> outside;
-  std::set<std::string> scalars;              ///< single variables that are __shared__, __device__ or __constant__
-  std::map<std::string, std::string> macros;  ///< that stand for __shared__, and what each stands for besides
-  int declared = 0;                           ///< __shared__ variables, all of them
+  std::set<std::string> scalars;  ///< single variables that are __shared__, __device__ or __constant__
+  int declared = 0;               ///< __shared__ variables, all of them
 };
 
 /// Rewritten are
-/// - `__shared__` variables: references to where they lie in the shared memory of the running block;
+/// - `__shared__` variables of functions: references to where they lie in the shared memory of the running block;
 /// - `extern __shared__ T name[];`, an array whose size the launch decides: a pointer to the model's dynamic shared memory;
 /// - `__device__` and `__constant__` variables outside functions and classes: after each follows what registers it as memory; what
 ///   is __constant__ loses a `const`, by which g++ would take its values without reading them;
 /// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads would not be
 ///   counted;
-/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: tile::launch, without the stream; what only looks like it, an error;
+/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: a call of tile::launch;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
 /// - an index that is read from memory, or by way of a reference: the same, handed through a call;
 /// - included names, as `include` says.

@@ -15,65 +15,40 @@
 // straight out of memory would be read without being announced.
 // patchable_function_entry puts it into a list of kernels (see shared_variables in common/sim/hooks).
 #define __global__ __attribute__((flatten, patchable_function_entry(1)))
-#if defined(__clang__)
-// Where clang++ does not optimise, `flatten` has no effect; and it copies structs as blocks, which the model is told.
-#define __device__ __attribute__((always_inline))
-#if __has_feature(thread_sanitizer)  // in a file with kernels
-extern "C" __attribute__((used)) inline const char simt_structs_are_copied_as_blocks = 1;
-#endif
-#else
 #define __device__
-#endif
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// The word itself is gone before the compiler sees a file (common/sim/rewrite/rewrite_shared.cpp), but where a macro of the file's own has it.
-// clang-format off: the pragma takes one string
-#define __shared__ \
-  _Pragma("GCC error \"the model does not see a __shared__ that comes out of a macro with more in it, or out of a file that it does not rewrite: write the declaration out\"")
-// clang-format on
-
 // Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
 
+// What the model refuses. rewrite_shared.cpp has taken the word itself out of a file, unless a macro of its own has it.
+#define __shared__ \
+  _Pragma(         \
+      "GCC error \"the model does not see a __shared__ that comes out of a macro, or out of a file that it does not rewrite: write the declaration out\"")
 // Reads of tables that g++ knows to be constant are not announced.
-// clang-format off: the pragma takes one string
 #define SIMT_NO_TABLE \
-  _Pragma("GCC error \"the model cannot count reads of constant tables: hand the table over as an array\"")
-// clang-format on
-
+  _Pragma("GCC error \"the model cannot count reads of constant tables: pass the table as an array\"")
 // A GPU would look for a tensor map in the thread's own copy of the parameter.
-// clang-format off: the pragma takes one string
 #define SIMT_NO_GRID_CONSTANT \
-  _Pragma("GCC error \"a tensor map as a parameter must be const __grid_constant__ CUtensorMap: else each thread has a copy, where copies in bulk do not find it\"")
-// clang-format on
-
-// clang-format off: the pragma takes one string
+  _Pragma(                    \
+      "GCC error \"a tensor map as a parameter must be const __grid_constant__ CUtensorMap: else each thread has a copy, where copies in bulk do not find it\"")
 #define __cluster_dims__(...) \
-  _Pragma("GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
-// clang-format on
+  _Pragma(                    \
+      "GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
 
 #define SIMT_INLINE inline __attribute__((always_inline))
-#if defined(__clang__)  // which would announce atomic operations all the same
-#define SIMT_UNTRACED __attribute__((disable_sanitizer_instrumentation))
-#else
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
-#endif
-
-#include "common/cuda/words/shared.hpp"
 
 // --- Types ------------------------------------------------------------------------------------------------------
-struct uint3 {
-  unsigned x, y, z;
-};
+#include "common/cuda/words/vectors.hpp"
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-#include "common/cuda/words/vectors.hpp"
 
 // --- What the model provides (common/sim/execute) ------------------------------------------------------------
 namespace simt {
@@ -106,8 +81,9 @@ struct Bound final : BoundKernel {
     constexpr bool as_many = sizeof...(Parameters) == sizeof...(Arguments);
     static_assert(as_many, "the launch has more arguments than the kernel takes, or fewer");
     if constexpr (as_many) {
-      static_assert((std::is_constructible_v<Parameters, Arguments> && ...),
-                    "an argument of the launch is of another type than the kernel takes; of a tile::array hand over .device()");
+      static_assert(
+          (std::is_constructible_v<Parameters, Arguments> && ...),
+          "an argument of the launch is of another type than the kernel takes; of a tile::array hand over .device()");
       return std::tuple<Parameters...>(std::forward<Arguments>(values)...);
     }
   }
@@ -121,115 +97,72 @@ struct Bound final : BoundKernel {
 
 /// An index that may be read from memory is handed through this (common/sim/rewrite/rewrite.cpp). It is still a constant where it was one.
 template <class T>
-  requires std::is_scalar_v<T>
-SIMT_INLINE constexpr T index_of(T index) {
-  return index;
-}
+requires std::is_scalar_v<T> SIMT_INLINE constexpr T index_of(T index) { return index; }
 /// One of a class's own operator[], which need not be copied.
 template <class T>
-  requires(!std::is_scalar_v<std::decay_t<T>>)
-SIMT_INLINE constexpr T&& index_of(T&& index) {
+requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& index_of(T&& index) {
   return static_cast<T&&>(index);
 }
 
+/// A number, or one of 16 bits (words/narrow.hpp).
+template <class T>
+concept Value = std::is_scalar_v<T> || requires {
+  typename T::simt_value;
+};
 /// Takes the place of a value of at least so many bytes, whatever its type.
 template <std::size_t BYTES>
 struct AnyOf {
-  template <class T>
-    requires(std::is_scalar_v<T> && sizeof(T) >= BYTES)
-  operator T() const;
+  template <Value T>
+  requires(sizeof(T) >= BYTES) operator T() const;
 };
-template <class Struct, class Value, std::size_t... I>
+template <class Struct, class Any, std::size_t... I>
 constexpr bool is_made_of(std::index_sequence<I...>) {
-  return requires { Struct{((void)I, Value{})...}; };
+  return requires { Struct{((void)I, Any{})...}; };
 }
-/// How many values a struct consists of, those of its members' members as well; 0 where they cannot be counted.
-template <class Struct, std::size_t COUNT = 1>
-constexpr std::size_t values_of() {
-  if constexpr (COUNT > 64 || !is_made_of<Struct, AnyOf<1>>(std::make_index_sequence<COUNT>{}))
-    return COUNT > 64 ? 0 : COUNT - 1;
-  else
-    return values_of<Struct, COUNT + 1>();
-}
-/// The least bytes that a value of a struct has, 4 at most; 1 also where that is not known, and where values share bytes.
-template <class Struct>
-constexpr std::size_t least_value() {
-  if constexpr (!std::is_aggregate_v<Struct> || std::is_union_v<Struct> || sizeof(Struct) > 4096) {
-    return 1;
-  } else {
-    constexpr std::size_t words = sizeof(Struct) / 4;  // a long array of words need not be counted
-    if constexpr (words > 0 && is_made_of<Struct, AnyOf<4>>(std::make_index_sequence<words>{}) &&
-                  !is_made_of<Struct, AnyOf<1>>(std::make_index_sequence<words + 1>{}))
-      return 4;
-    constexpr std::size_t count = values_of<Struct>();
-    if constexpr (count == 0) return 1;
-    if constexpr (is_made_of<Struct, AnyOf<4>>(std::make_index_sequence<count>{}))
-      return count * 4 <= sizeof(Struct) ? 4 : 1;
-    return is_made_of<Struct, AnyOf<2>>(std::make_index_sequence<count>{}) && count * 2 <= sizeof(Struct) ? 2 : 1;
-  }
-}
-/// How many of x, y, z and w a struct has, of one type.
-template <class Struct>
-constexpr std::size_t coordinates() {
-  std::size_t count = 0;
-  if constexpr (requires { Struct::x; }) {
-    using T = decltype(Struct::x);
-    count = 1;
-    if constexpr (requires { requires std::is_same_v<T, decltype(Struct::y)>; }) ++count;
-    if constexpr (requires { requires std::is_same_v<T, decltype(Struct::z)>; }) ++count;
-    if constexpr (requires { requires std::is_same_v<T, decltype(Struct::w)>; }) ++count;
-  }
-  return count;
-}
-template <class Struct>
-constexpr bool is_vector() {
-  if constexpr (coordinates<Struct>() == 0)
+/// Whether a struct consists of at most COUNT values, those of its members' members as well, each of at least so many bytes of its own.
+template <class Struct, std::size_t BYTES, std::size_t COUNT = sizeof(Struct) / BYTES>
+constexpr bool has_values_of() {
+  if constexpr (!std::is_aggregate_v<Struct> || std::is_union_v<Struct> || COUNT == 0 || COUNT > 256)
     return false;
+  else if constexpr (is_made_of<Struct, AnyOf<BYTES>>(std::make_index_sequence<COUNT>{}))
+    return !is_made_of<Struct, AnyOf<1>>(std::make_index_sequence<COUNT + 1>{});
   else
-    return coordinates<Struct>() * sizeof(Struct::x) == sizeof(Struct);
+    return has_values_of<Struct, BYTES, COUNT - 1>();
 }
-
-/// Bytes of the smallest access to an element. Of a struct, members may be touched one by one: of a vector, which has nothing but x, y, z
-/// and w, those of x; of others words, where no member is smaller, or else bytes.
+/// Bytes of the smallest access to an element. Members of a struct may be touched one by one: words or halves of words, where no member is
+/// smaller, or else bytes.
 template <class Element>
 constexpr std::size_t smallest_access() {
-  if constexpr (std::is_scalar_v<Element>)
-    return sizeof(Element);
-  else if constexpr (is_vector<Element>())
-    return smallest_access<std::remove_all_extents_t<decltype(Element::x)>>();
-  else if constexpr (sizeof(Element) == 2 && alignof(Element) == 2)
-    return 2;  // __half and its like
-  else
-    return least_value<Element>() < alignof(Element) ? least_value<Element>() : alignof(Element);
+  if constexpr (Value<Element>) return sizeof(Element);
+  constexpr std::size_t least = has_values_of<Element, 4>() ? 4 : has_values_of<Element, 2>() ? 2 : 1;
+  return least < alignof(Element) ? least : alignof(Element);
 }
 
-/// What an array is declared as an array of, and its extents where it has several dimensions.
+/// What an array is declared as an array of, and its extents.
 struct ElementType {
   static constexpr std::size_t most_extents = 8;
   std::size_t smallest_access, bytes, alignment;
-  std::size_t extents[most_extents];  ///< those behind the last are 0
+  std::size_t extents[most_extents];  ///< those after the last are 0
 };
 /// Of `Element`, or of `Element[4][8]`.
 template <class T>
 constexpr ElementType element_type() {
   using Element = std::remove_all_extents_t<T>;
   ElementType type{smallest_access<Element>(), sizeof(Element), alignof(Element), {}};
-  constexpr bool has_extents = std::rank_v<T> > 1 && std::rank_v<T> <= ElementType::most_extents;
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((type.extents[I] = has_extents ? std::extent_v<T, I> : 0), ...);
-  }
+  static_assert(std::rank_v<T> <= ElementType::most_extents, "an array of so many dimensions the model cannot name");
+  [&]<std::size_t... I>(std::index_sequence<I...>) { ((type.extents[I] = std::extent_v<T, I>), ...); }
   (std::make_index_sequence<ElementType::most_extents>{});
   return type;
 }
 /// Tells the model what the elements of an allocation are.
 void declare_elements(void* memory, const ElementType& type);
 
-/// Makes a __device__ or __constant__ variable known as memory; common/sim/rewrite/rewrite.hpp puts one behind each declaration.
+/// Makes a __device__ or __constant__ variable known as memory; common/sim/rewrite/rewrite.hpp puts one after each declaration.
 struct DeviceVariable {
   template <class T>
   DeviceVariable(const char* name, T& variable, bool is_constant = false)
-      : DeviceVariable(name, const_cast<std::remove_cv_t<T>*>(&variable), sizeof(T),
-                       element_type<T>(), is_constant) {}
+      : DeviceVariable(name, const_cast<std::remove_cv_t<T>*>(&variable), sizeof(T), element_type<T>(), is_constant) {}
+
  private:
   DeviceVariable(const char* name, void* memory, std::size_t bytes, const ElementType& type, bool is_constant);
 };
@@ -261,7 +194,8 @@ using Collective = CollectiveFunction*;
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
 CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, meet_active;
-CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or, reduce_xor;
+CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
+    reduce_xor;
 /// The lanes of the warp that come to this call while the others cannot go on.
 unsigned active_lanes();
 /// __syncthreads, and how many threads of the block came with `predicate`.
@@ -288,9 +222,14 @@ void wait_for_async_copies(int pending);
 void atomic_access(void* address, std::size_t size);
 void changed_nothing();
 
-template <class T, class Update>
-SIMT_UNTRACED __attribute__((noinline)) T atomic_update(T* address, Update update) {
-  T old = __atomic_load_n(reinterpret_cast<volatile T*>(address), __ATOMIC_RELAXED), desired;
+/// An unsigned integer of as many bytes.
+template <class T>
+using WordOf =
+    std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+
+template <class Word, class Update>
+SIMT_UNTRACED __attribute__((noinline)) Word atomic_update(Word* address, Update update) {
+  Word old = __atomic_load_n(reinterpret_cast<volatile Word*>(address), __ATOMIC_RELAXED), desired;
   do desired = update(old);
   while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   if (desired == old) changed_nothing();
@@ -307,9 +246,7 @@ template <class T>
 SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand, int width) {
   static_assert((sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
                 "shuffles move values of 2, 4 and 8 bytes");
-  using Word =
-      std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  return std::bit_cast<T>(Word(together(mask, function, std::bit_cast<Word>(value), operand, width)));
+  return std::bit_cast<T>(WordOf<T>(together(mask, function, std::bit_cast<WordOf<T>>(value), operand, width)));
 }
 }  // namespace device
 }  // namespace simt
@@ -328,9 +265,9 @@ SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
-#define SIMT_SHUFFLE(name, Operand, function)                                            \
-  template <class T>                                                                     \
-  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {          \
+#define SIMT_SHUFFLE(name, Operand, function)                                                \
+  template <class T>                                                                         \
+  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {              \
     return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
   }
 SIMT_SHUFFLE(__shfl_sync, int, shuffle)
@@ -347,8 +284,10 @@ SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
 SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
   return int(simt::device::together(mask, simt::device::all, predicate != 0));
 }
-#define SIMT_REDUCE(name, T, function) \
-  SIMT_INLINE T name(unsigned mask, T value) { return T(simt::device::together(mask, simt::device::function, unsigned(value))); }
+#define SIMT_REDUCE(name, T, function)                                               \
+  SIMT_INLINE T name(unsigned mask, T value) {                                       \
+    return T(simt::device::together(mask, simt::device::function, unsigned(value))); \
+  }
 SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
 SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
 SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
@@ -362,8 +301,7 @@ SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
 template <class T>
 SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
-  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<Word>(value)));
+  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
 }
 template <class T>
 SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all) {
@@ -375,7 +313,9 @@ SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_
 SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
 SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
 
-// clang-format off: in this order
+// In this order.
+// clang-format off
+#include "common/cuda/words/shared.hpp"
 #include "common/cuda/words/math.hpp"
 #include "common/cuda/words/narrow.hpp"
 #include "common/cuda/words/memory.hpp"
