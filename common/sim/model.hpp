@@ -9,7 +9,7 @@
 //   which lanes' accesses are one request                   cost/requests.hpp: for_each_request
 //   that two accesses are a race                            order/clocks.hpp: BlockOrder::ordered, asked by order/cells.cpp;
 //                                                           execute/touch.cpp: handle_conflict excuses stores of the same value
-//   that a wait is over                                     execute/waits.cpp: end_block_barrier
+//   that a wait is over                                     execute/schedule.cpp: end_block_barrier
 //   that no wait ever will be                               execute/standstill.cpp: explain_block_barrier
 //   that the phase of an mbarrier is complete               execute/mbarriers.cpp: end_phase
 //   that a cluster's barrier is over                        execute/clusters.cpp: end_barrier
