@@ -479,7 +479,7 @@ TEST_CASE("four warps change their registers alike") {
              "four warps must, from a multiple of four on: the block has 10"));
   const auto said = [&](Unlike how) { return said_of(change_unlike, 1, 128, out, how); };
   CHECK(says(said(Unlike::other_number),
-             " executes setmaxnreg.dec 40, and warp 2 setmaxnreg.dec 32 at mbarrier_test.cu:"));
+             "thread (64,0,0) executes setmaxnreg.dec 32, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
   CHECK(
       says(said(Unlike::one_warp_none), "setmaxnreg.dec 40 in warp 0, and warp 2 of the same four has ended without"));
   CHECK(says(said(Unlike::one_lane_none), "waits at setmaxnreg.dec 40 for the other lanes of its warp"));
@@ -521,12 +521,13 @@ TEST_CASE("four warps change their registers by one instruction") {
     return said_of(change_by_two_instructions, 1, threads, out, how);
   };
   CHECK(says(said(Twice::by_warp, 128), "registers: change_by_two_instructions",
-             " executes setmaxnreg.dec 40, and warp 2 setmaxnreg.dec 40 at mbarrier_test.cu:",
+             "thread (64,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:",
              ": four warps execute one instruction"));
   CHECK(says(said(Twice::by_lane, 128),
-             " executes setmaxnreg.dec 40, and thread (7,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
-  CHECK(says(said(Twice::waiting, 384),
-             " executes setmaxnreg.inc 240, and warp 2 setmaxnreg.inc 240 at mbarrier_test.cu:"));
+             "thread (7,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
+  CHECK(
+      says(said(Twice::waiting, 384),
+           "thread (64,0,0) executes setmaxnreg.inc 240, and thread (0,0,0) setmaxnreg.inc 240 at mbarrier_test.cu:"));
 }
 
 TEST_KERNEL("setmaxnreg.inc does not take registers away", fewer_by_inc, float, 1, 128,

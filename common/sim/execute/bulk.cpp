@@ -1,7 +1,6 @@
-// Bulk copies: which bytes of global and of shared memory belong together, when they land, and what may be wrong.
+// TMA copies: which bytes of global and of shared memory belong together, when they land, and what may be wrong.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "common/cuda/tensor_map.hpp"
@@ -63,14 +62,14 @@ void perform(const BulkStore& store) {
   });
 }
 
+[[noreturn]] void refuse_copy(Worker& w, Address pc, const std::string& why) { fail(w, "bulk copy", pc, why); }
+
 void require_aligned(Worker& w, Address address, std::size_t alignment, const Box& box, Address pc) {
   if (address % alignment != 0)
     fail(w, "misaligned", pc,
-         fmt::format("copies {} bytes in bulk at address {}, which is not a multiple of {}", box.map.bytes_of_box(),
-                     format_address(address), alignment));
+         fmt::format("copies {} bytes in bulk at address {:#x}, which is not a multiple of {}", box.map.bytes_of_box(),
+                     address, alignment));
 }
-
-[[noreturn]] void refuse_copy(Worker& w, Address pc, const std::string& why) { fail(w, "bulk copy", pc, why); }
 
 // The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in global memory.
 // Where it may begin was measured on an NVIDIA H200, one box after the other: at a multiple of 16 bytes within a row, for a load also
@@ -119,75 +118,67 @@ void require_memory(Worker& w, const Box& box, std::size_t shared_alignment, Op 
   });
 }
 
-// Tells order/ and cost/ of a copy: of its bytes in global memory, and of those in shared memory, of so many blocks that take part.
-// `touch` tells order/ of each chunk there.
-template <class Touch>
-void note(Worker& w, const Box& box, Op op, Address pc, const order::By& by, std::size_t blocks, Touch touch) {
+// One of the blocks that take part in a copy: where it has the mbarrier, and whose accesses are made there.
+struct Party {
+  Block* block;
+  Address mbarrier;
+  const Mbarrier* state;
+  order::Stamp by;
+};
+
+// Tells order/ and cost/ of a copy: of its bytes in global memory, and of those in the shared memory of each party.
+void note(Worker& w, const Box& box, Op op, Address pc, const std::vector<Party>& parties) {
   using Bytes = std::pair<std::uint64_t, std::uint64_t>;
+  const bool load = op == Op::bulk_load;
   std::vector<Bytes> rows;
   for_each_row(box, [&](std::uint32_t, std::uint32_t, Address global, std::size_t bytes) {
-    touch_in_bulk(w, global, bytes, op == Op::bulk_load ? Op::load : Op::store, pc, by);
+    touch_in_bulk(w, global, bytes, load ? Op::load : Op::store, pc, parties.front().by);
     rows.emplace_back(global, global + bytes);
   });
-  for (std::uint32_t byte = 0; byte < box.map.bytes_of_box(); byte += chunk) touch(place_of_byte(box, byte));
+  for (std::uint32_t byte = 0; byte < box.map.bytes_of_box(); byte += chunk)
+    for (const Party& p : parties)
+      touch_in_bulk(w, same_place(*p.block, *w.block, place_of_byte(box, byte)), chunk, load ? Op::store : Op::load, pc,
+                    p.by);
   const cost::BulkCopy copy{hooks::offset_of(pc), op, std::uint8_t(box.map.element)};
   if (!rows.empty()) w.tally.add_bulk(copy, array_of(w, rows.front().first), rows, w.block->serial);
-  w.tally.add_bulk(copy, array_of(w, box.shared), {blocks, Bytes{box.shared, box.shared + box.map.bytes_of_box()}},
-                   w.block->serial);
-}
-
-// The mbarrier of a block that takes part in a load, as it must be.
-const Mbarrier& require_mbarrier(Worker& w, Block& to, Address mbarrier, Address pc) {
-  const Mbarrier& m = mbarrier_at(w, to, mbarrier, pc, "starts a copy for");
-  const order::BlockOrder& order = w.block->order;
-  if (w.traced && order.ordered(m.initialised, w.lane->linear) && !order.init_fenced(m.initialised, w.lane->linear))
-    report(w, "missing proxy fence", culprit(w, pc), m.init_pc, [&] {
-      return fmt::format(
-          "starts a copy for {} (address {}), which thread {} initialised at {} with no fence.mbarrier_init between",
-          name_of_mbarrier(w, mbarrier), format_address(mbarrier), thread_name(w, order::thread_of(m.initialised)),
-          line_of(m.init_pc));
-    });
-  return m;
+  w.tally.add_bulk(copy, array_of(w, box.shared),
+                   {parties.size(), Bytes{box.shared, box.shared + box.map.bytes_of_box()}}, w.block->serial);
 }
 
 // A load to one or several blocks, in each to the place that the running one names in its own shared memory.
 void start_load(const Call& call, const Box& box, std::size_t shared_alignment, void* mbarrier,
                 const std::vector<Block*>& blocks) {
   Worker& w = call.w;
-  struct Destination {
-    Block* block;
-    Address at;
-    const Mbarrier* mbarrier;
-    order::By by;
-  };
-  std::vector<Destination> destinations;
+  std::vector<Party> parties;
   for (Block* to : blocks) {
     const Address at = same_place(*to, call.block, reinterpret_cast<Address>(mbarrier));
-    const Mbarrier& m = require_mbarrier(w, *to, at, call.pc);
-    destinations.push_back({to, at, &m, {order::By::What::mbarrier, m.number, m.epoch, to->serial}});
+    const Mbarrier& m = mbarrier_at(w, *to, at, call.pc, "starts a copy for");
+    if (w.traced && call.order.ordered(m.initialised, w.lane->linear) &&
+        !call.order.init_fenced(m.initialised, w.lane->linear))
+      report(w, "missing proxy fence", culprit(w, call.pc), m.init_pc, [&] {
+        return fmt::format(
+            "starts a copy for {} (address {:#x}), which thread {} initialised at {} with no fence.mbarrier_init "
+            "between",
+            name_of_mbarrier(w, at), at, thread_name(w, order::thread_of(m.initialised)), line_of(m.init_pc));
+      });
+    parties.push_back({to, at, &m, order::stamp(to->serial, order::mbarrier_of + m.number, m.epoch)});
   }
   require_memory(w, box, shared_alignment, Op::bulk_load, call.pc);
-  if (w.traced)
-    note(w, box, Op::bulk_load, call.pc, destinations.front().by, destinations.size(), [&](Address place) {
-      for (const Destination& d : destinations)
-        touch_in_bulk_of(w, *d.block, same_place(*d.block, call.block, place), chunk, call.pc, d.by);
-    });
-  for (const Destination& d : destinations) {
+  if (w.traced) note(w, box, Op::bulk_load, call.pc, parties);
+  for (const Party& p : parties) {
     Box there = box;
-    there.shared = same_place(*d.block, call.block, box.shared);
-    d.block->bulk_loads.push_back({there, &call.block, d.at, d.mbarrier->phase, call.lane.linear, call.pc});
-    d.block->has_news = d.block->has_news || d.block != &call.block;
+    there.shared = same_place(*p.block, call.block, box.shared);
+    p.block->bulk_loads.push_back({there, &call.block, p.mbarrier, p.state->phase, call.lane.linear, call.pc});
+    p.block->has_news = p.block->has_news || p.block != &call.block;
   }
 }
 
 void start_store(const Call& call, const Box& box, std::size_t shared_alignment) {
   Worker& w = call.w;
   require_memory(w, box, shared_alignment, Op::bulk_store, call.pc);
-  const order::By by{order::By::What::bulk};
-  if (w.traced)
-    note(w, box, Op::bulk_store, call.pc, by, 1,
-         [&](Address place) { touch_in_bulk(w, place, chunk, Op::load, call.pc, by); });
-  call.lane.bulk_stores.push_back({box, call.order.clock(call.lane.linear).bulk_group, call.pc});
+  const order::Stamp by = call.order.stamp_of_group(call.lane.linear, order::bulk_of);
+  if (w.traced) note(w, box, Op::bulk_store, call.pc, {{&call.block, 0, nullptr, by}});
+  call.lane.bulk_stores.push_back({box, order::epoch_of(by), call.pc});
 }
 
 }  // namespace
@@ -197,11 +188,11 @@ bool let_bulk_loads_arrive(Worker& w) {
   if (block.abandoned || block.bulk_loads.empty()) return false;
   for (const Lane& lane : block.lanes) {
     if (!waits_for(lane, Wait::For::mbarrier)) continue;
-    const auto is_other = [&](const BulkLoad& load) { return load.mbarrier != lane.wait.mbarrier; };
-    const auto wanted = std::stable_partition(block.bulk_loads.begin(), block.bulk_loads.end(), is_other);
-    if (wanted == block.bulk_loads.end()) continue;
-    const std::vector<BulkLoad> loads(wanted, block.bulk_loads.end());
-    block.bulk_loads.erase(wanted, block.bulk_loads.end());
+    const auto wanted = std::ranges::stable_partition(
+        block.bulk_loads, [&](const BulkLoad& load) { return load.mbarrier != lane.wait.mbarrier; });
+    if (wanted.empty()) continue;
+    const std::vector<BulkLoad> loads(wanted.begin(), wanted.end());
+    block.bulk_loads.erase(wanted.begin(), wanted.end());
     for (const BulkLoad& load : loads) {
       perform(load);
       complete_bytes(w, load);
@@ -274,17 +265,17 @@ void bulk_store(void* to, const void* from, std::uint32_t bytes) {
 
 void commit_bulk_group() {
   const Call call(__builtin_return_address(0));
-  call.order.commit_bulk(call.lane.linear);
+  call.order.commit(call.lane.linear, order::bulk_of);
 }
 
 void wait_for_bulk_groups(int pending, bool reads_only) {
   const Call call(__builtin_return_address(0));
-  call.order.wait_for_bulk(call.lane.linear, order::Epoch(pending), reads_only);
+  call.order.wait_for_groups(call.lane.linear, order::bulk_of, order::Epoch(pending), reads_only);
   const order::Epoch over = call.order.clock(call.lane.linear).over[order::kind_of(order::bulk_reads_of)];
   auto& stores = call.lane.bulk_stores;
-  const auto later = std::find_if(stores.begin(), stores.end(), [&](const auto& s) { return s.group >= over; });
-  std::for_each(stores.begin(), later, [](const BulkStore& store) { perform(store); });
-  stores.erase(stores.begin(), later);
+  for (const BulkStore& store : stores)
+    if (store.group < over) perform(store);
+  std::erase_if(stores, [&](const BulkStore& store) { return store.group < over; });
 }
 
 }  // namespace simt::device

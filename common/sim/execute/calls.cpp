@@ -2,8 +2,6 @@
 // warp, and what the lanes of a warp compute together.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "common/sim/execute/execute.hpp"
 
 namespace simt::device {
@@ -21,14 +19,14 @@ void* shared(const SharedDeclaration& declaration) noexcept {
   return reinterpret_cast<void*>(w->shared_begin + w->shared.offset_of[declaration.number]);
 }
 
-void block_barrier() { wait_for_block(Address(__builtin_return_address(0))); }
+void block_barrier() { wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0))}); }
 
 int block_vote(bool predicate) {
   Block& block = *running->block;
   Block::Votes& votes = block.votes[block.interval % 2];
   if (votes.interval != block.interval) votes = {block.interval, 0};
   votes.count += predicate;
-  wait_for_block(Address(__builtin_return_address(0)));
+  wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0))});
   return votes.count;
 }
 
@@ -56,7 +54,7 @@ NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
 void named_barrier(int number, int threads) {
   const Call call(__builtin_return_address(0));
   come_to_barrier(call, number, threads);
-  wait_for({.what = Wait::For::named_barrier, .pc = call.pc, .barrier = number});
+  wait_for({.what = Wait::For::named_barrier, .pc = call.pc, .number = number});
 }
 
 void arrive_at_named_barrier(int number, int threads) {
@@ -96,37 +94,31 @@ void changed_nothing() { running->lane->futile = true; }
 
 void commit_async_copies() {
   const Call call(__builtin_return_address(0));
-  call.order.commit_copies(call.lane.linear);
+  call.order.commit(call.lane.linear, order::copies_of);
 }
 
 void wait_for_async_copies(int pending) {
   const Call call(__builtin_return_address(0));
-  call.order.wait_for_copies(call.lane.linear, order::Epoch(pending));
-  const order::ThreadClock& clock = call.order.clock(call.lane.linear);
+  call.order.wait_for_groups(call.lane.linear, order::copies_of, order::Epoch(pending));
+  order::ThreadClock& clock = call.order.clock(call.lane.linear);
   const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
   deliver_copies(call.lane, over);
-  const std::size_t in_flight = clock.copies_group - std::max<order::Epoch>(over, 1);
-  auto& waits = call.block.waits_for_copies;
+  const std::size_t in_flight = clock.group(order::copies_of) - std::max<order::Epoch>(over, 1);
+  auto& waits = call.w.waits_for_copies;
   waits.resize(std::max(waits.size(), in_flight + 1));
   ++waits[in_flight];
 }
 
 // --- Collective operations: each function reads the slots of the lanes of a mask and writes their results --------------------
 void collective(unsigned mask, Collective function, Slot& mine) {
-  wait_for({.what = Wait::For::collective,
-            .pc = Address(__builtin_return_address(0)),
-            .mask = mask,
-            .function = function,
-            .slot = &mine});
+  const auto pc = Address(__builtin_return_address(0));
+  wait_for({.what = Wait::For::collective, .pc = pc, .mask = mask, .function = function, .slot = &mine});
 }
 
 unsigned active_lanes() {
   Slot mine;
-  wait_for({.what = Wait::For::collective,
-            .pc = Address(__builtin_return_address(0)),
-            .mask = 0,
-            .function = meet_active,
-            .slot = &mine});
+  const auto pc = Address(__builtin_return_address(0));
+  wait_for({.what = Wait::For::collective, .pc = pc, .mask = 0, .function = meet_active, .slot = &mine});
   return unsigned(mine.result);
 }
 

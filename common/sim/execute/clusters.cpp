@@ -1,9 +1,8 @@
 // Clusters: their barrier, how one block reaches the shared memory of another, and who does so too early or too late.
 //
-// Each block has its shared memory in an arena of its own, all alike: an address says in which, and its offset there which variable.
+// Each block has its shared memory in an arena of its own, all alike: an address says in which, and its offset there which
+// variable.
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "common/sim/execute/execute.hpp"
 
@@ -17,7 +16,8 @@ void end_barrier(const Worker& w, Cluster& cluster) {
   cluster.arrived = 0;
   cluster.over = {};
   for (Block* block : cluster.blocks) {
-    if (w.traced) cluster.over = order::joined(cluster.over, block->order.arrived_at_cluster());
+    if (w.traced) cluster.over = order::joined(cluster.over, block->order.told_to_cluster(block->cluster_arrivals));
+    block->cluster_arrivals = {};
     block->has_news = true;
   }
 }
@@ -65,20 +65,15 @@ void note_visit(Worker& w, Block& owner, Op op, Address pc) {
                          of_block(owner));
     });
   const order::Stamp by = order.stamp_of(w.lane->linear);
-  owner.visits[order::actor_and_block_of(by)] = {by, pc, op};
+  owner.visits[order::actor_and_block_of(by)] = {w.block, by, pc, op};
 }
 
 void require_no_late_visits(Worker& w) {
   const Block& owner = *w.block;
-  const int threads = int(owner.lanes.size());
   for (const auto& [visitor, visit] : owner.visits) {
-    int knowing = 0;
-    while (knowing < threads && !owner.order.ordered(visit.by, knowing)) ++knowing;
-    if (knowing < threads) continue;
-    const auto& blocks = owner.cluster->blocks;
-    const Block& by = **std::find_if(blocks.begin(), blocks.end(),
-                                     [&](const Block* b) { return b->serial == order::block_of(visit.by); });
-    report(w, "cluster", {by, by.lanes[order::thread_of(visit.by)], visit.pc}, 1, [&] {
+    const auto knows = [&](const Lane& lane) { return owner.order.ordered(visit.by, lane.linear); };
+    if (std::ranges::any_of(owner.lanes, knows)) continue;
+    report(w, "cluster", {*visit.block, visit.block->lanes[order::thread_of(visit.by)], visit.pc}, 1, [&] {
       return fmt::format("{} shared memory{}, which may have ended: no cluster barrier lies behind", verb_of(visit.op),
                          of_block(owner));
     });
@@ -87,7 +82,7 @@ void require_no_late_visits(Worker& w) {
 
 }  // namespace simt::execute
 
-// --- What kernels call -----------------------------------------------------------------------------------------------------
+// --- What kernels call -----------------------------------------------------------------------------------------------
 namespace simt::device {
 
 using namespace execute;
@@ -98,15 +93,13 @@ std::uint32_t cluster_blocks() { return std::uint32_t(running->launch->cluster_b
 void* map_to_block(void* shared, std::uint32_t rank) {
   const Call call(__builtin_return_address(0));
   const auto address = reinterpret_cast<Address>(shared);
-  if (!is_shared(call.w, address) || variable_of(call.w, address, 1) == nullptr)
-    fail(call.w, "cluster", call.pc,
-         fmt::format("maps address {}, which is in none of its __shared__ arrays, to another block",
-                     format_address(address)));
+  const auto refuse = [&](const std::string& what) { fail(call.w, "cluster", call.pc, what); };
+  if (!is_shared(call.w, address) || variable_of(call.w, address, 1, call.w.shared_begin) == nullptr)
+    refuse(fmt::format("maps address {:#x}, which is in none of its __shared__ arrays, to another block", address));
   const auto& blocks = call.block.cluster->blocks;
   if (rank >= blocks.size())
-    fail(call.w, "cluster", call.pc,
-         fmt::format("maps {} to block {} of its cluster, which has {}: they count from 0",
-                     shared_name(call.w, address, 4), rank, blocks.size()));
+    refuse(fmt::format("maps {} to block {} of its cluster, which has {}: they count from 0",
+                       shared_name(call.w, address, 4), rank, blocks.size()));
   return reinterpret_cast<void*>(same_place(*blocks[rank], call.block, address));
 }
 
@@ -118,7 +111,7 @@ void arrive_at_cluster_barrier() {
   ++lane.cluster_arrivals;
   ++call.block.cluster->arrived;
   lane.done_at_arrival = done_so_far(call.w);
-  if (call.w.traced) call.order.arrive_at_cluster(lane.linear);
+  if (call.w.traced) call.order.arrive(lane.linear, call.block.cluster_arrivals);
   end_barrier(call.w, *call.block.cluster);
 }
 

@@ -3,10 +3,10 @@
 // In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions: barriers,
 // shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what the kernel did wrong.
 //
-// How: each thread is a fiber, a *lane* with a stack of its own (lanes.cpp). One host thread, a *worker*, runs the lanes of a block in
-// turn, warp by warp, each until it waits; waits.cpp decides when a wait is over. A lane that keeps loading the same element, or the
+// How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the lanes of a block in
+// turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps loading the same element, or the
 // same few, waits for a value that another lane will write: it *polls*. Bulk copies land when no lane can go on. Blocks start in the
-// order of their numbers (blocks.cpp). When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
+// order of their numbers. When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
 // hold at once. When nothing can go on at all, the error lists who waits where for what, and what is missing (standstill.cpp).
 //
 // Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which findings.cpp says if
@@ -105,15 +105,12 @@ void give_arena(Arena* arena);
 /// The arena of any block, of those that have begun or ended, that an address lies in; or nullptr.
 const Arena* arena_at(Address address);
 
-/// Finds the __shared__ variables that the kernel may touch, lays them out, and gives those that it declares their cells.
+/// Finds the __shared__ variables that the kernel may touch, and lays them out.
 void place_shared_memory(Launch& launch);
 /// What is looked up for each access, of a launch whose variables are placed.
 void describe_layout(Launch& launch);
-/// Gives a __shared__ variable its cells.
-void place(Launch& launch, PlacedVariable& variable);
-/// Bytes of the __shared__ variables that are placed, each at a multiple of its own alignment, as nvcc lays them out.
+/// Bytes of the __shared__ variables that count, each at a multiple of its own alignment, as nvcc lays them out.
 std::size_t static_bytes(const Launch& launch);
-void prepare_shared(const Launch& launch, Block& block);
 /// Throws Error when a traced launch changed an element that no hook reported to be written.
 void require_announced_stores(const Launch& launch);
 /// The array that holds an address of a running launch.
@@ -121,53 +118,34 @@ cost::Array array_of(const Worker& worker, Address address);
 
 /// Whether an address lies in the running block's shared memory.
 inline bool is_shared(const Worker& w, Address address) { return address - w.shared_begin < w.shared.bytes; }
-/// The __shared__ variable that holds `size` bytes at an address of the running block's shared memory, or nullptr.
+/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or nullptr.
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
   const std::uint16_t index = w.shared.variable_at[offset / SharedLayout::grain];
   if (index == 0) return nullptr;
   PlacedVariable& variable = w.launch->variables[index - 1];
-  if (offset + size > variable.offset + variable.size) return nullptr;
-  if (!variable.placed()) place(*w.launch, variable);
-  return &variable;
-}
-[[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size) {
-  return variable_of(w, address, size, w.shared_begin);
-}
-/// How many cells the variables that are placed take.
-inline std::size_t cells_of(const Launch& launch, const Block& block) {
-  return (launch.shared_bytes + block.granule() - 1) >> block.granule_bits;
+  return offset + size <= variable.offset + variable.size ? &variable : nullptr;
 }
 
 // --- Accesses (touch.cpp) ----------------------------------------------------------------------------------------------------
 /// Whether so many bytes lie in one __shared__ array or allocation; the latter ends the running lane unless they do.
-bool is_in_bounds(Worker& worker, Address address, std::size_t size);
+bool in_bounds(const Worker& worker, Address address, std::size_t size);
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// The allocation or __device__ variable that holds so many bytes, or nullptr.
-Region* region_of(const Launch& launch, Address address, std::size_t size);
-/// An access of a bulk copy to `size` bytes that are in bounds: whether it is ordered with what threads do.
-void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, const order::By& by);
-/// The store of a bulk copy to the shared memory of any block of the cluster.
-void touch_in_bulk_of(Worker& worker, Block& owner, Address address, std::size_t size, Address pc, const order::By& by);
+Region* region_of(const Worker& worker, Address address, std::size_t size);
+/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what threads do.
+void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, order::Stamp copy = 0);
 /// Lets the copies of groups before `group` land.
 void deliver_copies(Lane& lane, order::Epoch group);
 /// Of a traced run: a number that no longer is the same once the running lane has touched memory.
 inline std::size_t done_so_far(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
 
-// --- Lanes (lanes.cpp) -------------------------------------------------------------------------------------------------------
-/// Lets a lane begin with the kernel, on its part of a block's stacks.
-void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane);
-/// Runs a lane until it waits or returns.
-void run_lane(Worker& worker, Lane& lane);
+// --- Lanes and blocks (schedule.cpp) -----------------------------------------------------------------------------------------
 /// From the running lane to the scheduler, until the wait is over.
 void wait_for(const Wait& wait);
-/// The same for a barrier of the block, of which nothing but the place is to be known: there are many.
-void wait_for_block(Address pc);
 /// From the running lane back to the scheduler, until the lane is resumed.
 void suspend(Worker& worker, LaneState state);
-
-// --- Blocks (blocks.cpp) -------------------------------------------------------------------------------------------------
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
 
@@ -191,7 +169,8 @@ bool may_go_on(const Block& block, Wake::Who who);
 bool wake(Worker& worker, const Wake& who);
 /// Waits until a lane of the worker may go on, since none can now. Says who.
 Wake wait_for_change(Worker& worker);
-/// What a worker does last: the others need not wait for it.
+/// What a worker does first, and last: from then on the others need not wait for it.
+void begin_work(Worker& worker);
 void end_work(Worker& worker);
 /// The usual bounds, times SIMT_PATIENCE from the environment.
 Bounds bounds_of_launch();
@@ -203,16 +182,10 @@ void count_watched_access(Worker& worker, Address pc);
 [[noreturn]] void leave_endless_waits(Worker& worker, Address pc);
 /// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for long.
 void watch_until_done(Launch& launch, std::vector<Worker>& workers);
-/// What a worker of an untraced launch does first and last.
-void begin_watched_work(Worker& worker);
-void end_watched_work(Worker& worker);
 
-// --- Waits: of a warp and a block (waits.cpp), for mbarriers, of clusters, for registers ------------------------------------
-/// Runs a warp until no lane of it is ready: collective operations within it are resolved on the way.
-void run_warp(Worker& worker, int first_lane, int lane_count);
-/// Ends the waits of the running block whose conditions hold. Returns whether there were any; so do the next four.
-bool end_waits(Worker& worker);
-bool end_mbarrier_waits(Worker& worker, int first_lane, int lane_count);
+// --- Waits for mbarriers, of clusters, for registers ------------------------------------------------------------------------
+/// These end waits of the running block whose conditions hold. They return whether there were any.
+bool end_mbarrier_waits(Worker& worker, std::span<Lane> lanes);
 bool end_cluster_waits(Worker& worker);
 bool end_register_waits(Worker& worker);
 /// Lets lanes that wait for mbarriers give up, as try_wait may, if that has not been in vain often.
@@ -225,16 +198,14 @@ inline void resume(Lane& lane) {
 /// Reports why no lane of the running block can go on (standstill.cpp), and what a lane lacks.
 void explain_standstill(Worker& worker);
 std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
-std::string described_register_wait(const Worker& worker, const Lane& lane);
+std::string described_register_wait(const Block& block, const Lane& lane);
 
 /// "mbarrier full[1]" (mbarriers.cpp)
 std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
-std::string name_of_numbered_mbarrier(const Worker& worker, std::uint32_t number);
 /// The mbarrier of a block that the running lane is about to use for what `verb` says; else the lane does not go on.
 Mbarrier& mbarrier_at(Worker& worker, Block& owner, Address mbarrier, Address pc, const char* verb);
 /// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
-void refuse_mbarrier(Worker& worker, const Block& owner, Address address, std::size_t size, Op op, Address pc,
-                     const order::By& by);
+void refuse_mbarrier(Worker& worker, const Block& owner, std::size_t size, Touched t);
 /// Notes that the bytes of a copy have landed for its mbarrier.
 void complete_bytes(Worker& worker, const BulkLoad& load);
 /// Lets bulk copies land for which a lane waits (bulk.cpp). Returns whether there were any.
@@ -254,13 +225,11 @@ void note_visit(Worker& worker, Block& owner, Op op, Address pc);
 // When all lanes of the running block have returned, these report
 void require_no_bulk_copies(Worker& worker);  ///< bulk copies that nobody has waited for,
 void require_no_late_visits(Worker& worker);  ///< who may touch its shared memory after it has ended,
-void require_changed_alike(
-    Worker& worker);  ///< and warps that did not change their registers as others of the same four did.
+/// and warps that did not change their registers as others of the same four did.
+void require_equal_register_changes(Worker& worker);
 
 // --- Counts (launch.cpp) -----------------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.
-void count_warp(Worker& worker, int first_lane, int lane_count);
-/// Adds each number to the one in its place.
-void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums);
+void count_warp(Worker& worker, std::span<Lane> warp);
 
 }  // namespace simt::execute

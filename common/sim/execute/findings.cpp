@@ -33,9 +33,12 @@ std::string without_who_and_where(const std::string& finding) {
 // "thread (3,1,0)", or the copy that made an access.
 std::string actor_name(const Worker& w, order::Stamp by) {
   const std::uint32_t number = order::thread_of(by), kind = order::actor_of(by) - number;
-  if (kind == order::mbarrier_of)
-    return "a copy for " +
-           (order::block_of(by) == w.block->serial ? name_of_numbered_mbarrier(w, number) : "an mbarrier");
+  if (kind == order::mbarrier_of) {
+    for (const auto& [address, mbarrier] : w.block->mbarriers)
+      if (mbarrier.number == number && order::block_of(by) == w.block->serial)
+        return "a copy for " + name_of_mbarrier(w, address);
+    return "a copy for an mbarrier";
+  }
   const char* const copy = kind == order::copies_of ? "an asynchronous copy of "
                            : kind == order::bulk_of ? "a copy in bulk of "
                                                     : "";

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <thread>
-#include <utility>
 
 #include "common/sim/execute/execute.hpp"
 
@@ -52,22 +50,17 @@ std::size_t most_resident(const Launch& launch) {
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
-// The first findings, but of each kind at least one. Reads of what nobody wrote come last: they may be what a race leaves.
+// The first findings, and of each kind at least one. Reads of what nobody wrote come last: they may be what a race leaves.
 std::string text_of(std::vector<std::string> findings) {
   constexpr std::size_t most = 8;
   std::stable_partition(findings.begin(), findings.end(),
                         [](const std::string& finding) { return !finding.starts_with("uninitialised: "); });
   std::set<std::string> kinds;
-  std::vector<bool> is_first_of_kind;
-  for (const std::string& finding : findings)
-    is_first_of_kind.push_back(kinds.insert(finding.substr(0, finding.find(':'))).second);
-  std::size_t others = most - std::min(most, kinds.size()), shown = 0;
+  std::size_t shown = 0;
   std::string text;
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (!is_first_of_kind[i] && others == 0) continue;
-    if (!is_first_of_kind[i]) --others;
-    text += (shown++ == 0 ? "" : "\n") + findings[i];
-  }
+  for (const std::string& finding : findings)
+    if (kinds.insert(finding.substr(0, finding.find(':'))).second || shown < most)
+      text += (shown++ == 0 ? "" : "\n") + finding;
   if (findings.size() > shown) text += fmt::format("\n... and {} more findings", findings.size() - shown);
   return text;
 }
@@ -116,7 +109,9 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   std::map<std::uint16_t, std::vector<bool>> touched;
   for (Worker& worker : workers) {
     counts.barriers += worker.barriers;
-    add_each(worker.waits_for_copies, counts.waits_for_copies);
+    const auto& waits = worker.waits_for_copies;
+    counts.waits_for_copies.resize(std::max(counts.waits_for_copies.size(), waits.size()));
+    for (std::size_t i = 0; i < waits.size(); ++i) counts.waits_for_copies[i] += waits[i];
     counts.block_sectors += worker.tally.block_sectors;
     counts.block_store_sectors += worker.tally.block_store_sectors;
     for (const auto& [key, tally] : worker.tally.sites) {
@@ -174,7 +169,7 @@ std::vector<Counts> collected(const std::function<void()>& work, Collector mine)
 
 }  // namespace
 
-void count_warp(Worker& worker, int first_lane, int lane_count) {
+void count_warp(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
   ++worker.counted_warps;
   const Trace& options = worker.launch->options;
@@ -182,15 +177,14 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
   const bool sampled_block = block.index.x == std::min(wanted.x, grid.x - 1) &&
                              block.index.y == std::min(wanted.y, grid.y - 1) &&
                              block.index.z == std::min(wanted.z, grid.z - 1);
-  const bool sampled = sampled_block && first_lane / 32 == options.sample_warp;
+  const bool sampled = sampled_block && warp.front().linear / 32 == options.sample_warp;
   std::array<const cost::Log*, 32> logs{};
-  for (int lane = 0; lane < lane_count; ++lane) {
-    const cost::Log& log = block.lanes[std::size_t(first_lane + lane)].log;
-    logs[std::size_t(lane)] = &log;
+  for (std::size_t l = 0; l < warp.size(); ++l) {
+    logs[l] = &warp[l].log;
     if (!sampled_block || !options.keep_touches) continue;
-    for (const cost::LogEntry& entry : log) {
+    for (const cost::LogEntry& entry : warp[l].log) {
       const cost::Array array = array_of(worker, entry.address);
-      worker.touches.push_back({int(block.interval), first_lane + lane, entry.op,
+      worker.touches.push_back({int(block.interval), warp[l].linear, entry.op,
                                 name_of_array(*worker.launch, array.space, array.index),
                                 std::int64_t(entry.address - array.counted_from), int(entry.size)});
     }
@@ -204,16 +198,10 @@ void count_warp(Worker& worker, int first_lane, int lane_count) {
       worker.tally.add(entry, part, same_turn && part.active == access.active, array, block.serial, sampled);
     }
   });
-  for (int lane = 0; lane < lane_count; ++lane) {
-    cost::Log& log = block.lanes[std::size_t(first_lane + lane)].log;
-    log.clear();
-    worker.empty_logs.push_back(std::move(log));
+  for (Lane& lane : warp) {
+    lane.log.clear();
+    worker.empty_logs.push_back(std::move(lane.log));
   }
-}
-
-void add_each(const std::vector<std::uint64_t>& more, std::vector<std::uint64_t>& sums) {
-  sums.resize(std::max(sums.size(), more.size()));
-  std::transform(more.begin(), more.end(), sums.begin(), sums.begin(), std::plus{});
 }
 
 }  // namespace execute
@@ -261,7 +249,6 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     worker.traced = launch.traced;
     launch.live_workers.push_back(&worker);
   }
-  launch.watched_workers = launch.traced ? 0 : workers.size();
   for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
   if (!launch.traced) watch_until_done(launch, workers);
   for (auto& thread : threads) thread.join();

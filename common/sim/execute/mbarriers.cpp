@@ -13,12 +13,12 @@ constexpr std::size_t size_of_mbarrier = 8;
 constexpr int most_give_ups = 64;
 
 // "VERB mbarrier full[1] (address A)"
-std::string use_of(const Worker& w, const Block& owner, Address mbarrier, const char* verb) {
-  return fmt::format("{} {}{} (address {})", verb, name_of_mbarrier(w, mbarrier),
-                     &owner == w.block ? "" : of_block(owner), format_address(mbarrier));
+std::string use_of(const Worker& w, const Block& owner, Address mbarrier, const std::string& verb) {
+  return fmt::format("{} {}{} (address {:#x})", verb, name_of_mbarrier(w, mbarrier),
+                     &owner == w.block ? "" : of_block(owner), mbarrier);
 }
 
-[[noreturn]] void refuse_use(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb,
+[[noreturn]] void refuse_use(Worker& w, const Block& owner, Address mbarrier, Address pc, const std::string& verb,
                              const std::string& why) {
   fail(w, "mbarrier", pc, use_of(w, owner, mbarrier, verb) + why);
 }
@@ -38,7 +38,7 @@ void end_phase(const Worker& w, Block& owner, Mbarrier& m) {
   m.missing = m.count;
   if (w.traced) {
     m.over = order::joined(m.over, m.arrived);
-    m.over.known = order::joined(m.over.known, owner.order.phase_over(m.number, m.epoch));
+    m.over = order::joined(m.over, owner.order.phase_over(m.number, m.epoch));
     m.arrived = {};
   }
   ++m.epoch;
@@ -53,12 +53,6 @@ std::string too_many_bytes(const Mbarrier& m) {
 std::string name_of_mbarrier(const Worker& w, Address mbarrier) {
   const std::string name = shared_name(w, mbarrier, size_of_mbarrier);
   return name.empty() ? "an mbarrier" : "mbarrier " + name;
-}
-
-std::string name_of_numbered_mbarrier(const Worker& w, std::uint32_t number) {
-  for (const auto& [address, mbarrier] : w.block->mbarriers)
-    if (mbarrier.number == number) return name_of_mbarrier(w, address);
-  return "an mbarrier";
 }
 
 Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, const char* verb) {
@@ -76,24 +70,20 @@ Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, con
   return m;
 }
 
-void refuse_mbarrier(Worker& w, const Block& owner, Address address, std::size_t size, Op op, Address pc,
-                     const order::By& by) {
-  const auto& mbarriers = owner.mbarriers;
-  if (address + size <= mbarriers.begin()->first || address >= mbarriers.rbegin()->first + size_of_mbarrier) return;
-  for (auto m = mbarriers.upper_bound(address - size_of_mbarrier); m != mbarriers.end() && m->first < address + size;
-       ++m) {
-    if (!m->second.live) continue;
-    const std::string verb = std::string(by.thread() ? "" : "asynchronously ") + verb_of(op);
-    refuse_use(w, owner, m->first, pc, verb.c_str(), " as ordinary memory");
-  }
+void refuse_mbarrier(Worker& w, const Block& owner, std::size_t size, Touched t) {
+  auto m = owner.mbarriers.upper_bound(t.address - size_of_mbarrier);
+  for (; m != owner.mbarriers.end() && m->first < t.address + size; ++m)
+    if (m->second.live)
+      refuse_use(w, owner, m->first, t.pc(), (t.by_copy ? "asynchronously " : "") + std::string(verb_of(t.op)),
+                 " as ordinary memory");
 }
 
 void complete_bytes(Worker& w, const BulkLoad& load) {
   Mbarrier& m = w.block->mbarriers.at(load.mbarrier);
   const auto refuse = [&](const std::string& why) {
     report(w, "bulk copy", {*load.by, load.by->lanes[std::size_t(load.thread)], load.pc}, 0, [&] {
-      return fmt::format("copies {} bytes for {} (address {}){}", load.box.map.bytes_of_box(),
-                         name_of_mbarrier(w, load.mbarrier), format_address(load.mbarrier), why);
+      return fmt::format("copies {} bytes for {} (address {:#x}){}", load.box.map.bytes_of_box(),
+                         name_of_mbarrier(w, load.mbarrier), load.mbarrier, why);
     });
     w.block->abandoned = true;
   };
@@ -106,26 +96,21 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
   end_phase(w, *w.block, m);
 }
 
-bool end_mbarrier_waits(Worker& w, int first_lane, int lane_count) {
+bool end_mbarrier_waits(Worker& w, std::span<Lane> lanes) {
   Block& block = *w.block;
-  if (block.mbarriers.empty()) return false;
   bool ended = false;
-  for (int l = first_lane; l < first_lane + lane_count; ++l) {
-    Lane& lane = block.lanes[std::size_t(l)];
+  for (Lane& lane : lanes) {
     if (!waits_for(lane, Wait::For::mbarrier)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
-    lane.wait.over = m.phase % 2 != lane.wait.parity;
-    // The instruction may give up. A futile try does if something has happened since the last one, so that a kernel which does not
-    // try again is found out.
-    if (!lane.wait.over && lane.tried_at == block.happenings) continue;
+    lane.wait.over = m.phase % 2 != std::uint64_t(lane.wait.number);
+    // The instruction may give up. A futile try does if something has happened since the last one, so that a kernel which
+    // does not try again is found out.
+    if (!lane.wait.over && std::exchange(lane.tried_at, block.happenings) == block.happenings) continue;
     ended = true;
     lane.state = LaneState::ready;
-    if (!lane.wait.over) {
-      lane.tried_at = block.happenings;
-      continue;
-    }
+    if (!lane.wait.over) continue;
     lane.turns.reset();
-    if (w.traced) block.order.learn(l, m.over);
+    if (w.traced) block.order.learn(lane.linear, m.over);
   }
   return ended;
 }
@@ -150,11 +135,12 @@ std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
   const std::string ended = m.phase == 0   ? "no phase has ended"
                             : m.phase == 1 ? "phase 0 has ended"
                                            : fmt::format("phases 0 to {} have ended", m.phase - 1);
-  std::string text = fmt::format("waits for phase {} (parity {}) of {} (address {}), of which {}: {} of {} arrivals ",
-                                 m.phase, lane.wait.parity, name_of_mbarrier(w, lane.wait.mbarrier),
-                                 format_address(lane.wait.mbarrier), ended, m.missing, m.count);
-  if (m.bytes < 0) return text + fmt::format("are missing, and {} bytes have come that nobody announced", -m.bytes);
-  return text + fmt::format("and {} bytes are missing", m.bytes);
+  const std::string bytes = m.bytes < 0
+                                ? fmt::format("are missing, and {} bytes have come that nobody announced", -m.bytes)
+                                : fmt::format("and {} bytes are missing", m.bytes);
+  return fmt::format("waits for phase {} (parity {}) of {} (address {:#x}), of which {}: {} of {} arrivals {}", m.phase,
+                     lane.wait.number, name_of_mbarrier(w, lane.wait.mbarrier), lane.wait.mbarrier, ended, m.missing,
+                     m.count, bytes);
 }
 
 }  // namespace simt::execute
@@ -180,7 +166,7 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   if (fresh) m.number = std::uint32_t(mbarriers.size() - 1);
   if (m.number >= order::actors_of_a_kind)
     refuse(fmt::format(", and the model knows {} of a block at most", order::actors_of_a_kind));
-  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc, {});
+  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc);
   m.live = true;
   m.count = m.missing = count;
   m.bytes = 0;
@@ -197,7 +183,7 @@ void mbarrier_inval(void* mbarrier) {
     if (load.mbarrier == address)
       refuse_use(call.w, call.block, address, call.pc, "invalidates", ", for which a copy is on its way");
   m.live = false;
-  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc, {});
+  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc);
 }
 
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
@@ -219,11 +205,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   if (!arrives) return;
   if (m.missing == 0)
     refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
-  if (w.traced) {
-    const int thread = call.lane.linear;
-    const order::KnownPointer published = remote ? call.order.published(thread) : call.order.published_in_block(thread);
-    m.arrived = order::joined(m.arrived, call.order.arriving(thread, published, !remote));
-  }
+  if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));
   --m.missing;
   if (m.missing == 0 && m.bytes < 0) refuse(too_many_bytes(m));
   end_phase(w, owner, m);
@@ -236,7 +218,7 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   if (parity > 1)
     refuse_use(call.w, call.block, address, call.pc, "waits for",
                fmt::format(" with parity {}, which is 0 or 1", parity));
-  wait_for({.what = Wait::For::mbarrier, .pc = call.pc, .mbarrier = address, .parity = parity});
+  wait_for({.what = Wait::For::mbarrier, .pc = call.pc, .number = int(parity), .mbarrier = address});
   return call.lane.wait.over;
 }
 

@@ -101,14 +101,17 @@ void place_shared_memory(Launch& launch) {
     static_cast<hooks::SharedVariable&>(v) = variables[i];
     v.offset = rounded_up(end, std::max(v.alignment, SharedLayout::grain));
     end = v.offset + v.size;
-    if (v.in_kernel) place(launch, v);
+    v.counts = v.in_kernel;
   }
   PlacedVariable& dynamic = launch.variables.back();
   dynamic.name = unnamed_dynamic_shared;
   dynamic.size = launch.dynamic_shared;
   dynamic.is_dynamic = true;
   dynamic.offset = rounded_up(end + guard_bytes, dynamic_alignment);
-  place(launch, dynamic);
+  for (PlacedVariable& v : launch.variables) {
+    v.first_byte = launch.variable_bytes;
+    launch.variable_bytes += rounded_up(v.size, SharedLayout::grain);
+  }
   launch.arena_bytes = rounded_up(dynamic.offset + dynamic.size + guard_bytes, SharedLayout::grain);
   launch.static_shared = static_bytes(launch);
 }
@@ -129,32 +132,15 @@ void describe_layout(Launch& launch) {
   }
 }
 
-void place(Launch& launch, PlacedVariable& variable) {
-  const std::scoped_lock lock(launch.mutex);
-  if (variable.placed()) return;
-  variable.first_byte = launch.shared_bytes.load();
-  launch.shared_bytes += rounded_up(variable.size, SharedLayout::grain);
-}
-
 std::size_t static_bytes(const Launch& launch) {
   std::size_t bytes = 0;
   for (const PlacedVariable& v : launch.variables) {
-    if (v.is_dynamic || !v.placed()) continue;
+    if (!v.counts) continue;
     std::size_t alignment = 16;
     while (alignment > 1 && v.size % alignment != 0) alignment /= 2;
     bytes = rounded_up(bytes, alignment) + v.size;
   }
   return bytes;
-}
-
-void prepare_shared(const Launch& launch, Block& block) {
-  // Cells of a block that ran before count as unwritten: its stamps name another block.
-  const std::size_t words = cells_of(launch, block);
-  const int threads = int(block.lanes.size());
-  if (launch.cluster_blocks > 1)  // others may ask for a place before the block has touched it
-    block.shared.start(words, threads, block.serial);
-  else if (!block.shared.fits(words, threads))
-    block.shared.start(words, threads);
 }
 
 cost::Array array_of(const Worker& w, Address address) {

@@ -131,7 +131,7 @@ void notice_round(Worker& w, Address address, Address pc) {
 // "flag[0]", or the address where no array is known.
 std::string name_of(const Worker& w, const Look& look) {
   if (const std::string shared = shared_name(w, look.address, look.size); !shared.empty()) return shared;
-  if (const Region* region = region_of(*w.launch, look.address, 1))
+  if (const Region* region = region_of(w, look.address, 1))
     return element_name({&region->name, region->element, region->begin}, region, look.address);
   return "address " + format_address(look.address);
 }
@@ -172,7 +172,7 @@ void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Po
   awaited.pc = pc;
   awaited.strong = how != Polling::plainly;
   lane.futile = how == Polling::strongly;  // an atomic operation says so itself
-  if (is_in_bounds(w, address, size)) {
+  if (in_bounds(w, address, size)) {
     awaited.size = std::min(size, awaited.seen.size());
     std::memcpy(awaited.seen.data(), reinterpret_cast<const void*>(address), awaited.size);
   }
@@ -257,9 +257,16 @@ Wake wait_for_change(Worker& worker) {
   }
 }
 
+void begin_work(Worker& worker) {
+  const std::scoped_lock lock(worker.launch->idle_mutex);
+  worker.thread_hooks = &hooks::lane_hooks;
+}
+
 void end_work(Worker& worker) {
   const std::scoped_lock lock(worker.launch->idle_mutex);
+  worker.thread_hooks = nullptr;
   std::erase(worker.launch->live_workers, &worker);
+  worker.launch->workers_done.notify_one();
 }
 
 Bounds bounds_of_launch() {
@@ -311,9 +318,9 @@ void Worker::many_turns(Address pc) {
 
 void watch_until_done(Launch& launch, std::vector<Worker>& workers) {
   std::vector<std::uint64_t> slices(workers.size(), 0);
-  std::unique_lock lock(launch.watch_mutex);
+  std::unique_lock lock(launch.idle_mutex);
   while (!launch.workers_done.wait_for(lock, std::chrono::milliseconds(250),
-                                       [&] { return launch.watched_workers == 0; })) {
+                                       [&] { return launch.live_workers.empty(); })) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       Worker& worker = workers[i];
       const std::uint64_t now = worker.slices.load(std::memory_order_relaxed);
@@ -322,17 +329,6 @@ void watch_until_done(Launch& launch, std::vector<Worker>& workers) {
         std::atomic_ref(worker.thread_hooks->turns).store(&worker.watched_turns, std::memory_order_relaxed);
     }
   }
-}
-
-void begin_watched_work(Worker& worker) {
-  const std::scoped_lock lock(worker.launch->watch_mutex);
-  worker.thread_hooks = &hooks::lane_hooks;
-}
-
-void end_watched_work(Worker& worker) {
-  const std::scoped_lock lock(worker.launch->watch_mutex);
-  worker.thread_hooks = nullptr;
-  if (--worker.launch->watched_workers == 0) worker.launch->workers_done.notify_one();
 }
 
 }  // namespace simt::execute

@@ -45,11 +45,11 @@ std::string described(const Worker& worker, const Lane& lane) {
     case Wait::For::collective:
       return "waits for " + missing_lanes(block, lane);
     case Wait::For::named_barrier: {
-      const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.barrier)];
+      const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.number)];
       const auto there = std::count_if(block.lanes.begin(), block.lanes.end(), [&](const Lane& l) {
-        return waits_for(l, Wait::For::named_barrier) && l.wait.barrier == lane.wait.barrier;
+        return waits_for(l, Wait::For::named_barrier) && l.wait.number == lane.wait.number;
       });
-      return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.barrier,
+      return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.number,
                          std::size_t(there) + barrier.arrived, barrier.expected);
     }
     case Wait::For::mbarrier:
@@ -58,7 +58,7 @@ std::string described(const Worker& worker, const Lane& lane) {
       return fmt::format("waits at the cluster's barrier: {} of {} threads that have not returned are there",
                          block.cluster->arrived, block.cluster->threads);
     case Wait::For::registers:
-      return described_register_wait(worker, lane);
+      return described_register_wait(block, lane);
   }
   return "";
 }
@@ -173,6 +173,7 @@ std::string other_blocks(Worker& worker, const Cluster& explained) {
 
 void explain_standstill(Worker& worker) {
   worker.block->abandoned = true;
+  worker.launch->stop = true;
   const std::vector<Block*>& blocks = worker.block->cluster->blocks;
   for (Block* block : blocks) {
     worker.block = block;

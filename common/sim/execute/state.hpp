@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -52,25 +53,20 @@ struct SharedLayout {
   const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
 };
 
-/// A __shared__ variable: where it lies in an arena, and where its cells begin. One that is not the kernel's own gets cells when a lane
-/// touches it.
+/// A __shared__ variable: where it lies in an arena, and where its cells begin.
 struct PlacedVariable : hooks::SharedVariable {
-  static constexpr std::size_t nowhere = ~std::size_t(0);
-
-  std::size_t offset = 0;
-  std::atomic<std::size_t> first_byte{nowhere};  ///< among the bytes of all variables
-  bool is_dynamic = false;                       ///< all of the launch's dynamic shared memory
-
-  bool placed() const { return first_byte.load(std::memory_order_relaxed) != nowhere; }
+  std::size_t offset = 0, first_byte = 0;  ///< in an arena, and among the bytes of all variables
+  std::atomic<bool> counts{false};         ///< as static shared memory: it is the kernel's own, or has been touched
+  bool is_dynamic = false;                 ///< all of the launch's dynamic shared memory
 };
 
 // --- Lanes -----------------------------------------------------------------------------------------------------------------
 enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
-/// A setmaxnreg of a warp: to how many registers a thread, whether to more, and where in the program.
+/// A setmaxnreg: to how many registers a thread, whether to more, which thread came to it first, and where in the program.
 struct RegisterChange {
   bool more = false;
-  int registers = 0;
+  int registers = 0, thread = 0;
   Address pc = 0;
 };
 
@@ -85,12 +81,11 @@ struct Wait {
     registers
   } what{};
   Address pc = 0;                         ///< return address of the call that waits
-  int barrier = 0;                        ///< a named barrier: its number
+  int number = 0;                         ///< of a named barrier; of an mbarrier the parity of the phase
   unsigned mask = 0;                      ///< a collective operation: who takes part,
   device::Collective function = nullptr;  ///< what they do,
   device::Slot* slot = nullptr;           ///< and this lane's part
   Address mbarrier = 0;                   ///< an mbarrier: where it lies,
-  std::uint32_t parity = 0;               ///< the parity of the phase,
   bool over = false;                      ///< and whether that was over when the wait ended
   bool at_once = false;                   ///< a cluster's barrier: the thread did nothing since it arrived
   RegisterChange registers{};             ///< registers: what its warp asks for
@@ -167,6 +162,7 @@ struct LaneProgress {
   std::uint64_t cluster_arrivals = 0, cluster_waits = 0;    ///< barriers of the cluster at which it arrived, and waited
   std::size_t done_at_arrival = 0, done_at_idle_turns = 0;  ///< of its accesses, see done_so_far
   std::uint32_t idle_turns = 0;                             ///< of a long loop, since its last access
+  std::size_t register_changes = 0;                         ///< how often it came to a setmaxnreg
   Exchange exchanged;                                       ///< of a traced run
   // A lane that repeats a round of several looks waits for a value, too (polls.cpp).
   std::vector<Look> looks;            ///< the last futile ones, of which no two are the same: `look_count` of them
@@ -186,6 +182,8 @@ struct alignas(64) LaneAccesses {
   cost::Log log;
   int linear = 0;
   LaneState state = LaneState::done;
+};
+struct LastAccess {
   Address last_pc = 0, last_address = 0;  ///< of its last load or update, and how often that was made before
   std::uint32_t repeats = 0;
   bool futile = false;  ///< the last one was volatile or atomic, and changed nothing
@@ -194,7 +192,7 @@ struct alignas(64) LaneAccesses {
   Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
   std::vector<SameValue> same_values;  ///< and stores that may be of the same value
 };
-struct Lane : LaneAccesses, LaneProgress {
+struct Lane : LaneAccesses, LastAccess, LaneProgress {
   boost::context::detail::fcontext_t context = nullptr;
   uint3 thread{};
   Wait wait{};
@@ -243,6 +241,7 @@ struct Cluster {
 
 /// The last access of another block's thread to the shared memory of a block.
 struct Visit {
+  const Block* block = nullptr;  ///< whose thread it was
   order::Stamp by = 0;
   Address pc = 0;
   Op op{};
@@ -265,11 +264,12 @@ struct BlockProgress {
     int count = 0;
   };
   std::array<Votes, 2> votes;
-  std::vector<std::uint64_t> waits_for_copies;  ///< by how many groups they left in flight
   std::array<NamedBarrier, 16> barriers;
+  order::Arrivals cluster_arrivals;                           ///< in a traced run, at the barrier of its cluster
   std::map<Address, Mbarrier> mbarriers;                      ///< by address
   Released released;                                          ///< by who fenced for the block alone
-  std::vector<std::vector<RegisterChange>> register_changes;  ///< that were made, by warp; empty before the first
+  std::vector<std::vector<RegisterChange>> register_changes;  ///< by group of four warps; empty before the first,
+  std::vector<int> registers;                                 ///< and what a thread of each warp then has
   std::vector<BulkLoad> bulk_loads;                           ///< in flight, in the order in which they were started
   std::uint64_t happenings = 1;  ///< arrivals, bytes, ends of barriers: what a lane may wait for
   std::uint64_t gave_up_at = 0;  ///< of these, when its lanes last gave up waiting for mbarriers,
@@ -291,6 +291,15 @@ struct Block : BlockProgress {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<std::string_view, Address, Address>;
 
+inline std::size_t warps_of(const Block& block) { return (block.lanes.size() + 31) / 32; }
+template <class SomeBlock>  // const or not
+auto lanes_of(SomeBlock& block, std::size_t warp) {
+  return std::span(block.lanes).subspan(32 * warp, std::min<std::size_t>(32, block.lanes.size() - 32 * warp));
+}
+inline bool has_lane_in(std::span<const Lane> lanes, LaneState state) {
+  return std::ranges::any_of(lanes, [&](const Lane& lane) { return lane.state == state; });
+}
+
 /// One host thread running blocks of a launch.
 struct Worker final : hooks::Listener {
   Launch* launch = nullptr;
@@ -300,16 +309,16 @@ struct Worker final : hooks::Listener {
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
   std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
-  order::By copying{};                                 // whose accesses are looked at, if not the lane's own
+  order::Stamp copying = 0;                            // of a copy whose accesses are looked at
   std::uint64_t round = 0;                             // Launch::round when its lanes last went on all the same
   std::set<MistakeKey> seen;                           // by this worker; Launch::seen is all workers'
   bool dynamic_shared_named = false;
   // memory as this worker's lanes see it
   Address shared_begin = 0;  // that of the running block, and
   SharedLayout shared;       // what lies where in it
-  Region* last_region = nullptr;
+  mutable Region* last_region = nullptr;
   // The watchdog over an untraced run (polls.cpp).
-  hooks::LaneHooks* thread_hooks = nullptr;  // of its host thread, while that works; under Launch::watch_mutex
+  hooks::LaneHooks* thread_hooks = nullptr;  // of its host thread, while that works; under Launch::idle_mutex
   std::atomic<std::uint64_t> slices{0};      // how often it has let a lane run
   hooks::Turns watched_turns{};              // of the lane that is running since the watchdog found it
   // counts
@@ -348,7 +357,7 @@ struct Launch {
   std::vector<std::uint16_t> variable_at;  // what SharedLayout points to
   std::vector<std::uint32_t> room_at, offset_of;
   std::size_t arena_bytes = 0;
-  std::atomic<std::size_t> shared_bytes{0};    // of those that are placed
+  std::size_t variable_bytes = 0;              // of all of them
   std::vector<Region*> arrays;                 // global arrays, ordered by address
   std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
   std::uint64_t block_count = 0, cluster_count = 0;
@@ -365,9 +374,7 @@ struct Launch {
   std::atomic<int> futile_rounds{0};
   std::mutex released_mutex;
   Released released;  // in global memory
-  std::mutex watch_mutex;
   std::condition_variable workers_done;
-  std::size_t watched_workers = 0;
   std::mutex mutex;
   std::vector<std::string> findings;
   std::set<MistakeKey> seen;   // each is told once

@@ -10,13 +10,7 @@ namespace simt::execute {
 namespace {
 
 order::Access access_of(const Worker& w, Touched t) {
-  return {w.block->order,
-          w.lane->linear,
-          t.op != Op::load,
-          t.strong,
-          t.may_poll,
-          t.by_copy ? w.copying : order::By{},
-          t.at};
+  return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.may_poll, t.by_copy ? w.copying : 0, t.at};
 }
 
 // Whether two stores are those of two lanes of a warp by one instruction.
@@ -49,24 +43,20 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
     handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
 }
 
-// Cells for variables that were placed since the block started, and finer ones for accesses to less than a word.
-[[gnu::noinline]] void grow_cells(const Worker& w, Block& block) {
-  block.shared = block.shared.resized(cells_of(*w.launch, block), 1);
-}
+// Cells for accesses to less than a word.
 [[gnu::noinline]] void refine_cells(Block& block) {
-  block.shared = block.shared.resized(block.shared.size() * block.granule(), block.granule());
+  block.shared = block.shared.refined(block.granule());
   block.granule_bits = 0;
 }
 
 // An access to a __shared__ variable of a block, the running one or another of its cluster.
-[[gnu::always_inline]] inline void touch_variable(Worker& w, Block& owner, const PlacedVariable& variable,
-                                                  std::size_t size, Touched t) {
+[[gnu::always_inline]] inline void touch_variable(Worker& w, Block& owner, PlacedVariable& variable, std::size_t size,
+                                                  Touched t) {
+  if (!variable.is_dynamic && !variable.counts.load(std::memory_order_relaxed)) variable.counts = true;
   if (size < owner.granule()) refine_cells(owner);
-  if (!owner.mbarriers.empty())
-    refuse_mbarrier(w, owner, t.address, size, t.op, t.pc(), t.by_copy ? w.copying : order::By{});
+  if (!owner.mbarriers.empty()) refuse_mbarrier(w, owner, size, t);
   const Address begin = owner.shared_begin() + variable.offset;
-  const std::size_t first = variable.first_byte.load(std::memory_order_relaxed) + (t.address - begin);
-  if ((first + size - 1) >> owner.granule_bits >= owner.shared.size()) grow_cells(w, owner);
+  const std::size_t first = variable.first_byte + (t.address - begin);
   const bool own = &owner == w.block;
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size; i += owner.granule()) {
@@ -79,15 +69,9 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
 }
 
 [[gnu::always_inline]] inline void touch_shared(Worker& w, Block& owner, std::size_t size, Touched t) {
-  const PlacedVariable* const variable = variable_of(w, t.address, size, owner.shared_begin());
+  PlacedVariable* const variable = variable_of(w, t.address, size, owner.shared_begin());
   if (variable == nullptr) report_out_of_bounds(w, size, t);
   touch_variable(w, owner, *variable, size, t);
-}
-
-Region* region_of(Worker& w, Address address, std::size_t size) {
-  if (w.last_region != nullptr && w.last_region->holds(address, size)) return w.last_region;
-  if (Region* const region = region_of(*w.launch, address, size)) return w.last_region = region;
-  return nullptr;
 }
 
 // The variable of another block of the cluster that an access lies in, if there is one and that block is there.
@@ -144,18 +128,12 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
   return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
 }
 
-// Whether an access stays within a __shared__ array of the kernel or an allocation.
-[[gnu::always_inline]] inline bool in_bounds(Worker& w, Address address, std::size_t size) {
-  if (is_shared(w, address)) return has_room(w, address, size);
-  return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
-}
-
 // A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   const auto release = [&](Released& all, const order::KnownPointer& fenced) {
     order::KnownPointer& released = all[t.address];
-    released = order::joined(released, fenced);
+    released = order::joined({released, nullptr, nullptr}, {fenced, nullptr, nullptr}).known;
   };
   if (t.op != Op::load && clock.fenced != nullptr) {
     const bool in_cluster = is_shared(w, t.address) || owner_of(w, t.address) != nullptr;
@@ -252,10 +230,9 @@ bool counts_in_block(const Worker& w, Op op) {
   const std::uint16_t index = w.shared.variable_at[offset / SharedLayout::grain];
   if (index == 0) return false;
   const PlacedVariable& variable = w.launch->variables[index - 1];
-  if (offset + size > variable.offset + variable.size || !variable.placed()) return false;
-  const std::size_t first = variable.first_byte.load(std::memory_order_relaxed) + (offset - variable.offset);
+  if (offset + size > variable.offset + variable.size) return false;
+  const std::size_t first = variable.first_byte + (offset - variable.offset);
   const std::size_t last_cell = (first + size - 1) >> block.granule_bits;
-  if (last_cell >= block.shared.size()) return false;
   const Touched t{address, hooks::offset_of(pc), Op::load};
   const order::Access access = access_of(w, t);
   for (std::size_t cell = first >> block.granule_bits; cell <= last_cell; ++cell)
@@ -264,29 +241,22 @@ bool counts_in_block(const Worker& w, Op op) {
   return true;
 }
 
-[[gnu::noinline]] void look_at_traced_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
-                                             bool is_volatile) {
-  if (op == Op::load && !is_volatile && (address & (size - 1)) == 0 && !makes_again(*w.lane, address, pc) &&
+// An access of a traced run, or in an untraced one of a lane that the watchdog has found.
+[[gnu::noinline]] void look_closely_at(Worker& w, Address address, std::size_t size, Op op, Address pc,
+                                       bool is_volatile) {
+  if (!w.traced) count_watched_access(w, pc);
+  if (w.traced && op == Op::load && !is_volatile && (address & (size - 1)) == 0 && !makes_again(*w.lane, address, pc) &&
       load_as_usual(w, address, size, pc))
     forget_polling(*w.lane, address, pc);
   else
     look_at_access(w, address, size, op, pc, is_volatile);
 }
 
-// In an untraced run, an access of a lane that the watchdog has found.
-[[gnu::noinline]] void look_at_watched_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
-                                              bool is_volatile) {
-  count_watched_access(w, pc);
-  look_at_access(w, address, size, op, pc, is_volatile);
-}
-
 }  // namespace
 
 // What most accesses of an untraced run are is found out without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (looks_closely)
-    return traced ? look_at_traced_access(*this, address, size, op, pc, is_volatile)
-                  : look_at_watched_access(*this, address, size, op, pc, is_volatile);
+  if (looks_closely) return look_closely_at(*this, address, size, op, pc, is_volatile);
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
   if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds(*this, address, size))
     return look_at_access(*this, address, size, op, pc, is_volatile);
@@ -296,30 +266,29 @@ void Worker::access(Address address, std::size_t size, Op op, Address pc, bool i
     lane->futile = false;
 }
 
-Region* region_of(const Launch& launch, Address address, std::size_t size) {
-  for (Region* region : launch.arrays)
-    if (region->holds(address, size)) return region;
+Region* region_of(const Worker& w, Address address, std::size_t size) {
+  if (w.last_region != nullptr && w.last_region->holds(address, size)) return w.last_region;
+  for (Region* region : w.launch->arrays)
+    if (region->holds(address, size)) return w.last_region = region;
   return nullptr;
 }
 
-bool is_in_bounds(Worker& w, Address address, std::size_t size) { return in_bounds(w, address, size); }
+bool in_bounds(const Worker& w, Address address, std::size_t size) {
+  if (is_shared(w, address)) return has_room(w, address, size);
+  return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
+}
 
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
   if (!in_bounds(w, address, size)) report_out_of_bounds(w, size, {address, hooks::offset_of(pc), op});
 }
 
-void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, const order::By& by) {
-  w.copying = by;
-  const Touched t{address, hooks::offset_of(pc), op, !by.thread()};
-  if (is_shared(w, address))
-    touch_shared(w, *w.block, size, t);
+void touch_in_bulk(Worker& w, Address address, std::size_t size, Op op, Address pc, order::Stamp copy) {
+  w.copying = copy;
+  const Touched t{address, hooks::offset_of(pc), op, copy != 0};
+  if (Block* const owner = owner_of(w, address))
+    touch_shared(w, *owner, size, t);
   else
     touch_global(w, size, t);
-}
-
-void touch_in_bulk_of(Worker& w, Block& owner, Address address, std::size_t size, Address pc, const order::By& by) {
-  w.copying = by;
-  touch_shared(w, owner, size, {address, hooks::offset_of(pc), Op::store, true});
 }
 
 void settle(Worker& w) {
@@ -329,7 +298,7 @@ void settle(Worker& w) {
     const std::scoped_lock lock(w.launch->released_mutex);
     for (const auto* all : {&w.block->released, &w.block->cluster->released, &w.launch->released})
       if (const auto released = all->find(lane.learn_from); released != all->end())
-        w.block->order.learn(lane.linear, released->second);
+        w.block->order.learn(lane.linear, order::News{released->second, nullptr, nullptr});
     lane.learn_from = 0;
   }
   for (const SameValue& same : lane.same_values)
@@ -383,7 +352,7 @@ std::string instead(std::size_t size) {
 // Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left to join.
 bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address)) return false;
-  const PlacedVariable* const variable = variable_of(w, address, size);
+  const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);
   return variable != nullptr && variable->shape.element == size && variable->element_alignment >= most_at_once &&
          (address - w.shared_begin - variable->offset) % size == 0;
 }
@@ -391,7 +360,7 @@ bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
 // As many bytes as nvcc moves at once. Where that is not known, or nothing may be touched, the lane does not go on.
 std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, Address pc, Alignment known) {
   const hooks::ScopedIgnore ignore;
-  const Region* const region = region_of(*w.launch, address, size);
+  const Region* const region = region_of(w, address, size);
   const bool shared = is_shared(w, address) || (region == nullptr && arena_at(address) != nullptr);
   if (region != nullptr && !region->is_constant) {
     const Alignment alignment = alignment_in(*region, address, size, known);
@@ -435,11 +404,11 @@ void async_copy(void* to, const void* from, std::size_t bytes) {
   const Call call(__builtin_return_address(0));
   Worker& w = call.w;
   const std::uint32_t at = hooks::offset_of(call.pc);
-  w.copying = {order::By::What::copies};
+  w.copying = call.order.stamp_of_group(call.lane.linear, order::copies_of);
   touch(w, bytes, {reinterpret_cast<Address>(from), at, Op::load, true});
   touch(w, bytes, {reinterpret_cast<Address>(to), at, Op::store, true});
   w.copies_at.insert(at);
-  call.lane.copies.push_back({to, from, bytes, call.order.clock(call.lane.linear).copies_group});
+  call.lane.copies.push_back({to, from, bytes, order::epoch_of(w.copying)});
 }
 
 }  // namespace simt::device

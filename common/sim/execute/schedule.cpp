@@ -1,0 +1,424 @@
+// Who runs when: lanes as fibers, the warps of a block, the blocks of a worker, and when the waits of lanes are over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "common/sim/execute/execute.hpp"
+
+namespace simt::execute {
+
+constinit thread_local Worker* running = nullptr;
+
+// --- Lanes -----------------------------------------------------------------------------------------------------------
+namespace context = boost::context::detail;
+
+namespace {
+
+void lane_main(context::transfer_t from) {
+  Worker& worker = *static_cast<Worker*>(from.data);
+  worker.scheduler = from.fctx;
+  hooks::lane_hooks = {};
+  worker.launch->kernel->call([] { hooks::lane_hooks = running->lane->lane_hooks; });
+  hooks::lane_hooks = {};
+  settle(worker);
+  deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
+  worker.lane->state = LaneState::done;
+  leave_cluster(worker);
+  context::jump_fcontext(worker.scheduler, nullptr);
+}
+
+// Lets a lane begin with the kernel, on its part of a block's stacks.
+void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane) {
+  std::byte* low = stacks + std::size_t(lane.linear) * stack_bytes;
+  // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
+  std::byte* top = low + stack_bytes - std::size_t(lane.linear % 64) * 128;
+  lane.lane_hooks = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
+  lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
+}
+
+void run_lane(Worker& worker, Lane& lane) {
+  worker.lane = &lane;
+  worker.looks_closely = worker.traced || lane.watched;
+  worker.slices.store(worker.slices.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (lane.log.capacity() == 0 && !worker.empty_logs.empty()) {
+    lane.log = std::move(worker.empty_logs.back());
+    worker.empty_logs.pop_back();
+  }
+  hooks::lane_hooks = lane.lane_hooks;
+  lane.context = context::jump_fcontext(lane.context, &worker).fctx;
+  hooks::lane_hooks = {};
+}
+
+}  // namespace
+
+void suspend(Worker& worker, LaneState state) {
+  const hooks::LaneHooks lane = std::exchange(hooks::lane_hooks, {});
+  worker.lane->state = state;
+  worker.scheduler = context::jump_fcontext(worker.scheduler, nullptr).fctx;
+  hooks::lane_hooks = lane;
+}
+
+void wait_for(const Wait& wait) {
+  const hooks::ScopedIgnore ignore;
+  Lane& lane = *running->lane;
+  if (lane.unsettled) settle(*running);
+  lane.wait = wait;
+  // What the lane looked at before it waits has nothing to do with what it looks at afterwards.
+  lane.repeats = lane.looks_elsewhere = 0;
+  lane.look_count = 0;
+  if (++lane.waits > running->launch->bounds.waits) [[unlikely]]
+    leave_endless_waits(*running, wait.pc);
+  suspend(*running, LaneState::waiting);
+}
+
+void abandon_block(Worker& worker) {
+  worker.block->abandoned = true;
+  worker.lane->state = LaneState::done;
+  context::jump_fcontext(worker.scheduler, nullptr);
+  std::abort();  // an abandoned lane is never resumed
+}
+
+// --- Collective operations of a warp ---------------------------------------------------------------------------------
+namespace {
+
+bool takes_part(const Wait& wait, std::size_t lane) { return (wait.mask >> lane & 1u) != 0; }
+
+// Whether all lanes of the mask are at the operation at which `lane` waits.
+bool is_complete(std::span<const Lane> warp, const Lane& lane) {
+  for (std::size_t other = 0; other < 32; ++other)
+    if (takes_part(lane.wait, other) &&
+        (other >= warp.size() || !waits_for(warp[other], Wait::For::collective) ||
+         warp[other].wait.mask != lane.wait.mask || warp[other].wait.function != lane.wait.function))
+      return false;
+  return true;
+}
+
+// Names the lanes that ask together who is active: those at one call. Returns whether there are any.
+bool name_the_active(std::span<Lane> warp) {
+  std::map<Address, unsigned> here;
+  const auto asks = [](const Lane& lane) {
+    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::meet_active && lane.wait.mask == 0;
+  };
+  for (const Lane& lane : warp)
+    if (asks(lane)) here[lane.wait.pc] |= 1u << lane.linear % 32;
+  for (Lane& lane : warp)
+    if (asks(lane)) lane.wait.mask = here[lane.wait.pc];
+  return !here.empty();
+}
+
+bool is_shuffle(device::Collective function) {
+  return function == device::shuffle || function == device::shuffle_up || function == device::shuffle_down ||
+         function == device::shuffle_xor;
+}
+
+// Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
+bool end_collectives(Worker& worker, std::span<Lane> warp) {
+  Block& block = *worker.block;
+  const auto refuse = [&](const Lane& lane, const std::string& what) {
+    report(worker, "warp operation", {block, lane, lane.wait.pc}, 0, [&] { return what; });
+    block.abandoned = true;
+    return false;
+  };
+  bool ended = false;
+  for (std::size_t l = 0; l < warp.size(); ++l) {
+    if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
+    const Wait wait = warp[l].wait;
+    if (!takes_part(wait, l))
+      return refuse(warp[l], fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask));
+    if (!is_complete(warp, warp[l])) continue;
+    std::array<device::Slot*, 32> slots{};
+    std::vector<int> threads;
+    for (std::size_t o = 0; o < warp.size(); ++o)
+      if (takes_part(wait, o)) {
+        slots[o] = warp[o].wait.slot;
+        threads.push_back(warp[o].linear);
+      }
+    wait.function(wait.mask, slots.data());
+    for (const int thread : threads) {
+      Lane& lane = block.lanes[std::size_t(thread)];
+      if (const int missing = lane.wait.slot->missing_lane; missing >= 0)
+        return refuse(lane, fmt::format("takes a value from lane {}, which takes no part: the mask is {:#010x}",
+                                        missing, wait.mask));
+      lane.state = LaneState::ready;
+      if (wait.mask == 0xffffffffu) lane.turns.reset();
+      if (worker.traced && wait.function != device::sync && wait.function != device::meet_active)
+        lane.exchanged = {wait.mask, is_shuffle(wait.function), lane.wait.pc, block.order.clock(thread).epoch};
+    }
+    if (worker.traced && wait.function == device::sync) block.order.barrier_of(threads);
+    ended = true;
+  }
+  // Who is active is known when no lane of the warp can do anything else.
+  return ended || (name_the_active(warp) && end_collectives(worker, warp));
+}
+
+// --- Barriers of a block ---------------------------------------------------------------------------------------------
+
+// All lanes wait at one barrier of the block.
+bool end_block_barrier(Worker& worker) {
+  Block& block = *worker.block;
+  const Address pc = block.lanes.front().wait.pc;
+  for (const Lane& lane : block.lanes)
+    if (!waits_for(lane, Wait::For::block_barrier)) return false;
+  for (const Lane& lane : block.lanes)
+    if (lane.wait.pc != pc && !on_one_line(pc, lane.wait.pc)) return false;
+  ++block.interval;
+  ++block.happenings;
+  ++worker.barriers;
+  if (worker.traced) block.order.block_barrier();
+  std::ranges::for_each(block.lanes, resume);
+  return true;
+}
+
+bool end_named_barriers(Worker& worker) {
+  Block& block = *worker.block;
+  std::map<int, std::vector<int>> waiting;  // by barrier
+  for (const Lane& lane : block.lanes)
+    if (waits_for(lane, Wait::For::named_barrier)) waiting[lane.wait.number].push_back(lane.linear);
+  bool ended = false;
+  for (const auto& [number, threads] : waiting) {
+    NamedBarrier& barrier = block.barriers[std::size_t(number)];
+    if (int(threads.size() + barrier.arrived) < barrier.expected) continue;
+    if (worker.traced) block.order.barrier_of(threads, barrier.arrivals);
+    barrier = {};
+    ++block.happenings;
+    for (const int thread : threads) resume(block.lanes[std::size_t(thread)]);
+    ended = true;
+  }
+  return ended;
+}
+
+// --- Warps -----------------------------------------------------------------------------------------------------------
+
+// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it is.
+// At one collective operation that is so if those that have returned did nothing since the last one: the others may yet do
+// what those did.
+bool are_at_one_collective(std::span<const Lane> warp) {
+  const Lane* first = nullptr;
+  for (const Lane& lane : warp) {
+    if (lane.state == LaneState::done && lane.log.empty()) continue;
+    if (!waits_for(lane, Wait::For::collective)) return false;
+    if (first == nullptr) first = &lane;
+    if (lane.wait.pc != first->wait.pc || lane.wait.mask != first->wait.mask) return false;
+  }
+  return first != nullptr;
+}
+
+// When no lane can go on, it is so unless some wait for what the rest of their warp may pass by: a value, a collective
+// operation, or an mbarrier, which is each lane's own wait.
+bool logs_are_complete(std::span<const Lane> warp) {
+  const Lane* at_mbarrier = nullptr;
+  for (const Lane& lane : warp) {
+    if (lane.state == LaneState::polling || waits_for(lane, Wait::For::collective)) return false;
+    if (waits_for(lane, Wait::For::mbarrier)) at_mbarrier = &lane;
+  }
+  return at_mbarrier == nullptr || std::ranges::all_of(warp, [&](const Lane& lane) {
+           const Wait &mine = lane.wait, &others = at_mbarrier->wait;
+           return lane.state == LaneState::done || (waits_for(lane, Wait::For::mbarrier) && mine.pc == others.pc &&
+                                                    mine.mbarrier == others.mbarrier && mine.number == others.number);
+         });
+}
+
+// Runs a warp until no lane of it is ready: collective operations within it are resolved on the way.
+void run_warp(Worker& worker, std::span<Lane> warp) {
+  const Block& block = *worker.block;
+  for (bool again = true; again;) {
+    for (Lane& lane : warp)
+      if (lane.state == LaneState::ready && !block.abandoned) run_lane(worker, lane);
+    if (block.abandoned) return;
+    if (worker.traced && are_at_one_collective(warp)) count_warp(worker, warp);
+    again = end_collectives(worker, warp);
+    again = (!block.abandoned && end_mbarrier_waits(worker, warp)) || again;
+  }
+  if (worker.traced && !block.abandoned && logs_are_complete(warp)) count_warp(worker, warp);
+}
+
+// --- Blocks ----------------------------------------------------------------------------------------------------------
+
+// Ends the waits of the running block whose conditions hold. Returns whether there were any.
+bool end_waits(Worker& worker) {
+  if (worker.block->abandoned) return false;
+  bool ended = false;
+  for (const auto end : {end_block_barrier, end_named_barriers, end_cluster_waits, end_register_waits})
+    ended = end(worker) || ended;
+  return end_mbarrier_waits(worker, worker.block->lanes) || ended;
+}
+
+void switch_to(Worker& worker, Block& block) {
+  worker.block = &block;
+  worker.shared_begin = block.shared_begin();
+}
+
+void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cluster) {
+  const Launch& launch = *worker.launch;
+  const dim3 b = launch.block, g = launch.grid;
+  if (worker.idle.empty()) {
+    worker.idle.push_back(std::make_unique<Block>());
+    worker.idle.back()->lanes.resize(b.x * b.y * b.z);
+  }
+  worker.resident.push_back(std::move(worker.idle.back()));
+  worker.idle.pop_back();
+  Block& block = *worker.resident.back();
+  const int threads = int(block.lanes.size());
+  static_cast<BlockProgress&>(block) = {};
+  block.index = index;
+  block.serial = std::uint32_t((std::uint64_t(index.z) * g.y + index.y) * g.x + index.x + 1);
+  block.cluster = cluster;
+  block.rank = std::uint32_t(cluster->blocks.size());
+  cluster->blocks.push_back(&block);
+  cluster->threads += threads;
+  if (block.arena == nullptr) block.arena = take_arena(launch.arena_bytes);
+  block.arena->block = block.serial;
+  if (block.stacks == nullptr) block.stacks = take_stacks();
+  switch_to(worker, block);
+  block.order.start(block.serial, threads);
+  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask for
+  // one before the block has touched it.
+  const std::size_t cells = launch.variable_bytes >> block.granule_bits;
+  if (worker.traced && (launch.cluster_blocks > 1 || !block.shared.fits(cells, threads)))
+    block.shared.start(cells, threads, launch.cluster_blocks > 1 ? block.serial : 0);
+  for (int i = 0; i < threads; ++i) {
+    Lane& lane = block.lanes[std::size_t(i)];
+    static_cast<LaneProgress&>(lane) = {};
+    static_cast<LastAccess&>(lane) = {};
+    lane.linear = i;
+    lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
+    resume(lane);
+    lane.log.clear();
+    prepare_fiber(worker, block.stacks, lane);
+  }
+}
+
+// Lets the blocks of a cluster begin together.
+void start_cluster(Worker& worker, std::uint64_t number) {
+  const dim3 size = worker.launch->cluster, grid = worker.launch->grid;
+  const dim3 clusters(grid.x / size.x, grid.y / size.y, grid.z / size.z);
+  const uint3 first{unsigned(number % clusters.x) * size.x, unsigned(number / clusters.x % clusters.y) * size.y,
+                    unsigned(number / (std::uint64_t(clusters.x) * clusters.y)) * size.z};
+  const auto cluster = std::make_shared<Cluster>();
+  for (std::uint32_t rank = 0; rank < worker.launch->cluster_blocks; ++rank)
+    start_block(worker, {first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)},
+                cluster);
+}
+
+// Runs the block until all of its lanes have returned (true), or each waits for what other blocks do.
+bool advance(Worker& worker, const Wake& who_polls) {
+  Block& block = *worker.block;
+  block.has_news = false;
+  wake(worker, who_polls);
+  for (bool progress = true; progress && !block.abandoned;) {
+    progress = false;
+    for (std::size_t warp = 0; warp < warps_of(block) && !block.abandoned; ++warp) {
+      const std::span<Lane> lanes = lanes_of(block, warp);
+      if (!has_lane_in(lanes, LaneState::ready)) continue;
+      run_warp(worker, lanes);
+      progress = true;
+    }
+    progress = end_waits(worker) || progress;
+    progress = progress || wake(worker, {}) || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
+  }
+  if (block.abandoned) return true;
+  if (!std::ranges::all_of(block.lanes, [](const Lane& lane) { return lane.state == LaneState::done; })) return false;
+  require_no_bulk_copies(worker);
+  require_no_late_visits(worker);
+  require_equal_register_changes(worker);
+  return true;
+}
+
+// Whether nothing but another block of the cluster could let the running one go on, and none can.
+bool stands_still(const Worker& worker) {
+  return std::ranges::all_of(worker.block->cluster->blocks, [](const Block* block) {
+    return block->ended || (!block->has_news && !has_lane_in(block->lanes, LaneState::polling) &&
+                            !has_lane_in(block->lanes, LaneState::ready));
+  });
+}
+
+// A number that changes whenever a lane of the block does anything but poll.
+std::uint64_t work_of(const Block& block) {
+  std::uint64_t work = 0;
+  for (const Lane& lane : block.lanes)
+    work = work * 31 + lane.last_pc + lane.last_address + lane.yields + std::uint64_t(lane.state == LaneState::done);
+  return work;
+}
+
+// Starts the next cluster if there is one and the GPU would have room for it.
+bool start_next(Worker& worker) {
+  Launch& launch = *worker.launch;
+  if (!launch.stop && (launch.resident += launch.cluster_blocks) <= launch.most_resident)
+    if (const std::uint64_t number = launch.next_cluster++; number < launch.cluster_count) {
+      start_cluster(worker, number);
+      return true;
+    }
+  launch.resident -= launch.cluster_blocks;
+  return false;
+}
+
+// The running block has ended; its memory is kept until the others of its cluster have, too.
+void finish(Worker& worker) {
+  Launch& launch = *worker.launch;
+  const auto cluster = worker.block->cluster;
+  worker.block->ended = true;
+  if (worker.block->abandoned) launch.stop = true;
+  if (!std::ranges::all_of(cluster->blocks, &Block::ended)) return;
+  worker.block = nullptr;
+  for (auto& resident : worker.resident)
+    if (resident->cluster == cluster) {
+      resident->cluster = nullptr;
+      resident->arena->block = 0;
+      worker.idle.push_back(std::move(resident));
+    }
+  std::erase(worker.resident, nullptr);
+  launch.resident -= launch.cluster_blocks;
+}
+
+// Lets every resident block of the worker go on as far as it can. Returns whether any got anywhere.
+bool advance_all(Worker& worker, const Wake& who_polls = {}) {
+  bool progress = false;
+  for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop; ++i) {
+    if (!may_go_on(*worker.resident[i], who_polls.who)) continue;
+    switch_to(worker, *worker.resident[i]);
+    const std::uint64_t before = work_of(*worker.block);
+    if (advance(worker, who_polls)) {
+      finish(worker);
+      return true;
+    }
+    progress = progress || work_of(*worker.block) != before;
+    if (stands_still(worker)) explain_standstill(worker);
+  }
+  return progress;
+}
+
+}  // namespace
+
+void run_blocks(Worker& worker) {
+  running = &worker;
+  begin_work(worker);
+  Launch& launch = *worker.launch;
+  worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
+  while (!launch.stop) {
+    // Whoever waits for another block may go on once that has run.
+    if (advance_all(worker) || (!launch.stop && start_next(worker))) {
+      launch.futile_rounds = 0;
+      continue;
+    }
+    if (worker.resident.empty() && launch.next_cluster >= launch.cluster_count) break;
+    const Wake who = wait_for_change(worker);
+    if (who.who == Wake::Who::nobody) {
+      switch_to(worker, *worker.resident.front());
+      explain_standstill(worker);
+    } else if (who.who != Wake::Who::changed && advance_all(worker, who)) {
+      launch.futile_rounds = 0;
+    }
+  }
+  end_work(worker);
+  for (auto* blocks : {&worker.resident, &worker.idle})
+    for (const auto& block : *blocks) {
+      if (block->stacks != nullptr) give_stacks(block->stacks);
+      if (block->arena != nullptr) give_arena(block->arena);
+    }
+  worker.block = nullptr;
+  running = nullptr;
+}
+
+}  // namespace simt::execute
