@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <memory>
-#include <type_traits>
 
 namespace tile {
 namespace {
@@ -26,86 +24,47 @@ Record spread(const std::vector<GpuState>& states, double GpuState::*reading) {
 
 }  // namespace
 
-// The part of NVML's interface that is used, as its documentation has it; 0 is success everywhere.
-struct Nvml::Functions {
-  using Status = int;
-  using Device = void*;
-  static constexpr int clock_sm = 1, clock_memory = 2, temperature_of_gpu = 0;
-
-  Status (*nvmlInit_v2)();
-  Status (*nvmlShutdown)();
-  Status (*nvmlSystemGetDriverVersion)(char* version, unsigned length);
-  Status (*nvmlDeviceGetHandleByPciBusId_v2)(const char* pci_bus_id, Device* device);
-  Status (*nvmlDeviceGetClockInfo)(Device device, int type, unsigned* mhz);
-  Status (*nvmlDeviceGetPowerUsage)(Device device, unsigned* milliwatts);
-  Status (*nvmlDeviceGetPowerManagementLimit)(Device device, unsigned* milliwatts);
-  Status (*nvmlDeviceGetTemperature)(Device device, int sensor, unsigned* celsius);
-  Status (*nvmlDeviceGetCurrentClocksThrottleReasons)(Device device, unsigned long long* reasons);
-
-  /// The name of a function that the library lacks, or "".
-  std::string load(void* library) {
-    std::string lacking;
-    const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      if (function == nullptr) lacking = name;
-    };
-    find(nvmlInit_v2, "nvmlInit_v2");
-    find(nvmlShutdown, "nvmlShutdown");
-    find(nvmlSystemGetDriverVersion, "nvmlSystemGetDriverVersion");
-    find(nvmlDeviceGetHandleByPciBusId_v2, "nvmlDeviceGetHandleByPciBusId_v2");
-    find(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo");
-    find(nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage");
-    find(nvmlDeviceGetPowerManagementLimit, "nvmlDeviceGetPowerManagementLimit");
-    find(nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature");
-    find(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    return lacking;
-  }
-};
+int Nvml::call(const char* name, auto... arguments) const {
+  const auto function = reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(library_, name));
+  const int status = function == nullptr ? -1 : function(arguments...);
+  if (status != 0) failed_ = fmt::format("{} fails with status {}", name, status);
+  return status;
+}
 
 Nvml::Nvml(const std::string& pci_bus_id, const std::string& library) : library_(dlopen(library.c_str(), RTLD_NOW)) {
   if (library_ == nullptr) {
     missing_ = fmt::format("{} cannot be opened", library);
     return;
   }
-  auto found = std::make_unique<Functions>();
-  if (const std::string lacking = found->load(library_); !lacking.empty())
-    missing_ = fmt::format("{} has no {}", library, lacking);
-  else if (const int status = found->nvmlInit_v2(); status != 0)
-    missing_ = fmt::format("nvmlInit_v2 of {} fails with status {}", library, status);
-  else {
-    functions_ = found.release();
-    if (const int no = functions_->nvmlDeviceGetHandleByPciBusId_v2(pci_bus_id.c_str(), &device_); no != 0)
-      missing_ = fmt::format("NVML does not know the GPU {} (status {})", pci_bus_id, no);
-    else if (!state())
-      missing_ = fmt::format("NVML does not say what the GPU {} does", pci_bus_id);
-  }
+  initialized_ = call("nvmlInit_v2") == 0;
+  if (!initialized_ || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 || !state())
+    missing_ =
+        fmt::format("NVML does not say what the GPU {} does: {} (-1: the driver is too old)", pci_bus_id, failed_);
 }
 
 Nvml::~Nvml() {
-  if (functions_ != nullptr) functions_->nvmlShutdown();
-  delete functions_;
+  if (initialized_) call("nvmlShutdown");
   if (library_ != nullptr) dlclose(library_);
 }
 
 std::optional<GpuState> Nvml::state() const {
-  if (functions_ == nullptr || device_ == nullptr) return {};
-  const Functions& ask = *functions_;
+  constexpr int clock_sm = 1, clock_memory = 2, temperature_of_gpu = 0;
   unsigned sm = 0, memory = 0, power = 0, limit = 0, temperature = 0;
   unsigned long long reasons = 0;
-  for (const int status :
-       {ask.nvmlDeviceGetClockInfo(device_, Functions::clock_sm, &sm),
-        ask.nvmlDeviceGetClockInfo(device_, Functions::clock_memory, &memory),
-        ask.nvmlDeviceGetPowerUsage(device_, &power), ask.nvmlDeviceGetPowerManagementLimit(device_, &limit),
-        ask.nvmlDeviceGetTemperature(device_, Functions::temperature_of_gpu, &temperature),
-        ask.nvmlDeviceGetCurrentClocksThrottleReasons(device_, &reasons)})
-    if (status != 0) return {};
+  if (device_ == nullptr || call("nvmlDeviceGetClockInfo", device_, clock_sm, &sm) != 0 ||
+      call("nvmlDeviceGetClockInfo", device_, clock_memory, &memory) != 0 ||
+      call("nvmlDeviceGetPowerUsage", device_, &power) != 0 ||
+      call("nvmlDeviceGetPowerManagementLimit", device_, &limit) != 0 ||
+      call("nvmlDeviceGetTemperature", device_, temperature_of_gpu, &temperature) != 0 ||
+      call("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &reasons) != 0)
+    return {};
   return GpuState{double(sm), double(memory), power * 1e-3, limit * 1e-3, double(temperature), reasons};
 }
 
 std::string Nvml::driver() const {
   std::array<char, 80> version{};
-  if (functions_ == nullptr || functions_->nvmlSystemGetDriverVersion(version.data(), version.size()) != 0) return "";
-  return version.data();
+  const bool known = initialized_ && call("nvmlSystemGetDriverVersion", version.data(), unsigned(version.size())) == 0;
+  return known ? version.data() : "";
 }
 
 Record clocks_now(const Nvml& nvml) {

@@ -36,12 +36,14 @@ class Nvml {
   std::string driver() const;
 
  private:
-  struct Functions;
+  /// Calls a function of the library, and returns its status: 0 is success, -1 says that the library lacks it.
+  int call(const char* name, auto... arguments) const;
 
   void* library_ = nullptr;
-  Functions* functions_ = nullptr;
+  bool initialized_ = false;
   void* device_ = nullptr;
   std::string missing_;
+  mutable std::string failed_;  ///< the last call that did, and its status
 };
 
 /// Clocks, power and temperature now; an empty object without NVML.

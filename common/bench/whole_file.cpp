@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <csignal>
 #include <fstream>
 #include <sstream>
 
@@ -37,10 +36,6 @@ std::string read_whole(const std::filesystem::path& file) {
 }
 
 bool write_whole(const std::filesystem::path& file, const std::string& text) {
-  sigset_t ending_signals, before;
-  sigemptyset(&ending_signals);
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending_signals, signal);
-  sigprocmask(SIG_BLOCK, &ending_signals, &before);
   const std::filesystem::path part = file.string() + ".part";
   std::ofstream out(part, std::ios::binary);
   out << text;
@@ -48,7 +43,6 @@ bool write_whole(const std::filesystem::path& file, const std::string& text) {
   std::error_code error;
   const bool written = out && (std::filesystem::rename(part, file, error), !error);
   if (!written) std::filesystem::remove(part, error);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
   return written;
 }
 

@@ -11,8 +11,7 @@ namespace tile {
 /// The content of a file. Throws RecordError, naming the file.
 std::string read_whole(const std::filesystem::path& file);
 
-/// Writes `text` to `file`, replacing what was there, whole or not at all: SIGHUP, SIGINT and SIGTERM wait until it is
-/// done. False when it could not.
+/// Writes `text` to `file`, replacing what was there, whole or not at all. False when it could not.
 bool write_whole(const std::filesystem::path& file, const std::string& text);
 
 /// A row of a CSV file. Fields are asked for by the name of their column; each throws RecordError, naming file and line, where there
