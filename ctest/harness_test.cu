@@ -28,8 +28,7 @@
 #include "common/check/traced.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"
-#include "common/report/tuning.hpp"
-#include "common/report/tuning_report.hpp"
+#include "common/report/statistics.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -303,17 +302,6 @@ TEST_CASE("a record has a digest of each kernel's machine code, whatever its nam
   CHECK(tile::fingerprint(with_rates, digests)["kernels"] == tile::Record{{"k", "1"}, {"read<8>", "2"}});
 }
 
-TEST_CASE("a table of the fastest and the slowest says how many lie between" * doctest::test_suite("model")) {
-  tile::Candidate candidate{};
-  candidate.kernel.name = "c";
-  const std::vector<tile::Ranked> ranking(20, {&candidate, {}, nullptr});
-  const tile::Table table = tile::table_of_tuning(ranking, {});
-  CHECK(table.rows.size() == 17);
-  CHECK(table.rows.at(12).front() == "(4 others)");
-  CHECK(table.rows.at(12).size() == table.header.size());
-  CHECK(tile::table_of_tuning({16, ranking.front()}, {}).rows.size() == 16);
-}
-
 TEST_CASE("counters must equal counts, except where a difference is named" * doctest::test_suite("model")) {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
     return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
@@ -380,24 +368,6 @@ TEST_CASE("a difference needs a reason and a counter that exists" * doctest::tes
   CHECK_THROWS_AS(load(R"([{"kernel": "k", "counter": "lines"}])"), tile::RecordError);
   CHECK_THROWS_AS(load("["), tile::RecordError);
   std::filesystem::remove_all(directory);
-}
-
-TEST_CASE("a tuning is passed over whose choice is not there" * doctest::test_suite("model")) {
-  const auto candidate = [](const char* name, double bound, const char* pruned) {
-    return tile::Candidate{{name, nullptr, nullptr, 32, {}}, {}, 1, 1, bound, pruned};
-  };
-  const std::vector<tile::Candidate> candidates{candidate("chosen", 1, ""), candidate("bound", 2, ""),
-                                                candidate("pruned", 3, "registers")};
-  const tile::Record fits{{"gpu", "A"}, {"chosen", "chosen"}};
-  tile::Record gone = fits;
-  gone["chosen"] = "elsewhere";
-  std::vector<std::string> passed_over;
-  CHECK(tile::choose(candidates, {fits}, passed_over).kernel.name == "chosen");
-  CHECK(passed_over.empty());
-  CHECK(tile::choose(candidates, {gone, fits}, passed_over).kernel.name == "chosen");
-  CHECK(tile::choose(candidates, {gone}, passed_over).kernel.name == "bound");
-  CHECK(contains(joined(passed_over), "chose elsewhere, which this program does not have"));
-  CHECK(tile::choose(candidates, {}, passed_over).kernel.name == "bound");
 }
 
 TEST_CASE("a table's fields may have commas, and its lines either end" * doctest::test_suite("model")) {
@@ -823,14 +793,6 @@ TEST_CASE("ceilings as compiled follow from counters and machine code" * doctest
   CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, to).has_value());
 }
 
-TEST_CASE("rank correlation" * doctest::test_suite("model")) {
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}) == doctest::Approx(1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) == doctest::Approx(1));  // ties share their ranks
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
-}
-
 TEST_CASE("least squares finds the weights of a sum, whatever the size of its terms" * doctest::test_suite("model")) {
   std::vector<std::vector<double>> terms;
   std::vector<double> values;
@@ -869,61 +831,6 @@ TEST_CASE("a fit that is not determined is refused" * doctest::test_suite("model
   CHECK_THROWS_AS(tile::least_squares({}, {}), std::invalid_argument);
   CHECK_THROWS_AS(tile::least_squares({{1, 2}, {3, 4}}, {1, 2}), std::invalid_argument);
   CHECK_THROWS_AS(tile::least_squares({{1, 2}, {2, 4}, {3, 6}}, {1, 2, 3}), std::invalid_argument);
-}
-
-// Configurations whose times are 1.5 multiply + 0.5 copy + 2 / warps, to the last digit.
-std::vector<tile::Timed> timed_by_turns(int count, const std::string& pruned) {
-  std::vector<tile::Timed> timed;
-  for (int i = 0; i < count; ++i) {
-    const tile::Costs costs{std::to_string(i) + pruned, 0.25 + i * 7 % 11 * 0.01, 0.01 * (i * 5 % 13), 0.02 * (i % 4)};
-    const double warps = 8 + 4 * (i * 3 % 5);
-    const double cycles = 1.5 * costs.multiply + 0.5 * (costs.load + costs.store) + 2 / warps;
-    const int tiles[]{32, 64, 128};
-    timed.push_back({costs, warps, 255 - 4 * warps - i % 3, cycles, 16 / cycles, pruned,
-                     pruned.empty() ? 16 / (50 + double(i * 3 % 7)) : 0,
-                     {tiles[i % 3], tiles[i / 3 % 3], tiles[i / 5 % 3], tile::Alignment::any}});
-  }
-  return timed;
-}
-
-TEST_CASE("a sample is timed, and then what it predicts to be as fast as the fastest" * doctest::test_suite("model")) {
-  std::vector<tile::Timed> timed = timed_by_turns(40, "");
-  const double as_predicted = timed[6].cycles;
-  timed[6].cycles = 0.1;  // the fastest, which nobody could have predicted
-  std::size_t in_sample = 0, as_fast = 0;
-  for (std::size_t i = 0; i < timed.size(); ++i)
-    (i % 5 == 2 ? in_sample : as_fast) += i % 5 == 2 || timed[i].cycles < as_predicted + 1e-9;
-  CHECK(in_sample == 8);
-  CHECK(as_fast > 5);
-  CHECK(tile::timed_until_fastest(timed, 2) == in_sample + as_fast);
-  CHECK(tile::timed_until_fastest(timed, 1) == 8);
-}
-
-TEST_CASE("the report finds how costs add up, and tests that on what was pruned" * doctest::test_suite("model")) {
-  std::vector<tile::Timed> timed = timed_by_turns(40, "");
-  for (const tile::Timed& pruned : timed_by_turns(15, "bound")) timed.push_back(pruned);
-  tile::Facts facts;
-  tile::add_fit_facts(facts, timed);
-  CHECK(facts.value("tuning.fit.left.multiply") == doctest::Approx(1.5));
-  CHECK(facts.value("tuning.fit.left.copy") == doctest::Approx(0.5));
-  CHECK(facts.value("tuning.fit.left.warps") == doctest::Approx(2));
-  CHECK(facts.value("tuning.fit.turns.rank_correlation") > 0.999);  // ties do not stay ties to the last digit
-  CHECK(facts.value("tuning.fit.ceiling.rank_correlation") < 0.9);
-  CHECK(facts.value("tuning.fit.turns_and_sizes.per_BN") == doctest::Approx(0));
-  CHECK(facts.value("tuning.fit.pruned.count") == 15);
-  CHECK(facts.value("tuning.fit.pruned.error_percent") == doctest::Approx(0));
-  CHECK(facts.value("tuning.fit.all.count") == 55);
-  CHECK(facts.value("tuning.fit.sample.count") == 8);
-  CHECK(facts.value("tuning.fit.sample.fewest") == 8);
-  CHECK(facts.value("tuning.fit.sample.most") == 9);  // such a fit knows the fastest from a sample
-
-  tile::Facts none;
-  tile::add_fit_facts(none, {});
-  REQUIRE(none.all().size() == facts.all().size());
-  const auto has = [](const tile::Facts& f, const std::string& key) {
-    return std::any_of(f.all().begin(), f.all().end(), [&](auto& fact) { return fact.key == key; });
-  };
-  for (const auto& fact : facts.all()) CHECK_MESSAGE(has(none, fact.key), fact.key);
 }
 
 TEST_CASE("counts for each unit of K are written as multiples of K" * doctest::test_suite("model")) {

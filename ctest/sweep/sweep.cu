@@ -1,6 +1,7 @@
 // Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose plot plot.sh draws.
 #include <sstream>
 
+#include "chapters/14-tma/sweep.hpp"
 #include "common/bench/program.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
@@ -17,13 +18,12 @@ std::string choice(const tile::Product& p) { return p.problem.M < 512 ? "small" 
 
 tile::Kernel only() { return {"only", launch_multiply, reinterpret_cast<const void*>(multiply), 1, {}}; }
 
+const tile::Sweep swept{only(), {{2048, 2048, 2048}, {1024, 1024, 1024}, {256, 256, 256}, {1, 1024, 2048}}, choice};
+
 }  // namespace
 
 TILE_CHAPTER(.number = 77, .title = "a sweep", .kernels = {only()}, .counted = {1, 1, 1}, .sizes = {1024},
-             .baseline = tile::Baseline::stronger,
-             .sweep = {.kernel = only(),
-                       .problems = {{2048, 2048, 2048}, {1024, 1024, 1024}, {256, 256, 256}, {1, 1024, 2048}},
-                       .choice = choice})
+             .baseline = tile::Baseline::stronger, .extension = tile::extension_of(swept))
 
 namespace {
 
@@ -62,7 +62,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 tile::Facts facts_of(const tile::Record* sweep) {
   tile::Facts facts;
-  tile::add_sweep_facts(facts, sweep);
+  tile::add_sweep_facts(facts, swept, sweep);
   return facts;
 }
 
@@ -155,9 +155,7 @@ TEST_CASE("a sweep is of its program's kernel and problems" * doctest::test_suit
 }
 
 TEST_CASE("a plot gets cubes first, from the smallest to the largest") {
-  std::ostringstream out;
-  tile::write_sweep(out, nullptr);
-  std::istringstream lines(out.str());
+  std::istringstream lines(tile::plot_of_sweep(swept, nullptr));
   std::vector<std::string> problems;
   for (std::string line; std::getline(lines, line);) problems.push_back(line.substr(0, line.find('\t')));
   CHECK(problems == std::vector<std::string>{"256", "1024", "2048", "1x1024x2048"});
@@ -185,18 +183,15 @@ TEST_CASE("a sweep becomes facts, with its losses" * doctest::test_suite("model"
 
 TEST_CASE("a sweep becomes a table and the data of a plot" * doctest::test_suite("model")) {
   const tile::Record sweep = made_up_sweep();
-  const tile::Table table = tile::table_of_sweep({sweep});
+  const tile::Table table = tile::table_of_sweep(swept, &sweep);
   std::vector<std::string> order;
   for (const auto& row : table.rows) order.push_back(row.at(0));
   REQUIRE(order == std::vector<std::string>{"256", "1024", "2048", "1x1024x2048"});
   CHECK(table.rows[1] ==
         std::vector<std::string>{"1024", "0.800", "0.800-0.800", "large", "0.102", "21.1", "26.3", "23.4", "5"});
-  CHECK(tile::table_of_sweep({}).rows.empty());
-  std::ostringstream measured, pending;
-  tile::write_sweep(measured, &sweep);
-  CHECK(contains(measured.str(), "1x1024x2048\t1\t1024\t2048\t2\t"));
-  tile::write_sweep(pending, nullptr);
-  CHECK(contains(pending.str(), "256\t256\t256\t256\t0\t0\t0\t0\t0\n"));
+  CHECK(tile::table_of_sweep(swept, nullptr).rows.empty());
+  CHECK(contains(tile::plot_of_sweep(swept, &sweep), "1x1024x2048\t1\t1024\t2048\t2\t"));
+  CHECK(contains(tile::plot_of_sweep(swept, nullptr), "256\t256\t256\t256\t0\t0\t0\t0\t0\n"));
 }
 
 TEST_CASE("a problem is won or lost where the pairs agree on it" * doctest::test_suite("model")) {
@@ -205,7 +200,7 @@ TEST_CASE("a problem is won or lost where the pairs agree on it" * doctest::test
   const auto verdicts = [&](double low, double high) {
     run["stronger_ratio_low"] = low, run["stronger_ratio_high"] = high;
     std::string text;
-    for (const auto& row : tile::table_of_verdicts({sweep}).rows)
+    for (const auto& row : tile::table_of_verdicts(swept, &sweep).rows)
       text += row.at(0) + row.at(1) + ": " + row.at(2) + "; ";
     return text;
   };
@@ -214,5 +209,5 @@ TEST_CASE("a problem is won or lost where the pairs agree on it" * doctest::test
   CHECK(verdicts(1, 1.2) == "lost1: 1024 (0.80); tie1: 2048 (0.95); won2: 256 (1.10), 1x1024x2048 (2.00); ");
   CHECK(verdicts(1.01, 1.2) == "lost1: 1024 (0.80); tie0: ; won3: 2048 (0.95), 256 (1.10), 1x1024x2048 (2.00); ");
   CHECK(facts_of(&sweep).value("sweep.won") == 3);
-  CHECK(tile::table_of_verdicts({}).rows.empty());
+  CHECK(tile::table_of_verdicts(swept, nullptr).rows.empty());
 }
