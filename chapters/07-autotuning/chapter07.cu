@@ -14,10 +14,8 @@
 
 #include "chapters/07-autotuning/tuning.hpp"
 #include "common/report/chapter.hpp"
-#include "common/sim/rules.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
-#include "common/report/statistics.hpp"
 #endif
 
 namespace {
