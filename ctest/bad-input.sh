@@ -34,7 +34,7 @@ refuse 2 "--alpha takes a number" "$chapter" --alpha x
 refuse 2 "needs --out DIRECTORY" "$chapter" --bench
 refuse 2 "--data takes random, integers or zeros, not 'ones'" "$chapter" --data ones
 refuse 2 "--sweep" "$chapter" --sweep
-refuse 2 "--sweep excludes --bench" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
+refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep times kernels and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
 grep -q "^sgemm chooses: large$" "$scratch/out" || { echo "chapter 14's sgemm does not say what it chooses"; wrong=$((wrong + 1)); }
