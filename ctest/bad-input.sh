@@ -29,9 +29,8 @@ refuse 2 "--alpha takes a number" "$chapter" --alpha x
 refuse 2 "needs --out DIRECTORY" "$chapter" --bench
 refuse 2 "--data takes random, integers or zeros, not 'ones'" "$chapter" --data ones
 refuse 2 "--sweep" "$chapter" --sweep
-refuse 2 "--sweep needs --out DIRECTORY" "$bin/sweep_test" --sweep
-refuse 2 "choose one" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
-refuse 1 "--sweep times a kernel and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
+refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
+refuse 1 "--sweep times kernels and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
 grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 14's sgemm does not say what it chooses"
 "$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^model: sgemm" "$scratch/out" ||
@@ -52,15 +51,14 @@ command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gp
 gpu=$scratch/measured/nvidia-h200
 mkdir -p "$gpu"
 cat >"$scratch/tuner.cu" <<'END'
-#include "common/report/chapter.hpp"
+#include "chapters/07-autotuning/tuning.hpp"
 namespace {
 __global__ void multiply(const float* a, const float* b, float* c) { *c = *a * *b; }
 void launch(const tile::Gemm& g) { tile::launch(multiply, dim3(1), dim3(1), 0, g.A, g.B, g.C); }
 const std::vector<tile::Candidate> candidates{{{"only", launch, reinterpret_cast<const void*>(multiply), 1}, {}, 1, 1, 1, ""}};
 }  // namespace
-TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel()}, .counted = {1, 1, 1}, .sizes = {},
-             .candidates = candidates)
-TEST_CASE("multiplies") { CHECK(tile::check(tile::launch_tuned_kernel, {1, 1, 1}).ok); }
+TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel(candidates)}, .counted = {1, 1, 1}, .sizes = {},
+             .extension = tile::extension_of(tile::Tuner{candidates, {}}))
 END
 "$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
 echo '{"gpu"' >"$gpu/environment.json"
@@ -68,9 +66,6 @@ refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/tuner
 grep -q Measured "$scratch/out" && complain "tables were printed from a broken record"
 mv "$gpu/environment.json" "$gpu/tuned-environment.json"
 refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --once
-for works in --list-tests --help; do
-  "$scratch/tuner" $works >"$scratch/out" || complain "$works fails with a damaged tuning"
-done
 environment='{"gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"}, "sms": 1, "clock_hz": 1'
 echo "$environment, \"size\": 1}" >"$gpu/tuned-environment.json"
 printf 'name,pruned,median_ms\nonly,,1\n' >"$gpu/tuned.csv"

@@ -26,8 +26,7 @@
 #include "common/check/gemm_tests.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"
-#include "common/report/tuning.hpp"
-#include "common/report/tuning_report.hpp"
+#include "common/report/statistics.hpp"
 
 // Gives this program the command line of the chapters.
 TILE_CHAPTER(.number = 0, .title = "tests of the harness", .kernels = {}, .counted = {1, 1, 1}, .sizes = {})
@@ -210,17 +209,6 @@ TEST_CASE("a record has a digest of each kernel's machine code, whatever its nam
   CHECK(tile::fingerprint(with_rates, digests)["kernels"] == tile::Record{{"k", "1"}, {"read<8>", "2"}});
 }
 
-TEST_CASE("a table of the fastest and the slowest says how many lie between") {
-  tile::Candidate candidate{};
-  candidate.kernel.name = "c";
-  const std::vector<tile::Ranked> ranking(20, {&candidate, {}, nullptr});
-  const tile::Table table = tile::table_of_tuning(ranking, {});
-  CHECK(table.rows.size() == 17);
-  CHECK(table.rows.at(12).front() == "(4 others)");
-  CHECK(table.rows.at(12).size() == table.header.size());
-  CHECK(tile::table_of_tuning({16, ranking.front()}, {}).rows.size() == 16);
-}
-
 TEST_CASE("counters must equal counts, except where a difference is named") {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
     return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
@@ -279,24 +267,6 @@ TEST_CASE("a difference needs a reason and a counter that exists") {
                             R"([{"kernel": "k", "counter": "line", "from": 1, "to": 2, "why": "w"}])",
                             R"([{"kernel": "k", "counter": "lines"}])", "["})
     CHECK_THROWS_AS(load(wrong), tile::RecordError);
-}
-
-TEST_CASE("a tuning is passed over whose choice is not there") {
-  const auto candidate = [](const char* name, double bound, const char* pruned) {
-    return tile::Candidate{{name, nullptr, nullptr, 32, {}}, {}, 1, 1, bound, pruned};
-  };
-  const std::vector<tile::Candidate> candidates{candidate("chosen", 1, ""), candidate("bound", 2, ""),
-                                                candidate("pruned", 3, "registers")};
-  const tile::Record fits{{"gpu", "A"}, {"chosen", "chosen"}};
-  tile::Record gone = fits;
-  gone["chosen"] = "elsewhere";
-  std::vector<std::string> passed_over;
-  CHECK(tile::choose(candidates, {fits}, passed_over).kernel.name == "chosen");
-  CHECK(passed_over.empty());
-  CHECK(tile::choose(candidates, {gone, fits}, passed_over).kernel.name == "chosen");
-  CHECK(tile::choose(candidates, {gone}, passed_over).kernel.name == "bound");
-  CHECK(contains(joined(passed_over), "chose elsewhere, which this program does not have"));
-  CHECK(tile::choose(candidates, {}, passed_over).kernel.name == "bound");
 }
 
 TEST_CASE("a table's fields may have commas, and its lines either end") {

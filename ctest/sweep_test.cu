@@ -2,6 +2,7 @@
 // plot sweep-plot.sh draws.
 #include <sstream>
 
+#include "chapters/14-tma/sweep.hpp"
 #include "common/bench/program.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
@@ -18,13 +19,12 @@ std::string choice(const tile::Product& p) { return p.problem.M < 512 ? "small" 
 
 tile::Kernel only() { return {"only", launch_multiply, reinterpret_cast<const void*>(multiply), 1, {}}; }
 
+const tile::Sweep swept{only(), {{2048, 2048, 2048}, {1024, 1024, 1024}, {256, 256, 256}, {1, 1024, 2048}}, choice};
+
 }  // namespace
 
 TILE_CHAPTER(.number = 77, .title = "a sweep", .kernels = {only()}, .counted = {1, 1, 1}, .sizes = {1024},
-             .baseline = tile::Baseline::stronger,
-             .sweep = {.kernel = only(),
-                       .problems = {{2048, 2048, 2048}, {1024, 1024, 1024}, {256, 256, 256}, {1, 1024, 2048}},
-                       .choice = choice})
+             .baseline = tile::Baseline::stronger, .extension = tile::extension_of(swept))
 
 namespace {
 
@@ -57,7 +57,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 tile::Facts facts_of(const tile::Record* sweep) {
   tile::Facts facts;
-  tile::add_sweep_facts(facts, sweep);
+  tile::add_sweep_facts(facts, swept, sweep);
   return facts;
 }
 
@@ -141,19 +141,16 @@ TEST_CASE("a sweep that is not measured yet has the same facts") {
 
 TEST_CASE("a sweep becomes a table and the data of a plot") {
   const tile::Record sweep = made_up_sweep();
-  const tile::Table table = tile::table_of_sweep({sweep});
+  const tile::Table table = tile::table_of_sweep(swept, &sweep);
   // Cubes come first, from the smallest to the largest.
   std::string order;
   for (const auto& row : table.rows) order += row.at(0) + " ";
   CHECK(order == "256 1024 2048 1x1024x2048 ");
   CHECK(table.rows.at(1) ==
         std::vector<std::string>{"1024", "0.800", "0.800-0.800", "large", "0.102", "21.1", "26.3", "23.4", "5"});
-  CHECK(tile::table_of_sweep({}).rows.empty());
-  std::ostringstream measured, pending;
-  tile::write_sweep(measured, &sweep);
-  CHECK(contains(measured.str(), "1x1024x2048\t1\t1024\t2048\t2\t"));
-  tile::write_sweep(pending, nullptr);
-  CHECK(pending.str().starts_with("256\t256\t256\t256\t0\t0\t0\t0\t0\n1024\t"));
+  CHECK(tile::table_of_sweep(swept, nullptr).rows.empty());
+  CHECK(contains(tile::plot_of_sweep(swept, &sweep), "1x1024x2048\t1\t1024\t2048\t2\t"));
+  CHECK(tile::plot_of_sweep(swept, nullptr).starts_with("256\t256\t256\t256\t0\t0\t0\t0\t0\n1024\t"));
 }
 
 TEST_CASE("a problem is won or lost where the pairs agree on it") {
@@ -162,7 +159,7 @@ TEST_CASE("a problem is won or lost where the pairs agree on it") {
   const auto verdicts = [&](double low, double high) {
     run["stronger_ratio_low"] = low, run["stronger_ratio_high"] = high;
     std::string text;
-    for (const auto& row : tile::table_of_verdicts({sweep}).rows)
+    for (const auto& row : tile::table_of_verdicts(swept, &sweep).rows)
       text += row.at(0) + row.at(1) + ": " + row.at(2) + "; ";
     return text;
   };
@@ -171,5 +168,5 @@ TEST_CASE("a problem is won or lost where the pairs agree on it") {
   CHECK(verdicts(1, 1.2) == "lost1: 1024 (0.80); tie1: 2048 (0.95); won2: 256 (1.10), 1x1024x2048 (2.00); ");
   CHECK(verdicts(1.01, 1.2) == "lost1: 1024 (0.80); tie0: ; won3: 2048 (0.95), 256 (1.10), 1x1024x2048 (2.00); ");
   CHECK(facts_of(&sweep).value("sweep.won") == 3);
-  CHECK(tile::table_of_verdicts({}).rows.empty());
+  CHECK(tile::table_of_verdicts(swept, nullptr).rows.empty());
 }

@@ -12,9 +12,8 @@
 #include <algorithm>
 #include <array>
 
+#include "chapters/07-autotuning/tuning.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/tuning.hpp"
-#include "common/sim/rules.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
 #endif
@@ -459,14 +458,15 @@ std::vector<tile::Costs> costs() {
   return all;
 }
 
-const std::vector<tile::Kernel> kernels{
-    {"default",
-     launch_tuned<Default>,
-     reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
-     Default::NUM_THREADS,
-     {Default::BM, Default::BN, Default::BK, tile::Alignment::float4s},
-     std::size_t(Default::shape.shared_bytes())},
-    tile::tuned_kernel()};
+std::vector<tile::Kernel> kernels() {
+  return {{"default",
+           launch_tuned<Default>,
+           reinterpret_cast<const void*>(sgemm_tuned<Default, true>),
+           Default::NUM_THREADS,
+           {Default::BM, Default::BN, Default::BK, tile::Alignment::float4s},
+           std::size_t(Default::shape.shared_bytes())},
+          tile::tuned_kernel(candidates())};
+}
 
 const tile::Case counted{256, 256, 256};
 
@@ -630,12 +630,12 @@ void predict(tile::Facts& facts) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels, .counted = counted,
+TILE_CHAPTER(.number = 7, .title = "Autotuning", .kernels = kernels(), .counted = counted,
              .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
              .measure_rates = measure_experiments, .rates = experiment_rates(),
-             .candidates = candidates(), .costs = costs())
+             .extension = tile::extension_of(tile::Tuner{candidates(), costs()}))
 
-TILE_GEMM_TESTS(tile::resolved_kernels())
+TILE_GEMM_TESTS(kernels())
 
 TEST_CASE("every configuration computes the same" * doctest::test_suite("thorough")) {
   for (const tile::Candidate& c : candidates()) {

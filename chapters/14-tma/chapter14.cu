@@ -19,6 +19,7 @@
 #include <string>
 #include <type_traits>
 
+#include "chapters/14-tma/sweep.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/standard_error.hpp"
 #include "common/cuda/machine.hpp"
@@ -2214,21 +2215,14 @@ tile::Kernel final_sgemm() {
           true};
 }
 
-tile::Chapter::Sweep sweep() {
-  tile::Chapter::Sweep sweep;
-  sweep.kernel = final_sgemm();
-  sweep.problems = sweep_problems();
-  sweep.choice = chosen_name;
-  return sweep;
-}
-
 }  // namespace
 
 TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(),
              .counted = counted, .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192},
              .predict = predict, .measure_rates = measure_parts,
              .profiled = {{"transpose", "transpose_A"}}, .shapes = choices,
-             .rates = part_rates(), .baseline = tile::Baseline::stronger, .sweep = sweep())
+             .rates = part_rates(), .baseline = tile::Baseline::stronger,
+             .extension = tile::extension_of({final_sgemm(), sweep_problems(), chosen_name}))
 
 // The kernels that compute any shape themselves, and those that leave what is not in whole
 // tiles to another one.

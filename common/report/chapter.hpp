@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/bench/baseline.hpp"
@@ -17,6 +19,7 @@
 #include "common/check/repository.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/report/facts.hpp"
+#include "common/report/table.hpp"
 #include "common/sim/rules.hpp"
 #if TILE_ON_MODEL
 #include "common/check/traced.hpp"
@@ -24,47 +27,41 @@
 
 namespace tile {
 
+struct Options;
+struct Program;
+
 /// Integer division rounding up, up to the largest int; both arguments positive.
 constexpr __host__ __device__ int ceil_div(int a, int b) { return a / b + (a % b != 0); }
-
-/// One configuration of a kernel that the tuner may choose.
-struct Candidate {
-  Kernel kernel;                                        ///< its name is the configuration's
-  std::vector<std::pair<std::string, int>> parameters;  ///< by name, for plots
-  int registers;                                        ///< predicted, per thread
-  int warps;                                            ///< predicted, resident per SM of an H200
-  double bound;                                         ///< predicted ceiling on an H200, TFLOP/s
-  std::string pruned;                                   ///< "", or why it is not worth timing
-};
-
-/// What each part of a configuration's loop over K takes if it has its SM to itself: cycles of the SM for each warp-wide FMA.
-struct Costs {
-  std::string name;  ///< the configuration's
-  double multiply;   ///< multiply-adds and the loads from shared memory that feed them
-  double load;       ///< loads from global memory
-  double store;      ///< stores to shared memory
-};
-
-/// The candidate that the tuner chose on this GPU, or else on the reference GPU; without any tuning, the one with the
-/// highest bound that is not pruned. A tuning whose choice is gone does not count: a line on stderr says so, once. (That the
-/// choice still has the machine code that was timed, the test chapterNN.records says.) Throws RecordError for a damaged tuning.
-const Candidate& tuned_choice(const std::vector<Candidate>& candidates);
-
-/// The kernel called "tuned": whichever of the chapter's candidates is the tuned_choice. That is looked up when it is first
-/// launched, so a damaged tuning does not keep the program from starting.
-Kernel tuned_kernel();
-/// Its launcher.
-void launch_tuned_kernel(const Gemm& g);
-/// `kernel` itself, or the choice under its name if it is tuned_kernel(). Throws RecordError like tuned_choice.
-Kernel resolved(const Kernel& kernel);
-/// The kernels of this chapter, each resolved.
-std::vector<Kernel> resolved_kernels();
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
 class RateSink {
  public:
   virtual void rate(const std::string& name, double value) = 0;
   virtual ~RateSink() = default;
+};
+
+/// What a program reports: numbers for the prose, tables, and files for plots by their names.
+struct Report {
+  Facts facts{};
+  std::vector<Table> tables{};
+  std::vector<std::pair<std::string, std::string>> files{};
+};
+
+/// What the program of one chapter does and no other's. The code for it stands beside the chapter's .cu.
+struct Extension {
+  /// An option of the command line, and what the GPU's program then does in place of its report; it returns the exit code.
+  struct Flag {
+    std::string name, help;
+    std::function<int(const Options&)> run;
+  };
+  std::vector<Flag> flags{};
+  std::function<void(Report&)> report{};     ///< on the model: adds what is the chapter's own
+  std::function<void(Program&)> describe{};  ///< adds to what tile-record has to know of the program
+  std::vector<Kernel>
+      timed_by_flags{};  ///< what `tile bench` makes a record of without these, unless Chapter has them, too
+  /// A kernel that starts others: --kernel may name it on the model, where `choice` says in a word or two what it starts.
+  Kernel dispatcher{};
+  std::string (*choice)(const Product&) = nullptr;
 };
 
 struct Chapter {
@@ -92,18 +89,8 @@ struct Chapter {
     std::string name, label;
   };
   std::vector<Rate> rates{};
-  std::vector<Candidate> candidates{};    ///< what --tune chooses among, in the order in which it times them
-  std::vector<Costs> costs{};             ///< of every configuration, those not among the candidates, too
   Baseline baseline = Baseline::gemm_ex;  ///< what ./tile bench times the kernels against
-  /// One kernel over many problems, for a plot; always against the stronger baseline.
-  struct Sweep {
-    /// One of the chapter's kernels, or another, such as a dispatcher: without an `address`, the record has no registers of it.
-    Kernel kernel{};
-    std::vector<Case> problems;  ///< cubes from the smallest to the largest, and others; no two of the same extents
-    /// What the kernel's launcher starts for a problem, in a word or two.
-    std::string (*choice)(const Product&) = [](const Product&) { return std::string("-"); };
-  };
-  Sweep sweep{};
+  Extension extension{};
 };
 
 /// The chapter that this program is about. Defined once per program, by TILE_CHAPTER.

@@ -385,7 +385,6 @@ Facts facts_of(const Findings& found) {
   add_rate_facts(facts, record);
   for (const Chapter::Profiled& profiled : chapter.profiled) add_profiled_facts(facts, profiled, record);
   for (const Kernel& kernel : chapter.kernels) add_kernel_facts(facts, kernel.name, record);
-  if (!chapter.sweep.problems.empty()) add_sweep_facts(facts, first_of(found.sweeps));
   return facts;
 }
 

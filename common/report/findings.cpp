@@ -15,7 +15,7 @@ namespace {
 constexpr double most_multiply_adds = 3e9;  // about a minute on two cores
 
 bool whole_tiles_fit(const Kernel& kernel, const Case& c) {
-  const Tile tile = resolved(kernel).tile;
+  const Tile& tile = kernel.tile;
   if (tile.BM == 0) return false;  // it starts other kernels, each with tiles of its own
   return c.M % tile.BM == 0 && c.N % tile.BN == 0 && c.K % tile.BK == 0;
 }
@@ -80,8 +80,7 @@ Program describe_program(const std::vector<CountedKernel>& counted) {
   program.source = chapter_source().string();
   program.nvcc = TILE_NVCC_VERSION;
   for (const Kernel& kernel : chapter.kernels) {
-    program.kernels.push_back(
-        {kernel.name, kernel.address == nullptr, kernel.block_threads, int(kernel.dynamic_shared)});
+    program.kernels.push_back({kernel.name, false, kernel.block_threads, int(kernel.dynamic_shared)});
     for (const CountedKernel& run : counted)
       if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted)) {
         program.kernels.back().tallies = tallies(run.counts);
@@ -92,10 +91,7 @@ Program describe_program(const std::vector<CountedKernel>& counted) {
   for (const Chapter::Rate& rate : chapter.rates) program.rates.push_back(rate.name);
   program.profiled_pads = chapter.profiled_pads;
   program.compiled_for = chapter.compiled_for;
-  for (const Candidate& candidate : chapter.candidates)
-    program.candidates.push_back({candidate.kernel.name, candidate.pruned});
-  program.sweep.kernel = chapter.sweep.kernel.name;
-  for (const Case& c : chapter.sweep.problems) program.sweep.problems.push_back(key_of(c.problem()));
+  if (chapter.extension.describe) chapter.extension.describe(program);
   return program;
 }
 

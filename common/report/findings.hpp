@@ -1,5 +1,5 @@
 // What the model's program of a chapter found, and what it says of that. In: kernels counted on the SIMT model (findings.cpp), the
-// chapter's records, tunings and sweeps. Out: tables (tables.cpp), facts for the prose (chapter_facts.cpp, sweep.cpp), and files of
+// chapter's records. Out: tables (tables.cpp), facts for the prose (chapter_facts.cpp), and files of
 // what kernels touched, for figures (traces.cpp). report_model.cpp puts them together; emitted.tsv describes the files.
 #pragma once
 
@@ -27,13 +27,12 @@ struct CountedKernel {
   std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
 };
 
-/// Everything that tables and facts are made of. Records and sweeps: the reference GPU's first.
+/// Everything that tables and facts are made of. Records: the reference GPU's first.
 struct Findings {
   Case problem;
   std::vector<CountedKernel> kernels{};
   std::vector<Record> records{};
   std::size_t fresh = 0;  ///< so many records, the last ones, were made by this very run
-  std::vector<Record> sweeps{};
 };
 /// The first of several records, or null.
 inline const Record* first_of(const std::vector<Record>& records) {
@@ -96,18 +95,6 @@ struct Field {
 };
 void add_fields(Facts& facts, const std::string& prefix, const Record* part, const std::vector<Field>& fields,
                 Place place = Place::here());
-
-// One kernel over many problems against the stronger cuBLAS (sweep.cpp): of the reference GPU's sweep, or whichever comes first.
-
-/// A row for each problem: cubes first, from the smallest to the largest.
-Table table_of_sweep(const std::vector<Record>& sweeps);
-/// Which problems are won, which are lost to the stronger cuBLAS, and which are neither: a row each.
-Table table_of_verdicts(const std::vector<Record>& sweeps);
-/// Facts `sweep.<problem>.*`, and how many problems there are, how many are won, ties and lost, and the lowest and the
-/// highest ratio of all and of the cubes from 1024 up; not yet measured when `sweep` is null.
-void add_sweep_facts(Facts& facts, const Record* sweep);
-/// Writes sweep.tsv in the order of the table.
-void write_sweep(std::ostream& out, const Record* sweep);
 
 /// Writes kernels.tsv, lines.tsv, samples.tsv, touches.tsv, owners.tsv, thread.tsv and intervals.tsv: what the kernels cost and touched.
 void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory);

@@ -154,15 +154,12 @@ Options parse(int argc, char** argv) {
   app.add_option("--test", o.test, "run one test case");
   app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
-  app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
-  app.add_option("--out", o.out, "with --bench or --sweep: the directory to write the record into; with --test: what it finds, as XML");
-  if (!chapter.sweep.problems.empty())
-    app.add_flag("--sweep", o.sweep, "time " + chapter.sweep.kernel.name + " over many problems (GPU)");
-  if (!chapter.candidates.empty()) {
-    app.add_flag("--tune", o.tune,
-                 "time the candidates on this GPU and record the fastest; continues where it stopped");
-    app.add_flag("--tune-pruned", o.tune_pruned, "the same, and time the pruned candidates as well");
-  }
+  auto* bench = app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)");
+  app.add_option("--out", o.out, "the directory to write a record into; with --test: what it finds, as XML");
+  for (const Extension::Flag& flag : chapter.extension.flags)
+    app.add_flag_callback(
+           flag.name, [&] { o.flag = &flag; }, flag.help)
+        ->excludes(bench);
   auto* once =
       app.add_flag("--once", o.once, "run every kernel, or the chosen one, once at the counted size, for a profiler");
   app.add_option("--repeat", o.repeat, "with --once: so many times")->needs(once)->check(CLI::Range(1, 100));
@@ -180,10 +177,8 @@ Options parse(int argc, char** argv) {
   }
   if (!o.on.empty() && o.on != "gpu" && o.on != "model")
     throw UsageError(fmt::format("--on takes gpu or model, not '{}'", o.on));
-  if (o.bench && o.sweep) throw UsageError("--bench and --sweep write different records: choose one");
-  if (o.warm && (o.bench || o.sweep)) throw UsageError("a record is of a cold L2: leave --warm out");
-  if ((o.bench || o.sweep) && o.out.empty())
-    throw UsageError(fmt::format("{} needs --out DIRECTORY", o.bench ? "--bench" : "--sweep"));
+  if (o.warm && (o.bench || o.flag)) throw UsageError("a record is of a cold L2: leave --warm out");
+  if (o.bench && o.out.empty()) throw UsageError("--bench needs --out DIRECTORY");
 
   if (!(size + m + n + k + pad + alpha + beta + data).empty()) {
     Case c = chapter.counted;
@@ -241,11 +236,11 @@ std::vector<Kernel> chosen_kernels(const Options& options) {
     if (kernel.name == options.kernel) return {kernel};
     names += (names.empty() ? "" : ", ") + kernel.name;
   }
-  const Kernel& swept = this_chapter().sweep.kernel;
-  if (swept.name == options.kernel && machine::kind() == "gpu")
-    throw UsageError(fmt::format(
-        "{0} starts other kernels: time it with --sweep; --on model --kernel {0} says which it chooses", swept.name));
-  if (swept.name == options.kernel) return {swept};
+  const Kernel& dispatcher = this_chapter().extension.dispatcher;
+  if (dispatcher.name == options.kernel && machine::kind() == "gpu")
+    throw UsageError(
+        fmt::format("{0} starts other kernels: --on model --kernel {0} says which it chooses", dispatcher.name));
+  if (dispatcher.name == options.kernel) return {dispatcher};
   throw UsageError(fmt::format("this chapter has no kernel '{}'; it has {}", options.kernel, names));
 }
 
@@ -268,9 +263,10 @@ void become(const std::filesystem::path& program, const std::vector<std::string>
 
 int main(int argc, char** argv) {
   tile::arguments.assign(argv + 1, argv + argc);
-  const auto complain = [](const std::string& what, int code) {
+  const auto complain = [&](const std::string& what, int code) {
     std::fflush(stdout);
-    fmt::print(stderr, "chapter{:02}: {}\n", tile::this_chapter().number, what);
+    fmt::print(stderr, "{}: {}\n", std::filesystem::path(argv[0]).filename().string(),
+               what);  // it may be of this_chapter()
     return code;
   };
   try {

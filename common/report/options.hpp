@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
 
 namespace tile {
@@ -27,17 +28,14 @@ struct Options {
   int repeat = 1;
   bool warm = false;  ///< time with operands that may be in the L2
   bool bench = false;
-  bool sweep = false;            ///< time the chapter's sweep
-  bool tune = false;             ///< time the candidates and record the choice
-  bool tune_pruned = false;      ///< the pruned candidates, too
+  const Extension::Flag* flag = nullptr;  ///< the one of the chapter's own flags that was given
   std::string describe;          ///< print a description: "program", or "counts" for one with what the model counts
-  std::filesystem::path out;     ///< the directory that --bench or --sweep writes its record into
+  std::filesystem::path out;     ///< the directory that a record is written into
   std::filesystem::path emit;    ///< write what the book needs into this directory
   std::filesystem::path record;  ///< also show this record (made by a GPU program for its report)
 };
 
-/// Kernels chosen by --kernel, or all; on the model also the one that is swept, if it is none of the chapter's. Throws UsageError
-/// for an unknown name.
+/// Kernels chosen by --kernel, or all; on the model also the dispatcher. Throws UsageError for an unknown name.
 std::vector<Kernel> chosen_kernels(const Options& options);
 
 /// The problems that ./tile bench times: the chapter's sizes, then its shapes.
@@ -45,6 +43,10 @@ std::vector<Case> timed_problems();
 
 /// What the program does on its own machine (report_model.cpp, report_gpu.cpp).
 int run_chapter(const Options& options);
+
+/// On a GPU, for a record: the clocks as they are, and a kernel with what the compiler and the driver say of it.
+void note_clocks(Record& record, const char* when);
+Record entry_of(const Kernel& kernel);
 
 /// Where the chapter's source and records lie.
 inline std::filesystem::path chapter_source() { return this_chapter_file(); }

@@ -1,5 +1,5 @@
 // A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side. In: the options, the
-// chapter, its records and tunings. Out: tables on stdout, or what the book needs in a directory.
+// chapter, its records. Out: tables on stdout, or what the book needs in a directory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 #include "common/cuda/machine.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"
-#include "common/report/tuning_report.hpp"
 
 namespace tile {
 namespace {
@@ -40,7 +39,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   for (const Kernel& kernel : kernels) {
     if (!emitting) std::fflush(stdout);
     CountedKernel& k = counted.emplace_back(CountedKernel{kernel, problem, count(kernel, problem, trace)});
-    const int shallow = std::max({1, problem.K / 4, tiles_of_pipelines * resolved(kernel).tile.BK});
+    const int shallow = std::max({1, problem.K / 4, tiles_of_pipelines * kernel.tile.BK});
     if (ceilings_elsewhere && shallow < problem.K) k.shallow = count_at_depth(kernel, problem, shallow);
     if (!emitting) k.untraced_seconds = run_untraced(kernel, problem);
   }
@@ -86,24 +85,19 @@ void emit_constants(const std::filesystem::path& directory) {
   for (const auto& [name, value] : constants) file << fmt::format("{}\t{}\n", name, value);
 }
 
-void emit(const Findings& found, const Landscape& landscape, const std::vector<Table>& tables,
-          const std::filesystem::path& directory) {
-  Facts facts = facts_of(found);
-  add_tuning_facts(facts, landscape);
-  const auto write = [&](const char* name, auto&& writer) {
+void emit(const Findings& found, const Report& report, const std::filesystem::path& directory) {
+  const auto write = [&](const std::string& name, auto&& writer) {
     auto file = open_for_writing(directory / name);
     writer(file);
   };
-  emit_landscape(landscape, directory);
-  if (!this_chapter().sweep.problems.empty())
-    write("sweep.tsv", [&](auto& out) { write_sweep(out, first_of(found.sweeps)); });
-  write("facts.tsv", [&](auto& out) { facts.write(out); });
-  write("places.tsv", [&](auto& out) { facts.write_places(out); });
+  for (const auto& [name, text] : report.files) open_for_writing(directory / name) << text;
+  write("facts.tsv", [&](auto& out) { report.facts.write(out); });
+  write("places.tsv", [&](auto& out) { report.facts.write_places(out); });
   write("description.json", [&](auto& out) { out << to_json(describe_program(found.kernels)).dump(2) << '\n'; });
   emit_constants(directory);
   emit_traces(found.kernels, directory);
   emit_above(found, directory);
-  for (const Table& table : tables) table.write(directory / ("table-" + table.name + ".tsv"));
+  for (const Table& table : report.tables) table.write(directory / ("table-" + table.name + ".tsv"));
 }
 
 // How fast the model was, one line for each kernel.
@@ -130,13 +124,13 @@ void describe(const std::string& what) {
 }
 
 // Counts, then prints or emits.
-void report(const Options& options) {
+void count_and_report(const Options& options) {
   const Chapter& chapter = this_chapter();
   const bool emitting = !options.emit.empty();
   const Case problem = options.problem.value_or(chapter.counted);
-  if (options.kernel == chapter.sweep.kernel.name && !options.kernel.empty())
+  if (const Extension& own = chapter.extension; own.choice != nullptr && options.kernel == own.dispatcher.name)
     fmt::print("{} chooses: {}\n", options.kernel,
-               chapter.sweep.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
+               own.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
   const std::vector<Kernel> chosen = chosen_kernels(options);
   require_countable(problem);
   if (options.once) {
@@ -151,12 +145,11 @@ void report(const Options& options) {
     found.records.push_back(Record::parse(read_whole(options.record)));
     found.fresh = 1;
   }
-  const Landscape landscape = find_landscape();
-  found.sweeps = load_records(chapter_directory(), RecordKind::sweep);
-  std::vector<Table> tables = tables_of(landscape);
-  for (const Table& table : tables_of(found, chosen)) tables.push_back(table);
-  if (emitting) return emit(found, landscape, tables, options.emit);
-  for (const Table& table : tables) table.print();
+  Report report{.tables = tables_of(found, chosen)};
+  if (emitting) report.facts = facts_of(found);
+  if (chapter.extension.report) chapter.extension.report(report);
+  if (emitting) return emit(found, report, options.emit);
+  for (const Table& table : report.tables) table.print();
   if (options.lines) print_lines(found.kernels);
   print_model_speed(found.kernels);
 }
@@ -165,14 +158,12 @@ void report(const Options& options) {
 
 int run_chapter(const Options& options) {
   if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
-  if (options.sweep) throw std::runtime_error("--sweep times a kernel and needs a GPU");
+  if (options.flag) throw std::runtime_error(options.flag->name + " times kernels and needs a GPU");
   if (options.warm) throw std::runtime_error("--warm is about times and needs a GPU: the model has no L2");
-  if (options.tune || options.tune_pruned)
-    throw std::runtime_error("--tune times kernels and needs a GPU; without options the program ranks by ceilings");
   if (!options.describe.empty())
     describe(options.describe);
   else
-    report(options);
+    count_and_report(options);
   return 0;
 }
 

@@ -286,8 +286,6 @@ std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& c
   }
   if (!chapter.rates.empty()) tables.push_back(table_of_rates(found.records));
   if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, found.records, found.fresh));
-  if (!chapter.sweep.problems.empty())
-    for (const auto table_of : {table_of_sweep, table_of_verdicts}) tables.push_back(table_of(found.sweeps));
   return tables;
 }
 
