@@ -93,11 +93,6 @@ std::size_t timed_until_fastest(const std::vector<Timed>& timed, std::size_t fir
 /// have to be timed with its help. Not yet measured when nothing was timed.
 void add_fit_facts(Facts& facts, const std::vector<Timed>& timed);
 
-/// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
-/// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
-/// things", 1904.)
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
-
 /// The root of the mean square of predicted / measured - 1.
 double relative_error(const std::vector<double>& predicted,
                       const std::vector<double>& measured);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "chapters/07-autotuning/tuning.hpp"
 #include "common/bench/program.hpp"
@@ -15,21 +14,6 @@
 
 namespace tile {
 namespace {
-
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> rank(values.size());
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
-    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
-    for (std::size_t i = first; i < last; ++i) rank[order[i]] = double(first + last - 1) / 2;
-    first = last;
-  }
-  return rank;
-}
 
 double copy(const Timed& t) { return t.costs.load + t.costs.store; }
 
@@ -480,18 +464,6 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Reco
   return table;
 }
 
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = double(x.size() - 1) / 2;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-  }
-  return xy / std::sqrt(xx * yy);
-}
-
 double relative_error(const std::vector<double>& predicted,
                       const std::vector<double>& measured) {
   double sum = 0;
@@ -528,15 +500,6 @@ TEST_CASE("a tuning is passed over whose choice is not there" * doctest::test_su
   CHECK(tile::choose(candidates, {gone, fits}).kernel.name == "chosen");
   CHECK(tile::choose(candidates, {gone}).kernel.name == "bound");
   CHECK(tile::choose(candidates, {}).kernel.name == "bound");
-}
-
-TEST_CASE("rank correlation" * doctest::test_suite("model")) {
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}) == doctest::Approx(1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) ==
-        doctest::Approx(1));  // ties share their ranks
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
 }
 
 // Configurations whose times are 1.5 multiply + 0.5 copy + 2 / warps, to the last digit.

@@ -33,6 +33,20 @@ Matrix inverse(Matrix m) {
   return m;
 }
 
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    for (std::size_t i = first; i < last; ++i) rank[order[i]] = double(first + last - 1) / 2;
+    first = last;
+  }
+  return rank;
+}
+
 }  // namespace
 
 Fit least_squares(const std::vector<std::vector<double>>& terms, const std::vector<double>& values) {
@@ -72,6 +86,24 @@ Fit least_squares(const std::vector<std::vector<double>>& terms, const std::vect
 
 double predicted_by(const std::vector<double>& weights, const std::vector<double>& terms) {
   return std::inner_product(weights.begin(), weights.end(), terms.begin(), 0.0);
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = double(x.size() - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+double relative_error(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  double sum = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) sum += std::pow(predicted[i] / measured[i] - 1, 2);
+  return std::sqrt(sum / double(predicted.size()));
 }
 
 }  // namespace tile

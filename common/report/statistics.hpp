@@ -1,4 +1,4 @@
-// Least squares.
+// Least squares, and whether two lists of numbers agree.
 #pragma once
 
 #include <vector>
@@ -17,5 +17,13 @@ Fit least_squares(const std::vector<std::vector<double>>& terms, const std::vect
 
 /// What weights predict for an observation with these terms.
 double predicted_by(const std::vector<double>& weights, const std::vector<double>& terms);
+
+/// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
+/// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
+/// things", 1904.)
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
+/// The root of the mean square of predicted / measured - 1.
+double relative_error(const std::vector<double>& predicted, const std::vector<double>& measured);
 
 }  // namespace tile
