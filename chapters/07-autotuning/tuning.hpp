@@ -93,8 +93,4 @@ std::size_t timed_until_fastest(const std::vector<Timed>& timed, std::size_t fir
 /// have to be timed with its help. Not yet measured when nothing was timed.
 void add_fit_facts(Facts& facts, const std::vector<Timed>& timed);
 
-/// The root of the mean square of predicted / measured - 1.
-double relative_error(const std::vector<double>& predicted,
-                      const std::vector<double>& measured);
-
 }  // namespace tile

@@ -464,14 +464,6 @@ Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Reco
   return table;
 }
 
-double relative_error(const std::vector<double>& predicted,
-                      const std::vector<double>& measured) {
-  double sum = 0;
-  for (std::size_t i = 0; i < predicted.size(); ++i)
-    sum += std::pow(predicted[i] / measured[i] - 1, 2);
-  return std::sqrt(sum / double(predicted.size()));
-}
-
 }  // namespace tile
 
 TEST_CASE("a table of the fastest and the slowest says how many lie between" *

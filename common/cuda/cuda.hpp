@@ -9,6 +9,7 @@
 // on another room, and kernels include nothing else: one source serves both machines.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -89,6 +90,10 @@ struct Launch {
   std::size_t shared_bytes;
   Launch(dim3 grid_, dim3 block_, std::size_t shared = 0, const void* /*stream*/ = nullptr)
       : grid(grid_), block(block_), shared_bytes(shared) {}
+  template <std::convertible_to<dim3> Grid>
+  explicit Launch(Grid) {
+    static_assert(!sizeof(Grid), "a launch is kernel<<<grid, block>>>(arguments...)");
+  }
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) const {
     return std::pair{*this, std::forward_as_tuple(std::forward<Arguments>(arguments)...)};
