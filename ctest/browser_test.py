@@ -44,7 +44,7 @@ class Browser:
             options.add_argument("--" + flag)
         options.set_capability("goog:loggingPrefs", {"browser": "SEVERE"})
         self.driver = webdriver.Chrome(service=Service(driver), options=options)
-        self.driver.set_script_timeout(60)
+        self.driver.set_script_timeout(300)
         self.complaints, self.page = [], ""
 
     def cdp(self, command, **parameters):
