@@ -22,39 +22,7 @@ void check(cublasStatus_t status, const char* what) {
     throw std::runtime_error(std::string(what) + ": " + cublasGetStatusString(status));
 }
 
-/// One handle and its workspace, as every program of this book uses cuBLAS.
-class Cublas {
- public:
-  Cublas() : workspace_(cublas_workspace_bytes) {
-    require_plain_cublas();
-    check(cublasCreate(&handle_), "cublasCreate");
-    check(cublasSetWorkspace(handle_, workspace_.get(), cublas_workspace_bytes), "cublasSetWorkspace");
-    check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
-  }
-  ~Cublas() { cublasDestroy(handle_); }
-  Cublas(const Cublas&) = delete;
-
-  cublasHandle_t handle() const { return handle_; }
-
- private:
-  Buffer<char> workspace_;
-  cublasHandle_t handle_{};
-};
-
-cublasHandle_t cublas() {
-  static const Cublas instance;
-  return instance.handle();
-}
-
-cudaDataType_t type_of(Element element) {
-  return element == Element::bf16 ? CUDA_R_16BF : element == Element::f16 ? CUDA_R_16F : CUDA_R_32F;
-}
-
-cublasOperation_t as_stored(Layout layout) { return layout == Layout::rows ? CUBLAS_OP_N : CUBLAS_OP_T; }
-
-constexpr int asked = 32;  // suggestions of cuBLASLt
-
-/// A handle of cuBLASLt's that destroys itself.
+/// A handle of cuBLAS's or cuBLASLt's that destroys itself.
 template <class Pointer, cublasStatus_t (*destroy)(Pointer)>
 class Handle {
  public:
@@ -69,6 +37,27 @@ class Handle {
  private:
   Pointer handle_ = nullptr;
 };
+
+// One handle and its workspace, as every program of this book uses cuBLAS.
+cublasHandle_t cublas() {
+  static const Buffer<char> workspace(cublas_workspace_bytes);
+  static Handle<cublasHandle_t, cublasDestroy> handle;
+  if (handle.get() == nullptr) {
+    require_plain_cublas();
+    check(cublasCreate(handle.out()), "cublasCreate");
+    check(cublasSetWorkspace(handle.get(), workspace.get(), cublas_workspace_bytes), "cublasSetWorkspace");
+    check(cublasSetMathMode(handle.get(), CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+  }
+  return handle.get();
+}
+
+cudaDataType_t type_of(Element element) {
+  return element == Element::bf16 ? CUDA_R_16BF : element == Element::f16 ? CUDA_R_16F : CUDA_R_32F;
+}
+
+cublasOperation_t as_stored(Layout layout) { return layout == Layout::rows ? CUBLAS_OP_N : CUBLAS_OP_T; }
+
+constexpr int asked = 32;  // suggestions of cuBLASLt
 
 cublasLtHandle_t library() {
   static Handle<cublasLtHandle_t, cublasLtDestroy> handle;

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
+#include <boost/algorithm/string.hpp>
+#include <regex>
 #include <set>
-#include <sstream>
 
 #include "common/bench/run.hpp"
 #include "common/bench/whole_file.hpp"
@@ -271,15 +271,9 @@ bool holds_record(const fs::path& directory, RecordKind kind) {
 }
 
 std::string slug(const std::string& gpu_name) {
-  std::string result;
-  for (const char c : gpu_name) {
-    const auto u = static_cast<unsigned char>(c);
-    if (std::isalnum(u))
-      result += char(std::tolower(u));
-    else if (!result.empty() && result.back() != '-')
-      result += '-';
-  }
-  while (!result.empty() && result.back() == '-') result.pop_back();
+  std::string result = std::regex_replace(gpu_name, std::regex("[^A-Za-z0-9]+"), "-");
+  boost::algorithm::to_lower(result);
+  boost::algorithm::trim_if(result, boost::algorithm::is_any_of("-"));
   return result;
 }
 
@@ -307,6 +301,11 @@ std::vector<Record> load_records(const fs::path& chapter_directory, RecordKind k
 }
 
 namespace {
+
+const Record* named(const Record& entries, const std::string& name) {
+  const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
 
 Element element_named(const std::string& name) {
   for (const Element element : {Element::f32, Element::bf16, Element::f16})
@@ -353,9 +352,7 @@ Problem problem_named(const std::string& key) try {
 }
 
 const Record* find_kernel(const Record& record, const std::string& kernel) {
-  for (const auto& entry : record.at("kernels"))
-    if (entry.at("name") == kernel) return &entry;
-  return nullptr;
+  return named(record.at("kernels"), kernel);
 }
 
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem) {
@@ -373,10 +370,6 @@ const Record* find_run(const Record& record, const std::string& kernel, int size
   return find_run(record, kernel, size, size, size);
 }
 
-const Record* find_timed(const Record& tuning, const std::string& name) {
-  for (const Record& timed : tuning.at("candidates"))
-    if (timed["name"] == name) return &timed;
-  return nullptr;
-}
+const Record* find_timed(const Record& tuning, const std::string& name) { return named(tuning.at("candidates"), name); }
 
 }  // namespace tile
