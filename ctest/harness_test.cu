@@ -352,7 +352,8 @@ TEST_CASE("damaged records are refused with one line and advice") {
   for (const auto& [file, text, complaint] : std::vector<std::array<std::string, 3>>{
            {"environment.json", R"({"gpu": 7})", "environment.json is not of a valid record"},
            {"environment.json", "{", "parse error"},
-           {"runs.csv", "kernel,problem\nk,1024\n", "k at 1024: [json.exception.out_of_range.403] key 'samples_ms' not found"},
+           {"runs.csv", "kernel,problem\nk,1024\n",
+            "k at 1024: [json.exception.out_of_range.403] key 'samples_ms' not found"},
            {"cublas.csv", columns + "k,1024\n", "line 2: 2 fields for 3 columns"},
            {"cublas.csv", columns + "k,1024,1 x\n", "line 2: samples_ms is '1 x', which is not a number"},
            {"cublas.csv", columns + "k,1024,1 2\n", "k at 1024: samples do not come in pairs"},
