@@ -66,7 +66,7 @@ grep -q '"profiled_size": 777' "$record/environment.json" || fail "the size of t
 # What not every GPU has is asked for where ncu knows it.
 "$tool" --metrics counters | grep -q '^l1tex__[^ ]*,launch__registers_per_thread$' || fail "the list of counters is another"
 "$tool" --metrics profile | grep -q lrc__ && fail "a GPU is asked what it may not know"
-echo "lrc__lts2lrc_sectors_op_read  Counter" | "$tool" --metrics profile --known - >"$scratch/out"
+echo "lrc__lts2lrc_sectors_op_read  Counter" | "$tool" --metrics profile --known /dev/stdin >"$scratch/out"
 grep -q "lrc__lts2lrc_sectors_op_read.sum" "$scratch/out" || fail "a GPU is not asked what it knows"
 
 exit "$wrong"

@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "chapters/07-autotuning/tuning.hpp"
-#include "common/bench/describe_gpu.hpp"
+#include "common/bench/clocks.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/timing.hpp"

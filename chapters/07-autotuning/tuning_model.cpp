@@ -7,7 +7,6 @@
 #include <map>
 
 #include "chapters/07-autotuning/tuning.hpp"
-#include "common/bench/program.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"
 #include "common/report/statistics.hpp"
@@ -410,10 +409,11 @@ Extension extension_of(const Tuner& tuner) {
     report.files = {{"landscape.tsv", plot_of_landscape(landscape)},
                     {"fit.tsv", plot_of_fit(landscape.timed)}};
   };
-  const auto describe = [tuner](Program& program) {
-    for (auto& kernel : program.kernels) kernel.tuned = kernel.name == "tuned";
+  const auto describe = [tuner](Record& program) {
+    for (Record& kernel : program["kernels"]) kernel["tuned"] = kernel["name"] == "tuned";
     for (const Candidate& candidate : tuner.candidates)
-      program.candidates.push_back({candidate.kernel.name, candidate.pruned});
+      program["candidates"].push_back(
+          {{"name", candidate.kernel.name}, {"pruned", candidate.pruned}});
   };
   return {
       .flags =

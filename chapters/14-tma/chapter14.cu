@@ -19,6 +19,7 @@
 #include <string>
 #include <type_traits>
 
+#include "chapters/14-tma/register_banks.hpp"
 #include "chapters/14-tma/sweep.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/standard_error.hpp"
@@ -2130,7 +2131,7 @@ void predict(tile::Facts& facts) {
     reads("all_shared.tma", all_shared, band);
     reads("all_shared.whole_tiles", plan_for<Config<WholeTiles>>(2048, 3968, 4096, sms), band);
   }
-  facts.measured_loops();
+  tile::add_loop_facts(facts);
 }
 
 template <class Config>

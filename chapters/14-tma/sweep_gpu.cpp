@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "chapters/14-tma/sweep.hpp"
-#include "common/bench/describe_gpu.hpp"
+#include "common/bench/clocks.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/timing.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "chapters/14-tma/sweep.hpp"
-#include "common/bench/program.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"
@@ -173,9 +172,10 @@ Extension extension_of(const Sweep& sweep) {
     report.tables.push_back(table_of_verdicts(sweep, record));
     report.files.emplace_back("sweep.tsv", plot_of_sweep(sweep, record));
   };
-  const auto describe = [sweep](Program& program) {
-    program.sweep.kernel = sweep.kernel.name;
-    for (const Case& c : sweep.problems) program.sweep.problems.push_back(key_of(c.problem()));
+  const auto describe = [sweep](Record& program) {
+    program["sweep"]["kernel"] = sweep.kernel.name;
+    for (const Case& c : sweep.problems)
+      program["sweep"]["problems"].push_back(key_of(c.problem()));
   };
   return {
       .flags = {{"--sweep", "time " + sweep.kernel.name + " over many problems (GPU)", {}}},

@@ -40,16 +40,12 @@ struct Work {
   double lines = 0;            ///< 128-byte lines looked up in L1, loads and stores
   double l1_cycles = 0;        ///< for each global request the larger of tag passes and wavefronts
   double wavefronts = 0;       ///< passes through shared memory
-  double l1_wavefronts = 0;    ///< passes of global accesses' data through the
-                               ///< same banks; of stores at least so many
+  double l1_wavefronts = 0;    ///< passes of global accesses' data through the same banks; of stores at least so many
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
-  double l2_bytes = 0;         ///< at least this much crosses from L2: what a block
-                               ///< touches, once a block
+  double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
   double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
-  double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only
-                               ///< those of the source are known
-  double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier
-                               ///< register bank; 0: not known
+  double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only those of the source are known
+  double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
 };
 
 /// The work that was counted of a problem.

@@ -15,10 +15,11 @@ const std::vector<std::pair<unsigned long long, const char*>> throttle_reasons{
     {0x4, "power cap"},    {0x8, "hardware slowdown"},       {0x10, "synchronised boost"},
     {0x20, "temperature"}, {0x40, "temperature (hardware)"}, {0x80, "power brake"}};
 
-Record spread(const std::vector<GpuState>& states, double GpuState::*reading) {
+// Lowest, median and highest.
+Record spread(const std::vector<Record>& states, const char* reading) {
   std::vector<double> values;
-  for (const GpuState& state : states) values.push_back(state.*reading);
-  std::sort(values.begin(), values.end());
+  for (const Record& state : states) values.push_back(state.at(reading));
+  std::ranges::sort(values);
   return {values.front(), values[values.size() / 2], values.back()};
 }
 
@@ -37,7 +38,7 @@ Nvml::Nvml(const std::string& pci_bus_id, const std::string& library) : library_
     return;
   }
   initialized_ = call("nvmlInit_v2") == 0;
-  if (!initialized_ || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 || !state())
+  if (!initialized_ || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 || state().empty())
     missing_ =
         fmt::format("NVML does not say what the GPU {} does: {} (-1: the driver is too old)", pci_bus_id, failed_);
 }
@@ -47,7 +48,7 @@ Nvml::~Nvml() {
   if (library_ != nullptr) dlclose(library_);
 }
 
-std::optional<GpuState> Nvml::state() const {
+Record Nvml::state() const {
   constexpr int clock_sm = 1, clock_memory = 2, temperature_of_gpu = 0;
   unsigned sm = 0, memory = 0, power = 0, limit = 0, temperature = 0;
   unsigned long long reasons = 0;
@@ -57,8 +58,9 @@ std::optional<GpuState> Nvml::state() const {
       call("nvmlDeviceGetPowerManagementLimit", device_, &limit) != 0 ||
       call("nvmlDeviceGetTemperature", device_, temperature_of_gpu, &temperature) != 0 ||
       call("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &reasons) != 0)
-    return {};
-  return GpuState{double(sm), double(memory), power * 1e-3, limit * 1e-3, double(temperature), reasons};
+    return Record::object();
+  return {{"sm_mhz", double(sm)},          {"memory_mhz", double(memory)},         {"power_w", power * 1e-3},
+          {"power_limit_w", limit * 1e-3}, {"temperature_c", double(temperature)}, {"throttle_reasons", reasons}};
 }
 
 std::string Nvml::driver() const {
@@ -68,40 +70,33 @@ std::string Nvml::driver() const {
 }
 
 Record clocks_now(const Nvml& nvml) {
-  const auto now = nvml.state();
-  if (!now) return Record::object();
-  return {{"sm_mhz", now->sm_mhz},
-          {"memory_mhz", now->memory_mhz},
-          {"power_w", now->power_w},
-          {"power_limit_w", now->power_limit_w},
-          {"temperature_c", now->temperature_c}};
+  Record now = nvml.state();
+  now.erase("throttle_reasons");
+  return now;
 }
 
-ClockSampler::ClockSampler(const Nvml& nvml) : nvml_(nvml), thread_([this] { sample(); }) {}
+ClockSampler::ClockSampler(const Nvml& nvml) {
+  thread_ = std::thread([this, &nvml] {
+    for (Record now; running_ && !(now = nvml.state()).empty();
+         std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+      states_.push_back(now);
+  });
+}
 
 ClockSampler::~ClockSampler() { stop(); }
-
-void ClockSampler::sample() {
-  while (running_) {
-    const auto now = nvml_.state();
-    if (!now) return;
-    states_.push_back(*now);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
 
 Record ClockSampler::stop() {
   running_ = false;
   if (thread_.joinable()) thread_.join();
   if (states_.empty()) return {{"samples", 0}};
   unsigned long long reasons = 0;
-  for (const GpuState& state : states_) reasons |= state.throttle_reasons;
+  for (const Record& state : states_) reasons |= state.at("throttle_reasons").get<unsigned long long>();
   Record throttled = Record::array();
   for (const auto& [bit, name] : throttle_reasons)
     if (reasons & bit) throttled.push_back(name);
   return {{"samples", states_.size()},
-          {"sm_mhz", spread(states_, &GpuState::sm_mhz)},
-          {"power_w", spread(states_, &GpuState::power_w)},
+          {"sm_mhz", spread(states_, "sm_mhz")},
+          {"power_w", spread(states_, "power_w")},
           {"throttled", throttled}};
 }
 

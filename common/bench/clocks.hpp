@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,14 +11,6 @@
 #include "common/bench/record.hpp"
 
 namespace tile {
-
-/// What a GPU does now.
-struct GpuState {
-  double sm_mhz, memory_mhz;
-  double power_w, power_limit_w;
-  double temperature_c;
-  unsigned long long throttle_reasons;  ///< NVML's bits
-};
 
 class Nvml {
  public:
@@ -30,8 +21,8 @@ class Nvml {
 
   /// "", or why there are no readings: one line.
   const std::string& missing() const { return missing_; }
-  /// Nothing where one of the readings is refused.
-  std::optional<GpuState> state() const;
+  /// Clocks, power and temperature now, and NVML's bits of "throttle_reasons"; empty where one of them is refused.
+  Record state() const;
   /// The driver's version ("580.159.04"), or "".
   std::string driver() const;
 
@@ -45,6 +36,13 @@ class Nvml {
   std::string missing_;
   mutable std::string failed_;  ///< the last call that did, and its status
 };
+
+/// NVML for the GPU that CUDA calls 0. Where it cannot be asked, a line on stderr says so, once. GPU programs only, as the next two.
+const Nvml& nvml();
+/// The head of a record: GPU and what one of its SMs holds, driver, nvcc and the architecture it compiled for, date, clock.
+Record describe_gpu();
+/// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
+Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
 
 /// Clocks, power and temperature now; an empty object without NVML.
 Record clocks_now(const Nvml& nvml);
@@ -61,11 +59,8 @@ class ClockSampler {
   Record stop();
 
  private:
-  void sample();
-
-  const Nvml& nvml_;
   std::atomic<bool> running_{true};
-  std::vector<GpuState> states_;
+  std::vector<Record> states_;
   std::thread thread_;
 };
 

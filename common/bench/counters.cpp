@@ -4,29 +4,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "common/bench/metrics.hpp"
 #include "common/bench/numbers.hpp"
+#include "common/bench/whole_file.hpp"
 
 namespace tile {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Difference, kernel, counter, from, to, why)
+
 namespace {
-
-// As the table shows it.
-double rounded(double ratio) { return std::round(ratio * 1e4) * 1e-4; }
-
-bool explains(const Difference& difference, double counted, const Measured& measured) {
-  return difference.from - 1e-9 <= rounded(measured.low / counted) &&
-         rounded(measured.high / counted) <= difference.to + 1e-9;
-}
 
 std::string contradiction_of(const Difference* difference, double counted, const Measured& measured) {
   if (measured == counted) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
   if (difference == nullptr) return "find out why, and name the row in differences.json";
-  return explains(*difference, counted, measured)
-             ? ""
-             : fmt::format("{} is not from {} to {}, as differences.json has it", ratio_text(measured, counted),
-                           difference->from, difference->to);
+  const auto in_table = [&](double value) { return std::round(value / counted * 1e4) * 1e-4; };
+  if (difference->from - 1e-9 <= in_table(measured.low) && in_table(measured.high) <= difference->to + 1e-9) return "";
+  return fmt::format("{} is not from {} to {}, as differences.json has it", ratio_text(measured, counted),
+                     difference->from, difference->to);
+}
+
+// Whether what is counted of a site is part of the counter.
+bool covers(const Counter& counter, const simt::Site& site) {
+  if (site.space != counter.space) return false;
+  const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
+  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.of_copies);
 }
 
 }  // namespace
@@ -51,14 +53,7 @@ const std::vector<Counter>& counters() {
 }
 
 bool applies_to(const simt::Counts& counts, const Counter& counter) {
-  return !counter.of_copies ||
-         std::any_of(counts.sites.begin(), counts.sites.end(), [](const simt::Site& s) { return s.by_copy; });
-}
-
-bool covers(const Counter& counter, const simt::Site& site) {
-  if (site.space != counter.space) return false;
-  const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;
-  return counter.every_op || (site.op == counter.op && stored_by_copy == counter.of_copies);
+  return !counter.of_copies || std::ranges::any_of(counts.sites, &simt::Site::by_copy);
 }
 
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
@@ -77,15 +72,14 @@ Tallies tallies(const simt::Counts& counts) {
 
 std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
   if (!kernel.at("counters").contains(counter.key)) return {};
-  const double last = kernel.at("counters").at(counter.key);
-  const Record ranges = kernel.value("counters_range", Record::object());
-  if (!ranges.contains(counter.key)) return Measured{last, last};
-  return Measured{ranges.at(counter.key).at(0), ranges.at(counter.key).at(1)};
+  const Record last = kernel.at("counters").at(counter.key);
+  const Record range = kernel.value("counters_range", Record::object()).value(counter.key, Record::array({last, last}));
+  return Measured{range.at(0), range.at(1)};
 }
 
 std::string text_of(const Measured& measured) {
-  if (measured.low == measured.high) return format_number(measured.low);
-  return fmt::format("{} to {}", format_number(measured.low), format_number(measured.high));
+  const std::string low = format_number(measured.low);
+  return measured.low == measured.high ? low : low + " to " + format_number(measured.high);
 }
 
 std::string ratio_text(const Measured& measured, double counted) {
@@ -97,31 +91,19 @@ std::string ratio_text(const Measured& measured, double counted) {
 std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory) {
   const auto file = chapter_directory / "differences.json";
   if (!std::filesystem::exists(file)) return {};
-  std::vector<Difference> differences;
   try {
-    std::ifstream in(file);
-    for (const auto& entry : Record::parse(in)) {
-      differences.push_back(
-          {entry.at("kernel"), entry.at("counter"), entry.at("from"), entry.at("to"), entry.at("why")});
-      const Difference& added = differences.back();
-      if (added.why.empty())
-        throw RecordError(fmt::format("{}: {} of {} gives no reason; if it is not known, say so", file.string(),
-                                      added.counter, added.kernel));
-      if (std::none_of(counters().begin(), counters().end(), [&](auto& c) { return c.key == added.counter; }))
-        throw RecordError(fmt::format("{}: there is no counter {}", file.string(), added.counter));
-    }
-  } catch (const nlohmann::json::exception& e) {
+    return Record::parse(read_whole(file)).get<std::vector<Difference>>();
+  } catch (const Record::exception& e) {
     throw RecordError(
         fmt::format("{} is not a list of {{kernel, counter, from, to, why}} ({})", file.string(), e.what()));
   }
-  return differences;
 }
 
 const Difference* find_difference(const std::vector<Difference>& differences, const std::string& kernel,
                                   const Counter& counter) {
-  for (const Difference& difference : differences)
-    if (difference.kernel == kernel && difference.counter == counter.key) return &difference;
-  return nullptr;
+  const auto found = std::ranges::find_if(
+      differences, [&](const Difference& d) { return d.kernel == kernel && d.counter == counter.key; });
+  return found == differences.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,

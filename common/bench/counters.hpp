@@ -30,9 +30,6 @@ const std::vector<Counter>& counters();
 /// Whether the counter says something of the kernel.
 bool applies_to(const simt::Counts& counts, const Counter& counter);
 
-/// Whether what is counted of a site is part of the counter.
-bool covers(const Counter& counter, const simt::Site& site);
-
 /// What the model counted.
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter);
 
@@ -60,8 +57,7 @@ struct Difference {
   std::string why;
 };
 
-/// The differences of a chapter; none when it has no differences.json. Throws RecordError for a damaged file, and for an
-/// entry without a reason.
+/// The differences of a chapter; none when it has no differences.json. Throws RecordError for a damaged file.
 std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory);
 
 /// The difference that is named for a row, or nullptr.

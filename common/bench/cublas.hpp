@@ -41,8 +41,7 @@ class CublasLt {
   bool found() const;
   /// The product by the fastest; it is of the problem that was searched.
   void multiply(const Product& product) const;
-  /// How many were asked for and suggested; of those tried the medians and attributes; what became of the others:
-  /// `tensor_cores`, `refused` (by the library, when it should run them), `not_begun`.
+  /// How many suggestions were `asked` for, and how many were `suggested`.
   const Record& search() const;
 
  private:

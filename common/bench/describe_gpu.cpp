@@ -1,5 +1,3 @@
-#include "common/bench/describe_gpu.hpp"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -8,14 +6,10 @@
 #include <ctime>
 #include <string>
 
-#include "common/bench/cuda_handles.hpp"
+#include "common/bench/clocks.hpp"
+#include "common/bench/rotation.hpp"
 
 namespace tile {
-namespace {
-
-std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
-
-}  // namespace
 
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared) {
   cudaFuncAttributes a{};
@@ -43,13 +37,11 @@ const Nvml& nvml() {
     check(cudaDeviceGetPCIBusId(id.data(), int(id.size()), 0), "PCI bus id");
     return std::string(id.data());
   };
-  static const Nvml instance(pci_bus_id());
-  static const bool told = [] {
-    if (!instance.missing().empty())
-      fmt::print(stderr, "{}: no clocks and no power are recorded\n", instance.missing());
-    return true;
-  }();
-  (void)told;
+  static const struct Told : Nvml {
+    explicit Told(const std::string& gpu) : Nvml(gpu) {
+      if (!missing().empty()) fmt::print(stderr, "{}: no clocks and no power are recorded\n", missing());
+    }
+  } instance(pci_bus_id());
   return instance;
 }
 
@@ -58,12 +50,12 @@ Record describe_gpu() {
   check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
   int driver = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  const std::string driver_release = nvml().driver();
+  const std::string cuda_of_driver = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
   int clock_khz = 0;
   check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
   return {{"gpu", p.name},
           {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
-          {"driver", driver_release.empty() ? version_text(driver) : driver_release},
+          {"driver", nvml().driver().empty() ? cuda_of_driver : nvml().driver()},
           {"cuda", TILE_NVCC_VERSION},
           {"architecture", TILE_CUDA_ARCHITECTURE},
           {"sms", p.multiProcessorCount},

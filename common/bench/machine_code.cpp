@@ -1,15 +1,13 @@
 #include "common/bench/machine_code.hpp"
 
-#include <cxxabi.h>
 #include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <boost/core/demangle.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -49,9 +47,7 @@ void add_functions(std::string_view bytes, std::map<std::string, std::string>& d
 
 // "sgemm<8>" for the mangled name of (anonymous namespace)::sgemm<8>(float*).
 std::string name_in_source(const std::string& mangled) {
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr),
-                                                    std::free);
-  std::string name = text ? text.get() : mangled;
+  std::string name = boost::core::demangle(mangled.c_str());
   for (const std::string_view omitted : {"(anonymous namespace)::", "void "})
     for (std::size_t at; (at = name.find(omitted)) != std::string::npos;) name.erase(at, omitted.size());
   return name.substr(0, name.rfind('('));
@@ -105,9 +101,7 @@ std::vector<BankReads> bank_reads(Code code, Kept how) {
   return reads;
 }
 
-int ffmas(Code code) {
-  return int(std::count_if(code.begin(), code.end(), [](const Instruction& i) { return i.opcode == "FFMA"; }));
-}
+int ffmas(Code code) { return int(std::ranges::count(code, "FFMA", &Instruction::opcode)); }
 
 }  // namespace
 
@@ -163,11 +157,10 @@ std::map<std::string, std::vector<Instruction>> functions_of(const std::string& 
 Code main_loop(Code code) {
   Code smallest;
   for (std::size_t branch = 0; branch < code.size(); ++branch) {
-    if (code[branch].opcode != "BRA" || code[branch].operands.rfind("0x", 0) != 0) continue;
+    if (code[branch].opcode != "BRA" || !code[branch].operands.starts_with("0x")) continue;
     const unsigned long target = std::stoul(code[branch].operands, nullptr, 16);
     if (target >= code[branch].address) continue;
-    const auto begin =
-        std::find_if(code.begin(), code.end(), [&](const Instruction& i) { return i.address >= target; });
+    const auto begin = std::ranges::find_if(code, [&](const Instruction& i) { return i.address >= target; });
     const auto first = std::size_t(begin - code.begin());
     const Code loop = code.subspan(first, branch + 1 - first);
     const bool smaller = smallest.empty() || loop.size() < smallest.size();
@@ -177,43 +170,39 @@ Code main_loop(Code code) {
 }
 
 int issue_cycles(const std::vector<BankReads>& reads) {
-  constexpr int turns = 2, most_behind = 1;
-  BankReads behind{};
+  constexpr int iterations = 2, longest_backlog = 1;
+  BankReads backlog{};
   int cycles = 0;
-  for (int turn = 0; turn < turns; ++turn) {  // the second finds the banks as a turn leaves them
+  for (int iteration = 0; iteration < iterations;
+       ++iteration) {  // the second finds the banks as an iteration leaves them
     cycles = 0;
     for (const BankReads& read : reads) {
-      for (std::size_t bank = 0; bank < behind.size(); ++bank) behind[bank] += read[bank];
+      for (std::size_t bank = 0; bank < backlog.size(); ++bank) backlog[bank] += read[bank];
       do {
         ++cycles;
-        for (int& left : behind) left = std::max(0, left - 1);
-      } while (*std::max_element(behind.begin(), behind.end()) > most_behind);
+        for (int& left : backlog) left = std::max(0, left - 1);
+      } while (std::ranges::max(backlog) > longest_backlog);
     }
   }
   return cycles;
 }
 
 std::map<std::string, int> tally_of(Code code) {
-  std::map<std::string, int> count{{"all", 0},
-                                   {"reuse", 0},
-                                   {"ffma_reads_even", 0},
-                                   {"ffma_reads_odd", 0},
-                                   {"bank_cycles", 0},
-                                   {"issue_cycles", issue_cycles(bank_reads(code, Kept::across_others))}};
+  std::map<std::string, int> count{
+      {"all", int(code.size())}, {"reuse", 0}, {"issue_cycles", issue_cycles(bank_reads(code, Kept::across_others))}};
+  int &even = count["ffma_reads_even"], &odd = count["ffma_reads_odd"], &cycles = count["bank_cycles"];
   const auto reads = bank_reads(code, Kept::for_next);
   constexpr std::size_t group = 4;
   for (std::size_t first = 0; first < code.size(); first += group) {
-    int even = 0, odd = 0, issued = 0;
-    for (std::size_t i = first; i < std::min(first + group, code.size()); ++i)
-      even += reads[i][0], odd += reads[i][1], ++issued;
-    count["ffma_reads_even"] += even;
-    count["ffma_reads_odd"] += odd;
-    count["bank_cycles"] += std::max({even, odd, issued});
+    const std::size_t end = std::min(first + group, code.size());
+    BankReads read{};
+    for (std::size_t i = first; i < end; ++i) read[0] += reads[i][0], read[1] += reads[i][1];
+    even += read[0];
+    odd += read[1];
+    cycles += std::max({read[0], read[1], int(end - first)});
   }
-  for (const Instruction& instruction : code) {
-    ++count["all"];
-    ++count[instruction.opcode];
-    const std::string& operands = instruction.operands;
+  for (const auto& [address, opcode, operands] : code) {
+    ++count[opcode];
     for (auto flag = operands.find(".reuse"); flag != std::string::npos; flag = operands.find(".reuse", flag + 1))
       ++count["reuse"];
   }

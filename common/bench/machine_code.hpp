@@ -43,7 +43,7 @@ using BankReads = std::array<int, 2>;
 
 /// The cycles in which one warp can issue a loop of instructions that read so, a turn of it: one for each, and one besides
 /// whenever a bank, which gives one register a cycle, would fall behind by more than one. Found with the loops of
-/// common/bench/h200-register-banks.csv; all but two of them take these cycles, and a few for their branch.
+/// chapters/14-tma/h200-register-banks.csv; all but two of them take these cycles, and a few for their branch.
 int issue_cycles(const std::vector<BankReads>& reads);
 
 /// Instructions by opcode; besides, "all": how many there are; "reuse": how many operands carry the flag .reuse;

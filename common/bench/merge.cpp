@@ -1,6 +1,7 @@
 #include "common/bench/merge.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -15,11 +16,25 @@
 namespace tile {
 namespace {
 
-// What is recorded of a tally.
+std::string stall_metric(const Stall& stall) {
+  return fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", stall.name);
+}
+
+// The key of a metric that ncu gives; "" for one that is not recorded.
+std::string key_of_metric(std::string_view name) {
+  for (const Metric& m : metrics)
+    if (m.name == name) return std::string(m.key);
+  for (const Stall& stall : stalls)
+    if (stall_metric(stall) == name) return stall.name;
+  return "";
+}
+
+// Counts that become facts, or from which facts follow: moves, spills, copies, what is never executed.
 Record recorded(const std::map<std::string, int>& tally) {
+  static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
   Record kept = Record::object();
   for (const auto& [name, count] : tally)
-    if (is_recorded_tally(name)) kept[name] = count;
+    if (std::ranges::count(tallied, name) > 0 || std::regex_match(name, also)) kept[name] = count;
   return kept;
 }
 
@@ -32,6 +47,16 @@ Record* kernel_named(Record& record, const std::string& mangled) {
 
 }  // namespace
 
+std::string metrics_of(Metric::Run run, std::string_view known) {
+  std::vector<std::string> names;
+  for (const Metric& m : metrics)
+    if ((m.run == run || m.run == Metric::both) && known.find(m.needs) != std::string_view::npos)
+      names.push_back(m.name);
+  if (run == Metric::profile)
+    for (const Stall& stall : stalls) names.push_back(stall_metric(stall));
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
 std::string without_build(const std::string& function) {
   static const std::regex build("_GLOBAL__N__[0-9a-f]+_");
   return std::regex_replace(function, build, "_GLOBAL__N__");
@@ -39,14 +64,10 @@ std::string without_build(const std::string& function) {
 
 void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture) {
   std::map<std::string, int> registers;
-  std::istringstream lines(read_whole(usage));
-  const std::regex of_function(R"(Function\s+(\S+):)"), count(R"(REG:(\d+))");
-  std::string function;
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (std::regex_search(line, match, of_function)) function = without_build(match[1]);
-    if (std::regex_search(line, match, count)) registers[function] = std::stoi(match[1]);
-  }
+  const std::string text = read_whole(usage);
+  const std::regex of_function(R"(Function\s+(\S+):\s[^:]*REG:(\d+))");
+  for (std::sregex_iterator match(text.begin(), text.end(), of_function), end; match != end; ++match)
+    registers[without_build((*match)[1])] = std::stoi((*match)[2]);
   for (auto& kernel : record.at("kernels")) {
     const auto found = registers.find(without_build(kernel.at("function")));
     if (found == registers.end())
@@ -69,7 +90,7 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
     Record* kernel = kernel_named(record, function);
     if (kernel == nullptr) kernel = &record["other_kernels"][function];
     for (auto [name, digits] : row.fields()) {
-      const std::string key(key_of_metric(name));
+      const std::string key = key_of_metric(name);
       if (key.empty() || digits.empty()) continue;
       std::erase(digits, ',');
       launches[kernel][key].push_back(Row(ncu_csv.string(), {{name, digits}}).number(name));
@@ -96,9 +117,8 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
                                     kernel.at("function").get<std::string>()));
   for (const auto& [name, code] : functions) {
     Record* kernel = kernel_named(record, name);
-    if (kernel == nullptr && record.contains("other_kernels") && record["other_kernels"].contains(name))
-      kernel = &record["other_kernels"][name];
-    if (kernel == nullptr) continue;
+    if (kernel == nullptr && !record.value("other_kernels", Record::object()).contains(name)) continue;
+    if (kernel == nullptr) kernel = &record["other_kernels"][name];
     (*kernel)["sass"] = recorded(tally_of(code));
     const Code loop = main_loop(code);
     (*kernel)["sass_loop"] = recorded(tally_of(loop));

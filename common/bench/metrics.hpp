@@ -9,6 +9,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "common/bench/whole_file.hpp"
 
 namespace tile {
 
@@ -98,35 +101,14 @@ inline constexpr Stall stalls[] = {
     {"other", "misc"},
 };
 
-/// The key of a metric that ncu gives; "" for one that is in neither table: it is not recorded.
-std::string_view key_of_metric(std::string_view name);
+/// The counts of machine code (machine_code.hpp) that become a fact each.
+inline const std::vector<std::string> tallied = split(
+    "all reuse ffma_reads_even ffma_reads_odd bank_cycles FFMA LDS LDS.64 LDS.128 LDG.E LDG.E.64 LDG.E.128 STS STS.64 "
+    "STS.128 BAR.SYNC.DEFER_BLOCKING PRMT SHF.L.U32 LOP3.LUT",
+    ' ');
 
-/// What of a tally of machine code (machine_code.hpp) becomes a fact each.
-inline constexpr const char* tallied[] = {"all",
-                                          "reuse",
-                                          "ffma_reads_even",
-                                          "ffma_reads_odd",
-                                          "bank_cycles",
-                                          "FFMA",
-                                          "LDS",
-                                          "LDS.64",
-                                          "LDS.128",
-                                          "LDG.E",
-                                          "LDG.E.64",
-                                          "LDG.E.128",
-                                          "STS",
-                                          "STS.64",
-                                          "STS.128",
-                                          "BAR.SYNC.DEFER_BLOCKING",
-                                          "PRMT",
-                                          "SHF.L.U32",
-                                          "LOP3.LUT"};
-
-/// Whether that, or what other facts follow from: moves, spills, copies, what is never executed, places in the loop.
-bool is_recorded_tally(std::string_view name);
-
-/// The metrics of a run, as ncu's option --metrics takes them; `known` is what `ncu --query-metrics` prints, for those that not
-/// every GPU has.
+/// The metrics of a run, as ncu's option --metrics takes them; `known` is what `ncu --query-metrics` prints, for those that
+/// not every GPU has.
 std::string metrics_of(Metric::Run run, std::string_view known);
 
 }  // namespace tile

@@ -3,45 +3,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "common/bench/counters.hpp"
 #include "common/bench/merge.hpp"
 
 namespace tile {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program::Kernel, name, tuned, block_threads, dynamic_shared, tallies, static_shared)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program::Candidate, name, pruned)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program::Sweep, kernel, problems)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, chapter, source, nvcc, kernels, problems, rates, profiled_pads,
-                                   compiled_for, candidates, sweep)
-
 namespace {
 
 using Lines = std::vector<std::string>;
 
 void add(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
 
-/// What a record says of a kernel that its program says, too.
-Lines other_than_registered(const Program::Kernel& kernel, const Record& entry) {
-  Lines lines;
-  const auto same = [&](const char* key, int own) {
-    if (const int recorded = entry.value(key, -1); recorded != own)
-      lines.push_back(fmt::format("{}: {} is {}, the program says {}", kernel.name, key, recorded, own));
-  };
-  same("block_threads", kernel.block_threads);
-  same("dynamic_shared", kernel.dynamic_shared);
-  return lines;
-}
-
 /// The kernel that the tuner chose is the one that was timed.
 Lines other_than_tuned(const Record& entry, const std::filesystem::path& directory) {
   const std::string name = entry.at("name");
   if (!holds_record(directory, RecordKind::tuned)) return {name + ": there is no tuning of this GPU"};
   const Record tuning = load_record(directory, RecordKind::tuned);
-  const std::string chosen = tuning.at("chosen");
-  if (without_build(entry.at("function")) == without_build(find_timed(tuning, chosen)->at("function"))) return {};
-  return {fmt::format("{}: timed is {}, the tuning chose {}", name, entry.at("function").get<std::string>(), chosen)};
+  const std::string chosen = tuning.at("chosen"), timed = entry.at("function");
+  if (without_build(timed) == without_build(find_timed(tuning, chosen)->at("function"))) return {};
+  return {fmt::format("{}: timed is {}, the tuning chose {}", name, timed, chosen)};
 }
 
 /// The problems at which a record has a kernel timed, in order; the types are the kernel's.
@@ -54,91 +33,79 @@ Lines other_than_asked(const Record& entry, const Lines& problems) {
 }
 
 /// The kernels, problems and rates of a record are the chapter's.
-Lines other_than_chapter(const Record& record, const Program& program) {
+Lines other_than_chapter(const Record& record, const Record& program) {
   Lines lines;
-  for (const Program::Kernel& kernel : program.kernels) {
-    const Record* entry = find_kernel(record, kernel.name);
+  for (const Record& kernel : program.at("kernels")) {
+    const std::string name = kernel.at("name");
+    const Record* entry = find_kernel(record, name);
     if (entry == nullptr) {
-      lines.push_back(fmt::format("{}: the record does not have it", kernel.name));
+      lines.push_back(name + ": the record does not have it");
       continue;
     }
-    add(lines, kernel.tuned ? other_than_tuned(*entry, record_directory(program.directory(), record.at("gpu")))
-                            : other_than_registered(kernel, *entry));
-    add(lines, other_than_asked(*entry, program.problems));
-    for (const int architecture : program.compiled_for)
+    if (kernel.value("tuned", false))
+      add(lines, other_than_tuned(*entry, record_directory(directory_of(program), record.at("gpu"))));
+    else
+      for (const char* key : {"block_threads", "dynamic_shared"})
+        if (const int own = kernel.at(key), recorded = entry->value(key, -1); recorded != own)
+          lines.push_back(fmt::format("{}: {} is {}, the program says {}", name, key, recorded, own));
+    add(lines, other_than_asked(*entry, program.at("problems")));
+    for (const int architecture : program.at("compiled_for"))
       if (!entry->value("registers_for", Record::object()).contains(std::to_string(architecture)))
-        lines.push_back(fmt::format("{}: its registers for {} are missing", kernel.name, architecture));
+        lines.push_back(fmt::format("{}: its registers for {} are missing", name, architecture));
   }
-  for (const Record& entry : record.at("kernels")) {
-    const auto& own = program.kernels;
-    if (std::none_of(own.begin(), own.end(), [&](auto& kernel) { return entry.at("name") == kernel.name; }))
-      lines.push_back(fmt::format("{}: this chapter has no such kernel", entry.at("name").get<std::string>()));
-  }
-  for (const std::string& rate : program.rates)
+  for (const Record& entry : record.at("kernels"))
+    if (const std::string name = entry.at("name"); find_kernel(program, name) == nullptr)
+      lines.push_back(name + ": this chapter has no such kernel");
+  for (const std::string rate : program.at("rates"))
     if (!record.at("rates").contains(rate)) lines.push_back(fmt::format("the rate {} is missing", rate));
   return lines;
 }
 
 /// The rows of the book's table of counters: equal, or named in differences.json.
-Lines unequal_counters(const Record& record, const Program& counted) {
+Lines unequal_counters(const Record& record, const Record& counted) {
   Lines lines;
-  const auto differences = load_differences(counted.directory());
-  for (const Program::Kernel& kernel : counted.kernels) {
-    const Record* entry = find_kernel(record, kernel.name);
+  const auto differences = load_differences(directory_of(counted));
+  for (const Record& kernel : counted.at("kernels")) {
+    const Record* entry = find_kernel(record, kernel.at("name"));
     if (entry == nullptr || !entry->contains("counters")) continue;
-    if (kernel.static_shared < 0)
-      throw RecordError(fmt::format("{}: the program does not say what it counts", kernel.name));
-    add(lines, unexplained(kernel.tallies, *entry, differences));
-    if (entry->at("static_shared") != kernel.static_shared)
-      lines.push_back(fmt::format("{}: static_shared is {}, the model has {}", kernel.name,
-                                  entry->at("static_shared").dump(), kernel.static_shared));
+    if (!kernel.contains("tallies"))
+      throw RecordError(kernel.at("name").get<std::string>() + ": the program does not say what it counts");
+    add(lines, unexplained(kernel.at("tallies"), *entry, differences));
   }
-  for (const Difference& difference : differences)
-    if (find_kernel(record, difference.kernel) == nullptr)
-      lines.push_back(
-          fmt::format("{}: differences.json names it, but the record has no such kernel", difference.kernel));
   return lines;
 }
 
 /// Each candidate that is worth timing is timed.
-Lines other_than_candidates(const Record& tuning, const Program& program) {
+Lines other_than_candidates(const Record& tuning, const Record& program) {
   Lines lines;
-  for (const Program::Candidate& candidate : program.candidates)
-    if (candidate.pruned.empty() && find_timed(tuning, candidate.name) == nullptr)
-      lines.push_back(fmt::format("{}: the tuning has not timed it", candidate.name));
+  for (const Record& candidate : program.value("candidates", Record::array()))
+    if (const std::string name = candidate.at("name");
+        candidate.at("pruned") == "" && find_timed(tuning, name) == nullptr)
+      lines.push_back(name + ": the tuning has not timed it");
   return lines;
 }
 
 /// A sweep is of the chapter's kernel for it, at its problems.
-Lines other_than_swept(const Record& sweep, const Program& program) {
-  const Record* entry = find_kernel(sweep, program.sweep.kernel);
-  if (entry == nullptr) return {fmt::format("the sweep is not of {}", program.sweep.kernel)};
-  return other_than_asked(*entry, program.sweep.problems);
+Lines other_than_swept(const Record& record, const Record& program) {
+  const Record sweep = program.value("sweep", Record{{"kernel", ""}, {"problems", Lines()}});
+  const std::string kernel = sweep.at("kernel");
+  const Record* entry = find_kernel(record, kernel);
+  if (entry == nullptr) return {"the sweep is not of " + kernel};
+  return other_than_asked(*entry, sweep.at("problems"));
 }
 
 }  // namespace
 
-Record to_json(const Program& program) {
-  Record json;
-  to_json(json, program);
-  return json;
+std::filesystem::path directory_of(const Record& program) {
+  return std::filesystem::path(program.at("source").get<std::string>()).parent_path();
 }
 
-Program program_of(const std::string& text) {
-  try {
-    return Record::parse(text).get<Program>();
-  } catch (const nlohmann::json::exception& e) {
-    throw RecordError(fmt::format("what it says of itself is no description ({})", e.what()));
-  }
-}
-
-std::vector<std::string> wrong_with_record(const Record& record, RecordKind kind, const Program& program,
-                                           const std::function<Program()>& count) {
-  const std::string gpu = record.at("gpu");
+std::vector<std::string> wrong_with_record(const Record& record, RecordKind kind, const Record& program,
+                                           const std::function<Record()>& count) {
   if (kind == RecordKind::tuned) return other_than_candidates(record, program);
   if (kind == RecordKind::sweep) return other_than_swept(record, program);
   Lines lines = other_than_chapter(record, program);
-  if (gpu == reference_gpu) add(lines, unequal_counters(record, count()));
+  if (record.at("gpu") == reference_gpu) add(lines, unequal_counters(record, count()));
   return lines;
 }
 

@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <sstream>
+#include <boost/algorithm/string.hpp>
+#include <regex>
+#include <set>
 
 #include "common/bench/run.hpp"
 #include "common/bench/whole_file.hpp"
@@ -16,245 +17,206 @@ namespace {
 namespace fs = std::filesystem;
 using Fields = std::vector<std::string>;
 
-Fields split(const std::string& text, char at) {
-  std::istringstream in(text);
-  Fields parts;
-  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
-  return parts;
+/// A column of a table: how a field is read, and where a record has it. What a record lacks is an empty field.
+struct Column {
+  enum Kind { number, numbers, text, texts };
+
+  std::string name;
+  Kind kind = number;
+  std::string pointer = "/" + name;
+};
+using Columns = std::vector<Column>;
+
+const Columns of_kernels{{"name", Column::text}, {"registers"},     {"spill_bytes"},   {"static_shared"},
+                         {"dynamic_shared"},     {"block_threads"}, {"blocks_per_sm"}, {"function", Column::text}};
+
+const Columns of_candidates = [] {
+  Columns columns = of_kernels;
+  columns.insert(columns.end() - 1, {{"pruned", Column::text}, {"median_ms"}});
+  return columns;
+}();
+
+/// A table with a row for each run, or for each problem: the columns by which a row finds its runs, and what it says of them.
+struct RunTable {
+  const char* file;
+  Fields keys;
+  Columns columns;
+};
+const RunTable run_tables[] = {
+    {"runs.csv",
+     {"kernel", "problem"},
+     {{"choice", Column::text},
+      {"freivalds_deviation"},
+      {"clock_samples", Column::number, "/clocks/samples"},
+      {"sm_mhz", Column::numbers, "/clocks/sm_mhz"},
+      {"power_w", Column::numbers, "/clocks/power_w"},
+      {"throttled", Column::texts, "/clocks/throttled"},
+      {"samples_ms", Column::numbers}}},
+    {"cublas.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/cublas_samples_ms"}}},
+    {"cublaslt.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/lt_samples_ms"}}},
+    {"cublaslt-search.csv",
+     {"problem"},
+     {{"asked", Column::number, "/lt_search/asked"}, {"suggested", Column::number, "/lt_search/suggested"}}}};
+
+fs::path file_in(const fs::path& directory, RecordKind kind, const std::string& name) {
+  const char* prefix = kind == RecordKind::measured ? "" : kind == RecordKind::tuned ? "tuned-" : "sweep-";
+  return directory / (prefix + name);
 }
 
-const Fields launch_facts =
-    split("registers spill_bytes static_shared dynamic_shared block_threads blocks_per_sm", ' ');
-const Fields search_counts = split("asked suggested tensor_cores refused not_begun repetitions", ' ');
-const Fields of_a_suggestion = split(
-    "id tile_id stages_id split_k reduction_scheme cta_swizzling custom_option inner_shape_id cluster_shape_id "
-    "workspace_bytes waves median_ms",
-    ' ');
-
-const char* prefix_of(RecordKind kind) {
-  return kind == RecordKind::measured ? "" : kind == RecordKind::tuned ? "tuned-" : "sweep-";
+std::string text_of(const Record& value) {
+  if (value.is_string()) return value;
+  if (!value.is_array()) return fmt::format("{}", value.get<double>());
+  if (!value.empty() && value.front().is_string()) return fmt::format("{}", fmt::join(value.get<Fields>(), "; "));
+  return fmt::format("{}", fmt::join(value.get<std::vector<double>>(), " "));
 }
 
-RecordKind kind_of(const Record& record) {
-  return record.contains("candidates") ? RecordKind::tuned
-         : record.contains("sweep")    ? RecordKind::sweep
-                                       : RecordKind::measured;
-}
-
-fs::path environment_in(const fs::path& directory, RecordKind kind) {
-  return directory / fmt::format("{}environment.json", prefix_of(kind));
-}
-
-Fields joined(Fields fields, const Fields& more) {
-  fields.insert(fields.end(), more.begin(), more.end());
-  return fields;
-}
-
-// A text, a number or numbers of a record as a field has them; nothing where they are not there.
-std::string field(const Record& of, const std::string& name) {
-  if (!of.contains(name)) return "";
-  const Record& value = of.at(name);
-  if (value.is_array()) return fmt::format("{}", fmt::join(value.get<std::vector<double>>(), " "));
-  return value.is_string() ? value.get<std::string>() : fmt::format("{}", value.get<double>());
-}
-
-Fields fields(const Record& of, const Fields& columns) {
+Fields fields_of(const Record& of, const Columns& columns) {
   Fields row;
-  for (const std::string& column : columns) row.push_back(field(of, column));
+  for (const Column& column : columns) {
+    const Record::json_pointer at(column.pointer);
+    row.push_back(of.contains(at) ? text_of(of.at(at)) : "");
+  }
   return row;
 }
 
-/// The files of a record.
-class Writer {
- public:
-  Writer(fs::path directory, RecordKind kind) : directory_(std::move(directory)), kind_(kind) {}
-
-  void write(const fs::path& file, const std::string& text) const {
-    if (!write_whole(file, text))
-      throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
-  }
-  /// The head and the rows of a table; without rows there is no such file.
-  void table(const std::string& name, const Fields& columns, const std::vector<Fields>& rows) const {
-    const fs::path file = directory_ / (prefix_of(kind_) + name);
-    std::string text = csv_line(columns);
-    for (const Fields& row : rows) text += csv_line(row);
-    if (rows.empty())
-      fs::remove(file);
+void read_fields(Record& into, const Row& row, const Columns& columns) {
+  for (const auto& [name, kind, pointer] : columns) {
+    if (!row.has(name)) continue;
+    Record& value = into[Record::json_pointer(pointer)];
+    if (kind == Column::number)
+      value = row.number(name);
+    else if (kind == Column::numbers)
+      value = row.numbers(name);
+    else if (kind == Column::text)
+      value = row.text(name);
     else
-      write(file, text);
-  }
-
- private:
-  fs::path directory_;
-  RecordKind kind_;
-};
-
-// What an object of metrics holds, and the ranges beside it.
-void add_metrics(std::vector<Fields>& rows, const std::string& kernel, const std::string& set, const Record& of) {
-  const Record ranges = of.value(set + "_range", Record::object());
-  for (const auto& [metric, value] : of.at(set).items()) {
-    Fields range = ranges.contains(metric) ? split(field(ranges, metric), ' ') : Fields{"", ""};
-    rows.push_back(joined({kernel, set, metric, field(of.at(set), metric)}, range));
+      value = split(row.text(name), ';');
   }
 }
 
-void add_sets(std::vector<Fields>& rows, const std::string& kernel, const Record& entry) {
-  for (const auto& [name, value] : entry.items())
-    if (value.is_object() && !name.ends_with("_range")) add_metrics(rows, kernel, name, entry);
+void write(const fs::path& file, const std::string& text) {
+  if (!write_whole(file, text))
+    throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
 }
 
-Fields row_of_run(const std::string& kernel, const std::string& problem, const Record& run) {
-  const Record& clocks = run.at("clocks");
-  const auto throttled = clocks.value("throttled", std::vector<std::string>());
-  return {kernel,
-          problem,
-          field(run, "choice"),
-          field(run, "freivalds_deviation"),
-          field(clocks, "samples"),
-          field(clocks, "sm_mhz"),
-          field(clocks, "power_w"),
-          fmt::format("{}", fmt::join(throttled, "; ")),
-          field(run, "samples_ms")};
-}
-const Fields columns_of_runs{"kernel", "problem", "choice",    "freivalds_deviation", "clock_samples",
-                             "sm_mhz", "power_w", "throttled", "samples_ms"};
-const Fields columns_of_pairs{"kernel", "problem", "samples_ms"};
-
-void save_kernels(const Writer& writer, const Record& record) {
-  std::vector<Fields> kernels, runs, cublas, lt, searches, metrics;
-  std::map<std::string, bool> searched;
-  add_metrics(metrics, "", "rates", record);
-  for (const Record& kernel : record.at("kernels")) {
-    const std::string name = kernel.at("name");
-    kernels.push_back(fields(kernel, joined(joined({"name"}, launch_facts), {"function"})));
-    add_sets(metrics, name, kernel);
-    for (const Record& run : kernel.at("runs")) {
-      const std::string problem = run.at("problem");
-      runs.push_back(row_of_run(name, problem, run));
-      cublas.push_back({name, problem, field(run, "cublas_samples_ms")});
-      if (run.contains("lt_samples_ms")) lt.push_back({name, problem, field(run, "lt_samples_ms")});
-      if (!run.contains("lt_search") || std::exchange(searched[problem], true)) continue;
-      const Record& search = run.at("lt_search");
-      Record tried = search.at("tried");
-      if (tried.empty()) tried.push_back(Record::object());
-      for (const Record& suggestion : tried)
-        searches.push_back(
-            joined(joined({problem}, fields(search, search_counts)), fields(suggestion, of_a_suggestion)));
-    }
-  }
-  const Record others = record.value("other_kernels", Record::object());
-  for (const auto& [function, entry] : others.items()) add_sets(metrics, function, entry);
-  writer.table("kernels.csv", joined(joined({"name"}, launch_facts), {"function"}), kernels);
-  writer.table("runs.csv", columns_of_runs, runs);
-  writer.table("cublas.csv", columns_of_pairs, cublas);
-  writer.table("cublaslt.csv", columns_of_pairs, lt);
-  writer.table("cublaslt-search.csv", joined(joined({"problem"}, search_counts), of_a_suggestion), searches);
-  writer.table("metrics.csv", {"kernel", "set", "metric", "value", "low", "high"}, metrics);
+// Without rows there is no such file.
+void write_table(const fs::path& file, Fields names, const Columns& columns, const std::vector<Fields>& rows) {
+  for (const Column& column : columns) names.push_back(column.name);
+  std::string text = csv_line(names);
+  for (const Fields& row : rows) text += csv_line(row);
+  if (rows.empty())
+    fs::remove(file);
+  else
+    write(file, text);
 }
 
-std::vector<Row> table_in(const fs::path& directory, RecordKind kind, const std::string& name) {
-  const fs::path file = directory / (prefix_of(kind) + name);
+std::vector<Row> rows_in(const fs::path& file) {
   return fs::exists(file) ? rows_of(read_whole(file), file.string()) : std::vector<Row>();
 }
 
-// Of columns that have something, the numbers.
-Record numbers_of(const Row& row, const Fields& columns) {
-  Record found = Record::object();
-  for (const std::string& column : columns)
-    if (row.has(column)) found[column] = row.number(column);
-  return found;
+std::vector<Fields> rows_of_runs(const RunTable& table, const Record& kernels) {
+  std::vector<Fields> rows;
+  std::set<std::string> problems;
+  for (const Record& kernel : kernels)
+    for (const Record& run : kernel.at("runs")) {
+      const std::string problem = run.at("problem");
+      const Fields fields = fields_of(run, table.columns);
+      const bool empty = std::ranges::all_of(fields, [](const std::string& field) { return field.empty(); });
+      if (empty || (table.keys.size() == 1 && !problems.insert(problem).second)) continue;
+      Fields& row = rows.emplace_back(Fields{problem});
+      if (table.keys.size() == 2) row.insert(row.begin(), kernel.at("name"));
+      row.insert(row.end(), fields.begin(), fields.end());
+    }
+  return rows;
 }
 
-Record launch_of(const Row& row) {
-  Record entry = numbers_of(row, launch_facts);
-  entry["name"] = row.text("name");
-  if (row.has("function")) entry["function"] = row.text("function");
-  return entry;
-}
-
-// The kernel of the record that a row is of; rates are of none of its own, and functions of others stand apart.
-Record& described(Record& record, const std::string& kernel) {
-  if (kernel.empty()) return record;
-  for (Record& entry : record["kernels"])
-    if (entry.at("name") == kernel) return entry;
-  return record["other_kernels"][kernel];
-}
-
-Record clocks_of(const Row& row) {
-  Record clocks{{"samples", row.number("clock_samples")}};
-  if (clocks["samples"] == 0) return clocks;
-  clocks["sm_mhz"] = row.numbers("sm_mhz");
-  clocks["power_w"] = row.numbers("power_w");
-  clocks["throttled"] = Record::array();
-  std::istringstream reasons(row.text("throttled"));
-  for (std::string reason; std::getline(reasons >> std::ws, reason, ';');) clocks["throttled"].push_back(reason);
-  return clocks;
-}
-
-// What was searched of each problem, by its name.
-std::map<std::string, Record> searches_in(const fs::path& directory, RecordKind kind) {
-  std::map<std::string, Record> searches;
-  for (const Row& row : table_in(directory, kind, "cublaslt-search.csv")) {
-    Record& search = searches[row.text("problem")];
-    if (search.is_null()) search = numbers_of(row, search_counts), search["tried"] = Record::array();
-    if (row.has("median_ms")) search["tried"].push_back(numbers_of(row, of_a_suggestion));
+// Each set of metrics is an object of the entry, with the range of a metric in another object, where launches differed.
+void add_metrics(std::vector<Fields>& rows, const std::string& kernel, const Record& entry) {
+  for (const auto& [set, metrics] : entry.items()) {
+    if (!metrics.is_object() || set.ends_with("_range")) continue;
+    const Record ranges = entry.value(set + "_range", Record::object());
+    for (const auto& [metric, value] : metrics.items()) {
+      const Record range = ranges.value(metric, Record::array({"", ""}));
+      rows.push_back({kernel, set, metric, text_of(value), text_of(range[0]), text_of(range[1])});
+    }
   }
-  return searches;
+}
+
+void save_kernels(const fs::path& directory, RecordKind kind, const Record& record) {
+  const Record& kernels = record.at("kernels");
+  std::vector<Fields> launches, metrics;
+  add_metrics(metrics, "", {{"rates", record.at("rates")}});
+  for (const Record& kernel : kernels) {
+    launches.push_back(fields_of(kernel, of_kernels));
+    add_metrics(metrics, kernel.at("name"), kernel);
+  }
+  const Record others = record.value("other_kernels", Record::object());
+  for (const auto& [function, entry] : others.items()) add_metrics(metrics, function, entry);
+  write_table(file_in(directory, kind, "kernels.csv"), {}, of_kernels, launches);
+  for (const RunTable& table : run_tables)
+    write_table(file_in(directory, kind, table.file), table.keys, table.columns, rows_of_runs(table, kernels));
+  write_table(file_in(directory, kind, "metrics.csv"), {"kernel", "set", "metric", "value", "low", "high"}, {},
+              metrics);
+}
+
+Record* kernel_named(Record& record, const std::string& name) { return const_cast<Record*>(find_kernel(record, name)); }
+
+void load_metrics(Record& record, const fs::path& file) {
+  for (const Row& row : rows_in(file)) {
+    const std::string &kernel = row.text("kernel"), &set = row.text("set"), &metric = row.text("metric");
+    Record* entry = kernel.empty() ? &record : kernel_named(record, kernel);  // rates are of no kernel
+    if (entry == nullptr) entry = &record["other_kernels"][kernel];
+    (*entry)[set][metric] = row.number("value");
+    if (row.has("low")) (*entry)[set + "_range"][metric] = {row.number("low"), row.number("high")};
+  }
+}
+
+void load_runs(Record& record, const fs::path& directory, RecordKind kind) {
+  for (const Row& row : rows_in(file_in(directory, kind, "runs.csv"))) {
+    Record* kernel = kernel_named(record, row.text("kernel"));
+    if (kernel == nullptr)
+      throw RecordError(fmt::format("runs.csv has {}, which kernels.csv has not", row.text("kernel")));
+    (*kernel)["runs"].push_back(to_json(problem_named(row.text("problem"))));
+  }
+  const auto each_run = [&](auto&& visit) {
+    for (Record& kernel : record["kernels"])
+      for (Record& run : kernel["runs"])
+        visit(kernel["name"].get_ref<std::string&>(), run["problem"].get_ref<std::string&>(), run);
+  };
+  for (const RunTable& table : run_tables)
+    for (const Row& row : rows_in(file_in(directory, kind, table.file)))
+      each_run([&](const std::string& kernel, const std::string& problem, Record& run) {
+        if (problem == row.text("problem") && (table.keys.size() == 1 || kernel == row.text("kernel")))
+          read_fields(run, row, table.columns);
+      });
+  each_run([](const std::string& kernel, const std::string& problem, Record& run) {
+    try {
+      run.update(summary_of(run));
+    } catch (const std::exception& e) {
+      throw RecordError(fmt::format("{} at {}: {}", kernel, problem, e.what()));
+    }
+  });
 }
 
 void load_kernels(Record& record, const fs::path& directory, RecordKind kind) {
   record["rates"] = Record::object();
   record["kernels"] = Record::array();
-  for (const Row& row : table_in(directory, kind, "kernels.csv")) {
-    record["kernels"].push_back(launch_of(row));
-    record["kernels"].back()["runs"] = Record::array();
+  for (const Row& row : rows_in(file_in(directory, kind, "kernels.csv"))) {
+    Record& kernel = record["kernels"].emplace_back(Record{{"runs", Record::array()}});
+    read_fields(kernel, row, of_kernels);
   }
-  for (const Row& row : table_in(directory, kind, "metrics.csv")) {
-    Record& entry = described(record, row.text("kernel"));
-    const std::string &set = row.text("set"), &metric = row.text("metric");
-    entry[set][metric] = row.number("value");
-    if (row.has("low")) entry[set + "_range"][metric] = {row.number("low"), row.number("high")};
-  }
-  using Pairs = std::map<std::pair<std::string, std::string>, std::vector<double>>;
-  const auto pairs_in = [&](const char* name) {
-    Pairs pairs;
-    for (const Row& row : table_in(directory, kind, name))
-      pairs[{row.text("kernel"), row.text("problem")}] = row.numbers("samples_ms");
-    return pairs;
-  };
-  const Pairs cublas = pairs_in("cublas.csv"), lt = pairs_in("cublaslt.csv");
-  const auto searches = searches_in(directory, kind);
-  for (const Row& row : table_in(directory, kind, "runs.csv")) {
-    const std::pair of(row.text("kernel"), row.text("problem"));
-    Record run = to_json(problem_named(of.second));
-    if (kind == RecordKind::sweep) run["choice"] = row.text("choice");
-    run["freivalds_deviation"] = row.number("freivalds_deviation");
-    run["clocks"] = clocks_of(row);
-    run["samples_ms"] = row.numbers("samples_ms");
-    if (cublas.contains(of)) run["cublas_samples_ms"] = cublas.at(of);
-    if (lt.contains(of)) run["lt_samples_ms"] = lt.at(of);
-    if (searches.contains(of.second)) run["lt_search"] = searches.at(of.second);
-    try {
-      run.update(summary_of(run));
-    } catch (const std::exception& e) {
-      throw RecordError(fmt::format("{} at {}: {}", of.first, of.second, e.what()));
-    }
-    Record& entry = described(record, of.first);
-    if (!entry.contains("runs")) throw RecordError(fmt::format("runs.csv has {}, which kernels.csv has not", of.first));
-    entry["runs"].push_back(run);
-  }
+  load_metrics(record, file_in(directory, kind, "metrics.csv"));
+  load_runs(record, directory, kind);
 }
 
 void load_candidates(Record& tuning, const fs::path& directory) {
   tuning["candidates"] = Record::array();
   const double size = tuning.at("size");
   const Record* fastest = nullptr;
-  for (const Row& row : table_in(directory, RecordKind::measured, "tuned.csv")) {
-    Record timed = launch_of(row);
-    timed["pruned"] = row.text("pruned");
-    timed["median_ms"] = row.number("median_ms");
-    timed["tflops"] = tflops_of(size, size, size, row.number("median_ms"));
-    tuning["candidates"].push_back(timed);
+  for (const Row& row : rows_in(directory / "tuned.csv")) {
+    Record& timed = tuning["candidates"].emplace_back(Record{{"pruned", ""}});
+    read_fields(timed, row, of_candidates);
+    timed["tflops"] = tflops_of(size, size, size, timed.at("median_ms"));
   }
   for (const Record& timed : tuning["candidates"])
     if (fastest == nullptr || timed["tflops"] > (*fastest)["tflops"]) fastest = &timed;
@@ -265,7 +227,7 @@ void load_candidates(Record& tuning, const fs::path& directory) {
 }  // namespace
 
 Record load_record(const fs::path& directory, RecordKind kind) {
-  const fs::path file = environment_in(directory, kind);
+  const fs::path file = file_in(directory, kind, "environment.json");
   const std::string text = read_whole(file);
   try {
     Record record = Record::parse(text);
@@ -280,42 +242,38 @@ Record load_record(const fs::path& directory, RecordKind kind) {
     return record;
   } catch (const std::exception& e) {
     throw RecordError(
-        fmt::format("{} is not of a valid record ({}); delete that directory "
-                    "or run ./tile bench on that GPU again",
+        fmt::format("{} is not of a valid record ({}); delete that directory or run ./tile bench on that GPU again",
                     file.string(), e.what()));
   }
 }
 
 void save_record(const fs::path& directory, const Record& record) {
-  const RecordKind kind = kind_of(record);
-  const Writer writer(directory, kind);
+  const RecordKind kind = record.contains("candidates") ? RecordKind::tuned
+                          : record.contains("sweep")    ? RecordKind::sweep
+                                                        : RecordKind::measured;
   std::error_code error;
   fs::create_directories(directory, error);
+  if (kind == RecordKind::tuned) {
+    std::vector<Fields> rows;
+    for (const Record& candidate : record.at("candidates")) rows.push_back(fields_of(candidate, of_candidates));
+    write_table(directory / "tuned.csv", {}, of_candidates, rows);
+  } else {
+    save_kernels(directory, kind, record);
+  }
   Record environment = record;
   for (const char* key : {"rates", "kernels", "other_kernels", "candidates", "chosen"}) environment.erase(key);
-  if (kind == RecordKind::tuned) {
-    const Fields columns = joined(joined({"name"}, launch_facts), {"pruned", "median_ms", "function"});
-    std::string text = csv_line(columns);
-    for (const Record& candidate : record.at("candidates")) text += csv_line(fields(candidate, columns));
-    writer.write(directory / "tuned.csv", text);
-  } else {
-    save_kernels(writer, record);
-  }
-  writer.write(environment_in(directory, kind), environment.dump(2) + '\n');  // last: a record is there once this is
+  // Last: a record is there once this is.
+  write(file_in(directory, kind, "environment.json"), environment.dump(2) + '\n');
 }
 
-bool holds_record(const fs::path& directory, RecordKind kind) { return fs::exists(environment_in(directory, kind)); }
+bool holds_record(const fs::path& directory, RecordKind kind) {
+  return fs::exists(file_in(directory, kind, "environment.json"));
+}
 
 std::string slug(const std::string& gpu_name) {
-  std::string result;
-  for (const char c : gpu_name) {
-    const auto u = static_cast<unsigned char>(c);
-    if (std::isalnum(u))
-      result += char(std::tolower(u));
-    else if (!result.empty() && result.back() != '-')
-      result += '-';
-  }
-  while (!result.empty() && result.back() == '-') result.pop_back();
+  std::string result = std::regex_replace(gpu_name, std::regex("[^A-Za-z0-9]+"), "-");
+  boost::algorithm::to_lower(result);
+  boost::algorithm::trim_if(result, boost::algorithm::is_any_of("-"));
   return result;
 }
 
@@ -343,6 +301,11 @@ std::vector<Record> load_records(const fs::path& chapter_directory, RecordKind k
 }
 
 namespace {
+
+const Record* named(const Record& entries, const std::string& name) {
+  const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
 
 Element element_named(const std::string& name) {
   for (const Element element : {Element::f32, Element::bf16, Element::f16})
@@ -389,9 +352,7 @@ Problem problem_named(const std::string& key) try {
 }
 
 const Record* find_kernel(const Record& record, const std::string& kernel) {
-  for (const auto& entry : record.at("kernels"))
-    if (entry.at("name") == kernel) return &entry;
-  return nullptr;
+  return named(record.at("kernels"), kernel);
 }
 
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem) {
@@ -409,10 +370,6 @@ const Record* find_run(const Record& record, const std::string& kernel, int size
   return find_run(record, kernel, size, size, size);
 }
 
-const Record* find_timed(const Record& tuning, const std::string& name) {
-  for (const Record& timed : tuning.at("candidates"))
-    if (timed["name"] == name) return &timed;
-  return nullptr;
-}
+const Record* find_timed(const Record& tuning, const std::string& name) { return named(tuning.at("candidates"), name); }
 
 }  // namespace tile

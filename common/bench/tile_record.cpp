@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -28,24 +27,18 @@ namespace fs = std::filesystem;
 
 constexpr int exit_not_checked = 77;  // CTest's SKIP_RETURN_CODE
 
-/// A mistake of the person at the keyboard: one line, exit code 2.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct Options {
-  std::string show, merge, check, keep, steps, metrics;  ///< what to do: one of them
-  std::string counters, profile, sass, registers;        ///< with merge: files
-  std::string architecture;                              ///< with registers
-  int size = 0, pad = 0;                                 ///< with profile
-  std::string in;                                        ///< with keep: a chapter's directory
-  std::string known;                                     ///< with metrics: what `ncu --query-metrics` printed
-  std::string compiled;                                  ///< with check: the chapter's program for the GPU
-  std::string digests;                                   ///< a program whose digests to print
+  std::string show, merge, check, keep, steps, metrics, digests;  ///< what to do: one of them
+  std::string counters, profile, sass, registers;                 ///< with merge: files
+  std::string architecture;                                       ///< with registers
+  int size = 0, pad = 0;                                          ///< with profile
+  std::string in;                                                 ///< with keep: a chapter's directory
+  std::string known;                                              ///< with metrics: what `ncu --query-metrics` printed
+  std::string compiled;                                           ///< with check: the chapter's program for the GPU
 };
 
 /// What a chapter's program says of itself, "program" or "counts", or has said in a file, X.json.
-Program ask(const std::string& program, const std::string& what) {
+Record ask(const std::string& program, const std::string& what) {
   std::string said;
   if (fs::path(program).extension() == ".json") {
     said = read_whole(program);
@@ -58,9 +51,9 @@ Program ask(const std::string& program, const std::string& what) {
     if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
   }
   try {
-    return program_of(said);
-  } catch (const RecordError& e) {
-    throw RecordError(fmt::format("{}: {}", program, e.what()));
+    return Record::parse(said);
+  } catch (const Record::exception& e) {
+    throw RecordError(fmt::format("{}: what it says of itself is no description ({})", program, e.what()));
   }
 }
 
@@ -71,7 +64,7 @@ void show(const fs::path& directory) {
              record.at("rates").size());
   for (const Record& kernel : record.at("kernels")) {
     std::vector<std::string> problems, sets;
-    for (const Record& run : kernel.at("runs")) problems.push_back(key_of(problem_of(run)));
+    for (const Record& run : kernel.at("runs")) problems.push_back(run.at("problem"));
     for (const auto& [name, value] : kernel.items())
       if (value.is_object()) sets.push_back(name);
     fmt::print("{}: {} runs ({}); {}\n", kernel.at("name").get<std::string>(), problems.size(),
@@ -81,15 +74,11 @@ void show(const fs::path& directory) {
 
 void merge(const Options& o) {
   if ((o.counters + o.profile + o.sass + o.registers).empty())
-    throw UsageError(
-        "--merge needs something to merge: --counters, --profile, "
-        "--sass or --registers");
+    throw CLI::ValidationError("--merge needs something to merge: --counters, --profile, --sass or --registers");
   Record record = load_record(o.merge);
   if (!o.counters.empty()) add_counters(record, o.counters, "counters");
-  if (!o.profile.empty()) {
-    add_counters(record, o.profile, profile_with_pad(o.pad));
-    if (o.size != 0) record["profiled_size"] = o.size;
-  }
+  if (!o.profile.empty()) add_counters(record, o.profile, profile_with_pad(o.pad));
+  if (o.size != 0) record["profiled_size"] = o.size;
   if (!o.sass.empty()) add_sass(record, o.sass);
   if (!o.registers.empty()) add_registers(record, o.registers, o.architecture);
   save_record(o.merge, record);
@@ -101,57 +90,48 @@ std::string shown(const fs::path& file) {
   return near.starts_with("..") ? file.string() : near;
 }
 
-/// Compares the machine code that a record is of with `compiled`, of this architecture; without, and for what another nvcc compiled,
-/// only says that it was not compared.
-std::vector<std::string> other_machine_code(const Record& record, const std::map<std::string, std::string>& compiled,
-                                            const std::string& nvcc, const std::string& architecture,
-                                            std::string& not_checked) {
-  const Record& made = record.at("fingerprint");
-  const std::string gpu = record.at("gpu");
-  if (made.value("kernels", Record()).empty())
-    return {fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu)};
-  if (compiled.empty())
-    not_checked = nvcc.empty() ? "this build is without nvcc" : "no program was named with --compiled";
-  else if (made.value("nvcc", "") != nvcc || record.value("architecture", "") != architecture)
-    not_checked = fmt::format("it was compiled by nvcc {} for {}, this program by {} for {}",
-                              made.at("nvcc").get<std::string>(), record.value("architecture", ""), nvcc, architecture);
-  if (!not_checked.empty()) return {};
-  std::vector<std::string> lines;
-  const std::string chosen =
-      record.value("chosen", "");  // of a tuning, which times the other candidates anew if they changed
-  for (const std::string& kernel : changed_kernels(made, compiled))
-    if (chosen.empty() || kernel == chosen)
-      lines.push_back(
-          fmt::format("{} has other machine code than was measured: run ./tile bench on an {} (if nothing was changed, "
-                      "build again: nvcc does not always spill alike)",
-                      kernel, gpu));
-  return lines;
+// Why the machine code that a record is of cannot be compared with what this nvcc compiled for this architecture, or "".
+std::string not_comparable(const Record& record, const std::string& nvcc, const Options& o) {
+  const std::string made = record.at("fingerprint").value("nvcc", ""), architecture = record.value("architecture", "");
+  if (o.compiled.empty()) return nvcc.empty() ? "this build is without nvcc" : "no program was named with --compiled";
+  if (made == nvcc && architecture == o.architecture) return "";
+  return fmt::format("it was compiled by nvcc {} for {}, this program by {} for {}", made, architecture, nvcc,
+                     o.architecture);
 }
 
 int check(const Options& o) {
-  const std::string& path = o.check;
-  const Program program = ask(path, "program");
+  const Record program = ask(o.check, "program");
+  const int chapter = program.at("chapter");
   const auto compiled = o.compiled.empty() ? std::map<std::string, std::string>() : digests_of(o.compiled);
   if (!o.compiled.empty() && compiled.empty())
     throw RecordError(fmt::format("{} holds no machine code of a GPU: compile it with --no-compress", o.compiled));
-  std::size_t wrong = 0;
-  bool all_checked = true;
+  bool any_wrong = false, all_checked = true;
   for (const RecordKind kind : {RecordKind::measured, RecordKind::tuned, RecordKind::sweep})
-    for (const fs::path& directory : record_directories(program.directory(), kind)) {
+    for (const fs::path& directory : record_directories(directory_of(program), kind)) {
       const Record record = load_record(directory, kind);
-      std::string not_checked;
-      auto lines = wrong_with_record(record, kind, program, [&] { return ask(path, "counts"); });
-      for (const std::string& line : other_machine_code(record, compiled, program.nvcc, o.architecture, not_checked))
-        lines.push_back(line);
+      const Record& made = record.at("fingerprint");
+      const std::string gpu = record.at("gpu");
+      auto lines = wrong_with_record(record, kind, program, [&] { return ask(o.check, "counts"); });
+      if (made.value("kernels", Record()).empty()) {
+        lines.push_back(fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu));
+      } else if (const std::string why = not_comparable(record, program.at("nvcc"), o); !why.empty()) {
+        all_checked = false;
+        fmt::print("chapter{:02}: {}: its machine code was not checked here: {}\n", chapter, shown(directory), why);
+      } else {
+        const std::string chosen =
+            record.value("chosen", "");  // a tuning times the other candidates anew if they changed
+        for (const std::string& kernel : changed_kernels(made, compiled))
+          if (chosen.empty() || kernel == chosen)
+            lines.push_back(fmt::format(
+                "{} has other machine code than was measured: run ./tile bench on an {} (if nothing was changed, build "
+                "again: nvcc does not always spill alike)",
+                kernel, gpu));
+      }
       for (const std::string& line : lines)
-        fmt::print(stderr, "chapter{:02}: {}: {}\n", program.chapter, shown(directory), line);
-      wrong += lines.size();
-      if (not_checked.empty()) continue;
-      all_checked = false;
-      fmt::print("chapter{:02}: {}: its machine code was not checked here: {}\n", program.chapter, shown(directory),
-                 not_checked);
+        fmt::print(stderr, "chapter{:02}: {}: {}\n", chapter, shown(directory), line);
+      any_wrong = any_wrong || !lines.empty();
     }
-  return wrong != 0 ? 1 : all_checked ? 0 : exit_not_checked;
+  return any_wrong ? 1 : all_checked ? 0 : exit_not_checked;
 }
 
 void keep(const fs::path& finished, const fs::path& chapter) {
@@ -165,28 +145,17 @@ void keep(const fs::path& finished, const fs::path& chapter) {
 }
 
 // What `tile bench` does for this chapter besides timing it: a word, and what differs from chapter to chapter.
-void print_steps(const std::string& path) {
-  const Program program = ask(path, "program");
-  if (!program.candidates.empty()) fmt::print("tune\n");
-  if (!program.sweep.problems.empty()) fmt::print("sweep\n");
-  const std::string size = program.kernels.empty() ? "" : " --size 4096";  // which fills a GPU
+void print_steps(const Record& program) {
+  if (program.contains("candidates")) fmt::print("tune\n");
+  if (program.contains("sweep")) fmt::print("sweep\n");
+  const std::string size = program.at("kernels").empty() ? "" : " --size 4096";  // which fills a GPU
   fmt::print("profile{}\n", size);
-  for (const int pad : program.profiled_pads) fmt::print("profile{} --pad {}\n", size, pad);
-  for (const int architecture : program.compiled_for) fmt::print("registers {}\n", architecture);
+  for (const int pad : program.at("profiled_pads")) fmt::print("profile{} --pad {}\n", size, pad);
+  for (const int architecture : program.at("compiled_for")) fmt::print("registers {}\n", architecture);
 }
 
-void print_metrics(const std::string& run, const std::string& known) {
-  const std::string all = known.empty()  ? ""
-                          : known == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                         : read_whole(known);
-  fmt::print("{}\n", metrics_of(run == "counters" ? Metric::counters : Metric::profile, all));
-}
-
-void run(int argc, char** argv, int& code) {
-  CLI::App app{
-      "Looks after the records of measurements "
-      "(chapters/NN-name/measured/<gpu>).",
-      "tile-record"};
+int run(int argc, char** argv) {
+  CLI::App app{"Looks after the records of measurements (chapters/NN-name/measured/<gpu>).", "tile-record"};
   Options o;
   auto* actions = app.add_option_group("what to do", "one of these")->require_option(1);
   actions->add_option("--show", o.show, "say what a record holds");
@@ -201,9 +170,7 @@ void run(int argc, char** argv, int& code) {
   auto* registers = app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed")->needs(merging);
   registers->needs(
       app.add_option("--architecture", o.architecture, "    of this architecture, such as 86; also with --compiled"));
-  actions->add_option("--check", o.check,
-                      "compare a chapter's records with its program, or with "
-                      "what it said, X.json");
+  actions->add_option("--check", o.check, "compare a chapter's records with its program, or with what it said, X.json");
   app.add_option("--compiled", o.compiled, "  and the machine code that they are of with this program's");
   actions->add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
   auto* keeping = actions->add_option("--keep", o.keep, "put a finished record where it belongs,");
@@ -212,43 +179,33 @@ void run(int argc, char** argv, int& code) {
   actions->add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");
   actions->add_option("--metrics", o.metrics, "print what ncu is asked for: counters or profile")
       ->check(CLI::IsMember({"counters", "profile"}));
-  app.add_option("--known", o.known,
-                 "  with what ncu --query-metrics printed (-: on stdin), "
-                 "metrics of newer GPUs, too");
+  app.add_option("--known", o.known, "  with what ncu --query-metrics printed, metrics of newer GPUs, too");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
-    return;
-  } catch (const CLI::ParseError& e) {
-    throw UsageError(fmt::format("{} (see --help)", e.what()));
+    return 0;
   }
-  if (!o.check.empty()) code = check(o);
+  if (!o.check.empty()) return check(o);
   if (!o.digests.empty())
     for (const auto& [function, digest] : digests_of(o.digests)) fmt::print("{} {}\n", digest, function);
   if (!o.show.empty()) show(o.show);
   if (!o.merge.empty()) merge(o);
   if (!o.keep.empty()) keep(o.keep, o.in);
-  if (!o.steps.empty()) print_steps(o.steps);
-  if (!o.metrics.empty()) print_metrics(o.metrics, o.known);
+  if (!o.steps.empty()) print_steps(ask(o.steps, "program"));
+  if (!o.metrics.empty())
+    fmt::print("{}\n", metrics_of(o.metrics == "counters" ? Metric::counters : Metric::profile,
+                                  o.known.empty() ? "" : read_whole(o.known)));
+  return 0;
 }
 
 }  // namespace
 }  // namespace tile
 
-int main(int argc, char** argv) {
-  int code = 0;
-  const auto complain = [&](const std::exception& e, int of) {
-    std::fflush(stdout);
-    fmt::print(stderr, "tile-record: {}\n", e.what());
-    code = of;
-  };
-  try {
-    tile::run(argc, argv, code);
-  } catch (const tile::UsageError& e) {
-    complain(e, 2);
-  } catch (const std::exception& e) {
-    complain(e, 1);
-  }
-  return code;
+int main(int argc, char** argv) try { return tile::run(argc, argv); } catch (const CLI::ParseError& e) {
+  fmt::print(stderr, "tile-record: {} (see --help)\n", e.what());
+  return 2;
+} catch (const std::exception& e) {
+  fmt::print(stderr, "tile-record: {}\n", e.what());
+  return 1;
 }

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "common/bench/baseline.hpp"
 #include "common/bench/run.hpp"
 #include "common/check/gemm.hpp"
 
@@ -34,13 +33,13 @@ enum class CublasMode { fp32, tf32, bf16 };
 Spread cublas_tflops(int size, CublasMode mode, int repetitions = 20);
 
 /// Runs for a record, one for each kernel, all of the same types: checks each, then times them interleaved, each
-/// paired with the baseline, on inputs as `c` fills them in buffers rotated past the L2 (or not, where that is warm),
+/// paired with cublasGemmEx and, if asked to, with the fastest that cuBLASLt suggests, on inputs as `c` fills them in buffers rotated past the L2 (or not, where that is warm),
 /// until the medians of its time and ratios have settled (run.hpp), but at most 200 times. "clocks" is of all of them
 /// together. Throws std::runtime_error when a result is wrong.
-std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Case& c, Baseline baseline,
+std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Case& c, bool with_cublas_lt,
                                         L2 l2 = L2::cold);
 
-/// The runs of a sweep: the same of one kernel against the stronger baseline, problem by problem, at least 5
+/// The runs of a sweep: the same of one kernel against both baselines, problem by problem, at least 5
 /// repetitions each and hardly more where these take half a second. "choice" is what `choice` says of the problem;
 /// `done` is told each run.
 std::vector<Record> time_for_sweep(const Launchable& kernel, std::string (*choice)(const Product&),
@@ -57,8 +56,7 @@ class TuningBench {
   double median_ms(const Launchable& kernel, int repetitions = 9);
 
  private:
-  struct Buffers;
-  std::unique_ptr<Buffers> buffers_;
+  std::unique_ptr<struct Rotation> rotation_;
 };
 
 /// The wall clock, for deciding when enough has been measured: seconds since it was made.

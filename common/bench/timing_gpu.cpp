@@ -7,8 +7,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "common/bench/clocks.hpp"
 #include "common/bench/cublas.hpp"
-#include "common/bench/describe_gpu.hpp"
 #include "common/bench/rotation.hpp"
 #include "common/bench/timing.hpp"
 #include "common/check/freivalds.hpp"
@@ -16,8 +16,8 @@
 namespace tile {
 namespace {
 
-// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right.
-// What a kernel before it may have left in C is gone.
+// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right. C is
+// poisoned before.
 double require_correct(const Launchable& kernel, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
@@ -80,9 +80,8 @@ struct Effort {
   double seconds;
 };
 
-/// Times kernels interleaved, one round of each after the other: the kernel, cuBLAS, and cuBLASLt where it is given, in an order that changes
-/// from round to round, so that none always finds another's clock and heat. Returns their runs, but for what only one
-/// knows.
+/// Times kernels interleaved, one round of each after the other: the kernel, cuBLAS, and cuBLASLt where it is given, in an
+/// order that changes from round to round, so that none always finds another's clock and heat. Returns their runs.
 std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rotation,
                                    const std::optional<CublasLt>& lt, const Effort& effort) {
   const std::size_t sides = lt && lt->found() ? 3 : 2;
@@ -146,7 +145,7 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
 }  // namespace
 
 std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Case& of_any_types,
-                                        Baseline baseline, L2 l2) {
+                                        bool with_cublas_lt, L2 l2) {
   Case c = of_any_types;
   c.types = kernels.front().types();
   for (const Launchable& kernel : kernels)
@@ -156,7 +155,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   std::vector<Timed> timed;
   for (const Launchable& kernel : kernels) timed.push_back(checked_and_prepared(kernel, rotation));
   std::optional<CublasLt> lt;
-  if (baseline == Baseline::stronger) lt.emplace(rotation, CublasLt::Effort{10, 10});
+  if (with_cublas_lt) lt.emplace(rotation, CublasLt::Effort{10, 10});
   constexpr Effort thorough{3, 20, 200, 1e9};
   return time_in_rounds(std::move(timed), rotation, lt, thorough);
 }
@@ -195,16 +194,12 @@ Spread time_ms(const std::function<void(int)>& work, int repetitions, int warm_u
   return spread_of(samples);
 }
 
-struct TuningBench::Buffers {
-  Rotation rotation;
-};
-
-TuningBench::TuningBench(int size) : buffers_(new Buffers{Rotation(Case{size, size, size})}) {}
+TuningBench::TuningBench(int size) : rotation_(new Rotation(Case{size, size, size})) {}
 TuningBench::~TuningBench() = default;
 
 double TuningBench::median_ms(const Launchable& kernel, int repetitions) {
-  require_correct(kernel, buffers_->rotation);
-  const auto prepared = prepared_for(kernel, buffers_->rotation);
+  require_correct(kernel, *rotation_);
+  const auto prepared = prepared_for(kernel, *rotation_);
   const auto run = [&](int repetition) { prepared[std::size_t(repetition) % prepared.size()]->run(); };
   return to_nanosecond(time_ms(run, repetitions).median);
 }

@@ -46,6 +46,13 @@ bool write_whole(const std::filesystem::path& file, const std::string& text) {
   return written;
 }
 
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::istringstream in(text);
+  std::vector<std::string> parts;
+  for (std::string part; std::getline(in >> std::ws, part, separator);) parts.push_back(part);
+  return parts;
+}
+
 const std::string& Row::text(const std::string& column) const {
   const auto found = fields_.find(column);
   if (found == fields_.end()) throw RecordError(fmt::format("{}: there is no column {}", where_, column));
@@ -61,13 +68,10 @@ double Row::number(const std::string& column) const {
 std::vector<double> Row::numbers(const std::string& column) const {
   const std::string& field = text(column);
   std::vector<double> all;
-  for (const char *at = field.data(), *const end = at + field.size(); at != end;) {
-    double value = 0;
-    const auto [rest, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || (rest != end && *rest != ' '))
+  for (const std::string& digits : split(field, ' ')) {
+    const char* const end = digits.data() + digits.size();
+    if (std::from_chars(digits.data(), end, all.emplace_back()).ptr != end)
       throw RecordError(fmt::format("{}: {} is '{}', which is not a number", where_, column, field));
-    all.push_back(value);
-    at = rest == end ? end : rest + 1;
   }
   return all;
 }

@@ -14,6 +14,9 @@ std::string read_whole(const std::filesystem::path& file);
 /// Writes `text` to `file`, replacing what was there, whole or not at all. False when it could not.
 bool write_whole(const std::filesystem::path& file, const std::string& text);
 
+/// The parts of a text between separators, without the spaces before each.
+std::vector<std::string> split(const std::string& text, char separator);
+
 /// A row of a CSV file. Fields are asked for by the name of their column; each throws RecordError, naming file and line, where there
 /// is no such column, or no such number in it.
 class Row {

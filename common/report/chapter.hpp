@@ -7,11 +7,11 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/bench/baseline.hpp"
 #include "common/bench/gpu.hpp"
 #include "common/check/gemm.hpp"
 #include "common/check/gemm_tests.hpp"
@@ -28,7 +28,6 @@
 namespace tile {
 
 struct Options;
-struct Program;
 
 /// Integer division rounding up, up to the largest int; both arguments positive.
 constexpr __host__ __device__ int ceil_div(int a, int b) { return a / b + (a % b != 0); }
@@ -55,13 +54,19 @@ struct Extension {
     std::function<int(const Options&)> run;
   };
   std::vector<Flag> flags{};
-  std::function<void(Report&)> report{};     ///< on the model: adds what is the chapter's own
-  std::function<void(Program&)> describe{};  ///< adds to what tile-record has to know of the program
+  std::function<void(Report&)> report{};            ///< on the model: adds what is the chapter's own
+  std::function<void(nlohmann::json&)> describe{};  ///< adds to what tile-record has to know of the program
   std::vector<Kernel>
       timed_by_flags{};  ///< what `tile bench` makes a record of without these, unless Chapter has them, too
   /// A kernel that starts others: --kernel may name it on the model, where `choice` says in a word or two what it starts.
   Kernel dispatcher{};
   std::string (*choice)(const Product&) = nullptr;
+};
+
+/// What a chapter's kernels are timed against.
+enum class Baseline {
+  gemm_ex,  ///< cublasGemmEx as it comes
+  stronger  ///< also the fastest that cuBLASLt's heuristics suggest; the faster of the two counts
 };
 
 struct Chapter {

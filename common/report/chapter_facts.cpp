@@ -210,7 +210,7 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
       add_measured(facts, fmt::format("{}.{}.{}", name, group, key),
                    code.tally == nullptr ? std::nullopt : if_finite(value(code)), decimals);
     };
-    for (const char* opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
+    for (const std::string& opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
     for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
     if (group == "sass") continue;
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);

@@ -10,7 +10,6 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "common/bench/measured_loops.hpp"
 #include "common/check/repository.hpp"
 
 namespace tile {
@@ -86,13 +85,6 @@ void Facts::add(const std::string& key, const char* kind, double value, int deci
 
 void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit, Place place) {
   facts_.push_back({key, "measured", format_number(value), value, unit, place.file, place.line});
-}
-
-void Facts::measured_loops() {
-  for (const MeasuredLoop& loop : tile::measured_loops()) {
-    measured("loops." + loop.name + ".cycles", loop.of_two / loop.instructions, 2);
-    predicted("loops." + loop.name + ".by_rule", loop.by_rule / loop.instructions, 2);
-  }
 }
 
 void Facts::measured_in(const std::string& file) {

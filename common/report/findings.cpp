@@ -73,24 +73,25 @@ bool same_problem(const Case& a, const Case& b) {
   return a.problem() == b.problem() && rest(a) == rest(b);
 }
 
-Program describe_program(const std::vector<CountedKernel>& counted) {
+Record describe_program(const std::vector<CountedKernel>& counted) {
   const Chapter& chapter = this_chapter();
-  Program program;
-  program.chapter = chapter.number;
-  program.source = chapter_source().string();
-  program.nvcc = TILE_NVCC_VERSION;
+  Record program{{"chapter", chapter.number},
+                 {"source", chapter_source().string()},
+                 {"nvcc", TILE_NVCC_VERSION},
+                 {"kernels", Record::array()},
+                 {"problems", Record::array()},
+                 {"rates", Record::array()},
+                 {"profiled_pads", chapter.profiled_pads},
+                 {"compiled_for", chapter.compiled_for}};
   for (const Kernel& kernel : chapter.kernels) {
-    program.kernels.push_back({kernel.name, false, kernel.block_threads, int(kernel.dynamic_shared)});
+    Record& described = program["kernels"].emplace_back(Record{
+        {"name", kernel.name}, {"block_threads", kernel.block_threads}, {"dynamic_shared", kernel.dynamic_shared}});
     for (const CountedKernel& run : counted)
-      if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted)) {
-        program.kernels.back().tallies = tallies(run.counts);
-        program.kernels.back().static_shared = int(run.counts.static_shared_bytes);
-      }
+      if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted))
+        described["tallies"] = tallies(run.counts);
   }
-  for (const Case& c : timed_problems()) program.problems.push_back(key_of(c.problem()));
-  for (const Chapter::Rate& rate : chapter.rates) program.rates.push_back(rate.name);
-  program.profiled_pads = chapter.profiled_pads;
-  program.compiled_for = chapter.compiled_for;
+  for (const Case& c : timed_problems()) program["problems"].push_back(key_of(c.problem()));
+  for (const Chapter::Rate& rate : chapter.rates) program["rates"].push_back(rate.name);
   if (chapter.extension.describe) chapter.extension.describe(program);
   return program;
 }

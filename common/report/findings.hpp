@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/bench/ceilings.hpp"
-#include "common/bench/program.hpp"
 #include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/facts.hpp"
@@ -101,8 +100,8 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// What this program says of itself (`--describe`), for tile-record: with the counts of those of the chapter's kernels that were
+/// What this program says of itself (`--describe`), for tile-record (bench/program.hpp): with the counts of those of the chapter's kernels that were
 /// counted on the chapter's problem.
-Program describe_program(const std::vector<CountedKernel>& counted);
+Record describe_program(const std::vector<CountedKernel>& counted);
 
 }  // namespace tile

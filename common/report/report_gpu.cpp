@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "common/bench/clocks.hpp"
-#include "common/bench/describe_gpu.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/timing.hpp"
@@ -61,7 +60,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     for (const auto& together : of_same_types(launchables)) {
       std::vector<Launchable> some;
       for (const std::size_t i : together) some.push_back(launchables[i]);
-      const std::vector<Record> runs = time_against_cublas(some, c, this_chapter().baseline, l2);
+      const std::vector<Record> runs = time_against_cublas(some, c, this_chapter().baseline == Baseline::stronger, l2);
       for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][together[i]]["runs"].push_back(runs[i]);
     }
   }

@@ -93,7 +93,7 @@ void emit(const Findings& found, const Report& report, const std::filesystem::pa
   for (const auto& [name, text] : report.files) open_for_writing(directory / name) << text;
   write("facts.tsv", [&](auto& out) { report.facts.write(out); });
   write("places.tsv", [&](auto& out) { report.facts.write_places(out); });
-  write("description.json", [&](auto& out) { out << to_json(describe_program(found.kernels)).dump(2) << '\n'; });
+  write("description.json", [&](auto& out) { out << describe_program(found.kernels).dump(2) << '\n'; });
   emit_constants(directory);
   emit_traces(found.kernels, directory);
   emit_above(found, directory);
@@ -120,7 +120,7 @@ void describe(const std::string& what) {
   if (what == "counts")
     for (const Kernel& kernel : chapter.kernels)
       counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
-  fmt::print("{}\n", to_json(describe_program(counted)).dump(2));
+  fmt::print("{}\n", describe_program(counted).dump(2));
 }
 
 // Counts, then prints or emits.

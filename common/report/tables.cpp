@@ -198,7 +198,7 @@ std::string clocks_during(const Record& run) {
   const std::string lowest = shown(&run, "clocks/sm_mhz/0", 0), highest = shown(&run, "clocks/sm_mhz/2", 0);
   std::string text = lowest == highest ? lowest : lowest + "-" + highest;
   std::erase(text, ',');
-  for (const auto& reason : run["clocks"]["throttled"]) text += ", " + reason.get<std::string>();
+  for (const std::string& reason : run["clocks"].value("throttled", std::vector<std::string>())) text += ", " + reason;
   return text;
 }
 
