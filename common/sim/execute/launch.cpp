@@ -157,13 +157,8 @@ Collector* collector = nullptr;
 std::vector<Counts> collected(const std::function<void()>& work, Collector mine) {
   if (collector != nullptr) throw std::logic_error("simt::trace and simt::launches do not nest");
   collector = &mine;
-  try {
-    work();
-  } catch (...) {
-    collector = nullptr;
-    throw;
-  }
-  collector = nullptr;
+  const std::shared_ptr<void> reset(nullptr, [](void*) { collector = nullptr; });
+  work();
   return std::move(mine.counts);
 }
 
@@ -222,7 +217,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
   launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
-  launch.bounds = bounds_of_launch();
+  launch.patience = patience_of_launch();
   if (launch.traced) launch.options = collector->options;
   place_shared_memory(launch);
   check_launch(launch);

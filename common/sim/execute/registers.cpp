@@ -45,7 +45,7 @@ bool end_register_waits(Worker& w) {
     const std::span<Lane> lanes = lanes_of(block, warp);
     if (!whole_warp_asks(block, warp) || lacking(block, lanes.front()) > free_of(block)) continue;
     block.registers[warp] = lanes.front().wait.registers.registers;
-    ++block.happenings;
+    ++block.events;
     std::ranges::for_each(lanes, resume);
     ended = true;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -56,17 +57,13 @@ struct WarpReaders {
 /// already, and those of further blocks than four: a race with a reader that is left out is not found.
 struct ReaderSet {
   static constexpr std::size_t most = 7, many_blocks = 4;
-  std::size_t size = 0;
-  std::array<WarpReaders, most> groups;
+  boost::container::static_vector<WarpReaders, most> groups;
 
   /// Notes the read of a thread, or of a copy that it starts. It stands for all that are ordered before it. Whether there
   /// was room.
   bool note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc);
-  std::size_t blocks() const;
-
- private:
   std::size_t groups_of(std::uint32_t block) const;
-  WarpReaders* place_for(std::uint32_t block);
+  std::size_t blocks() const;
 };
 
 /// The shared memory of one block, which those of its cluster may reach as well.

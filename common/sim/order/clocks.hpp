@@ -139,7 +139,8 @@ class BlockOrder {
         return true;
       }
     }
-    return clock(thread).known != nullptr && knows(clock(thread).known, before);
+    return clock(thread).known != nullptr &&
+           knows(clock(thread).known, block_of(before), actor_of(before), epoch_of(before));
   }
   /// Whether `thread` knows that `actor` of a block is past an epoch.
   bool over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int thread) const;
@@ -173,7 +174,7 @@ class BlockOrder {
   void learn(int thread, const News& news);
 
  private:
-  static bool knows(const KnownPointer& known, Stamp before);
+  static bool knows(const KnownPointer& known, std::uint32_t block, std::uint32_t actor, Epoch epoch);
   bool own_over(std::uint32_t actor, Epoch epoch, int thread) const {
     if (!floors_.empty() && epoch < floors_[actor]) return true;
     return actor % actors_of_a_kind == std::uint32_t(thread) && epoch < clock(thread).over[kind_of(actor)];
