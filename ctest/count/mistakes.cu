@@ -26,7 +26,7 @@ RUN(past_extent, float, 32, 32, 0) {
 }
 RUN(past_dynamic, float, 32, 32, 64) {
   extern __shared__ float words[];
-  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* to which the launch gives 64: .* this is words\[16\]
+  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* this is words\[16\], .* to which the launch gives 64 bytes
 }
 RUN(no_dynamic, float, 32, 32, 0) {
   extern __shared__ float words[];
