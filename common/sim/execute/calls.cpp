@@ -1,5 +1,5 @@
-// What kernels call: the functions of common/cuda/words/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies or fences of a block or
-// warp, and what the lanes of a warp compute together.
+// What kernels call: the functions of common/cuda/words/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies
+// or fences of a block or warp, and what the lanes of a warp compute together.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"
@@ -26,9 +26,10 @@ int block_vote(bool predicate) {
   return running->block->votes;
 }
 
-// --- Named barriers --------------------------------------------------------------------------------------------------------
+// --- Named barriers --------------------------------------------------------------------------------------------------
 namespace {
-// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have said.
+// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have
+// said.
 NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   NamedBarrier& barrier = call.block.barriers[std::size_t(number) % 16];
   if (barrier.first_pc == 0) {
@@ -60,7 +61,7 @@ void arrive_at_named_barrier(int number, int threads) {
   if (call.w.traced) call.order.arrive(call.lane.linear, barrier.arrivals);
 }
 
-// --- Fences, pauses, asynchronous copies -------------------------------------------------------------------------------------
+// --- Fences, pauses, asynchronous copies -----------------------------------------------------------------------------
 void fence(bool block_only) {
   const Call call(__builtin_return_address(0));
   if (call.w.traced) call.order.fence(call.lane.linear, block_only);
@@ -108,7 +109,7 @@ void wait_for_async_copies(int pending) {
   ++waits[in_flight];
 }
 
-// --- Collective operations: each function reads the slots of the lanes of a mask and writes their results --------------------
+// --- Collective operations: each function reads the slots of the lanes of a mask and writes their results ------------
 void collective(unsigned mask, Collective function, Slot& mine) {
   const auto pc = Address(__builtin_return_address(0));
   wait_for({.what = Wait::For::collective, .pc = pc, .mask = mask, .function = function, .slot = &mine});

@@ -1,17 +1,20 @@
 // execute/: running the threads of a grid.
 //
-// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions: barriers,
-// shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what the kernel did wrong.
+// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions:
+// barriers, shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what
+// the kernel did wrong.
 //
-// How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the lanes of a block in
-// turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps loading the same element, or the
-// same few, waits for a value that another lane will write: it *polls*. Bulk copies land when no lane can go on. Blocks start in the
-// order of their numbers. When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
-// hold at once. When nothing can go on at all, the error lists who waits where for what, and what is missing (findings.cpp).
+// How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the
+// lanes of a block in turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps
+// loading the same element, or the same few, waits for a value that another lane will write: it *polls*. Bulk copies
+// land when no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the
+// worker runs others, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists
+// who waits where for what, and what is missing (findings.cpp).
 //
-// Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which findings.cpp says if
-// not; order/ says whether another thread's access is unordered with it; and once the lanes of a warp have run up to the same wait,
-// cost/ turns their logs into costs (launch.cpp collects them). Dependencies go from here to the other rooms, never back.
+// Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which
+// findings.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a
+// warp have run up to the same wait, cost/ turns their logs into costs (launch.cpp collects them). Dependencies go from
+// here to the other rooms, never back.
 #pragma once
 
 #include <atomic>
@@ -47,13 +50,13 @@ struct Worker;
 
 constexpr int max_threads = 1024;  ///< of a block
 
-// --- Shared memory -------------------------------------------------------------------------------------------------------
-/// Bytes of a lane's stack: a finding reads debug information there. An odd number of pages: at a distance of a power of two, the
-/// tops of all stacks would share a few entries of the host's address translation.
+// --- Shared memory ---------------------------------------------------------------------------------------------------
+/// Bytes of a lane's stack: a finding reads debug information there. An odd number of pages: at a distance of a power
+/// of two, the tops of all stacks would share a few entries of the host's address translation.
 constexpr std::size_t stack_bytes = 65 * 4096;
 
-/// The memory of one block, which no other block of a cluster that has not ended has: stacks for as many lanes as a block may
-/// have, and shared memory.
+/// The memory of one block, which no other block of a cluster that has not ended has: stacks for as many lanes as a
+/// block may have, and shared memory.
 struct Arena {
   std::byte *stacks = nullptr, *memory = nullptr;
   std::size_t bytes = 0;                ///< of the latter
@@ -77,10 +80,11 @@ struct PlacedVariable : hooks::SharedVariable {
   bool is_dynamic = false;                 ///< all of the launch's dynamic shared memory
 };
 
-// --- Lanes -----------------------------------------------------------------------------------------------------------------
+// --- Lanes -----------------------------------------------------------------------------------------------------------
 enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
-/// A setmaxnreg: to how many registers a thread, whether to more, which thread came to it first, and where in the program.
+/// A setmaxnreg: to how many registers a thread, whether to more, which thread came to it first, and where in the
+/// program.
 struct RegisterChange {
   bool more = false;
   int registers = 0, thread = 0;
@@ -131,8 +135,8 @@ struct BulkStore {
   Address pc = 0;
 };
 
-/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is known
-/// once the store has been made.
+/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is
+/// known once the store has been made.
 struct SameValue {
   Address address = 0;
   std::array<std::byte, 16> before{};
@@ -199,7 +203,7 @@ inline bool waits_for(const Lane& lane, Wait::For what) {
   return lane.state == LaneState::waiting && lane.wait.what == what;
 }
 
-// --- Blocks and what runs them -----------------------------------------------------------------------------------------
+// --- Blocks and what runs them ---------------------------------------------------------------------------------------
 struct NamedBarrier {
   std::size_t arrived = 0;   ///< threads that arrived without waiting,
   order::Arrivals arrivals;  ///< and, in a traced run, what they tell those that wait
@@ -225,7 +229,8 @@ struct Mbarrier {
 /// What was released, by the element that was written then.
 using Released = std::unordered_map<Address, order::KnownPointer>;
 
-/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one by itself.
+/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one
+/// by itself.
 struct Cluster {
   std::vector<Block*> blocks;  ///< by rank
   std::uint64_t barriers = 0;  ///< that are over
@@ -345,8 +350,8 @@ struct Launch {
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
   std::atomic<std::uint64_t> next_cluster{0}, resident{0};
   std::atomic<bool> stop{false};
-  // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then retried all
-  // the same: altogether, and since one got anywhere (polls.cpp).
+  // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then
+  // retried all the same: altogether, and since one got anywhere (polls.cpp).
   std::mutex idle_mutex;
   std::vector<Worker*> live_workers;
   std::size_t idle_workers = 0;
@@ -379,7 +384,7 @@ struct Call {
   order::BlockOrder& order = block.order;
 };
 
-// --- Findings (findings.cpp) -------------------------------------------------------------------------------------------
+// --- Findings (findings.cpp) -----------------------------------------------------------------------------------------
 /// Who makes a mistake, and at which instruction.
 struct Culprit {
   const Block& block;
@@ -387,9 +392,11 @@ struct Culprit {
   Address pc;
 };
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
-/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is there.
+/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is
+/// there.
 void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what);
-/// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the first time.
+/// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the
+/// first time.
 template <class What>
 void report(Worker& worker, const char* kind, const Culprit& by, Address other_pc, What&& what) {
   const MistakeKey key{kind, by.pc, other_pc};
@@ -434,7 +441,7 @@ std::string shared_name(const Worker& worker, Address address, std::size_t eleme
 void report_race(Worker& worker, Touched t, const Target& target, const Region* region, const order::Conflict& other);
 [[noreturn]] void report_out_of_bounds(Worker& worker, std::size_t size, Touched t);
 
-// --- Memory (memory.cpp) ---------------------------------------------------------------------------------------------------
+// --- Memory (memory.cpp) ---------------------------------------------------------------------------------------------
 constexpr std::size_t largest_shared = 227 * 1024;  ///< bytes a block can have, since compute capability 9.0
 
 /// Memory for a block. What one block leaves there the next one finds.
@@ -456,7 +463,8 @@ cost::Array array_of(const Worker& worker, Address address);
 
 /// Whether an address lies in the running block's shared memory.
 inline bool is_shared(const Worker& w, Address address) { return address - w.shared_begin < w.shared.bytes; }
-/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or nullptr.
+/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or
+/// nullptr.
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
@@ -466,18 +474,20 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.sha
   return offset + size <= variable.offset + variable.size ? &variable : nullptr;
 }
 
-// --- Accesses (touch.cpp) ----------------------------------------------------------------------------------------------------
-/// Whether so many bytes lie in one __shared__ array or allocation; require_in_bounds ends the running lane unless they do.
+// --- Accesses (touch.cpp) --------------------------------------------------------------------------------------------
+/// Whether so many bytes lie in one __shared__ array or allocation; require_in_bounds ends the running lane unless they
+/// do.
 bool in_bounds(const Worker& worker, Address address, std::size_t size);
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// The allocation or __device__ variable that holds so many bytes, or nullptr.
 Region* region_of(const Worker& worker, Address address, std::size_t size);
-/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what threads do.
+/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what
+/// threads do.
 void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, order::Stamp copy = 0);
 /// Lets the copies of groups before `group` land.
 void deliver_copies(Lane& lane, order::Epoch group);
 
-// --- Lanes and blocks (schedule.cpp) -----------------------------------------------------------------------------------------
+// --- Lanes and blocks (schedule.cpp) ---------------------------------------------------------------------------------
 /// From the running lane to the scheduler, until the wait is over.
 void wait_for(const Wait& wait);
 /// From the running lane back to the scheduler, until the lane is resumed.
@@ -485,17 +495,17 @@ void suspend(Worker& worker, LaneState state);
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
 
-// --- Polls, lanes without end, and the watchdog (polls.cpp) ------------------------------------------------------------------
+// --- Polls, lanes without end, and the watchdog (polls.cpp) ----------------------------------------------------------
 /// Notes that the running lane is about to load or update, and puts it to sleep if it polls.
 enum class Polling : std::uint8_t { plainly, strongly, atomically };
 void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
-/// Puts the running lane to sleep until one of the last `polled` values that it looked at has changed (0: until it is as good a
-/// moment as any), unless it has patience left.
+/// Puts the running lane to sleep until one of the last `polled` values that it looked at has changed (0: until it is
+/// as good a moment as any), unless it has patience left.
 void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);
 /// What a lane that polls does: which elements it loads, and what it finds there.
 std::string described_poll(const Worker& worker, const Lane& lane);
-/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they poll, or
-/// whether they do; all of them, for so many retries; or nobody, ever.
+/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they
+/// poll, or whether they do; all of them, for so many retries; or nobody, ever.
 struct Wake {
   enum class Who : std::uint8_t { changed, vague, all, nobody } who{};
   std::uint32_t patience = 0;
@@ -513,10 +523,11 @@ void require_bounded_log(Worker& worker, Address pc);
 /// Counts an access of a lane that the watchdog has found, or a wait; ends the lane if there are too many.
 void count_watched_access(Worker& worker, Address pc);
 void count_wait(Worker& worker, Address pc);
-/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for long.
+/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for
+/// long.
 void watch_until_done(Launch& launch, std::vector<Worker>& workers);
 
-// --- Waits for mbarriers, of clusters, for registers ------------------------------------------------------------------------
+// --- Waits for mbarriers, of clusters, for registers -----------------------------------------------------------------
 /// These end waits of the running block whose conditions hold. They return whether there were any.
 bool end_mbarrier_waits(Worker& worker, std::span<Lane> lanes);
 bool end_cluster_waits(Worker& worker);
@@ -561,7 +572,7 @@ void require_no_late_visits(Worker& worker);  ///< who may touch its shared memo
 /// and warps that did not change their registers as others of the same four did.
 void require_equal_register_changes(Worker& worker);
 
-// --- Counts (launch.cpp) -----------------------------------------------------------------------------------------------------
+// --- Counts (launch.cpp) ---------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.
 void count_warp(Worker& worker, std::span<Lane> warp);
 

@@ -1,5 +1,5 @@
-// What is said of a mistake: which kernel, line, block and thread, which element, and what lies beside an address out of bounds;
-// and, when no lane can go on and none ever will, who waits where for what, and what is missing.
+// What is said of a mistake: which kernel, line, block and thread, which element, and what lies beside an address out
+// of bounds; and, when no lane can go on and none ever will, who waits where for what, and what is missing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,8 +25,8 @@ const char* name_of(Space space) {
 namespace simt::execute {
 namespace {
 
-// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two instructions of a line may
-// make it, of an unrolled loop for example, which no reader can tell apart.
+// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two
+// instructions of a line may make it, of an unrolled loop for example, which no reader can tell apart.
 std::string without_who_and_where(const std::string& finding) {
   static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
   return std::regex_replace(finding, varying, "");
@@ -62,8 +62,8 @@ std::string indices(const hooks::Shape& shape, std::ptrdiff_t offset) {
   return fmt::format("[{}]{}", index, text);
 }
 
-// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": of an access to
-// `size` bytes, `offset` bytes after the first of an array.
+// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": of an
+// access to `size` bytes, `offset` bytes after the first of an array.
 std::string beside(const std::string& name, const hooks::Shape& shape, std::size_t bytes, std::ptrdiff_t offset,
                    std::size_t size) {
   const std::ptrdiff_t past = offset + std::ptrdiff_t(size) - std::ptrdiff_t(bytes);
@@ -86,8 +86,8 @@ std::string beside(const Region& region, Address address, std::size_t size) {
                 region.end - first, std::ptrdiff_t(address - first), size);
 }
 
-// A variable of the program is told to lie beside an array that is no farther away; what is farther than the second from every array may
-// be no mistaken index.
+// A variable of the program is told to lie beside an array that is no farther away; what is farther than the second
+// from every array may be no mistaken index.
 constexpr Address near_bytes = 4096, far_bytes = Address(16) << 20;
 
 // What is told of the closest array of global memory within a distance, or "".
@@ -108,7 +108,8 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   return closest == nullptr ? "" : beside(*closest, address, size);
 }
 
-// The same of `size` bytes at `offset` in shared memory that belong to no variable: they are told from the last one before them.
+// The same of `size` bytes at `offset` in shared memory that belong to no variable: they are told from the last one
+// before them.
 std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
   const PlacedVariable* v = nullptr;
   for (const PlacedVariable& candidate : w.launch->variables)
@@ -272,10 +273,11 @@ void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_typ
                    index < below && index >= below - below / 64 ? ": an index without a sign went below 0" : ""));
 }
 
-// --- Standstill ----------------------------------------------------------------------------------------------------------
+// --- Standstill ------------------------------------------------------------------------------------------------------
 namespace {
 
-// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned", of a lane that waits for others of its warp.
+// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned", of a lane that waits for others of its
+// warp.
 std::string missing_lanes(const Block& block, const Lane& lane) {
   const auto warp = lanes_of(block, std::size_t(lane.linear) / 32);
   unsigned missing = lane.wait.mask;
@@ -320,8 +322,8 @@ std::string described(const Worker& worker, const Lane& lane) {
   return "";
 }
 
-// A barrier of the block that some threads cannot reach any more, or reach at another line; or an operation of a warp that some
-// lanes do not reach, though nothing keeps them.
+// A barrier of the block that some threads cannot reach any more, or reach at another line; or an operation of a warp
+// that some lanes do not reach, though nothing keeps them.
 bool explain_barrier(Worker& worker) {
   const Block& block = *worker.block;
   const auto& lanes = block.lanes;

@@ -103,8 +103,8 @@ bool end_mbarrier_waits(Worker& w, std::span<Lane> lanes) {
     if (!waits_for(lane, Wait::For::mbarrier)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
     lane.wait.over = m.phase % 2 != std::uint64_t(lane.wait.number);
-    // The instruction may give up. A try whose phase is not over does if something has happened since the last one, so that a
-    // kernel which does not retry is found out.
+    // The instruction may give up. A try whose phase is not over does if something has happened since the last one, so
+    // that a kernel which does not retry is found out.
     if (!lane.wait.over && std::exchange(lane.tried_at, block.events) == block.events) continue;
     ended = true;
     lane.state = LaneState::ready;
@@ -143,7 +143,7 @@ std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
 
 }  // namespace simt::execute
 
-// --- What kernels call -----------------------------------------------------------------------------------------------------
+// --- What kernels call -----------------------------------------------------------------------------------------------
 namespace simt::device {
 
 using namespace execute;

@@ -67,8 +67,8 @@ const Arena* arena_at(Address address) {
 
 void place_shared_memory(Launch& launch) {
   constexpr std::size_t dynamic_alignment = 1024;
-  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out of bounds is
-  // reported as one.
+  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out
+  // of bounds is reported as one.
   constexpr std::size_t guard_bytes = 4096;
   const std::vector<hooks::SharedVariable>& variables = hooks::shared_variables(launch.kernel->address);
   launch.variables = std::vector<PlacedVariable>(variables.size() + 1);

@@ -1,13 +1,15 @@
-// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes that go on
-// without end.
+// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes
+// that go on without end.
 //
-// A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It sleeps until
-// the value that it saw has changed. How often it would retry in the meantime is a matter of time, of which the model knows nothing:
-// volatile or atomic looks that changed nothing are taken back, and the last one is counted. The same holds of several looks that it
-// makes one after the other, with no other access in between, and then the first of them again.
+// A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It
+// sleeps until the value that it saw has changed. How often it would retry in the meantime is a matter of time, of
+// which the model knows nothing: volatile or atomic looks that changed nothing are taken back, and the last one is
+// counted. The same holds of several looks that it makes one after the other, with no other access in between, and then
+// the first of them again.
 //
-// A loop that does something in each turn may end after any number of them, so that it is a matter of patience; and in a traced run of
-// memory, since what a lane does between two waits is kept until the others of its warp have done the same.
+// A loop that does something in each turn may end after any number of them, so that it is a matter of patience; and in
+// a traced run of memory, since what a lane does between two waits is kept until the others of its warp have done the
+// same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,15 +27,15 @@ namespace {
 constexpr std::uint32_t retries_of_a_poll = 64;
 // How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_retries = 1 << 16;
-// When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait, or give up
-// after so many iterations. After so many wake-ups from which none gets anywhere, none ever will.
+// When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait,
+// or give up after so many iterations. After so many wake-ups from which none gets anywhere, none ever will.
 constexpr int most_futile_wakes = 11;
 // How many different values a lane may poll at once.
 constexpr std::size_t most_looks = 16;
 // A lane that looks so often, at what changes or with other accesses in between, lets others run.
 constexpr std::uint32_t looks_of_a_yield = 1 << 16;
 
-// --- Lanes without end -------------------------------------------------------------------------------------------------------
+// --- Lanes without end -----------------------------------------------------------------------------------------------
 // Ends the running lane if it has done something more often than `usual` times, with the usual patience.
 void require_end(Worker& w, Address pc, std::uint64_t times, std::uint64_t usual, const char* what,
                  std::uint64_t unit = 1) {
@@ -46,7 +48,7 @@ void require_end(Worker& w, Address pc, std::uint64_t times, std::uint64_t usual
                    what, usual * patience * unit, 2 * patience));
 }
 
-// --- Looks -------------------------------------------------------------------------------------------------------------------
+// --- Looks -----------------------------------------------------------------------------------------------------------
 std::span<const Look> polled_by(const Lane& lane) {
   return std::span(lane.looks).first(lane.look_count).last(lane.polled);
 }
@@ -91,8 +93,8 @@ void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Po
   const auto begin = lane.looks.begin(), end = begin + lane.look_count;
   const auto first =
       std::find_if(begin, end, [&](const Look& look) { return look.address == address && look.pc == pc; });
-  // If the lane has made this look before, and since then only looks that changed nothing, all of them are taken back, as if it
-  // made this one for the first time.
+  // If the lane has made this look before, and since then only looks that changed nothing, all of them are taken back,
+  // as if it made this one for the first time.
   const auto is_logged = [&](const Look& look) { return look.logged == first->logged + std::size_t(&look - &*first); };
   const bool taken_back = first != end && lane.changed_nothing &&
                           (!w.traced || (std::all_of(first, end, is_logged) &&
@@ -222,9 +224,10 @@ void count_watched_access(Worker& w, Address pc) {
 
 void count_wait(Worker& w, Address pc) { require_end(w, pc, ++w.lane->waits, 1 << 21, "waits for others"); }
 
-// --- The watchdog over untraced runs -----------------------------------------------------------------------------------------
-// The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when a quarter of a
-// second has passed in which a worker went from no lane to another. From then on that lane's accesses are counted, too.
+// --- The watchdog over untraced runs ---------------------------------------------------------------------------------
+// The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when
+// a quarter of a second has passed in which a worker went from no lane to another. From then on that lane's accesses
+// are counted, too.
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;
@@ -248,7 +251,8 @@ void watch_until_done(Launch& launch, std::vector<Worker>& workers) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       Worker& worker = workers[i];
       const std::uint64_t now = worker.slices.load(std::memory_order_relaxed);
-      // If the worker goes on to another lane right now, that one's turns are counted, or none are; then the next look will tell.
+      // If the worker goes on to another lane right now, that one's turns are counted, or none are; then the next look
+      // will tell.
       if (now == std::exchange(slices[i], now) && worker.thread_hooks != nullptr)
         std::atomic_ref(worker.thread_hooks->turns).store(&worker.watched_turns, std::memory_order_relaxed);
     }

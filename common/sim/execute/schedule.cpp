@@ -179,9 +179,9 @@ bool end_named_barriers(Worker& worker) {
 
 // --- Warps -----------------------------------------------------------------------------------------------------------
 
-// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it is.
-// At one collective operation that is so if those that have returned did nothing since the last one: the others may yet do
-// what those did.
+// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it
+// is. At one collective operation that is so if those that have returned did nothing since the last one: the others may
+// yet do what those did.
 bool are_at_one_collective(std::span<const Lane> warp) {
   const Lane* first = nullptr;
   for (const Lane& lane : warp) {
@@ -260,8 +260,8 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
   block.arena->block = block.serial;
   switch_to(worker, block);
   block.order.start(block.serial, threads);
-  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask for
-  // one before the block has touched it.
+  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask
+  // for one before the block has touched it.
   const std::size_t cells = launch.variable_bytes >> block.granule_bits;
   if (worker.traced && (launch.cluster_blocks > 1 || !block.shared.fits(cells, threads)))
     block.shared.start(cells, threads, launch.cluster_blocks > 1 ? block.serial : 0);

@@ -1,4 +1,5 @@
-// Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it unordered.
+// Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it
+// unordered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ order::Access access_of(const Worker& w, Touched t) {
   w.lane->unsettled = true;
 }
 
-// Part `i` of an access to a block's shared memory that is more than a read of what was written before the last barrier.
+// Part `i` of an access to a block's shared memory that is more than a read of what was written before the last
+// barrier.
 [[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
                                          std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
@@ -116,7 +118,8 @@ order::Access access_of(const Worker& w, Touched t) {
   return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
 }
 
-// A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
+// A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt
+// it.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   const auto release = [&](Released& all, const order::KnownPointer& fenced) {
@@ -185,8 +188,8 @@ order::Access access_of(const Worker& w, Touched t) {
   } else {
     lane.changed_nothing = false;
   }
-  // To a block's own shared memory, a volatile access counts as an atomic one does if it is a store of a thread that has fenced, or
-  // a load once any has.
+  // To a block's own shared memory, a volatile access counts as an atomic one does if it is a store of a thread that
+  // has fenced, or a load once any has.
   const order::BlockOrder& order = w.block->order;
   const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
   const bool strong =
@@ -195,8 +198,8 @@ order::Access access_of(const Worker& w, Touched t) {
   touch(w, size, {address, hooks::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
 }
 
-// Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its block. Notes
-// and logs it, and does nothing if it is none of these.
+// Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its
+// block. Notes and logs it, and does nothing if it is none of these.
 [[gnu::always_inline]] inline bool load_as_usual(Worker& w, Address address, std::size_t size, Address pc) {
   Lane& lane = *w.lane;
   Block& block = *w.block;
@@ -290,10 +293,11 @@ void deliver_copies(Lane& lane, order::Epoch group) {
   });
 }
 
-// --- Structs -----------------------------------------------------------------------------------------------------------------
-// The accesses that nvcc makes of a struct that a kernel moves as a whole, in global memory: of as many bytes as the struct is aligned
-// to, 16 at most. Measured: the SASS of nvcc 13.0 for sm_90a, of structs of 5 to 1024 bytes with alignments from 1 to 16. In shared memory
-// nvcc joins what it moves as far as the place of the array allows, which is not known here.
+// --- Structs ---------------------------------------------------------------------------------------------------------
+// The accesses that nvcc makes of a struct that a kernel moves as a whole, in global memory: of as many bytes as the
+// struct is aligned to, 16 at most. Measured: the SASS of nvcc 13.0 for sm_90a, of structs of 5 to 1024 bytes with
+// alignments from 1 to 16. In shared memory nvcc joins what it moves as far as the place of the array allows, which is
+// not known here.
 namespace {
 
 using hooks::Alignment;
@@ -302,7 +306,8 @@ constexpr std::size_t most_at_once = 16;
 
 bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
 
-// What a struct of so many bytes in an array may be aligned to, as far as one access goes, if the compiler knows that much of it.
+// What a struct of so many bytes in an array may be aligned to, as far as one access goes, if the compiler knows that
+// much of it.
 Alignment alignment_in(const Region& region, Address address, std::size_t size, Alignment known) {
   if (size == region.declared.element && (address - region.begin) % size == 0) {
     const std::size_t own = std::min(region.alignment, most_at_once);
@@ -318,7 +323,8 @@ bool lies_in_plain_array(const Region* region, Address address, std::size_t size
          (region->alignment >= size || region->declared.element < size);
 }
 
-// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left to join.
+// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left
+// to join.
 bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address)) return false;
   const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);

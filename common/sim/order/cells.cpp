@@ -188,9 +188,9 @@ SharedCells SharedCells::refined(std::size_t parts) const {
 }
 
 // --- Global memory -----------------------------------------------------------------------------------------------
-// Cells that nobody has touched are all zeros, as are pages that nobody has touched. Of these the system keeps none ready,
-// nor must a touch cost it one of 2 MiB. Few are made ready all at once: else each costs two faults, as it is read first,
-// and every thread of the host is told of the second.
+// Cells that nobody has touched are all zeros, as are pages that nobody has touched. Of these the system keeps none
+// ready, nor must a touch cost it one of 2 MiB. Few are made ready all at once: else each costs two faults, as it is
+// read first, and every thread of the host is told of the second.
 GlobalCells::GlobalCells(std::size_t elements) {
   const std::size_t bytes = std::max<std::size_t>(elements, 1) * sizeof(Cell);
   const int at_once = bytes <= (std::size_t(8) << 20) ? MAP_POPULATE : 0;
