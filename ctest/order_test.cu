@@ -487,11 +487,10 @@ TEST_CASE("blocks that wait for each other are resident together, as many as the
     CHECK(out.host()[0] == 42);
   });
   on_host_threads({1}, [&] {
-    CHECK(says(
-        said(133), "deadlock: wait_for_the_last_block, order_test.cu:",
-        " loads flag[0], which is 0, again and again; 31 threads have returned; ",
-        " of block (1,0,0) loads flag[0], which is 0, again and again at order_test.cu:",
-        ", as do others in 130 blocks more; 132 blocks are resident, and 1 have not begun: the GPU holds no more"));
+    CHECK(says(said(133), "deadlock: wait_for_the_last_block, order_test.cu:",
+               " loads flag[0], which is 0, again and again; thread (0,0,0)",
+               " of block (1,0,0), with 130 threads more, loads flag[0], which is 0, again and again at order_test.cu:",
+               "; 31 threads have returned; blocks: 132 resident, 0 ended, 1 not begun: the GPU holds no more"));
   });
 }
 
@@ -599,7 +598,7 @@ TEST_CASE("a block that waits for nobody is told") {
   flag.set(std::vector<int>(32, 0));
   CHECK(says(said_of(wait_for_nobody, 1, 32, flag), "deadlock: wait_for_nobody, order_test.cu:",
              "loads flag[0], which is 0, again and again, with 31 threads more"));
-  CHECK(says(said_of(wait_for_nobody, 3, 32, flag), "; 1 block is resident, 2 have ended"));
+  CHECK(says(said_of(wait_for_nobody, 3, 32, flag), "; blocks: 1 resident, 2 ended"));
 }
 
 // Loops that do something in each iteration, and do not end unless `iterations` of them are enough.

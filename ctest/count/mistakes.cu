@@ -26,7 +26,7 @@ RUN(past_extent, float, 32, 32, 0) {
 }
 RUN(past_dynamic, float, 32, 32, 64) {
   extern __shared__ float words[];
-  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* to which the launch gives 64: .* this is words\[16\]
+  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* this is words\[16\], .* to which the launch gives 64 bytes
 }
 RUN(no_dynamic, float, 32, 32, 0) {
   extern __shared__ float words[];
@@ -67,7 +67,7 @@ RUN(two_warps, float, 64, 64, 0) {
 RUN(shuffled, float, 32, 32, 0) {
   __shared__ float tile[32];
   const float one = __shfl_xor_sync(~0u, 1.0f, 1);
-  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (the shuffle of .* does not order memory: __syncwarp() does)$
+  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (both are lanes of one warp: __syncwarp() between the two is what is missing)$
   out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: shuffled, @
 }  //! uninitialised: shuffled
 RUN(some_return, float, 32, 64, 0) {
@@ -75,7 +75,7 @@ RUN(some_return, float, 32, 64, 0) {
   __syncthreads();  //! barrier: some_return, @, .* waits at __syncthreads, but 32 .* returned .*, thread (32,0,0) among them$
 }
 RUN(half_warp, float, 32, 32, 0) {
-  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* for lanes 16 to 31 .* has returned
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* for lanes 0xffff0000 .* has returned
 }
 RUN(traps, float, 32, 32, 0) {
   if (threadIdx.x == 5) __trap();  //! trap: traps, @, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()

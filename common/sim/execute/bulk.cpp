@@ -11,21 +11,20 @@ namespace {
 
 constexpr std::uint32_t chunk = 16;  // bytes of a row that stay together in shared memory
 
-// Calls f(row of the box, byte within it, address in global memory, bytes) for each row of the box, as far as it is inside
-// the matrix.
-template <class F>
-void for_each_row(const Box& box, F f) {
+// What a row of the box has in the matrix: from which byte of the row on, where in global memory, and how many bytes.
+struct Inside {
+  std::size_t first = 0;
+  Address global = 0;
+  std::size_t bytes = 0;
+};
+Inside inside(const Box& box, std::uint32_t row) {
   const TensorMap& map = box.map;
-  const std::int64_t first = std::max<std::int64_t>(box.x, 0),
+  const std::int64_t first = std::max<std::int64_t>(box.x, 0), y = box.y + row,
                      end = std::min(box.x + std::int64_t(map.box_cols), std::int64_t(map.cols));
-  if (first >= end) return;
-  for (std::uint32_t row = 0; row < map.box_rows; ++row) {
-    const std::int64_t y = box.y + row;
-    if (y < 0 || y >= std::int64_t(map.rows)) continue;
-    f(row, std::uint32_t(first - box.x) * map.element,
-      Address(map.base + std::uint64_t(y) * map.row_bytes + std::uint64_t(first) * map.element),
-      std::size_t(end - first) * map.element);
-  }
+  if (first >= end || y < 0 || y >= std::int64_t(map.rows)) return {};
+  return {std::size_t(first - box.x) * map.element,
+          map.base + std::uint64_t(y) * map.row_bytes + std::uint64_t(first) * map.element,
+          std::size_t(end - first) * map.element};
 }
 
 // Where a byte of the box lies in shared memory.
@@ -35,31 +34,20 @@ Address place_of_byte(const Box& box, std::uint32_t byte) {
   return dense - within + tile::swizzled(tile::Swizzle(box.map.swizzle), unsigned(within));
 }
 
-// Calls f(byte within the row, where it lies in shared memory) for each chunk of a row of the box.
-template <class F>
-void for_each_chunk(const Box& box, std::uint32_t row, F f) {
-  const std::uint32_t bytes = box.map.row_of_box();
-  for (std::uint32_t at = 0; at < bytes; at += chunk)
-    f(at, reinterpret_cast<void*>(place_of_byte(box, row * bytes + at)));
-}
-
-void perform(const BulkLoad& load) {
-  const Box& box = load.box;
-  for (std::uint32_t row = 0; row < box.map.box_rows; ++row)
-    for_each_chunk(box, row, [](std::uint32_t, void* shared) { std::memset(shared, 0, chunk); });
-  for_each_row(box, [&](std::uint32_t row, std::uint32_t first, Address global, std::size_t bytes) {
-    std::vector<std::byte> whole(box.map.row_of_box());
-    std::memcpy(&whole[first], reinterpret_cast<const void*>(global), bytes);
-    for_each_chunk(box, row, [&](std::uint32_t at, void* shared) { std::memcpy(shared, &whole[at], chunk); });
-  });
-}
-
-void perform(const BulkStore& store) {
-  std::vector<std::byte> whole(store.box.map.row_of_box());
-  for_each_row(store.box, [&](std::uint32_t row, std::uint32_t first, Address global, std::size_t bytes) {
-    for_each_chunk(store.box, row, [&](std::uint32_t at, void* shared) { std::memcpy(&whole[at], shared, chunk); });
-    std::memcpy(reinterpret_cast<void*>(global), &whole[first], bytes);
-  });
+// Makes the copy: to shared memory, where what lies outside the matrix becomes 0, or out of it.
+void perform(const Box& box, bool load) {
+  std::vector<std::byte> row(box.map.row_of_box());
+  for (std::uint32_t y = 0; y < box.map.box_rows; ++y) {
+    const auto [first, address, bytes] = inside(box, y);
+    auto* const global = reinterpret_cast<std::byte*>(address);
+    std::ranges::fill(row, std::byte{});
+    if (load) std::copy_n(global, bytes, &row[first]);
+    for (std::uint32_t at = 0; at < row.size(); at += chunk) {
+      auto* const shared = reinterpret_cast<std::byte*>(place_of_byte(box, y * std::uint32_t(row.size()) + at));
+      load ? std::memcpy(shared, &row[at], chunk) : std::memcpy(&row[at], shared, chunk);
+    }
+    if (!load) std::copy_n(&row[first], bytes, global);
+  }
 }
 
 [[noreturn]] void refuse_copy(Worker& w, Address pc, const std::string& why) { fail(w, "bulk copy", pc, why); }
@@ -71,9 +59,10 @@ void require_aligned(Worker& w, Address address, std::size_t alignment, const Bo
                      address, alignment));
 }
 
-// The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in global memory.
-// Where it may begin was measured on an NVIDIA H200, one box after the other: at a multiple of 16 bytes within a row, for a load also
-// before the matrix, for a store not; for anything else the GPU says "illegal instruction".
+// The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in
+// global memory. Where it may begin was measured on an NVIDIA H200, one box after the other: at a multiple of 16 bytes
+// within a row, for a load also before the matrix, for a store not; for anything else the GPU says "illegal
+// instruction".
 Box box_of(const Call& call, const TensorMap& map, std::int32_t x, std::int32_t y, const void* shared, Op op) {
   Worker& w = call.w;
   const auto address = reinterpret_cast<Address>(&map);
@@ -112,10 +101,11 @@ void require_memory(Worker& w, const Box& box, std::size_t shared_alignment, Op 
   require_aligned(w, box.shared, shared_alignment, box, pc);
   if (!is_shared(w, box.shared)) refuse_copy(w, pc, "copies in bulk, but not to or from its shared memory");
   require_in_bounds(w, box.shared, box.map.bytes_of_box(), load ? Op::store : Op::load, pc);
-  for_each_row(box, [&](std::uint32_t, std::uint32_t, Address global, std::size_t bytes) {
-    if (is_shared(w, global)) refuse_copy(w, pc, "copies in bulk, but not to or from global memory");
-    require_in_bounds(w, global, bytes, load ? Op::load : Op::store, pc);
-  });
+  for (std::uint32_t y = 0; y < box.map.box_rows; ++y)
+    if (const Inside row = inside(box, y); row.bytes > 0) {
+      if (is_shared(w, row.global)) refuse_copy(w, pc, "copies in bulk, but not to or from global memory");
+      require_in_bounds(w, row.global, row.bytes, load ? Op::load : Op::store, pc);
+    }
 }
 
 // One of the blocks that take part in a copy: where it has the mbarrier, and whose accesses are made there.
@@ -131,10 +121,11 @@ void note(Worker& w, const Box& box, Op op, Address pc, const std::vector<Party>
   using Bytes = std::pair<std::uint64_t, std::uint64_t>;
   const bool load = op == Op::bulk_load;
   std::vector<Bytes> rows;
-  for_each_row(box, [&](std::uint32_t, std::uint32_t, Address global, std::size_t bytes) {
-    touch_in_bulk(w, global, bytes, load ? Op::load : Op::store, pc, parties.front().by);
-    rows.emplace_back(global, global + bytes);
-  });
+  for (std::uint32_t y = 0; y < box.map.box_rows; ++y)
+    if (const Inside row = inside(box, y); row.bytes > 0) {
+      touch_in_bulk(w, row.global, row.bytes, load ? Op::load : Op::store, pc, parties.front().by);
+      rows.emplace_back(row.global, row.global + row.bytes);
+    }
   for (std::uint32_t byte = 0; byte < box.map.bytes_of_box(); byte += chunk)
     for (const Party& p : parties)
       touch_in_bulk(w, same_place(*p.block, *w.block, place_of_byte(box, byte)), chunk, load ? Op::store : Op::load, pc,
@@ -194,7 +185,7 @@ bool let_bulk_loads_arrive(Worker& w) {
     const std::vector<BulkLoad> loads(wanted.begin(), wanted.end());
     block.bulk_loads.erase(wanted.begin(), wanted.end());
     for (const BulkLoad& load : loads) {
-      perform(load);
+      perform(load.box, true);
       complete_bytes(w, load);
       if (block.abandoned) return false;
     }
@@ -222,7 +213,7 @@ void require_no_bulk_copies(Worker& w) {
 
 }  // namespace simt::execute
 
-// --- What kernels call -----------------------------------------------------------------------------------------------------
+// --- What kernels call -----------------------------------------------------------------------------------------------
 namespace simt::device {
 
 using namespace execute;
@@ -273,9 +264,10 @@ void wait_for_bulk_groups(int pending, bool reads_only) {
   call.order.wait_for_groups(call.lane.linear, order::bulk_of, order::Epoch(pending), reads_only);
   const order::Epoch over = call.order.clock(call.lane.linear).over[order::kind_of(order::bulk_reads_of)];
   auto& stores = call.lane.bulk_stores;
-  for (const BulkStore& store : stores)
-    if (store.group < over) perform(store);
-  std::erase_if(stores, [&](const BulkStore& store) { return store.group < over; });
+  std::erase_if(stores, [&](const BulkStore& store) {
+    if (store.group < over) perform(store.box, false);
+    return store.group < over;
+  });
 }
 
 }  // namespace simt::device

@@ -1,5 +1,5 @@
-// What kernels call: the functions of common/cuda/words/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies or fences of a block or
-// warp, and what the lanes of a warp compute together.
+// What kernels call: the functions of common/cuda/words/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies
+// or fences of a block or warp, and what the lanes of a warp compute together.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"
@@ -22,17 +22,14 @@ void* shared(const SharedDeclaration& declaration) noexcept {
 void block_barrier() { wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0))}); }
 
 int block_vote(bool predicate) {
-  Block& block = *running->block;
-  Block::Votes& votes = block.votes[block.interval % 2];
-  if (votes.interval != block.interval) votes = {block.interval, 0};
-  votes.count += predicate;
-  wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0))});
-  return votes.count;
+  wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0)), .number = predicate});
+  return running->block->votes;
 }
 
-// --- Named barriers --------------------------------------------------------------------------------------------------------
+// --- Named barriers --------------------------------------------------------------------------------------------------
 namespace {
-// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have said.
+// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have
+// said.
 NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   NamedBarrier& barrier = call.block.barriers[std::size_t(number) % 16];
   if (barrier.first_pc == 0) {
@@ -64,7 +61,7 @@ void arrive_at_named_barrier(int number, int threads) {
   if (call.w.traced) call.order.arrive(call.lane.linear, barrier.arrivals);
 }
 
-// --- Fences, pauses, asynchronous copies -------------------------------------------------------------------------------------
+// --- Fences, pauses, asynchronous copies -----------------------------------------------------------------------------
 void fence(bool block_only) {
   const Call call(__builtin_return_address(0));
   if (call.w.traced) call.order.fence(call.lane.linear, block_only);
@@ -82,7 +79,10 @@ void fence_proxy_async(bool global_as_well) {
 
 void pause() {
   const Call call(__builtin_return_address(0));
-  let_others_run(call.w, call.pc);
+  const Lane& lane = call.lane;
+  const Look* const last = lane.look_count > 0 ? &lane.looks[lane.look_count - 1u] : nullptr;
+  const bool polls = last != nullptr && last->address == lane.last_address && last->pc == lane.last_pc;
+  sleep_while_polling(call.w, call.pc, polls ? 1 : 0);
 }
 
 void trap() {
@@ -90,7 +90,7 @@ void trap() {
   fail(call.w, "trap", call.pc, "executes __trap()");
 }
 
-void changed_nothing() { running->lane->futile = true; }
+void changed_nothing() { running->lane->changed_nothing = true; }
 
 void commit_async_copies() {
   const Call call(__builtin_return_address(0));
@@ -109,7 +109,7 @@ void wait_for_async_copies(int pending) {
   ++waits[in_flight];
 }
 
-// --- Collective operations: each function reads the slots of the lanes of a mask and writes their results --------------------
+// --- Collective operations: each function reads the slots of the lanes of a mask and writes their results ------------
 void collective(unsigned mask, Collective function, Slot& mine) {
   const auto pc = Address(__builtin_return_address(0));
   wait_for({.what = Wait::For::collective, .pc = pc, .mask = mask, .function = function, .slot = &mine});
@@ -124,6 +124,8 @@ unsigned active_lanes() {
 
 namespace {
 
+using Word = std::uint32_t;
+
 // Calls f(lane, slot) for the lanes of a mask.
 template <class F>
 void for_each(unsigned mask, Slot* const* slots, F f) {
@@ -131,16 +133,20 @@ void for_each(unsigned mask, Slot* const* slots, F f) {
     if (mask >> lane & 1u) f(lane, *slots[lane]);
 }
 
-// source(own, first of the segment, slot) is the lane whose value is taken.
+// source(own, first of the segment, end of the segment, operand) is the lane whose value is taken.
 template <class Source>
 void take_from(unsigned mask, Slot* const* slots, Source source) {
   for_each(mask, slots, [&](int own, Slot& slot) {
-    const int from = source(own, own / slot.width * slot.width, slot);
+    const int first = own / slot.width * slot.width, from = source(own, first, first + slot.width, slot.operand);
     if (from < 32 && (mask >> from & 1u))
       slot.result = slots[from]->value;
     else
       slot.missing_lane = from;
   });
+}
+
+void answer(unsigned mask, Slot* const* slots, std::uint64_t result) {
+  for_each(mask, slots, [&](int, Slot& slot) { slot.result = result; });
 }
 
 unsigned votes_of(unsigned mask, Slot* const* slots) {
@@ -149,44 +155,29 @@ unsigned votes_of(unsigned mask, Slot* const* slots) {
   return votes;
 }
 
-void answer(unsigned mask, Slot* const* slots, std::uint64_t result) {
-  for_each(mask, slots, [&](int, Slot& slot) { slot.result = result; });
-}
-
 // Combines the 32-bit values of all lanes by f and gives the result to each.
 template <class F>
 void combine(unsigned mask, Slot* const* slots, F f) {
-  auto result = std::uint32_t(slots[std::countr_zero(mask)]->value);
-  for_each(mask & (mask - 1), slots, [&](int, const Slot& slot) { result = f(result, std::uint32_t(slot.value)); });
+  auto result = Word(slots[std::countr_zero(mask)]->value);
+  for_each(mask & (mask - 1), slots, [&](int, const Slot& slot) { result = f(result, Word(slot.value)); });
   answer(mask, slots, result);
 }
-
-using Word = std::uint32_t;
 
 }  // namespace
 
 void sync(unsigned, Slot* const*) {}
 
-void shuffle(unsigned mask, Slot* const* slots) {
-  take_from(mask, slots, [](int, int first, const Slot& s) { return first + (s.operand & (s.width - 1)); });
-}
-void shuffle_up(unsigned mask, Slot* const* slots) {
-  take_from(mask, slots,
-            [](int own, int first, const Slot& s) { return own - s.operand >= first ? own - s.operand : own; });
-}
-void shuffle_down(unsigned mask, Slot* const* slots) {
-  take_from(mask, slots, [](int own, int first, const Slot& s) {
-    return own + s.operand < first + s.width ? own + s.operand : own;
-  });
-}
-void shuffle_xor(unsigned mask, Slot* const* slots) {
-  take_from(mask, slots, [](int own, int first, const Slot& s) {
-    return (own ^ s.operand) < first + s.width ? own ^ s.operand : own;
-  });
-}
-void ballot(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots)); }
-void any(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) != 0); }
-void all(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) == mask); }
+#define SIMT_SHUFFLE(name, expression)                                                                          \
+  void name(unsigned mask, Slot* const* slots) {                                                                \
+    take_from(mask, slots,                                                                                      \
+              []([[maybe_unused]] int own, [[maybe_unused]] int first, [[maybe_unused]] int end, int operand) { \
+                return expression;                                                                              \
+              });                                                                                               \
+  }
+SIMT_SHUFFLE(shuffle, first + (operand & (end - first - 1)))
+SIMT_SHUFFLE(shuffle_up, own - operand >= first ? own - operand : own)
+SIMT_SHUFFLE(shuffle_down, own + operand < end ? own + operand : own)
+SIMT_SHUFFLE(shuffle_xor, (own ^ operand) < end ? own ^ operand : own)
 
 #define SIMT_REDUCE(name, expression)                                \
   void reduce_##name(unsigned mask, Slot* const* slots) {            \
@@ -201,6 +192,9 @@ SIMT_REDUCE(and, a& b)
 SIMT_REDUCE(or, a | b)
 SIMT_REDUCE(xor, a ^ b)
 
+void ballot(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots)); }
+void any(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) != 0); }
+void all(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) == mask); }
 void match_any(unsigned mask, Slot* const* slots) {
   for_each(mask, slots, [&](int, Slot& own) {
     for_each(mask, slots, [&](int lane, const Slot& other) {

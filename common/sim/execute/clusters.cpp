@@ -1,7 +1,7 @@
 // Clusters: their barrier, how one block reaches the shared memory of another, and who does so too early or too late.
 //
-// Each block has its shared memory in an arena of its own, all alike: an address says in which, and its offset there which
-// variable.
+// Each block has its shared memory in an arena of its own, all alike: an address says in which, and its offset there
+// which variable.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"
@@ -21,6 +21,9 @@ void end_barrier(const Worker& w, Cluster& cluster) {
     block->has_news = true;
   }
 }
+
+// A number that changes when the running lane of a traced run touches memory.
+std::size_t done_by(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
 
 }  // namespace
 
@@ -43,7 +46,7 @@ bool end_cluster_waits(Worker& w) {
     resume(lane);
     if (w.traced) block.order.learn(lane.linear, cluster.over);
   }
-  if (any) ++block.happenings;
+  if (any) ++block.events;
   // A barrier of the block as well, if none did anything between its two halves.
   if (w.traced && all_at_once) block.order.block_barrier();
   return any;
@@ -110,7 +113,7 @@ void arrive_at_cluster_barrier() {
     fail(call.w, "cluster", call.pc, "arrives at the cluster's barrier again, before it has waited for it");
   ++lane.cluster_arrivals;
   ++call.block.cluster->arrived;
-  lane.done_at_arrival = done_so_far(call.w);
+  lane.done_at_arrival = done_by(call.w);
   if (call.w.traced) call.order.arrive(lane.linear, call.block.cluster_arrivals);
   end_barrier(call.w, *call.block.cluster);
 }
@@ -121,7 +124,7 @@ void wait_for_cluster_barrier() {
   if (lane.cluster_arrivals == lane.cluster_waits)
     fail(call.w, "cluster", call.pc, "waits for the cluster's barrier, at which it has not arrived");
   ++lane.cluster_waits;
-  wait_for({.what = Wait::For::cluster_barrier, .pc = call.pc, .at_once = lane.done_at_arrival == done_so_far(call.w)});
+  wait_for({.what = Wait::For::cluster_barrier, .pc = call.pc, .at_once = lane.done_at_arrival == done_by(call.w)});
 }
 
 }  // namespace simt::device

@@ -1,22 +1,369 @@
 // execute/: running the threads of a grid.
 //
-// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions: barriers,
-// shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what the kernel did wrong.
+// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions:
+// barriers, shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what
+// the kernel did wrong.
 //
-// How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the lanes of a block in
-// turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps loading the same element, or the
-// same few, waits for a value that another lane will write: it *polls*. Bulk copies land when no lane can go on. Blocks start in the
-// order of their numbers. When no lane of a block can go on, the worker runs others, and starts as many as the GPU would
-// hold at once. When nothing can go on at all, the error lists who waits where for what, and what is missing (standstill.cpp).
+// How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the
+// lanes of a block in turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps
+// loading the same element, or the same few, waits for a value that another lane will write: it *polls*. Bulk copies
+// land when no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the
+// worker runs others, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists
+// who waits where for what, and what is missing (findings.cpp).
 //
-// Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which findings.cpp says if
-// not; order/ says whether another thread's access is unordered with it; and once the lanes of a warp have run up to the same wait,
-// cost/ turns their logs into costs (launch.cpp collects them). Dependencies go from here to the other rooms, never back.
+// Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which
+// findings.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a
+// warp have run up to the same wait, cost/ turns their logs into costs (launch.cpp collects them). Dependencies go from
+// here to the other rooms, never back.
 #pragma once
 
-#include "common/sim/execute/state.hpp"
+#include <atomic>
+#include <boost/context/detail/fcontext.hpp>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "common/cuda/asynchronous.hpp"
+#include "common/sim/cost/tally.hpp"
+#include "common/sim/hooks/hooks.hpp"
+#include "common/sim/model.hpp"
+#include "common/sim/order/cells.hpp"
 
 namespace simt::execute {
+
+using hooks::Address;
+using hooks::Place;
+using hooks::Region;
+
+struct Block;
+struct Launch;
+struct Worker;
+
+constexpr int max_threads = 1024;  ///< of a block
+
+// --- Shared memory ---------------------------------------------------------------------------------------------------
+/// Bytes of a lane's stack: a finding reads debug information there. An odd number of pages: at a distance of a power
+/// of two, the tops of all stacks would share a few entries of the host's address translation.
+constexpr std::size_t stack_bytes = 65 * 4096;
+
+/// The memory of one block, which no other block of a cluster that has not ended has: stacks for as many lanes as a
+/// block may have, and shared memory.
+struct Arena {
+  std::byte *stacks = nullptr, *memory = nullptr;
+  std::size_t bytes = 0;                ///< of the latter
+  std::atomic<std::uint32_t> block{0};  ///< whose it is now, by Block::serial; 0: nobody's
+};
+
+/// What lies where in an arena, in steps of `grain` bytes: the same in all blocks of a launch.
+struct SharedLayout {
+  static constexpr std::size_t grain = 16;  ///< no two variables share one
+
+  std::size_t bytes = 0;                       ///< of an arena
+  const std::uint16_t* variable_at = nullptr;  ///< 1 + index of the variable, or 0
+  const std::uint32_t* room_at = nullptr;      ///< bytes from there to the variable's end, or 0
+  const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
+};
+
+/// A __shared__ variable: where it lies in an arena, and where its cells begin.
+struct PlacedVariable : hooks::SharedVariable {
+  std::size_t offset = 0, first_byte = 0;  ///< in an arena, and among the bytes of all variables
+  std::atomic<bool> counts{false};         ///< as static shared memory: it is the kernel's own, or has been touched
+  bool is_dynamic = false;                 ///< all of the launch's dynamic shared memory
+};
+
+// --- Lanes -----------------------------------------------------------------------------------------------------------
+enum class LaneState : std::uint8_t { ready, waiting, polling, done };
+
+/// A setmaxnreg: to how many registers a thread, whether to more, which thread came to it first, and where in the
+/// program.
+struct RegisterChange {
+  bool more = false;
+  int registers = 0, thread = 0;
+  Address pc = 0;
+};
+
+/// What a lane waits for.
+struct Wait {
+  enum class For { block_barrier, named_barrier, collective, mbarrier, cluster_barrier, registers } what{};
+  Address pc = 0;                         ///< return address of the call that waits
+  int number = 0;                         ///< of a named barrier; the parity of an mbarrier's phase; a vote
+  unsigned mask = 0;                      ///< a collective operation: who takes part,
+  device::Collective function = nullptr;  ///< what they do,
+  device::Slot* slot = nullptr;           ///< and this lane's part
+  Address mbarrier = 0;                   ///< an mbarrier: where it lies,
+  bool over = false;                      ///< and whether that was over when the wait ended
+  bool at_once = false;                   ///< a cluster's barrier: the thread did nothing since it arrived
+  RegisterChange registers{};             ///< registers: what its warp asks for
+};
+
+/// A cp.async in flight: it lands when its thread waits for it, at the latest moment that the rules allow.
+struct PendingCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+  order::Epoch group;
+};
+
+/// A box of a matrix in global memory, and where it lies in shared memory. Contiguous bytes are one as well.
+struct Box {
+  TensorMap map;
+  std::int64_t x = 0, y = 0;
+  Address shared = 0;
+};
+/// A bulk copy in flight to shared memory: it lands when nothing else can go on.
+struct BulkLoad {
+  Box box;
+  const Block* by = nullptr;  ///< the block that started it
+  Address mbarrier = 0;
+  std::uint64_t phase = 0;  ///< that of the mbarrier when the copy was started
+  int thread = 0;
+  Address pc = 0;
+};
+/// A bulk copy out of shared memory: it is made when its thread waits for its group.
+struct BulkStore {
+  Box box;
+  order::Epoch group = 0;
+  Address pc = 0;
+};
+
+/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is
+/// known once the store has been made.
+struct SameValue {
+  Address address = 0;
+  std::array<std::byte, 16> before{};
+  std::size_t bytes = 0;
+  std::function<void()> report;
+};
+
+/// A load or update of a value that another lane may write: what was seen, and how far the lane had come before it.
+struct Look {
+  Address address = 0, pc = 0;
+  std::size_t size = 0;  ///< 0: not known what was seen
+  std::array<std::byte, 16> seen{};
+  bool strong = false;      ///< it is atomic or volatile; else the loop may just read the same element often
+  std::uint16_t turns = 0;  ///< of loops, and the basic blocks of the last of them
+  std::vector<std::uint32_t> blocks_of_turn;
+  std::size_t logged = 0;  ///< accesses in the lane's log
+};
+
+/// What a lane starts with nothing of, in each block anew.
+struct LaneProgress {
+  std::vector<PendingCopy> copies;
+  std::vector<BulkStore> bulk_stores;
+  std::uint64_t tried_at = 0;  ///< Block::events when it last tried an mbarrier whose phase was not over
+  std::uint64_t cluster_arrivals = 0, cluster_waits = 0;  ///< barriers of the cluster at which it arrived, and waited
+  std::size_t done_at_arrival = 0;                        ///< of its accesses, in a traced run
+  std::size_t register_changes = 0;                       ///< how often it came to a setmaxnreg
+  // Polling (polls.cpp).
+  std::vector<Look> looks;            ///< the last ones, of which no two are the same: the first `look_count` of these
+  std::size_t polled = 0;             ///< while it polls: for the last so many of them it waits to change
+  std::uint32_t patience = 0;         ///< so often it retries before it sleeps
+  std::uint32_t looks_elsewhere = 0;  ///< other looks since the last retry or wait
+  // What a lane without end makes too many of (polls.cpp).
+  std::uint64_t waits = 0;             ///< for others, other than for a value in memory,
+  std::uint64_t yields = 0;            ///< how often it let others run though it was not seen to wait,
+  std::uint64_t watched_accesses = 0;  ///< and what it did since the watchdog found it,
+  bool watched = false;                ///< if it has
+};
+
+/// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
+struct alignas(64) LaneAccesses {
+  hooks::LaneHooks lane_hooks{};
+  cost::Log log;
+  int linear = 0;
+  LaneState state = LaneState::done;
+};
+struct LastAccess {
+  Address last_pc = 0, last_address = 0;  ///< of its last load or update,
+  std::uint32_t retries = 0;              ///< and how often that, or the last few looks, were made before
+  std::uint32_t idle_turns = 0;           ///< of a long loop, since its last access
+  bool changed_nothing = false;           ///< the last one was volatile or atomic, and wrote no new value
+  std::uint8_t look_count = 0;
+  bool unsettled = false;  ///< there is something to be looked at once the current access has been made:
+  Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
+  std::vector<SameValue> same_values;  ///< and stores that may be of the same value
+};
+struct Lane : LaneAccesses, LastAccess, LaneProgress {
+  boost::context::detail::fcontext_t context = nullptr;
+  uint3 thread{};
+  Wait wait{};
+  hooks::Turns turns{};
+};
+
+inline bool waits_for(const Lane& lane, Wait::For what) {
+  return lane.state == LaneState::waiting && lane.wait.what == what;
+}
+
+// --- Blocks and what runs them ---------------------------------------------------------------------------------------
+struct NamedBarrier {
+  std::size_t arrived = 0;   ///< threads that arrived without waiting,
+  order::Arrivals arrivals;  ///< and, in a traced run, what they tell those that wait
+  int expected = 0;
+  int first = 0;         ///< the thread that came first
+  Address first_pc = 0;  ///< and where; 0: nobody has arrived
+};
+
+/// An mbarrier: what its eight bytes stand for.
+struct Mbarrier {
+  std::uint32_t number = 0;   ///< among those of the block
+  bool live = false;          ///< initialised, and not invalidated since
+  std::uint32_t count = 0;    ///< arrivals that a phase takes
+  std::uint32_t missing = 0;  ///< arrivals that the current phase lacks
+  std::int64_t bytes = 0;     ///< expected and not yet copied; negative: more were copied
+  std::uint64_t phase = 0;    ///< its number, from 0 on
+  order::Epoch epoch = 1;     ///< phases since the block began, which no initialisation sets back
+  order::Stamp initialised = 0;
+  Address init_pc = 0;
+  order::News arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over
+};
+
+/// What was released, by the element that was written then.
+using Released = std::unordered_map<Address, order::KnownPointer>;
+
+/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one
+/// by itself.
+struct Cluster {
+  std::vector<Block*> blocks;  ///< by rank
+  std::uint64_t barriers = 0;  ///< that are over
+  int threads = 0;             ///< that have not returned,
+  int arrived = 0;             ///< and those of them that have arrived at the next barrier
+  order::News over;            ///< what those learn who wait for the last one
+  Released released;           ///< in the shared memory of its blocks
+};
+
+/// The last access of another block's thread to the shared memory of a block.
+struct Visit {
+  const Block* block = nullptr;  ///< whose thread it was
+  order::Stamp by = 0;
+  Address pc = 0;
+  Op op{};
+};
+
+/// What a block starts with nothing of.
+struct BlockProgress {
+  uint3 index{};
+  std::uint32_t serial = 0;  ///< 1-based linear index
+  std::shared_ptr<Cluster> cluster;
+  std::uint32_t rank = 0;                 ///< within it
+  bool ended = false;                     ///< but others of the cluster have not
+  bool abandoned = false;                 ///< a lane has made a mistake that it cannot go on from
+  std::uint32_t interval = 0;             ///< __syncthreads passed
+  std::map<std::uint64_t, Visit> visits;  ///< by actor and block
+  int votes = 0;                          ///< threads that came to the last of these with a predicate that holds
+  std::array<NamedBarrier, 16> barriers;
+  order::Arrivals cluster_arrivals;                           ///< in a traced run, at the barrier of its cluster
+  std::map<Address, Mbarrier> mbarriers;                      ///< by address
+  Released released;                                          ///< by who fenced for the block alone
+  std::vector<std::vector<RegisterChange>> register_changes;  ///< by group of four warps; empty before the first,
+  std::vector<int> registers;                                 ///< and what a thread of each warp then has
+  std::vector<BulkLoad> bulk_loads;                           ///< in flight, in the order in which they were started
+  std::uint64_t events = 1;      ///< arrivals, bytes, ends of barriers: what a lane may wait for
+  std::uint64_t gave_up_at = 0;  ///< of these, when its lanes last gave up waiting for mbarriers,
+  int gave_up = 0;               ///< and how often they have since
+  bool has_news = true;          ///< it has just begun, or another of its cluster has done what it may wait for
+};
+struct Block : BlockProgress {
+  std::vector<Lane> lanes;
+  order::BlockOrder order;
+  order::SharedCells shared;
+  int granule_bits = 2;  ///< of an address, within a shared cell
+  Arena* arena = nullptr;
+
+  Address shared_begin() const { return reinterpret_cast<Address>(arena->memory); }
+  std::size_t granule() const { return std::size_t(1) << granule_bits; }  ///< bytes a shared cell stands for
+};
+
+/// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
+using MistakeKey = std::tuple<std::string_view, Address, Address>;
+
+inline std::size_t warps_of(const Block& block) { return (block.lanes.size() + 31) / 32; }
+template <class SomeBlock>  // const or not
+auto lanes_of(SomeBlock& block, std::size_t warp) {
+  return std::span(block.lanes).subspan(32 * warp, std::min<std::size_t>(32, block.lanes.size() - 32 * warp));
+}
+inline bool has_lane_in(std::span<const Lane> lanes, LaneState state) {
+  return std::ranges::any_of(lanes, [&](const Lane& lane) { return lane.state == state; });
+}
+
+/// One host thread running blocks of a launch.
+struct Worker final : hooks::Listener {
+  Launch* launch = nullptr;
+  bool traced = false;         // as the launch says
+  bool looks_closely = false;  // at each access of the running lane: it is traced, or the watchdog has found it
+  boost::context::detail::fcontext_t scheduler = nullptr;
+  Block* block = nullptr;  // the one that is running
+  Lane* lane = nullptr;
+  std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
+  order::Stamp copying = 0;                            // of a copy whose accesses are looked at
+  std::uint64_t wakes = 0;                             // Launch::wakes when its lanes last retried all the same
+  std::set<MistakeKey> seen;                           // that this worker has reported
+  // memory as this worker's lanes see it
+  Address shared_begin = 0;  // that of the running block, and
+  SharedLayout shared;       // what lies where in it
+  mutable Region* last_region = nullptr;
+  // The watchdog over an untraced run (polls.cpp).
+  hooks::LaneHooks* thread_hooks = nullptr;  // of its host thread, while that works; under Launch::idle_mutex
+  std::atomic<std::uint64_t> slices{0};      // how often it has let a lane run
+  hooks::Turns watched_turns{};              // of the lane that is running since the watchdog found it
+  // counts
+  cost::Tally tally;
+  std::vector<Touch> touches;
+  std::vector<cost::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
+  std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
+  std::uint64_t counted_warps = 0;    // how often logs were turned into costs
+  std::uint64_t barriers = 0;
+  std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
+
+  void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) override;
+  void access_struct(Address address, std::size_t size, Op op, Address pc, hooks::Alignment alignment) override;
+  void many_turns(Address pc) override;
+  void refuse(Address pc, const std::string& what) override;
+  void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
+};
+
+struct Launch {
+  const BoundKernel* kernel = nullptr;
+  std::string name;
+  dim3 grid, block, cluster;
+  std::size_t dynamic_shared = 0, static_shared = 0;
+  bool traced = false;
+  std::uint64_t patience = 1;  // as SIMT_PATIENCE says: what a lane may do before it counts as endless, in multiples
+  Trace options;
+  std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
+  std::vector<std::uint16_t> variable_at;  // what SharedLayout points to
+  std::vector<std::uint32_t> room_at, offset_of;
+  std::size_t arena_bytes = 0;
+  std::size_t variable_bytes = 0;              // of all of them
+  std::vector<Region*> arrays;                 // global arrays, ordered by address
+  std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
+  std::uint64_t block_count = 0, cluster_count = 0;
+  std::size_t cluster_blocks = 1;
+  std::size_t most_resident = 1;  // blocks that the GPU would hold at once
+  std::atomic<std::uint64_t> next_cluster{0}, resident{0};
+  std::atomic<bool> stop{false};
+  // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then
+  // retried all the same: altogether, and since one got anywhere (polls.cpp).
+  std::mutex idle_mutex;
+  std::vector<Worker*> live_workers;
+  std::size_t idle_workers = 0;
+  std::atomic<std::uint64_t> wakes{0};
+  std::atomic<int> futile_wakes{0};
+  std::mutex released_mutex;
+  Released released;  // in global memory
+  std::condition_variable workers_done;
+  std::mutex mutex;
+  std::vector<std::string> findings;
+  std::set<std::string> told;  // findings without who and where
+};
 
 /// The worker whose lane calls a device function. Also set while the model itself works, unlike hooks::lane_hooks.
 extern constinit thread_local Worker* running;
@@ -37,7 +384,7 @@ struct Call {
   order::BlockOrder& order = block.order;
 };
 
-// --- Findings (findings.cpp) -------------------------------------------------------------------------------------------
+// --- Findings (findings.cpp) -----------------------------------------------------------------------------------------
 /// Who makes a mistake, and at which instruction.
 struct Culprit {
   const Block& block;
@@ -45,13 +392,15 @@ struct Culprit {
   Address pc;
 };
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
-/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is there.
-void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what);
-/// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the first time.
+/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is
+/// there.
+void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what);
+/// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the
+/// first time.
 template <class What>
 void report(Worker& worker, const char* kind, const Culprit& by, Address other_pc, What&& what) {
   const MistakeKey key{kind, by.pc, other_pc};
-  if (worker.seen.insert(key).second) add_finding(*worker.launch, key, by, what);
+  if (worker.seen.insert(key).second) add_finding(*worker.launch, kind, by, what);
 }
 /// Reports a mistake of the running lane, which it cannot go on from.
 [[noreturn]] void fail(Worker& worker, const char* kind, Address pc, const std::string& what);
@@ -92,15 +441,11 @@ std::string shared_name(const Worker& worker, Address address, std::size_t eleme
 void report_race(Worker& worker, Touched t, const Target& target, const Region* region, const order::Conflict& other);
 [[noreturn]] void report_out_of_bounds(Worker& worker, std::size_t size, Touched t);
 
-// --- Memory (memory.cpp) ---------------------------------------------------------------------------------------------------
+// --- Memory (memory.cpp) ---------------------------------------------------------------------------------------------
 constexpr std::size_t largest_shared = 227 * 1024;  ///< bytes a block can have, since compute capability 9.0
 
-/// Stacks for as many lanes as a block may have.
-std::byte* take_stacks();
-void give_stacks(std::byte* stacks);
-constexpr std::size_t stack_bytes = 65 * 4096;  ///< an odd number of pages: see take_stacks
-/// Memory for the shared memory of a block. What one block leaves there the next one finds.
-Arena* take_arena(std::size_t bytes);
+/// Memory for a block. What one block leaves there the next one finds.
+Arena* take_arena(std::size_t shared_bytes);
 void give_arena(Arena* arena);
 /// The arena of any block, of those that have begun or ended, that an address lies in; or nullptr.
 const Arena* arena_at(Address address);
@@ -118,7 +463,8 @@ cost::Array array_of(const Worker& worker, Address address);
 
 /// Whether an address lies in the running block's shared memory.
 inline bool is_shared(const Worker& w, Address address) { return address - w.shared_begin < w.shared.bytes; }
-/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or nullptr.
+/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or
+/// nullptr.
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
@@ -128,20 +474,20 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.sha
   return offset + size <= variable.offset + variable.size ? &variable : nullptr;
 }
 
-// --- Accesses (touch.cpp) ----------------------------------------------------------------------------------------------------
-/// Whether so many bytes lie in one __shared__ array or allocation; the latter ends the running lane unless they do.
+// --- Accesses (touch.cpp) --------------------------------------------------------------------------------------------
+/// Whether so many bytes lie in one __shared__ array or allocation; require_in_bounds ends the running lane unless they
+/// do.
 bool in_bounds(const Worker& worker, Address address, std::size_t size);
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// The allocation or __device__ variable that holds so many bytes, or nullptr.
 Region* region_of(const Worker& worker, Address address, std::size_t size);
-/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what threads do.
+/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what
+/// threads do.
 void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, order::Stamp copy = 0);
 /// Lets the copies of groups before `group` land.
 void deliver_copies(Lane& lane, order::Epoch group);
-/// Of a traced run: a number that no longer is the same once the running lane has touched memory.
-inline std::size_t done_so_far(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
 
-// --- Lanes and blocks (schedule.cpp) -----------------------------------------------------------------------------------------
+// --- Lanes and blocks (schedule.cpp) ---------------------------------------------------------------------------------
 /// From the running lane to the scheduler, until the wait is over.
 void wait_for(const Wait& wait);
 /// From the running lane back to the scheduler, until the lane is resumed.
@@ -149,16 +495,17 @@ void suspend(Worker& worker, LaneState state);
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
 
-// --- Polls, lanes without end, and the watchdog (polls.cpp) ------------------------------------------------------------------
-/// Notes that the running lane is about to load, or to update, and lets others run if it did nothing else for long.
+// --- Polls, lanes without end, and the watchdog (polls.cpp) ----------------------------------------------------------
+/// Notes that the running lane is about to load or update, and puts it to sleep if it polls.
 enum class Polling : std::uint8_t { plainly, strongly, atomically };
 void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
-/// Lets others run, if the running lane is not to go on all the same.
-void let_others_run(Worker& worker, Address pc);
+/// Puts the running lane to sleep until one of the last `polled` values that it looked at has changed (0: until it is
+/// as good a moment as any), unless it has patience left.
+void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);
 /// What a lane that polls does: which elements it loads, and what it finds there.
 std::string described_poll(const Worker& worker, const Lane& lane);
-/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they poll, or
-/// whether they do; all of them, for so many turns; or nobody, ever.
+/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they
+/// poll, or whether they do; all of them, for so many retries; or nobody, ever.
 struct Wake {
   enum class Who : std::uint8_t { changed, vague, all, nobody } who{};
   std::uint32_t patience = 0;
@@ -169,33 +516,30 @@ bool may_go_on(const Block& block, Wake::Who who);
 bool wake(Worker& worker, const Wake& who);
 /// Waits until a lane of the worker may go on, since none can now. Says who.
 Wake wait_for_change(Worker& worker);
-/// What a worker does first, and last: from then on the others need not wait for it.
-void begin_work(Worker& worker);
-void end_work(Worker& worker);
-/// The usual bounds, times SIMT_PATIENCE from the environment.
-Bounds bounds_of_launch();
-/// Ends the running lane if its log may not grow: it would take all memory.
+/// SIMT_PATIENCE from the environment, or 1.
+std::uint64_t patience_of_launch();
+/// Ends the running lane if it has made too many accesses since its last wait: its log would take all memory.
 void require_bounded_log(Worker& worker, Address pc);
-/// Counts an access of a lane that the watchdog has found, and ends the lane if there are too many.
+/// Counts an access of a lane that the watchdog has found, or a wait; ends the lane if there are too many.
 void count_watched_access(Worker& worker, Address pc);
-/// Ends the running lane, which has waited too often.
-[[noreturn]] void leave_endless_waits(Worker& worker, Address pc);
-/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for long.
+void count_wait(Worker& worker, Address pc);
+/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for
+/// long.
 void watch_until_done(Launch& launch, std::vector<Worker>& workers);
 
-// --- Waits for mbarriers, of clusters, for registers ------------------------------------------------------------------------
+// --- Waits for mbarriers, of clusters, for registers -----------------------------------------------------------------
 /// These end waits of the running block whose conditions hold. They return whether there were any.
 bool end_mbarrier_waits(Worker& worker, std::span<Lane> lanes);
 bool end_cluster_waits(Worker& worker);
 bool end_register_waits(Worker& worker);
-/// Lets lanes that wait for mbarriers give up, as try_wait may, if that has not been in vain often.
+/// Lets lanes that wait for mbarriers give up, as try_wait may, if they have not often done so since the last event.
 bool give_up_mbarrier_waits(Worker& worker);
 /// Lets a waiting lane go on.
 inline void resume(Lane& lane) {
   lane.state = LaneState::ready;
   lane.turns.reset();
 }
-/// Reports why no lane of the running block can go on (standstill.cpp), and what a lane lacks.
+/// Reports why no lane of the running block can go on (findings.cpp), and what a lane lacks.
 void explain_standstill(Worker& worker);
 std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
 std::string described_register_wait(const Block& block, const Lane& lane);
@@ -228,7 +572,7 @@ void require_no_late_visits(Worker& worker);  ///< who may touch its shared memo
 /// and warps that did not change their registers as others of the same four did.
 void require_equal_register_changes(Worker& worker);
 
-// --- Counts (launch.cpp) -----------------------------------------------------------------------------------------------------
+// --- Counts (launch.cpp) ---------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.
 void count_warp(Worker& worker, std::span<Lane> warp);
 

@@ -1,8 +1,10 @@
-// What is said of a mistake: which kernel, line, block and thread, which element, and what lies beside an address out of bounds.
+// What is said of a mistake: which kernel, line, block and thread, which element, and what lies beside an address out
+// of bounds; and, when no lane can go on and none ever will, who waits where for what, and what is missing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <regex>
 
 #include "common/sim/execute/execute.hpp"
@@ -23,8 +25,8 @@ const char* name_of(Space space) {
 namespace simt::execute {
 namespace {
 
-// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two instructions of a line may
-// make it, of an unrolled loop for example, which no reader can tell apart.
+// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two
+// instructions of a line may make it, of an unrolled loop for example, which no reader can tell apart.
 std::string without_who_and_where(const std::string& finding) {
   static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
   return std::regex_replace(finding, varying, "");
@@ -60,89 +62,69 @@ std::string indices(const hooks::Shape& shape, std::ptrdiff_t offset) {
   return fmt::format("[{}]{}", index, text);
 }
 
-// ": this is out[32], and it has 32 elements", of a byte offset into an array of so many bytes.
-std::string beyond(const std::string& name, const hooks::Shape& shape, std::ptrdiff_t offset, std::size_t bytes) {
-  if (shape.element == 0) return "";
-  const std::string extent = shape.extents.size() > 1 ? fmt::format("is [{}]", fmt::join(shape.extents, "]["))
-                                                      : fmt::format("has {} elements", bytes / shape.element);
-  return fmt::format(": this is {}{}, and it {}", name, indices(shape, offset), extent);
+// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": of an
+// access to `size` bytes, `offset` bytes after the first of an array.
+std::string beside(const std::string& name, const hooks::Shape& shape, std::size_t bytes, std::ptrdiff_t offset,
+                   std::size_t size) {
+  const std::ptrdiff_t past = offset + std::ptrdiff_t(size) - std::ptrdiff_t(bytes);
+  const std::string text = past > 0 ? fmt::format("up to {} bytes past the end of {}", past, name)
+                                    : fmt::format("{} bytes before the start of {}", -offset, name);
+  if (shape.element == 0) return text;
+  // Of an access that straddles the end: the first element after it.
+  return fmt::format("{}: this is {}{}, and it {}", text, name,
+                     indices(shape, past > 0 ? std::max(offset, std::ptrdiff_t(bytes)) : offset),
+                     shape.extents.size() > 1 ? fmt::format("is [{}]", fmt::join(shape.extents, "]["))
+                                              : fmt::format("has {} elements", bytes / shape.element));
 }
-std::string beyond(const PlacedVariable& v, std::ptrdiff_t offset) {
-  return v.shape.known() ? beyond(v.name, v.shape, offset - std::ptrdiff_t(v.offset), v.size) : "";
-}
-std::string beyond(const Region& region, Address address) {
-  const auto offset = std::ptrdiff_t(address - region.begin);
-  if (region.rows == 0)
-    return beyond(region.name, region.declared.element != 0 ? region.declared : hooks::Shape{region.element, {}},
-                  offset, region.end - region.begin);
-  const hooks::Shape rows{region.element, {region.rows, region.ld}};
-  return fmt::format(": this is {}{}, and it is {} x {} with leading dimension {}", region.name,
-                     indices(rows, offset - std::ptrdiff_t(region.first * region.element)), region.rows, region.cols,
-                     region.ld);
-}
-
-// "up to 4 bytes past the end of table: this is table[8], and it has 8 elements" of the closest array within a distance, or "".
-std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
-  std::string text;
-  for (const Region* region : w.launch->arrays) {
-    const bool after = address + size > region->end;
-    const Address distance = after ? address + size - region->end : region->begin - address;
-    if (distance >= farthest) continue;
-    farthest = distance;
-    text = fmt::format("{}{} bytes {} {}{}", after ? "up to " : "", distance,
-                       after ? "past the end of" : "before the start of", region->name,
-                       beyond(*region, after ? std::max(address, region->end) : address));
-  }
-  return text;
+std::string beside(const Region& region, Address address, std::size_t size) {
+  const hooks::Shape matrix{region.element, {region.rows, region.ld}}, words{region.element, {}};
+  const Address first = region.begin + region.first * region.element;
+  return beside(region.name,
+                region.rows != 0               ? matrix
+                : region.declared.element != 0 ? region.declared
+                                               : words,
+                region.end - first, std::ptrdiff_t(address - first), size);
 }
 
-// A variable of the program is told to lie beside an array that is no farther away; what is farther than the second from every array may
-// be no mistaken index.
+// A variable of the program is told to lie beside an array that is no farther away; what is farther than the second
+// from every array may be no mistaken index.
 constexpr Address near_bytes = 4096, far_bytes = Address(16) << 20;
 
-// "4 bytes before the start of out" where an unsigned index went below 0, so that the address is 2^32 elements after what was meant;
-// or "".
-std::string before_which(const Worker& w, Address address) {
+// What is told of the closest array of global memory within a distance, or "".
+std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
+  const Region* closest = nullptr;
   for (const Region* region : w.launch->arrays) {
+    const Address distance = address + size > region->end ? address + size - region->end : region->begin - address;
+    if (distance < farthest) {
+      closest = region;
+      farthest = distance;
+    }
+    // An unsigned index that went below 0: the address is 2^32 elements after what was meant.
     const std::size_t element = region->declared.element != 0 ? region->declared.element : region->element;
-    const Address meant = address - (Address(element) << 32);
-    if (region->begin - meant <= near_bytes)
-      return fmt::format(
-          "{} bytes before the start of {} but for 2^32 elements: an index without a sign went below 0{}",
-          region->begin - meant, region->name, beyond(*region, address));
+    if (region->begin + (Address(element) << 32) - address <= near_bytes)
+      return fmt::format("an index without a sign went below 0: this is {}{}", region->name,
+                         indices({element, {}}, std::ptrdiff_t(address - region->begin)));
   }
-  return "";
+  return closest == nullptr ? "" : beside(*closest, address, size);
 }
 
-// Of which variable shared memory that belongs to nobody lies past the end, or else before: `size` bytes at `offset`.
+// The same of `size` bytes at `offset` in shared memory that belong to no variable: they are told from the last one
+// before them.
 std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
-  const PlacedVariable *before = nullptr, *after = nullptr;
-  for (const PlacedVariable& v : w.launch->variables) {
-    if (v.size == 0 && !v.is_dynamic) continue;
-    if (std::ptrdiff_t(v.offset) <= offset)
-      before = &v;
-    else if (after == nullptr)
-      after = &v;
-  }
-  if (before == nullptr)
-    return "outside every __shared__ array of this kernel" +
-           (after == nullptr || after->size == 0
-                ? ""
-                : fmt::format(", {} bytes before the start of {}{}", std::ptrdiff_t(after->offset) - offset,
-                              after->name, beyond(*after, offset)));
-  const std::ptrdiff_t from_start = offset - std::ptrdiff_t(before->offset);
-  if (before->is_dynamic && before->size == 0)
-    return fmt::format(
-        "but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument "
-        "between <<< and >>> says",
-        before->name);
-  const std::string past = fmt::format("up to {} bytes past the end of {}",
-                                       from_start + std::ptrdiff_t(size) - std::ptrdiff_t(before->size), before->name);
-  // Of an access that straddles the end: the first element after it.
-  if (!before->is_dynamic)
-    return past + beyond(*before, std::max(offset, std::ptrdiff_t(before->offset + before->size)));
-  return fmt::format("{}, to which the launch gives {}: in elements of {} bytes this is {}[{}], and it has {}", past,
-                     before->size, size, before->name, from_start / std::ptrdiff_t(size), before->size / size);
+  const PlacedVariable* v = nullptr;
+  for (const PlacedVariable& candidate : w.launch->variables)
+    if ((candidate.size > 0 || candidate.is_dynamic) && (v == nullptr || std::ptrdiff_t(candidate.offset) <= offset))
+      v = &candidate;
+  const std::ptrdiff_t from_start = offset - std::ptrdiff_t(v->offset);
+  const std::string where = from_start < 0 ? "outside every __shared__ array of this kernel, " : "";
+  if (!v->is_dynamic) return where + beside(v->name, v->shape, v->size, from_start, size);
+  if (v->size > 0)
+    return fmt::format("{}{}, to which the launch gives {} bytes", where,
+                       beside(v->name, {size, {}}, v->size, from_start, size), v->size);
+  return fmt::format(
+      "{}but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument between <<< and "
+      ">>> says",
+      where, v->name);
 }
 
 // Outside every variable of a block.
@@ -176,33 +158,21 @@ bool is_internal(const std::string& variable) {
 
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
   const std::string variable = hooks::variable_at(t.address);
-  std::string beside = variable.empty() ? before_which(w, t.address) : beside_which(w, t.address, size, near_bytes);
-  if (!variable.empty() && (beside.empty() || !is_internal(variable)))  // it may have been meant
+  std::string where = beside_which(w, t.address, size, variable.empty() ? far_bytes : near_bytes);
+  if (!variable.empty() && (where.empty() || !is_internal(variable)))  // it may have been meant
     fail(w, "unsupported", t.pc(),
          fmt::format("{} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-                     "functions and classes{}",
-                     verb_of(t.op), variable, beside.empty() ? "" : "; it lies " + beside));
-  if (beside.empty()) beside = beside_which(w, t.address, size, far_bytes);
-  if (beside.empty()) {
-    const std::string far = beside_which(w, t.address, size, Address(1) << 32);
-    beside = "in no allocation: is it a pointer of the host? a tile::array has .device()" +
-             (far.empty() ? "" : "; else it lies " + far);
-  }
+                     "functions and classes",
+                     verb_of(t.op), variable));
+  if (where.empty()) where = "in no allocation: is it a pointer of the host? a tile::array has .device()";
   fail(w, "out of bounds", t.pc(),
        fmt::format("{} {} bytes of global memory at address {}, {}", verb_of(t.op), size, format_address(t.address),
-                   beside));
+                   where));
 }
 
-// Of a race between two lanes of a warp: that the shuffle or the like in which they took part since they last met at a barrier does not
-// order memory, or, unless both are on one line (an update), that a barrier would. Else "".
-std::string not_by_exchange(const Worker& w, order::Stamp with, bool one_line) {
-  const Exchange& own = w.lane->exchanged;
-  const std::uint32_t other = order::thread_of(with);
-  if (other / 32 != std::uint32_t(w.lane->linear) / 32) return "";
-  if ((own.mask >> other % 32 & 1u) != 0 && own.epoch == w.block->order.clock(w.lane->linear).epoch)
-    return fmt::format(" (the {} of {} does not order memory: __syncwarp() does)",
-                       own.is_shuffle ? "shuffle" : "warp operation", line_of(own.pc));
-  if (one_line) return "";
+// Which barrier would order a race of the running lane with another of its warp, or "".
+std::string missing_barrier(const Worker& w, order::Stamp with) {
+  if (order::thread_of(with) / 32 != std::uint32_t(w.lane->linear) / 32) return "";
   return w.block->lanes.size() > 32
              ? " (both are lanes of one warp: __syncwarp() would order these two, __syncthreads() all threads of the "
                "block)"
@@ -211,12 +181,11 @@ std::string not_by_exchange(const Worker& w, order::Stamp with, bool one_line) {
 
 }  // namespace
 
-void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what) {
+void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what) {
   const std::scoped_lock lock(launch.mutex);
-  if (!launch.seen.insert(key).second) return;
   const uint3 b = by.block.index;
-  std::string text = fmt::format("{}: {}, {}, block ({},{},{}), thread {} {}", std::get<0>(key), launch.name,
-                                 line_of(by.pc), b.x, b.y, b.z, thread_name(by.lane), what());
+  std::string text = fmt::format("{}: {}, {}, block ({},{},{}), thread {} {}", kind, launch.name, line_of(by.pc), b.x,
+                                 b.y, b.z, thread_name(by.lane), what());
   if (launch.told.insert(without_who_and_where(text)).second) launch.findings.push_back(std::move(text));
 }
 
@@ -281,8 +250,10 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
         : own_block         ? "no barrier between that orders the two"
         : region == nullptr ? "no cluster barrier between that orders the two"
                             : "nothing between that orders the two, as a fence and an atomic operation do",
-        own_block && !of_copy && !other.unfenced ? not_by_exchange(w, other.with, line_of(t.pc()) == line_of(other_pc))
-                                                 : "");
+        // No barrier can come between two accesses on one line, which an update is.
+        own_block && !of_copy && !other.unfenced && line_of(t.pc()) != line_of(other_pc)
+            ? missing_barrier(w, other.with)
+            : "");
   });
 }
 
@@ -300,6 +271,151 @@ void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_typ
   fail(*this, "out of bounds", pc,
        fmt::format("uses index {} of an array of type {}{}", index, array_type,
                    index < below && index >= below - below / 64 ? ": an index without a sign went below 0" : ""));
+}
+
+// --- Standstill ------------------------------------------------------------------------------------------------------
+namespace {
+
+// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned", of a lane that waits for others of its
+// warp.
+std::string missing_lanes(const Block& block, const Lane& lane) {
+  const auto warp = lanes_of(block, std::size_t(lane.linear) / 32);
+  unsigned missing = lane.wait.mask;
+  const Lane* absent = nullptr;
+  for (std::size_t l = 0; l < warp.size(); ++l) {
+    if (waits_for(warp[l], Wait::For::collective) && warp[l].wait.pc == lane.wait.pc) missing &= ~(1u << l);
+    if (absent == nullptr && (missing >> l & 1u) != 0) absent = &warp[l];
+  }
+  return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it: {}{}", missing, lane.wait.mask,
+                     absent == nullptr ? "" : "thread " + thread_name(*absent) + " ",
+                     absent == nullptr                  ? "the block has no such threads"
+                     : absent->state == LaneState::done ? "has returned"
+                     : absent->wait.pc == Address(0)    ? "is elsewhere"
+                                                        : "waits at " + line_of(absent->wait.pc));
+}
+
+// What a lane waits for, and what is missing.
+std::string described(const Worker& worker, const Lane& lane) {
+  const Block& block = *worker.block;
+  if (lane.state == LaneState::polling) return described_poll(worker, lane);
+  switch (lane.wait.what) {
+    case Wait::For::block_barrier:
+      return "waits at __syncthreads";
+    case Wait::For::collective:
+      return "waits for " + missing_lanes(block, lane);
+    case Wait::For::named_barrier: {
+      const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.number)];
+      const auto there = std::ranges::count_if(block.lanes, [&](const Lane& l) {
+        return waits_for(l, Wait::For::named_barrier) && l.wait.number == lane.wait.number;
+      });
+      return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.number,
+                         std::size_t(there) + barrier.arrived, barrier.expected);
+    }
+    case Wait::For::mbarrier:
+      return described_mbarrier_wait(worker, lane);
+    case Wait::For::cluster_barrier:
+      return fmt::format("waits at the cluster's barrier: {} of {} threads that have not returned are there",
+                         block.cluster->arrived, block.cluster->threads);
+    case Wait::For::registers:
+      return described_register_wait(block, lane);
+  }
+  return "";
+}
+
+// A barrier of the block that some threads cannot reach any more, or reach at another line; or an operation of a warp
+// that some lanes do not reach, though nothing keeps them.
+bool explain_barrier(Worker& worker) {
+  const Block& block = *worker.block;
+  const auto& lanes = block.lanes;
+  const auto is_there = [](const Lane& l) { return waits_for(l, Wait::For::block_barrier); };
+  const auto waiting = std::ranges::find_if(lanes, is_there);
+  const auto returned = std::ranges::find(lanes, LaneState::done, &Lane::state);
+  const auto elsewhere =
+      std::ranges::find_if(lanes, [&](const Lane& l) { return is_there(l) && l.wait.pc != waiting->wait.pc; });
+  const auto there = std::ranges::count_if(lanes, is_there),
+             missing = std::ranges::count(lanes, LaneState::done, &Lane::state);
+  if (there > 0 && there + missing == std::ssize(lanes) && (missing > 0 || elsewhere != lanes.end())) {
+    report(worker, "barrier", {block, *waiting, waiting->wait.pc}, 0, [&] {
+      return missing > 0 ? fmt::format(
+                               "waits at __syncthreads, but {} of the block's {} threads returned without "
+                               "reaching it, thread {} among them",
+                               missing, lanes.size(), thread_name(*returned))
+                         : fmt::format("waits at __syncthreads while thread {} waits at the one of {}",
+                                       thread_name(*elsewhere), line_of(elsewhere->wait.pc));
+    });
+    return true;
+  }
+  const auto stuck = std::ranges::find_if(lanes, [](const Lane& l) { return waits_for(l, Wait::For::collective); });
+  if (stuck == lanes.end() ||
+      std::ranges::any_of(lanes, [](const Lane& l) { return waits_for(l, Wait::For::mbarrier); }))
+    return false;
+  report(worker, "warp operation", {block, *stuck, stuck->wait.pc}, 0, [&] { return described(worker, *stuck); });
+  return true;
+}
+
+// "; blocks: 132 resident, 2 ended, 1 not begun: the GPU holds no more"
+std::string blocks_of_launch(const Launch& launch) {
+  const std::uint64_t begun = std::min<std::uint64_t>(launch.next_cluster, launch.cluster_count);
+  const std::uint64_t resident = launch.resident, left = (launch.cluster_count - begun) * launch.cluster_blocks;
+  return fmt::format("; blocks: {} resident, {} ended{}", resident,
+                     std::max(begun * launch.cluster_blocks, resident) - resident,
+                     left == 0 ? "" : fmt::format(", {} not begun: the GPU holds no more", left));
+}
+
+}  // namespace
+
+void explain_standstill(Worker& worker) {
+  worker.block->abandoned = true;
+  worker.launch->stop = true;
+  const std::shared_ptr<Cluster> cluster = worker.block->cluster;
+  for (Block* block : cluster->blocks) {
+    worker.block = block;
+    if (explain_barrier(worker)) return;
+  }
+  // Lanes that wait alike: by rank of the block, line, and what for; which element they poll, does not matter.
+  struct Group {
+    Block* block;
+    const Lane* first;
+    int threads = 0;
+  };
+  std::map<std::tuple<std::uint32_t, Address, std::string>, Group> groups;
+  int returned = 0;
+  bool polls = false;
+  const auto add = [&](Block& block, std::uint32_t rank) {
+    worker.block = &block;
+    for (const Lane& lane : block.lanes) {
+      if (lane.state == LaneState::done) continue;
+      const std::string what = lane.state == LaneState::polling ? "" : described(worker, lane);
+      ++groups.try_emplace({rank, lane.wait.pc, what}, Group{&block, &lane}).first->second.threads;
+    }
+  };
+  for (Block* block : cluster->blocks) {
+    add(*block, block->rank);
+    returned += int(std::ranges::count(block->lanes, LaneState::done, &Lane::state));
+    polls = polls || has_lane_in(block->lanes, LaneState::polling);
+  }
+  // Lanes that poll may wait for another block, and that for others.
+  for (const auto& block : worker.resident)
+    if (polls && block->cluster != cluster && !block->ended) add(*block, std::uint32_t(cluster->blocks.size()));
+  const auto& [key, first] = *groups.begin();
+  report(worker, "deadlock", {*first.block, *first.first, std::get<Address>(key)}, 0, [&] {
+    constexpr int most_told = 8;
+    std::string text;
+    int told = 0;
+    for (const auto& [where, group] : groups) {
+      if (++told > most_told) break;
+      worker.block = group.block;
+      const std::string more = group.threads > 1 ? fmt::format(", with {} threads more", group.threads - 1) : "";
+      if (told == 1)
+        text = described(worker, *group.first) + more;
+      else
+        text += fmt::format("; thread {}{}{} {} at {}", thread_name(*group.first),
+                            group.block == first.block ? "" : of_block(*group.block), more.empty() ? "" : more + ",",
+                            described(worker, *group.first), line_of(std::get<Address>(where)));
+    }
+    if (returned > 0) text += fmt::format("; {} threads have returned", returned);
+    return polls && worker.launch->cluster_count > 1 ? text + blocks_of_launch(*worker.launch) : text;
+  });
 }
 
 }  // namespace simt::execute

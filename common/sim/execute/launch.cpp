@@ -19,7 +19,7 @@ unsigned host_threads() {
 namespace execute {
 namespace {
 
-// --- What a launch may be --------------------------------------------------------------------------------------------------
+// --- What a launch may be --------------------------------------------------------------------------------------------
 void check_launch(const Launch& launch) {
   constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
   const dim3 b = launch.block, g = launch.grid;
@@ -50,7 +50,8 @@ std::size_t most_resident(const Launch& launch) {
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
-// The first findings, and of each kind at least one. Reads of what nobody wrote come last: they may be what a race leaves.
+// The first findings, and of each kind at least one. Reads of what nobody wrote come last: they may be what a race
+// leaves.
 std::string text_of(std::vector<std::string> findings) {
   constexpr std::size_t most = 8;
   std::stable_partition(findings.begin(), findings.end(),
@@ -65,13 +66,14 @@ std::string text_of(std::vector<std::string> findings) {
   return text;
 }
 
-// --- Counts ------------------------------------------------------------------------------------------------------------------
+// --- Counts ----------------------------------------------------------------------------------------------------------
 const std::string& name_of_array(const Launch& launch, Space space, std::uint16_t index) {
   const bool allocated = space == Space::global || space == Space::constant;
   return allocated ? launch.arrays[index]->name : launch.variables[index].name;
 }
 
-// The lanes of an access, of those given, whose addresses lie in the array of the first; of a cluster's blocks each has its own.
+// The lanes of an access, of those given, whose addresses lie in the array of the first; of a cluster's blocks each has
+// its own.
 unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const WarpAccess& access, unsigned lanes) {
   unsigned within = lanes & -lanes;
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -146,7 +148,7 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
   return counts;
 }
 
-// --- The trace that launches report to, while simt::trace runs ---------------------------------------------------------------
+// --- The trace that launches report to, while simt::trace runs -------------------------------------------------------
 struct Collector {
   Trace options;
   bool runs = true;  // else launches are only described
@@ -157,13 +159,8 @@ Collector* collector = nullptr;
 std::vector<Counts> collected(const std::function<void()>& work, Collector mine) {
   if (collector != nullptr) throw std::logic_error("simt::trace and simt::launches do not nest");
   collector = &mine;
-  try {
-    work();
-  } catch (...) {
-    collector = nullptr;
-    throw;
-  }
-  collector = nullptr;
+  const std::shared_ptr<void> reset(nullptr, [](void*) { collector = nullptr; });
+  work();
   return std::move(mine.counts);
 }
 
@@ -222,7 +219,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
   launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
-  launch.bounds = bounds_of_launch();
+  launch.patience = patience_of_launch();
   if (launch.traced) launch.options = collector->options;
   place_shared_memory(launch);
   check_launch(launch);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
 constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
-// So often may the lanes of a block give up waiting, with nothing happening in between, before they wait for ever.
+// So often may the lanes of a block give up waiting, with no event in between, before they wait for ever.
 constexpr int most_give_ups = 64;
 
 // "VERB mbarrier full[1] (address A)"
@@ -90,7 +90,7 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
   if (load.phase != m.phase)
     return refuse(fmt::format(" in phase {}, which was over before they came: fewer bytes were announced than copied",
                               load.phase));
-  ++w.block->happenings;
+  ++w.block->events;
   m.bytes -= std::int64_t(load.box.map.bytes_of_box());
   if (m.bytes < -most_bytes || (m.missing == 0 && m.bytes < 0)) return refuse(too_many_bytes(m));
   end_phase(w, *w.block, m);
@@ -103,9 +103,9 @@ bool end_mbarrier_waits(Worker& w, std::span<Lane> lanes) {
     if (!waits_for(lane, Wait::For::mbarrier)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
     lane.wait.over = m.phase % 2 != std::uint64_t(lane.wait.number);
-    // The instruction may give up. A futile try does if something has happened since the last one, so that a kernel which
-    // does not try again is found out.
-    if (!lane.wait.over && std::exchange(lane.tried_at, block.happenings) == block.happenings) continue;
+    // The instruction may give up. A try whose phase is not over does if something has happened since the last one, so
+    // that a kernel which does not retry is found out.
+    if (!lane.wait.over && std::exchange(lane.tried_at, block.events) == block.events) continue;
     ended = true;
     lane.state = LaneState::ready;
     if (!lane.wait.over) continue;
@@ -118,15 +118,15 @@ bool end_mbarrier_waits(Worker& w, std::span<Lane> lanes) {
 bool give_up_mbarrier_waits(Worker& w) {
   Block& block = *w.block;
   if (block.abandoned) return false;
-  if (block.gave_up_at != block.happenings) block.gave_up = 0;
-  block.gave_up_at = block.happenings;
+  if (block.gave_up_at != block.events) block.gave_up = 0;
+  block.gave_up_at = block.events;
   if (++block.gave_up > most_give_ups) return false;
   bool any = false;
-  for (Lane& lane : block.lanes) {
-    if (!waits_for(lane, Wait::For::mbarrier)) continue;
-    lane.state = LaneState::ready;
-    any = true;
-  }
+  for (Lane& lane : block.lanes)
+    if (waits_for(lane, Wait::For::mbarrier)) {
+      lane.state = LaneState::ready;
+      any = true;
+    }
   return any;
 }
 
@@ -135,17 +135,15 @@ std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
   const std::string ended = m.phase == 0   ? "no phase has ended"
                             : m.phase == 1 ? "phase 0 has ended"
                                            : fmt::format("phases 0 to {} have ended", m.phase - 1);
-  const std::string bytes = m.bytes < 0
-                                ? fmt::format("are missing, and {} bytes have come that nobody announced", -m.bytes)
-                                : fmt::format("and {} bytes are missing", m.bytes);
-  return fmt::format("waits for phase {} (parity {}) of {} (address {:#x}), of which {}: {} of {} arrivals {}", m.phase,
-                     lane.wait.number, name_of_mbarrier(w, lane.wait.mbarrier), lane.wait.mbarrier, ended, m.missing,
-                     m.count, bytes);
+  return fmt::format(
+      "waits for phase {} (parity {}) of {} (address {:#x}), of which {}: {} of {} arrivals and {} bytes are missing",
+      m.phase, lane.wait.number, name_of_mbarrier(w, lane.wait.mbarrier), lane.wait.mbarrier, ended, m.missing, m.count,
+      m.bytes);
 }
 
 }  // namespace simt::execute
 
-// --- What kernels call -----------------------------------------------------------------------------------------------------
+// --- What kernels call -----------------------------------------------------------------------------------------------
 namespace simt::device {
 
 using namespace execute;
@@ -197,7 +195,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   if (remote && w.traced) note_visit(w, owner, Op::atomic, call.pc);
   Mbarrier& m = mbarrier_at(w, owner, address, call.pc, verb);
   const auto refuse = [&](const std::string& why) { refuse_use(w, owner, address, call.pc, verb, why); };
-  ++owner.happenings;
+  ++owner.events;
   owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
   if (m.bytes > most_bytes)

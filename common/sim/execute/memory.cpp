@@ -15,19 +15,11 @@ const char* const unnamed_dynamic_shared = "dynamic shared memory";
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Pages that nobody touches cost nothing.
-std::byte* map(std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  return static_cast<std::byte*>(memory);
-}
-
 // Memory that is reused from launch to launch.
 struct Pool {
   std::mutex mutex;
-  std::vector<std::byte*> free_stacks;
   std::vector<std::unique_ptr<Arena>> arenas;
-  std::vector<Arena*> free_arenas;
+  std::vector<Arena*> free;
 };
 Pool& pool() {
   static Pool instance;
@@ -37,47 +29,33 @@ Pool& pool() {
 // Room before and after what a launch asks for, for addresses that miss it; arenas have few sizes.
 constexpr std::size_t room_before = 64 * 1024, room_after = 256 * 1024, unit = 1024 * 1024;
 
-Arena* map_arena(std::size_t bytes) {
-  const std::size_t mapped = rounded_up(room_before + bytes + room_after, unit);
-  std::byte* const memory = map(mapped);
-  madvise(memory, mapped, MADV_NOHUGEPAGE);  // nor must a touch cost a page of 2 MiB
-  Arena& arena = *pool().arenas.emplace_back(std::make_unique<Arena>());
-  arena.memory = memory + room_before;
-  arena.bytes = mapped - room_before;
-  return &arena;
-}
-
 }  // namespace
-
-// A finding reads debug information on the stack of its lane. An odd number of pages: at a distance of a power of two, the
-// tops of all stacks would share a few entries of the host's address translation.
-std::byte* take_stacks() {
-  const std::scoped_lock lock(pool().mutex);
-  auto& free = pool().free_stacks;
-  if (free.empty()) return map(stack_bytes * max_threads);
-  std::byte* const stacks = free.back();
-  free.pop_back();
-  return stacks;
-}
-void give_stacks(std::byte* stacks) {
-  const std::scoped_lock lock(pool().mutex);
-  pool().free_stacks.push_back(stacks);
-}
 
 Arena* take_arena(std::size_t bytes) {
   const std::scoped_lock lock(pool().mutex);
-  auto& free = pool().free_arenas;
-  const auto fits = [&](const Arena* arena) { return arena->bytes >= bytes + room_after; };
-  const auto found = std::find_if(free.begin(), free.end(), fits);
-  if (found == free.end()) return map_arena(bytes);
-  Arena* const arena = *found;
-  free.erase(found);
-  return arena;
+  auto& free = pool().free;
+  const auto found = std::ranges::find_if(free, [&](const Arena* a) { return a->bytes >= bytes + room_after; });
+  if (found != free.end()) {
+    Arena* const arena = *found;
+    free.erase(found);
+    return arena;
+  }
+  // Pages that nobody touches cost nothing.
+  const std::size_t stacks = stack_bytes * max_threads, mapped = rounded_up(room_before + bytes + room_after, unit);
+  void* const memory =
+      mmap(nullptr, stacks + mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  Arena& arena = *pool().arenas.emplace_back(std::make_unique<Arena>());
+  arena.stacks = static_cast<std::byte*>(memory);
+  arena.memory = arena.stacks + stacks + room_before;
+  arena.bytes = mapped - room_before;
+  madvise(arena.stacks + stacks, mapped, MADV_NOHUGEPAGE);  // nor must a touch cost a page of 2 MiB
+  return &arena;
 }
 void give_arena(Arena* arena) {
   arena->block = 0;
   const std::scoped_lock lock(pool().mutex);
-  pool().free_arenas.push_back(arena);
+  pool().free.push_back(arena);
 }
 const Arena* arena_at(Address address) {
   const std::scoped_lock lock(pool().mutex);
@@ -89,8 +67,8 @@ const Arena* arena_at(Address address) {
 
 void place_shared_memory(Launch& launch) {
   constexpr std::size_t dynamic_alignment = 1024;
-  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out of bounds is
-  // reported as one.
+  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out
+  // of bounds is reported as one.
   constexpr std::size_t guard_bytes = 4096;
   const std::vector<hooks::SharedVariable>& variables = hooks::shared_variables(launch.kernel->address);
   launch.variables = std::vector<PlacedVariable>(variables.size() + 1);
@@ -196,12 +174,9 @@ void require_all_written(const void* memory) {
 void* device::dynamic_shared(const char* name) {
   execute::Worker& w = *execute::running;
   execute::PlacedVariable& dynamic = w.launch->variables.back();
-  if (!w.dynamic_shared_named) {  // the first name counts
-    const hooks::ScopedIgnore ignore;
-    const std::scoped_lock lock(w.launch->mutex);
-    if (dynamic.name == execute::unnamed_dynamic_shared) dynamic.name = name;
-    w.dynamic_shared_named = true;
-  }
+  const hooks::ScopedIgnore ignore;
+  const std::scoped_lock lock(w.launch->mutex);
+  if (dynamic.name == execute::unnamed_dynamic_shared) dynamic.name = name;  // the first name counts
   return reinterpret_cast<void*>(w.shared_begin + dynamic.offset);
 }
 

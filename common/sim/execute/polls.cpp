@@ -1,13 +1,15 @@
-// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes that go on
-// without end.
+// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes
+// that go on without end.
 //
-// A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It sleeps until
-// the value that it saw has changed. How often it would look in the meantime is a matter of time, of which the model knows nothing:
-// futile looks, volatile or atomic, are taken back, and the last one is counted. The same holds of several looks that it makes one
-// after the other, with no other access in between, and then the first of them again: a *round*.
+// A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It
+// sleeps until the value that it saw has changed. How often it would retry in the meantime is a matter of time, of
+// which the model knows nothing: volatile or atomic looks that changed nothing are taken back, and the last one is
+// counted. The same holds of several looks that it makes one after the other, with no other access in between, and then
+// the first of them again.
 //
-// A loop that does something in each turn may end after any number of them, so that it is a matter of patience; and in a traced run of
-// memory, since what a lane does between two waits is kept until the others of its warp have done the same.
+// A loop that does something in each turn may end after any number of them, so that it is a matter of patience; and in
+// a traced run of memory, since what a lane does between two waits is kept until the others of its warp have done the
+// same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,111 +23,49 @@
 namespace simt::execute {
 namespace {
 
-// A loop that makes the same access by the same instruction so often may wait for a value that another lane will write.
-constexpr std::uint32_t repeats_of_a_poll = 64;
+// A loop that makes the same looks so often may wait for a value that another lane will write.
+constexpr std::uint32_t retries_of_a_poll = 64;
 // How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
-constexpr std::uint32_t most_logged_repeats = 1 << 16;
-// When no lane of the grid can go on, all that poll do so, twice as long each time: some may only have seemed to wait, or give up
-// after so many turns. After so many rounds in which none gets anywhere, none ever will.
-constexpr int most_futile_rounds = 11;
-// What a lane may look at in one round while it waits.
+constexpr std::uint32_t most_logged_retries = 1 << 16;
+// When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait,
+// or give up after so many iterations. After so many wake-ups from which none gets anywhere, none ever will.
+constexpr int most_futile_wakes = 11;
+// How many different values a lane may poll at once.
 constexpr std::size_t most_looks = 16;
 // A lane that looks so often, at what changes or with other accesses in between, lets others run.
 constexpr std::uint32_t looks_of_a_yield = 1 << 16;
 
-// --- Lanes without end -------------------------------------------------------------------------------------------------------
-[[noreturn]] void give_up_on(Worker& w, Address pc, std::uint64_t times, const char* what) {
+// --- Lanes without end -----------------------------------------------------------------------------------------------
+// Ends the running lane if it has done something more often than `usual` times, with the usual patience.
+void require_end(Worker& w, Address pc, std::uint64_t times, std::uint64_t usual, const char* what,
+                 std::uint64_t unit = 1) {
+  const std::uint64_t patience = w.launch->patience;
+  if (times <= usual * patience) return;
+  const hooks::ScopedIgnore ignore;
   fail(w, "endless", pc,
        fmt::format("{}, more than {} times, and has not ended; if it is to go on for longer, SIMT_PATIENCE={} in the "
                    "environment lets it do so twice as often",
-                   what, times, 2 * w.launch->bounds.patience));
+                   what, usual * patience * unit, 2 * patience));
 }
 
-// Lets others run, as the running lane makes looks without end and is not seen to wait; ends it if that comes too often.
-void yield_to_others(Worker& w, Address pc) {
-  Lane& lane = *w.lane;
-  const std::uint64_t most = w.launch->bounds.yields;
-  if (++lane.yields > most)
-    give_up_on(w, pc, most * looks_of_a_yield, "looks at what others may write, and does something else in between");
-  if (w.traced) lane.turns.count = cost::unknown_turns;
-  lane.awaited.size = 0;
-  let_others_run(w, pc);
-}
-
-// --- Looks -------------------------------------------------------------------------------------------------------------------
-bool knows_its_value(const Lane& lane) {
-  if (!lane.round.empty()) return true;
-  return lane.awaited.size > 0 && lane.awaited.address == lane.last_address && lane.awaited.pc == lane.last_pc;
+// --- Looks -----------------------------------------------------------------------------------------------------------
+std::span<const Look> polled_by(const Lane& lane) {
+  return std::span(lane.looks).first(lane.look_count).last(lane.polled);
 }
 
 bool sees_another_value(const Look& look) {
   return std::memcmp(reinterpret_cast<const void*>(look.address), look.seen.data(), look.size) != 0;
 }
 
-bool has_changed(const Lane& lane) {
-  if (!lane.round.empty()) return std::any_of(lane.round.begin(), lane.round.end(), sees_another_value);
-  return knows_its_value(lane) && sees_another_value(lane.awaited);
-}
-
 bool goes_on(const Lane& lane, Wake::Who who) {
   if (lane.state != LaneState::polling) return false;
-  if (who == Wake::Who::all || has_changed(lane)) return true;
-  return who == Wake::Who::vague && !(knows_its_value(lane) && lane.awaited.strong);
+  const auto polled = polled_by(lane);
+  if (who == Wake::Who::all || std::ranges::any_of(polled, sees_another_value)) return true;
+  return who == Wake::Who::vague && (polled.empty() || !polled.back().strong);
 }
 
 bool any_may_go_on(const Worker& w, Wake::Who who) {
-  return std::any_of(w.resident.begin(), w.resident.end(), [&](const auto& b) { return may_go_on(*b, who); });
-}
-
-// As if the lane had not made a look yet.
-void restore_turns(Lane& lane, const Look& look) {
-  lane.turns.reset();
-  lane.turns.count = look.turns;
-  for (const std::uint32_t block : look.blocks_of_turn) lane.turns.add(block);
-}
-
-// The last access was futile, and is about to be made again: as if for the first time.
-void take_back(Lane& lane, Address address, Address pc) {
-  if (lane.log.empty() || lane.log.back().address != address || lane.log.back().pc != hooks::offset_of(pc)) return;
-  lane.log.pop_back();
-  restore_turns(lane, lane.awaited);
-}
-
-// Notes the look that is about to be made, at what awaited says.
-void keep_look(Lane& lane) {
-  if (lane.looks.empty()) lane.looks.resize(most_looks);
-  if (lane.look_count == most_looks) lane.look_count = 0;
-  Look& look = lane.looks[lane.look_count++];
-  look = lane.awaited;
-  look.logged = lane.log.size();
-}
-
-// The lane is about to make another look than its last one. If it has made it before, and since then nothing but futile looks, they
-// are taken back: as if it made this one for the first time.
-void notice_round(Worker& w, Address address, Address pc) {
-  Lane& lane = *w.lane;
-  const auto begin = lane.looks.begin(), end = begin + (lane.futile ? lane.look_count : 0);
-  const auto first =
-      std::find_if(begin, end, [&](const Look& look) { return look.address == address && look.pc == pc; });
-  const auto is_logged = [&](const Look& look) { return look.logged == first->logged + std::size_t(&look - &*first); };
-  const bool is_round = first != end && (!w.traced || (std::all_of(first, end, is_logged) &&
-                                                       lane.log.size() == first->logged + std::size_t(end - first)));
-  if (!is_round) {
-    if (first != end || !lane.futile) lane.look_count = 0;
-    if (lane.look_count == 0) lane.rounds = 0;
-    if (++lane.looks_elsewhere % looks_of_a_yield == 0) yield_to_others(w, pc);
-    return;
-  }
-  lane.looks_elsewhere = 0;
-  if (w.traced) {
-    lane.log.resize(first->logged);
-    restore_turns(lane, *first);
-  }
-  lane.look_count = std::uint8_t(first - begin);
-  if (++lane.rounds % repeats_of_a_poll != 0 || std::any_of(first, end, sees_another_value)) return;
-  lane.round.assign(first, end);
-  let_others_run(w, pc);
-  lane.round.clear();
+  return std::ranges::any_of(w.resident, [&](const auto& block) { return may_go_on(*block, who); });
 }
 
 // "flag[0]", or the address where no array is known.
@@ -148,66 +88,78 @@ std::string value_seen(const Look& look) {
 
 void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Polling how) {
   Lane& lane = *w.lane;
-  Awaited& awaited = lane.awaited;
   const bool repeated = lane.last_address == address && lane.last_pc == pc;
-  if (!repeated) {
-    if (how != Polling::plainly) notice_round(w, address, pc);
-    lane.last_address = address;
-    lane.last_pc = pc;
-    lane.repeats = 0;
-    if (w.traced) {
-      awaited.turns = lane.turns.count;
-      awaited.blocks_of_turn.assign(lane.turns.blocks.begin(), lane.turns.blocks.begin() + lane.turns.block_count);
-    }
-  } else {
+  if (lane.looks.empty()) lane.looks.resize(most_looks);
+  const auto begin = lane.looks.begin(), end = begin + lane.look_count;
+  const auto first =
+      std::find_if(begin, end, [&](const Look& look) { return look.address == address && look.pc == pc; });
+  // If the lane has made this look before, and since then only looks that changed nothing, all of them are taken back,
+  // as if it made this one for the first time.
+  const auto is_logged = [&](const Look& look) { return look.logged == first->logged + std::size_t(&look - &*first); };
+  const bool taken_back = first != end && lane.changed_nothing &&
+                          (!w.traced || (std::all_of(first, end, is_logged) &&
+                                         lane.log.size() == first->logged + std::size_t(end - first)));
+  if (taken_back && w.traced) {
+    lane.log.resize(first->logged);
+    lane.turns.reset();
+    lane.turns.count = first->turns;
+    for (const std::uint32_t block : first->blocks_of_turn) lane.turns.add(block);
+  }
+  if (taken_back || (repeated && first != end)) {
     lane.looks_elsewhere = 0;
-    if (lane.futile) take_back(lane, address, pc);
-    if (++lane.repeats % repeats_of_a_poll == 0 && !has_changed(lane)) let_others_run(w, pc);
-    if (lane.repeats > most_logged_repeats && !lane.log.empty()) {  // the count becomes a guess
+    if (++lane.retries % retries_of_a_poll == 0 && std::none_of(first, end, sees_another_value))
+      sleep_while_polling(w, pc, std::size_t(end - first));
+    lane.look_count = std::uint8_t(first - begin);
+    if (!taken_back && lane.retries > most_logged_retries && !lane.log.empty()) {  // the count becomes a guess
       lane.log.pop_back();
       if (!lane.log.empty()) lane.log.back().turns = cost::unknown_turns;
     }
+  } else {
+    if (first != end || !lane.changed_nothing || lane.look_count == most_looks) lane.look_count = 0;
+    if (lane.look_count == 0) lane.retries = 0;
+    if (++lane.looks_elsewhere % looks_of_a_yield == 0) {  // it makes looks without end, and is not seen to wait
+      require_end(w, pc, ++lane.yields, 1 << 12, "looks at what others may write, and does something else in between",
+                  looks_of_a_yield);
+      if (w.traced) lane.turns.count = cost::unknown_turns;
+      sleep_while_polling(w, pc, 0);
+    }
   }
-  awaited.address = address;
-  awaited.pc = pc;
-  awaited.strong = how != Polling::plainly;
-  lane.futile = how == Polling::strongly;  // an atomic operation says so itself
-  if (in_bounds(w, address, size)) {
-    awaited.size = std::min(size, awaited.seen.size());
-    std::memcpy(awaited.seen.data(), reinterpret_cast<const void*>(address), awaited.size);
-  }
-  if (!awaited.strong) return;
-  if (!repeated)
-    keep_look(lane);
-  else if (lane.look_count > 0)
-    lane.looks[lane.look_count - 1u].seen = awaited.seen;
+  lane.last_address = address;
+  lane.last_pc = pc;
+  lane.changed_nothing = how == Polling::strongly;  // an atomic operation says so itself
+  Look& look = lane.looks[lane.look_count++];
+  look.address = address;
+  look.pc = pc;
+  look.strong = how != Polling::plainly;
+  look.logged = lane.log.size();
+  look.turns = lane.turns.count;
+  if (w.traced && look.strong)
+    look.blocks_of_turn.assign(lane.turns.blocks.begin(), lane.turns.blocks.begin() + lane.turns.block_count);
+  look.size = in_bounds(w, address, size) ? std::min(size, look.seen.size()) : 0;
+  std::memcpy(look.seen.data(), reinterpret_cast<const void*>(address), look.size);
 }
 
-void let_others_run(Worker& w, Address pc) {
-  Awaited& awaited = w.lane->awaited;
-  if (awaited.patience > 0) {
-    --awaited.patience;
+void sleep_while_polling(Worker& w, Address pc, std::size_t polled) {
+  Lane& lane = *w.lane;
+  if (lane.patience > 0) {
+    --lane.patience;
     return;
   }
-  w.lane->wait.pc = pc;
+  lane.polled = polled;
+  lane.wait.pc = pc;
   suspend(w, LaneState::polling);
 }
 
 std::string described_poll(const Worker& w, const Lane& lane) {
-  if (!knows_its_value(lane)) return "pauses again and again";
   std::string text;
-  const auto tell = [&](const Look& look) {
+  for (const Look& look : polled_by(lane))
     text += fmt::format("{}{}, which is {},", text.empty() ? "loads " : " and ", name_of(w, look), value_seen(look));
-  };
-  if (lane.round.empty()) tell(lane.awaited);
-  std::for_each(lane.round.begin(), lane.round.end(), tell);
-  return text + " again and again";
+  return (text.empty() ? "pauses" : text) + " again and again";
 }
 
 bool may_go_on(const Block& block, Wake::Who who) {
   if (block.ended) return false;
-  return block.has_news ||
-         std::any_of(block.lanes.begin(), block.lanes.end(), [&](const Lane& lane) { return goes_on(lane, who); });
+  return block.has_news || std::ranges::any_of(block.lanes, [&](const Lane& lane) { return goes_on(lane, who); });
 }
 
 bool wake(Worker& w, const Wake& who) {
@@ -215,7 +167,7 @@ bool wake(Worker& w, const Wake& who) {
   for (Lane& lane : w.block->lanes) {
     if (!goes_on(lane, who.who)) continue;
     lane.state = LaneState::ready;
-    lane.awaited.patience = std::max(lane.awaited.patience, who.patience);
+    lane.patience = std::max(lane.patience, who.patience);
     any = true;
   }
   return any;
@@ -234,9 +186,9 @@ Wake wait_for_change(Worker& worker) {
     if (launch.stop || any_may_go_on(worker, Wake::Who::changed) || (worker.resident.empty() && !clusters_left) ||
         (clusters_left && launch.resident + launch.cluster_blocks <= launch.most_resident))
       return leave({});
-    if (worker.round != launch.round) {
-      worker.round = launch.round;
-      return leave({Wake::Who::all, 1u << std::clamp(launch.futile_rounds - 1, 0, most_futile_rounds)});
+    if (worker.wakes != launch.wakes) {
+      worker.wakes = launch.wakes;
+      return leave({Wake::Who::all, 1u << std::clamp(launch.futile_wakes - 1, 0, most_futile_wakes)});
     }
     const auto& workers = launch.live_workers;
     if (launch.idle_workers < workers.size()) {
@@ -245,68 +197,43 @@ Wake wait_for_change(Worker& worker) {
     }
     // All workers are here, so that their blocks may be looked at.
     const bool standstill = std::all_of(workers.begin(), workers.end(), [&](const Worker* w) {
-      return w->round == launch.round && !any_may_go_on(*w, Wake::Who::changed);
+      return w->wakes == launch.wakes && !any_may_go_on(*w, Wake::Who::changed);
     });
     if (!standstill) continue;
-    if (launch.futile_rounds < most_futile_rounds) {
-      ++launch.futile_rounds;
-      ++launch.round;
+    if (launch.futile_wakes < most_futile_wakes) {
+      ++launch.futile_wakes;
+      ++launch.wakes;
     } else if (!worker.resident.empty()) {
       return leave({Wake::Who::nobody});
     }
   }
 }
 
-void begin_work(Worker& worker) {
-  const std::scoped_lock lock(worker.launch->idle_mutex);
-  worker.thread_hooks = &hooks::lane_hooks;
-}
-
-void end_work(Worker& worker) {
-  const std::scoped_lock lock(worker.launch->idle_mutex);
-  worker.thread_hooks = nullptr;
-  std::erase(worker.launch->live_workers, &worker);
-  worker.launch->workers_done.notify_one();
-}
-
-Bounds bounds_of_launch() {
+std::uint64_t patience_of_launch() {
   const char* wanted = std::getenv("SIMT_PATIENCE");
-  const auto patience = std::uint64_t(std::clamp(wanted == nullptr ? 1 : std::atoi(wanted), 1, 1 << 20));
-  return {.patience = patience,
-          .logged_accesses = patience << 22,  // 96 MB
-          .watched_accesses = patience << 28,
-          .waits = patience << 21,
-          .yields = patience << 12};
+  return std::uint64_t(std::clamp(wanted == nullptr ? 1 : std::atoi(wanted), 1, 1 << 20));
 }
 
-void require_bounded_log(Worker& w, Address pc) {
-  const std::uint64_t most = w.launch->bounds.logged_accesses;
-  if (w.lane->log.size() >= most) give_up_on(w, pc, most, "touches memory without a wait for others of its block");
+void require_bounded_log(Worker& w, Address pc) {  // of 96 MB
+  require_end(w, pc, w.lane->log.size() + 1, 1 << 22, "touches memory without a wait for others of its block");
 }
 
 void count_watched_access(Worker& w, Address pc) {
-  w.lane->idle_turns = 0;
-  const std::uint64_t most = w.launch->bounds.watched_accesses;
-  if (++w.lane->watched_accesses <= most) return;
-  const hooks::ScopedIgnore ignore;
-  give_up_on(w, pc, most, "touches memory without a wait for others");
+  require_end(w, pc, ++w.lane->watched_accesses, 1 << 28, "touches memory without a wait for others");
 }
 
-void leave_endless_waits(Worker& w, Address pc) { give_up_on(w, pc, w.launch->bounds.waits, "waits for others"); }
+void count_wait(Worker& w, Address pc) { require_end(w, pc, ++w.lane->waits, 1 << 21, "waits for others"); }
 
-// --- The watchdog over untraced runs -----------------------------------------------------------------------------------------
-// The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when a quarter of a
-// second has passed in which a worker went from no lane to another. From then on that lane's accesses are counted, too.
+// --- The watchdog over untraced runs ---------------------------------------------------------------------------------
+// The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when
+// a quarter of a second has passed in which a worker went from no lane to another. From then on that lane's accesses
+// are counted, too.
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;
   if (!traced && !lane->watched) {
     lane->watched = looks_closely = true;
     return;
-  }
-  if (const std::size_t done = done_so_far(*this); done != lane->done_at_idle_turns) {
-    lane->done_at_idle_turns = done;
-    lane->idle_turns = 0;
   }
   if (++lane->idle_turns < most_idle_turns) return;
   const hooks::ScopedIgnore ignore;
@@ -324,7 +251,8 @@ void watch_until_done(Launch& launch, std::vector<Worker>& workers) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       Worker& worker = workers[i];
       const std::uint64_t now = worker.slices.load(std::memory_order_relaxed);
-      // If the worker goes on to another lane right now, that one's turns are counted, or none are; then the next look will tell.
+      // If the worker goes on to another lane right now, that one's turns are counted, or none are; then the next look
+      // will tell.
       if (now == std::exchange(slices[i], now) && worker.thread_hooks != nullptr)
         std::atomic_ref(worker.thread_hooks->turns).store(&worker.watched_turns, std::memory_order_relaxed);
     }

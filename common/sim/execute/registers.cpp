@@ -1,6 +1,7 @@
-// setmaxnreg: warps give registers back to their block, and take what others gave. How many a thread has at launch is the
-// compiler's choice, which the model does not know; but an SM has no more than so many. A warp that waits for more than
-// these waits forever. All warps of a group of four (a warpgroup) execute the same instructions, in the same order.
+// setmaxnreg: warps give registers back to their block, and take what others gave. How many a thread has at launch is
+// the compiler's choice, which the model does not know; but an SM has no more than so many. A warp that waits for more
+// than these waits forever. All warps of a group of four (a warpgroup) execute the same instructions, in the same
+// order.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"
@@ -45,7 +46,7 @@ bool end_register_waits(Worker& w) {
     const std::span<Lane> lanes = lanes_of(block, warp);
     if (!whole_warp_asks(block, warp) || lacking(block, lanes.front()) > free_of(block)) continue;
     block.registers[warp] = lanes.front().wait.registers.registers;
-    ++block.happenings;
+    ++block.events;
     std::ranges::for_each(lanes, resume);
     ended = true;
   }

@@ -66,10 +66,9 @@ void wait_for(const Wait& wait) {
   if (lane.unsettled) settle(*running);
   lane.wait = wait;
   // What the lane looked at before it waits has nothing to do with what it looks at afterwards.
-  lane.repeats = lane.looks_elsewhere = 0;
+  lane.retries = lane.looks_elsewhere = 0;
   lane.look_count = 0;
-  if (++lane.waits > running->launch->bounds.waits) [[unlikely]]
-    leave_endless_waits(*running, wait.pc);
+  count_wait(*running, wait.pc);
   suspend(*running, LaneState::waiting);
 }
 
@@ -82,18 +81,6 @@ void abandon_block(Worker& worker) {
 
 // --- Collective operations of a warp ---------------------------------------------------------------------------------
 namespace {
-
-bool takes_part(const Wait& wait, std::size_t lane) { return (wait.mask >> lane & 1u) != 0; }
-
-// Whether all lanes of the mask are at the operation at which `lane` waits.
-bool is_complete(std::span<const Lane> warp, const Lane& lane) {
-  for (std::size_t other = 0; other < 32; ++other)
-    if (takes_part(lane.wait, other) &&
-        (other >= warp.size() || !waits_for(warp[other], Wait::For::collective) ||
-         warp[other].wait.mask != lane.wait.mask || warp[other].wait.function != lane.wait.function))
-      return false;
-  return true;
-}
 
 // Names the lanes that ask together who is active: those at one call. Returns whether there are any.
 bool name_the_active(std::span<Lane> warp) {
@@ -108,11 +95,6 @@ bool name_the_active(std::span<Lane> warp) {
   return !here.empty();
 }
 
-bool is_shuffle(device::Collective function) {
-  return function == device::shuffle || function == device::shuffle_up || function == device::shuffle_down ||
-         function == device::shuffle_xor;
-}
-
 // Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
 bool end_collectives(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
@@ -125,26 +107,29 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
   for (std::size_t l = 0; l < warp.size(); ++l) {
     if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
     const Wait wait = warp[l].wait;
-    if (!takes_part(wait, l))
+    if ((wait.mask >> l & 1u) == 0)
       return refuse(warp[l], fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask));
-    if (!is_complete(warp, warp[l])) continue;
+    std::vector<Lane*> lanes;
+    for (Lane& lane : warp)
+      if ((wait.mask >> lane.linear % 32 & 1u) != 0) lanes.push_back(&lane);
+    const bool complete = int(lanes.size()) == std::popcount(wait.mask) && std::ranges::all_of(lanes, [&](Lane* lane) {
+                            return waits_for(*lane, Wait::For::collective) && lane->wait.mask == wait.mask &&
+                                   lane->wait.function == wait.function;
+                          });
+    if (!complete) continue;
     std::array<device::Slot*, 32> slots{};
     std::vector<int> threads;
-    for (std::size_t o = 0; o < warp.size(); ++o)
-      if (takes_part(wait, o)) {
-        slots[o] = warp[o].wait.slot;
-        threads.push_back(warp[o].linear);
-      }
+    for (const Lane* lane : lanes) {
+      slots[std::size_t(lane->linear) % 32] = lane->wait.slot;
+      threads.push_back(lane->linear);
+    }
     wait.function(wait.mask, slots.data());
-    for (const int thread : threads) {
-      Lane& lane = block.lanes[std::size_t(thread)];
-      if (const int missing = lane.wait.slot->missing_lane; missing >= 0)
-        return refuse(lane, fmt::format("takes a value from lane {}, which takes no part: the mask is {:#010x}",
-                                        missing, wait.mask));
-      lane.state = LaneState::ready;
-      if (wait.mask == 0xffffffffu) lane.turns.reset();
-      if (worker.traced && wait.function != device::sync && wait.function != device::meet_active)
-        lane.exchanged = {wait.mask, is_shuffle(wait.function), lane.wait.pc, block.order.clock(thread).epoch};
+    for (Lane* lane : lanes) {
+      if (const int missing = lane->wait.slot->missing_lane; missing >= 0)
+        return refuse(*lane, fmt::format("takes a value from lane {}, which takes no part: the mask is {:#010x}",
+                                         missing, wait.mask));
+      lane->state = LaneState::ready;
+      if (wait.mask == 0xffffffffu) lane->turns.reset();
     }
     if (worker.traced && wait.function == device::sync) block.order.barrier_of(threads);
     ended = true;
@@ -161,10 +146,13 @@ bool end_block_barrier(Worker& worker) {
   const Address pc = block.lanes.front().wait.pc;
   for (const Lane& lane : block.lanes)
     if (!waits_for(lane, Wait::For::block_barrier)) return false;
-  for (const Lane& lane : block.lanes)
+  block.votes = 0;
+  for (const Lane& lane : block.lanes) {
     if (lane.wait.pc != pc && !on_one_line(pc, lane.wait.pc)) return false;
+    block.votes += lane.wait.number;
+  }
   ++block.interval;
-  ++block.happenings;
+  ++block.events;
   ++worker.barriers;
   if (worker.traced) block.order.block_barrier();
   std::ranges::for_each(block.lanes, resume);
@@ -182,7 +170,7 @@ bool end_named_barriers(Worker& worker) {
     if (int(threads.size() + barrier.arrived) < barrier.expected) continue;
     if (worker.traced) block.order.barrier_of(threads, barrier.arrivals);
     barrier = {};
-    ++block.happenings;
+    ++block.events;
     for (const int thread : threads) resume(block.lanes[std::size_t(thread)]);
     ended = true;
   }
@@ -191,9 +179,9 @@ bool end_named_barriers(Worker& worker) {
 
 // --- Warps -----------------------------------------------------------------------------------------------------------
 
-// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it is.
-// At one collective operation that is so if those that have returned did nothing since the last one: the others may yet do
-// what those did.
+// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it
+// is. At one collective operation that is so if those that have returned did nothing since the last one: the others may
+// yet do what those did.
 bool are_at_one_collective(std::span<const Lane> warp) {
   const Lane* first = nullptr;
   for (const Lane& lane : warp) {
@@ -270,11 +258,10 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
   cluster->threads += threads;
   if (block.arena == nullptr) block.arena = take_arena(launch.arena_bytes);
   block.arena->block = block.serial;
-  if (block.stacks == nullptr) block.stacks = take_stacks();
   switch_to(worker, block);
   block.order.start(block.serial, threads);
-  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask for
-  // one before the block has touched it.
+  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask
+  // for one before the block has touched it.
   const std::size_t cells = launch.variable_bytes >> block.granule_bits;
   if (worker.traced && (launch.cluster_blocks > 1 || !block.shared.fits(cells, threads)))
     block.shared.start(cells, threads, launch.cluster_blocks > 1 ? block.serial : 0);
@@ -286,7 +273,7 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
     lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
     resume(lane);
     lane.log.clear();
-    prepare_fiber(worker, block.stacks, lane);
+    prepare_fiber(worker, block.arena->stacks, lane);
   }
 }
 
@@ -393,13 +380,16 @@ bool advance_all(Worker& worker, const Wake& who_polls = {}) {
 
 void run_blocks(Worker& worker) {
   running = &worker;
-  begin_work(worker);
   Launch& launch = *worker.launch;
+  {
+    const std::scoped_lock lock(launch.idle_mutex);
+    worker.thread_hooks = &hooks::lane_hooks;
+  }
   worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
-      launch.futile_rounds = 0;
+      launch.futile_wakes = 0;
       continue;
     }
     if (worker.resident.empty() && launch.next_cluster >= launch.cluster_count) break;
@@ -408,15 +398,17 @@ void run_blocks(Worker& worker) {
       switch_to(worker, *worker.resident.front());
       explain_standstill(worker);
     } else if (who.who != Wake::Who::changed && advance_all(worker, who)) {
-      launch.futile_rounds = 0;
+      launch.futile_wakes = 0;
     }
   }
-  end_work(worker);
+  {
+    const std::scoped_lock lock(launch.idle_mutex);
+    worker.thread_hooks = nullptr;
+    std::erase(launch.live_workers, &worker);
+    launch.workers_done.notify_one();
+  }
   for (auto* blocks : {&worker.resident, &worker.idle})
-    for (const auto& block : *blocks) {
-      if (block->stacks != nullptr) give_stacks(block->stacks);
-      if (block->arena != nullptr) give_arena(block->arena);
-    }
+    for (const auto& block : *blocks) give_arena(block->arena);
   worker.block = nullptr;
   running = nullptr;
 }

@@ -1,4 +1,5 @@
-// Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it unordered.
+// Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it
+// unordered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,16 +14,13 @@ order::Access access_of(const Worker& w, Touched t) {
   return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.may_poll, t.by_copy ? w.copying : 0, t.at};
 }
 
-// Whether two stores are those of two lanes of a warp by one instruction.
-bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other) {
-  return t.op == Op::store && !t.by_copy && other.wrote && order::block_of(other.with) == w.block->serial &&
-         order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32 && other.pc == t.at;
-}
-
 [[gnu::noinline]] void handle_conflict(Worker& w, Touched t, const Target& target, const Region* region,
                                        const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
-  if (!of_one_instruction(w, t, other)) return report_race(w, t, target, region, other);
+  const bool of_one_instruction = t.op == Op::store && !t.by_copy && other.wrote && other.pc == t.at &&
+                                  order::block_of(other.with) == w.block->serial &&
+                                  order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32;
+  if (!of_one_instruction) return report_race(w, t, target, region, other);
   SameValue check{t.address, {}, std::min<std::size_t>(target.element, 16), {}};
   std::memcpy(check.before.data(), reinterpret_cast<const void*>(t.address), check.bytes);
   check.report = [&w, t, target, region, other] { report_race(w, t, target, region, other); };
@@ -30,7 +28,8 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
   w.lane->unsettled = true;
 }
 
-// Part `i` of an access to a block's shared memory that is more than a read of what was written before the last barrier.
+// Part `i` of an access to a block's shared memory that is more than a read of what was written before the last
+// barrier.
 [[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
                                          std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
@@ -74,31 +73,22 @@ bool of_one_instruction(const Worker& w, Touched t, const order::Conflict& other
   touch_variable(w, owner, *variable, size, t);
 }
 
-// The variable of another block of the cluster that an access lies in, if there is one and that block is there.
-struct Distributed {
-  Block* owner = nullptr;
-  PlacedVariable* variable = nullptr;
-};
-[[gnu::noinline]] Distributed distributed_at(const Worker& w, Address address, std::size_t size) {
-  if (w.launch->cluster_blocks == 1) return {};
-  Block* const owner = owner_of(w, address);
+// The variable of another block of the cluster that an access lies in, if there is one and that block has not ended.
+[[gnu::noinline]] std::pair<Block*, PlacedVariable*> distributed_at(const Worker& w, Address address,
+                                                                    std::size_t size) {
+  Block* const owner = w.launch->cluster_blocks == 1 ? nullptr : owner_of(w, address);
   if (owner == nullptr || owner == w.block || owner->ended) return {};
   return {owner, variable_of(w, address, size, owner->shared_begin())};
 }
 
-// An access, if it is to the shared memory of another block of the cluster; else returns false.
-bool touch_distributed(Worker& w, std::size_t size, Touched t) {
-  const auto [owner, variable] = distributed_at(w, t.address, size);
-  if (variable == nullptr) return false;
-  note_visit(w, *owner, t.op, t.pc());
-  touch_variable(w, *owner, *variable, size, t);
-  return true;
-}
-
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
-  if (region == nullptr && touch_distributed(w, size, t)) return;
-  if (region == nullptr) report_out_of_bounds(w, size, t);
+  if (region == nullptr) {
+    const auto [owner, variable] = distributed_at(w, t.address, size);
+    if (variable == nullptr) report_out_of_bounds(w, size, t);
+    note_visit(w, *owner, t.op, t.pc());
+    return touch_variable(w, *owner, *variable, size, t);
+  }
   if (region->is_constant && t.op != Op::load)
     w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
   if (size < region->element)
@@ -128,7 +118,8 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
   return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
 }
 
-// A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt it.
+// A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt
+// it.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   const auto release = [&](Released& all, const order::KnownPointer& fenced) {
@@ -159,15 +150,12 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
 }
 
-[[noreturn, gnu::noinline]] void refuse_misaligned(Worker& w, std::size_t size, Touched t) {
-  fail(w, "misaligned", t.pc(),
-       fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
-                   format_address(t.address), size));
-}
-
 // An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
 [[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
-  if ((t.address & (size - 1)) != 0) refuse_misaligned(w, size, t);
+  if ((t.address & (size - 1)) != 0) [[unlikely]]
+    fail(w, "misaligned", t.pc(),
+         fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
+                     format_address(t.address), size));
   if (w.traced) return touch_and_log(w, size, t);
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
@@ -180,15 +168,8 @@ bool touch_distributed(Worker& w, std::size_t size, Touched t) {
 [[gnu::always_inline]] inline void forget_polling(Lane& lane, Address address, Address pc) {
   lane.last_address = address;
   lane.last_pc = pc;
-  lane.repeats = 0;
-  lane.futile = false;
-}
-
-// Whether an access to a block's own shared memory through volatile counts as an atomic one does: a store of who has fenced, and a
-// load once anybody has.
-bool counts_in_block(const Worker& w, Op op) {
-  const order::BlockOrder& order = w.block->order;
-  return order.any_fenced() && (op == Op::load || order.fenced(w.lane->linear));
+  lane.retries = 0;
+  lane.changed_nothing = false;
 }
 
 // Whatever an access may be.
@@ -205,33 +186,29 @@ bool counts_in_block(const Worker& w, Op op) {
     else
       forget_polling(lane, address, pc);
   } else {
-    lane.futile = false;
+    lane.changed_nothing = false;
   }
+  // To a block's own shared memory, a volatile access counts as an atomic one does if it is a store of a thread that
+  // has fenced, or a load once any has.
+  const order::BlockOrder& order = w.block->order;
   const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
-  const bool strong = op == Op::atomic || (is_volatile && (!of_own_block || counts_in_block(w, op)));
+  const bool strong =
+      op == Op::atomic ||
+      (is_volatile && (!of_own_block || (order.any_fenced() && (op == Op::load || order.fenced(lane.linear)))));
   touch(w, size, {address, hooks::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
 }
 
-// An access of an untraced run to what its lane may touch: nothing is kept of it.
-[[gnu::always_inline]] inline bool stays_in_bounds(const Worker& w, Address address, std::size_t size) {
-  if (!is_shared(w, address)) return w.last_region != nullptr && w.last_region->holds(address, size);
-  return has_room(w, address, size);
-}
-
-// Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its block. Notes
-// and logs it, and does nothing if it is none of these.
+// Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its
+// block. Notes and logs it, and does nothing if it is none of these.
 [[gnu::always_inline]] inline bool load_as_usual(Worker& w, Address address, std::size_t size, Address pc) {
   Lane& lane = *w.lane;
   Block& block = *w.block;
   if (lane.unsettled || !is_shared(w, address) || size < block.granule() || !block.mbarriers.empty() ||
       lane.log.size() == lane.log.capacity())
     return false;
-  const std::size_t offset = address - w.shared_begin;
-  const std::uint16_t index = w.shared.variable_at[offset / SharedLayout::grain];
-  if (index == 0) return false;
-  const PlacedVariable& variable = w.launch->variables[index - 1];
-  if (offset + size > variable.offset + variable.size) return false;
-  const std::size_t first = variable.first_byte + (offset - variable.offset);
+  const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);
+  if (variable == nullptr) return false;
+  const std::size_t first = variable->first_byte + (address - w.shared_begin - variable->offset);
   const std::size_t last_cell = (first + size - 1) >> block.granule_bits;
   const Touched t{address, hooks::offset_of(pc), Op::load};
   const order::Access access = access_of(w, t);
@@ -244,6 +221,7 @@ bool counts_in_block(const Worker& w, Op op) {
 // An access of a traced run, or in an untraced one of a lane that the watchdog has found.
 [[gnu::noinline]] void look_closely_at(Worker& w, Address address, std::size_t size, Op op, Address pc,
                                        bool is_volatile) {
+  w.lane->idle_turns = 0;
   if (!w.traced) count_watched_access(w, pc);
   if (w.traced && op == Op::load && !is_volatile && (address & (size - 1)) == 0 && !makes_again(*w.lane, address, pc) &&
       load_as_usual(w, address, size, pc))
@@ -254,16 +232,18 @@ bool counts_in_block(const Worker& w, Op op) {
 
 }  // namespace
 
-// What most accesses of an untraced run are is found out without a call.
+// Nothing is kept of most accesses of an untraced run, and they are made without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   if (looks_closely) return look_closely_at(*this, address, size, op, pc, is_volatile);
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
-  if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds(*this, address, size))
+  const bool stays_in_bounds = is_shared(*this, address) ? has_room(*this, address, size)
+                                                         : last_region != nullptr && last_region->holds(address, size);
+  if (may_wait || (address & (size - 1)) != 0 || !stays_in_bounds)
     return look_at_access(*this, address, size, op, pc, is_volatile);
   if (op != Op::store)
     forget_polling(*lane, address, pc);
   else
-    lane->futile = false;
+    lane->changed_nothing = false;
 }
 
 Region* region_of(const Worker& w, Address address, std::size_t size) {
@@ -275,7 +255,7 @@ Region* region_of(const Worker& w, Address address, std::size_t size) {
 
 bool in_bounds(const Worker& w, Address address, std::size_t size) {
   if (is_shared(w, address)) return has_room(w, address, size);
-  return region_of(w, address, size) != nullptr || distributed_at(w, address, size).variable != nullptr;
+  return region_of(w, address, size) != nullptr || distributed_at(w, address, size).second != nullptr;
 }
 
 void require_in_bounds(Worker& w, Address address, std::size_t size, Op op, Address pc) {
@@ -307,16 +287,17 @@ void settle(Worker& w) {
 }
 
 void deliver_copies(Lane& lane, order::Epoch group) {
-  const auto later =
-      std::find_if(lane.copies.begin(), lane.copies.end(), [&](const auto& c) { return c.group >= group; });
-  for (auto copy = lane.copies.begin(); copy != later; ++copy) std::memcpy(copy->to, copy->from, copy->bytes);
-  lane.copies.erase(lane.copies.begin(), later);
+  std::erase_if(lane.copies, [&](const PendingCopy& copy) {
+    if (copy.group < group) std::memcpy(copy.to, copy.from, copy.bytes);
+    return copy.group < group;
+  });
 }
 
-// --- Structs -----------------------------------------------------------------------------------------------------------------
-// The accesses that nvcc makes of a struct that a kernel moves as a whole, in global memory: of as many bytes as the struct is aligned
-// to, 16 at most. Measured: the SASS of nvcc 13.0 for sm_90a, of structs of 5 to 1024 bytes with alignments from 1 to 16. In shared memory
-// nvcc joins what it moves as far as the place of the array allows, which is not known here.
+// --- Structs ---------------------------------------------------------------------------------------------------------
+// The accesses that nvcc makes of a struct that a kernel moves as a whole, in global memory: of as many bytes as the
+// struct is aligned to, 16 at most. Measured: the SASS of nvcc 13.0 for sm_90a, of structs of 5 to 1024 bytes with
+// alignments from 1 to 16. In shared memory nvcc joins what it moves as far as the place of the array allows, which is
+// not known here.
 namespace {
 
 using hooks::Alignment;
@@ -325,10 +306,8 @@ constexpr std::size_t most_at_once = 16;
 
 bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
 
-// Whether it may be a float3 or the like, which is taken for one wherever it lies: three members, whose size is a power of two.
-bool may_have_three_members(std::size_t size) { return size == 3 || size == 6 || size == 12; }
-
-// What a struct of so many bytes in an array may be aligned to, as far as one access goes, if the compiler knows that much of it.
+// What a struct of so many bytes in an array may be aligned to, as far as one access goes, if the compiler knows that
+// much of it.
 Alignment alignment_in(const Region& region, Address address, std::size_t size, Alignment known) {
   if (size == region.declared.element && (address - region.begin) % size == 0) {
     const std::size_t own = std::min(region.alignment, most_at_once);
@@ -344,12 +323,8 @@ bool lies_in_plain_array(const Region* region, Address address, std::size_t size
          (region->alignment >= size || region->declared.element < size);
 }
 
-std::string instead(std::size_t size) {
-  return is_one_access(size) ? fmt::format("declare it alignas({}), which is one access, or assign its members", size)
-                             : "assign its members, or elements or vectors";
-}
-
-// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left to join.
+// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left
+// to join.
 bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address)) return false;
   const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);
@@ -369,18 +344,14 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
   if (shared && is_whole_vectors(w, address, size)) return most_at_once;
   if (region == nullptr && !shared) require_in_bounds(w, address, size, op, pc);
   if (is_one_access(size) && known.most >= size) return size;
-  if (may_have_three_members(size)) return size / 3;
-  w.refuse(pc, region == nullptr
-                   ? fmt::format("moves {} bytes at once in shared memory: nvcc joins what it moves there as the place "
-                                 "of the array allows, which the model does not know; {}",
-                                 size, instead(size))
-               : region->is_constant
-                   ? fmt::format("moves {} bytes at once out of {}, which is __constant__: how nvcc would split them, "
-                                 "the model does not know; {}",
-                                 size, region->name, instead(size))
-                   : fmt::format("moves {} bytes at once, and nvcc as many as the struct is aligned to: {} is no array "
-                                 "of such structs, and so the model does not know; declare it as one, or {}",
-                                 size, region->name, instead(size)));
+  if (size == 3 || size == 6 || size == 12) return size / 3;  // taken for a float3 or the like, wherever it lies
+  w.refuse(pc, fmt::format(
+                   "moves {} bytes at once {}: into which accesses nvcc splits them, the model does not know; {}", size,
+                   region == nullptr     ? "in shared memory"
+                   : region->is_constant ? "out of " + region->name + ", which is __constant__"
+                                         : "in " + region->name + ", which is no array of such structs",
+                   is_one_access(size) ? fmt::format("declare the struct alignas({}), which is one access", size)
+                                       : "assign its members, or elements or vectors"));
   return 0;
 }
 

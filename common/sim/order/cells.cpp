@@ -45,7 +45,7 @@ Stamp WarpReaders::unordered(const BlockOrder& order, int thread, Stamp self) co
 
 bool ReaderSet::note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc) {
   const WarpReaders mine(reader, pc);
-  for (std::size_t i = 0; i < size;) {
+  for (std::size_t i = 0; i < groups.size();) {
     WarpReaders& group = groups[i];
     if (group.warp == mine.warp) {
       group.lanes |= mine.lanes;
@@ -53,36 +53,33 @@ bool ReaderSet::note(const BlockOrder& order, int thread, Stamp reader, std::uin
       return true;
     }
     if (actor_and_block_of(group.warp) == actor_and_block_of(mine.warp)) group.lanes &= ~mine.lanes;  // earlier read
-    if (group.unordered(order, thread) == 0)
-      group = groups[--size];
-    else
+    if (group.unordered(order, thread) == 0) {
+      group = groups.back();
+      groups.pop_back();
+    } else {
       ++i;
+    }
   }
-  WarpReaders* const place = place_for(block_of(reader));
-  if (place != nullptr) *place = mine;
-  return place != nullptr;
+  if (groups.size() < most) {
+    groups.push_back(mine);
+    return true;
+  }
+  // A block that has no group here takes the place of one of a block that has several.
+  if (groups_of(block_of(reader)) != 0) return false;
+  const auto found = std::ranges::find_if(groups, [&](const auto& g) { return groups_of(block_of(g.warp)) > 1; });
+  if (found != groups.end()) *found = mine;
+  return found != groups.end();
 }
 
 std::size_t ReaderSet::groups_of(std::uint32_t block) const {
-  return std::size_t(std::count_if(groups.begin(), groups.begin() + size,
-                                   [&](const WarpReaders& group) { return block_of(group.warp) == block; }));
-}
-
-// A free place; else, for a block that has none, one of a block that has several.
-WarpReaders* ReaderSet::place_for(std::uint32_t block) {
-  if (size < most) return &groups[size++];
-  if (groups_of(block) != 0) return nullptr;
-  const auto found = std::ranges::find_if(groups, [&](const auto& g) { return groups_of(block_of(g.warp)) > 1; });
-  return found == groups.end() ? nullptr : &*found;
+  return std::size_t(std::ranges::count(groups, block, [](const WarpReaders& g) { return block_of(g.warp); }));
 }
 
 std::size_t ReaderSet::blocks() const {
-  std::size_t blocks = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    blocks += std::none_of(groups.begin(), groups.begin() + i, [&](const WarpReaders& before) {
-      return block_of(before.warp) == block_of(groups[i].warp);
-    });
-  return blocks;
+  boost::container::static_vector<std::uint32_t, most> blocks;
+  for (const WarpReaders& group : groups)
+    if (std::ranges::find(blocks, block_of(group.warp)) == blocks.end()) blocks.push_back(block_of(group.warp));
+  return blocks.size();
 }
 
 // --- Shared memory -----------------------------------------------------------------------------------------------
@@ -191,9 +188,9 @@ SharedCells SharedCells::refined(std::size_t parts) const {
 }
 
 // --- Global memory -----------------------------------------------------------------------------------------------
-// Cells that nobody has touched are all zeros, as are pages that nobody has touched. Of these the system keeps none ready,
-// nor must a touch cost it one of 2 MiB. Few are made ready all at once: else each costs two faults, as it is read first,
-// and every thread of the host is told of the second.
+// Cells that nobody has touched are all zeros, as are pages that nobody has touched. Of these the system keeps none
+// ready, nor must a touch cost it one of 2 MiB. Few are made ready all at once: else each costs two faults, as it is
+// read first, and every thread of the host is told of the second.
 GlobalCells::GlobalCells(std::size_t elements) {
   const std::size_t bytes = std::max<std::size_t>(elements, 1) * sizeof(Cell);
   const int at_once = bytes <= (std::size_t(8) << 20) ? MAP_POPULATE : 0;
@@ -220,16 +217,15 @@ void GlobalCells::note_another(Cell& cell, const Access& access) {
   if (flags == 0 && reader != 0 && !order.ordered(reader, access.thread)) {
     if (set == nullptr) cell.readers.store(set = new_set(), relaxed);
     if (set != nullptr) {
-      set->groups[0] = {reader, cell.reader_pc.load(relaxed)};
-      set->size = 1;
+      set->groups.assign(1, {reader, cell.reader_pc.load(relaxed)});
       flags = several;
     }
   }
   bool noted = true;
   if (flags != 0) {
     noted = set->note(order, access.thread, mine, access.pc);
-    flags |= (set->size == ReaderSet::most ? full : 0) |
-             (set->size >= ReaderSet::many_blocks && set->blocks() >= ReaderSet::many_blocks ? many_blocks : 0);
+    flags |= (set->groups.size() == ReaderSet::most ? full : 0) |
+             (set->blocks() >= ReaderSet::many_blocks ? many_blocks : 0);
   }
   cell.reader.store((noted ? mine : reader & ~flags_mask) | flags, relaxed);
   if (noted) cell.reader_pc.store(access.pc, relaxed);
@@ -264,14 +260,13 @@ bool GlobalCells::read_before(std::size_t element, const Access& access, Conflic
   }
   const std::scoped_lock lock(lock_of(element));
   ReaderSet& set = *cell.readers.load(relaxed);
-  bool found = false;
-  for (std::size_t i = 0; i < set.size && !found; ++i) {
-    const Stamp who = set.groups[i].unordered(access.order, access.thread, mine);
-    found = who != 0;
-    if (found) conflict = {.with = who, .pc = set.groups[i].pc};
-  }
+  const bool found = std::ranges::any_of(set.groups, [&](const WarpReaders& group) {
+    const Stamp reader_before = group.unordered(access.order, access.thread, mine);
+    if (reader_before != 0) conflict = {.with = reader_before, .pc = group.pc};
+    return reader_before != 0;
+  });
   if (access.atomic) return found;  // another atomic write need not be ordered after this one
-  set.size = 0;
+  set.groups.clear();
   cell.reader.store(0, relaxed);
   return found;
 }

@@ -1,10 +1,12 @@
-// Shadow memory: who last wrote and read each word of shared memory, and each element of global memory. An access is put
-// to its cell together with the clocks of its block; what comes back is the access that it is not ordered after, if any.
+// Shadow memory: who last wrote and read each word of shared memory, and each element of global memory. An access is
+// put to its cell together with the clocks of its block; what comes back is the access that it is not ordered after, if
+// any.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -52,21 +54,17 @@ struct WarpReaders {
   Stamp unordered(const BlockOrder& order, int thread, Stamp self = 0) const;
 };
 
-/// Up to seven such groups that have read one element of global memory. Of more, those are left out whose blocks are there
-/// already, and those of further blocks than four: a race with a reader that is left out is not found.
+/// Up to seven such groups that have read one element of global memory. Of more, those are left out whose blocks are
+/// there already, and those of further blocks than four: a race with a reader that is left out is not found.
 struct ReaderSet {
   static constexpr std::size_t most = 7, many_blocks = 4;
-  std::size_t size = 0;
-  std::array<WarpReaders, most> groups;
+  boost::container::static_vector<WarpReaders, most> groups;
 
-  /// Notes the read of a thread, or of a copy that it starts. It stands for all that are ordered before it. Whether there
-  /// was room.
+  /// Notes the read of a thread, or of a copy that it starts. It stands for all that are ordered before it. Whether
+  /// there was room.
   bool note(const BlockOrder& order, int thread, Stamp reader, std::uint32_t pc);
-  std::size_t blocks() const;
-
- private:
   std::size_t groups_of(std::uint32_t block) const;
-  WarpReaders* place_for(std::uint32_t block);
+  std::size_t blocks() const;
 };
 
 /// The shared memory of one block, which those of its cluster may reach as well.
@@ -128,16 +126,16 @@ class SharedCells {
 
   std::uint32_t owner_ = 0;  // of a cluster's block: its number
   std::size_t warps_ = 1;
-  // Readers since the last write of other blocks, of a warp whose lanes read at several epochs, through volatile, and TMA
-  // copies: a list for each word, or empty: of none.
+  // Readers since the last write of other blocks, of a warp whose lanes read at several epochs, through volatile, and
+  // TMA copies: a list for each word, or empty: of none.
   std::vector<std::vector<WarpReaders>> apart_;
   std::vector<Word> words_;
   std::vector<Readers> readers_;  // of all words for each warp: the lanes of one run one after the other
 };
 
-/// An allocation of global memory, shared by the blocks of a grid, as a launch finds it: nobody has touched anything. As in
-/// FastTrack, an element remembers one reader as long as each read is ordered after the one before, and else a set of
-/// readers: a write is checked against those.
+/// An allocation of global memory, shared by the blocks of a grid, as a launch finds it: nobody has touched anything.
+/// As in FastTrack, an element remembers one reader as long as each read is ordered after the one before, and else a
+/// set of readers: a write is checked against those.
 class GlobalCells {
  public:
   /// They take memory only where they are touched, and may be more than the computer has room for.

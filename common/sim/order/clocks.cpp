@@ -30,16 +30,13 @@ std::vector<Item> merged(const std::vector<Item>& one, const std::vector<Item>& 
   return result;
 }
 
-Entries larger_of_each(const Entries& one, const Entries& other) {
-  using Entry = Entries::value_type;
-  return merged(one, other, &Entry::first,
-                [](const Entry& a, const Entry& b) { return Entry(a.first, std::max(a.second, b.second)); });
-}
-
 // Of two views of one block.
 View joined(const View& one, const View& other) {
-  return {one.block, std::max(one.all, other.all), larger_of_each(one.warps, other.warps),
-          larger_of_each(one.actors, other.actors)};
+  using Entry = Entries::value_type;
+  const auto larger = [](const Entries& a, const Entries& b) {
+    return merged(a, b, &Entry::first, [](const Entry& x, const Entry& y) { return std::max(x, y); });
+  };
+  return {one.block, std::max(one.all, other.all), larger(one.warps, other.warps), larger(one.actors, other.actors)};
 }
 
 KnownPointer joined(const KnownPointer& one, const KnownPointer& other) {
@@ -55,9 +52,7 @@ KnownPointer joined(const KnownPointer& one, const KnownPointer& other) {
 
 KnownPointer joined(const KnownPointer& one, View more) {
   if (more.all == 0 && more.warps.empty() && more.actors.empty()) return one;
-  auto known = std::make_shared<Known>();
-  known->views.push_back(std::move(more));
-  return joined(one, KnownPointer(std::move(known)));
+  return joined(one, std::make_shared<const Known>(Known{{std::move(more)}}));
 }
 
 }  // namespace
@@ -100,24 +95,22 @@ Epoch BlockOrder::next_epoch(Epoch latest) const {
   return latest + 1;
 }
 
-bool BlockOrder::knows(const KnownPointer& known, Stamp before) {
-  const View* view = known == nullptr ? nullptr : known->of_block(block_of(before));
-  return view != nullptr && epoch_of(before) < view->of(actor_of(before));
+bool BlockOrder::knows(const KnownPointer& known, std::uint32_t block, std::uint32_t actor, Epoch epoch) {
+  const View* view = known == nullptr ? nullptr : known->of_block(block);
+  return view != nullptr && epoch < view->of(actor);
 }
 
 bool BlockOrder::over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int thread) const {
-  if (block == serial_ && own_over(actor, epoch, thread)) return true;
-  const KnownPointer& known = clock(thread).known;
-  const View* view = known == nullptr ? nullptr : known->of_block(block);
-  return view != nullptr && epoch < value_at(view->actors, actor);
+  return (block == serial_ && own_over(actor, epoch, thread)) || knows(clock(thread).known, block, actor, epoch);
 }
 
 bool BlockOrder::proxy_fenced(Stamp written, bool in_global_memory, int thread) const {
   if (actor_of(written) >= copies_of) return true;
-  // The writer has fenced, and this thread has learnt of that; or this thread has fenced what it had learnt of the writer.
+  // The writer has fenced, and this thread has learnt of that; or this thread has fenced what it had learnt of the
+  // writer.
   const std::uint32_t kind = in_global_memory ? fenced_global_of : fenced_shared_of;
   return over(block_of(written), kind + actor_of(written), epoch_of(written), thread) ||
-         knows(clock(thread).proxy_fenced[in_global_memory], written);
+         knows(clock(thread).proxy_fenced[in_global_memory], block_of(written), actor_of(written), epoch_of(written));
 }
 
 bool BlockOrder::init_fenced(Stamp initialised, int thread) const {

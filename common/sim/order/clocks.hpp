@@ -1,23 +1,23 @@
 // order/: who happens before whom.
 //
 // In: what threads do that orders memory (barriers of a block, of some warps or lanes, fences, atomics, asynchronous
-// copies and the waits for them), as calls with plain numbers; and, in cells.hpp, each access of a traced kernel to shared
-// or global memory. Out: whether two accesses are ordered, and if not, who made the other. Nothing here knows fibers,
-// addresses of the program, names or source lines.
+// copies and the waits for them), as calls with plain numbers; and, in cells.hpp, each access of a traced kernel to
+// shared or global memory. Out: whether two accesses are ordered, and if not, who made the other. Nothing here knows
+// fibers, addresses of the program, names or source lines.
 //
 // How: FastTrack (Flanagan and Freund, PLDI 2009) keeps a vector clock for each thread, and an epoch for each memory
-// location: which thread accessed it last, and when by that thread's own count. An access is ordered after another if the
-// clock of its thread has reached the epoch of the other. A grid has too many threads for a full vector each, but nearly
-// all that they know of each other comes from barriers of a whole block or warp. So a clock has four levels, and the first
-// that can answer is asked:
+// location: which thread accessed it last, and when by that thread's own count. An access is ordered after another if
+// the clock of its thread has reached the epoch of the other. A grid has too many threads for a full vector each, but
+// nearly all that they know of each other comes from barriers of a whole block or warp. So a clock has four levels, and
+// the first that can answer is asked:
 //   - the floor of the block: every thread of it has passed a barrier since (BlockOrder::floor);
 //   - the floor of the warp: every lane of it has passed a __syncwarp since (BlockOrder::warp_floors);
 //   - what the thread itself has waited for, or fenced (ThreadClock::over);
 //   - what it has learnt of single threads, warps, or other blocks: Known, shared by those who know the same.
-// An asynchronous copy is an actor of its own. Its accesses are ordered after what its thread did before, and before what
-// any thread does that has learnt of its end. Copies of a thread are told apart by their groups, copies that an mbarrier
-// counts by its phases. TMA copies belong to the asynchronous proxy: they may touch what threads wrote only after a proxy
-// fence, so a clock also says which accesses of a thread such a fence has followed.
+// An asynchronous copy is an actor of its own. Its accesses are ordered after what its thread did before, and before
+// what any thread does that has learnt of its end. Copies of a thread are told apart by their groups, copies that an
+// mbarrier counts by its phases. TMA copies belong to the asynchronous proxy: they may touch what threads wrote only
+// after a proxy fence, so a clock also says which accesses of a thread such a fence has followed.
 //
 // No count wraps: an epoch that does not fit its bits ends the run with an error.
 #pragma once
@@ -33,7 +33,8 @@ namespace simt::order {
 
 using Epoch = std::uint32_t;
 
-/// Who accessed, and when by its own count: 24 bits of block (1-based, 0 is nobody), 12 of actor, 25 of epoch, 3 of flags.
+/// Who accessed, and when by its own count: 24 bits of block (1-based, 0 is nobody), 12 of actor, 25 of epoch, 3 of
+/// flags.
 using Stamp = std::uint64_t;
 constexpr int epoch_shift = 3, actor_shift = 28, block_shift = 40;
 constexpr Epoch last_epoch = (1u << 25) - 1;
@@ -117,7 +118,8 @@ class BlockOrder {
   Epoch floor() const { return floor_; }
   /// Accesses of all lanes of a thread's warp before this epoch are ordered before what the thread does next.
   Epoch warp_floor(int thread) const { return std::max(floor_, warp_floors_[std::size_t(thread) / 32]); }
-  /// Whether a thread of the block has executed a fence, and whether `thread` has, or is past a barrier with one that has.
+  /// Whether a thread of the block has executed a fence, and whether `thread` has, or is past a barrier with one that
+  /// has.
   bool any_fenced() const { return any_fenced_; }
   bool fenced(int thread) const { return clock(thread).fenced != nullptr || clock(thread).fenced_in_block != nullptr; }
   ThreadClock& clock(int thread) { return clocks_[std::size_t(thread)]; }
@@ -139,7 +141,8 @@ class BlockOrder {
         return true;
       }
     }
-    return clock(thread).known != nullptr && knows(clock(thread).known, before);
+    return clock(thread).known != nullptr &&
+           knows(clock(thread).known, block_of(before), actor_of(before), epoch_of(before));
   }
   /// Whether `thread` knows that `actor` of a block is past an epoch.
   bool over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int thread) const;
@@ -149,8 +152,8 @@ class BlockOrder {
   bool init_fenced(Stamp initialised, int thread) const;
 
   void block_barrier();
-  /// A barrier of some threads of the block, in ascending order: lanes of a warp, or those that wait at a named barrier.
-  /// Those that have arrived without waiting tell what they did before, and learn nothing.
+  /// A barrier of some threads of the block, in ascending order: lanes of a warp, or those that wait at a named
+  /// barrier. Those that have arrived without waiting tell what they did before, and learn nothing.
   void barrier_of(const std::vector<int>& threads, const Arrivals& arrived = {});
   void arrive(int thread, Arrivals& arrived);
   /// What other blocks learn of those of this one that have arrived at the barrier of their cluster.
@@ -173,7 +176,7 @@ class BlockOrder {
   void learn(int thread, const News& news);
 
  private:
-  static bool knows(const KnownPointer& known, Stamp before);
+  static bool knows(const KnownPointer& known, std::uint32_t block, std::uint32_t actor, Epoch epoch);
   bool own_over(std::uint32_t actor, Epoch epoch, int thread) const {
     if (!floors_.empty() && epoch < floors_[actor]) return true;
     return actor % actors_of_a_kind == std::uint32_t(thread) && epoch < clock(thread).over[kind_of(actor)];
