@@ -19,15 +19,16 @@
 #include <string>
 #include <type_traits>
 
+#include "chapters/14-tma/standard_error.hpp"
 #include "chapters/14-tma/sweep.hpp"
 #include "common/check/operands.hpp"
-#include "common/check/standard_error.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/cuda/tensor_map.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
+#include "common/bench/measured_loops.hpp"
 #include "common/bench/timing.hpp"
 #endif
 
@@ -2130,7 +2131,10 @@ void predict(tile::Facts& facts) {
     reads("all_shared.tma", all_shared, band);
     reads("all_shared.whole_tiles", plan_for<Config<WholeTiles>>(2048, 3968, 4096, sms), band);
   }
-  facts.measured_loops();
+  for (const tile::MeasuredLoop& loop : tile::measured_loops()) {
+    facts.measured("loops." + loop.name + ".cycles", loop.of_two / loop.instructions, 2);
+    facts.predicted("loops." + loop.name + ".by_rule", loop.by_rule / loop.instructions, 2);
+  }
 }
 
 template <class Config>

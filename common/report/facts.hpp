@@ -48,9 +48,6 @@ class Facts {
   /// Numbers measured by hand: `file`, below the repository's root, has lines of key,value, and comments that begin with #.
   /// Throws std::runtime_error, naming file and line, for what cannot be read.
   void measured_in(const std::string& file);
-  /// What loops of FFMA took whose registers were chosen by hand, in cycles an instruction, and what the rule of issue_cycles says:
-  /// `loops.<name>.cycles` and `loops.<name>.by_rule` (common/bench/measured_loops.hpp).
-  void measured_loops();
   /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
   /// loads from shared memory, for each unit of K; `*_width` of them come with one load.
   void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,
