@@ -21,6 +21,7 @@
 
 #include "chapters/14-tma/standard_error.hpp"
 #include "chapters/14-tma/sweep.hpp"
+#include "common/bench/measured_loops.hpp"
 #include "common/check/operands.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/cuda/ptx.hpp"
@@ -28,7 +29,6 @@
 #include "common/cuda/tensor_map.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
-#include "common/bench/measured_loops.hpp"
 #include "common/bench/timing.hpp"
 #endif
 
