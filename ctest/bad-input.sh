@@ -18,16 +18,16 @@ refuse() {
 }
 
 chapter="$bin/chapter02"
-refuse 2 "--size takes a whole number from 1 to 65536, not '0'" "$chapter" --size 0
-refuse 2 "not '-5'" "$chapter" --size=-5
+refuse 2 "--size: Value 0 not in range 1 to 65536" "$chapter" --size 0
+refuse 2 "--size: Value -5 not in range" "$chapter" --size=-5
 refuse 2 "--bogus" "$chapter" --bogus
 refuse 2 "it has coalesced" "$chapter" --on model --kernel nonsense
-refuse 2 "gpu or model, not 'tpu'" "$chapter" --on tpu
+refuse 2 "--on: tpu not in {gpu,model}" "$chapter" --on tpu
 refuse 2 "4096 x 4096 x 4096 is too large for the SIMT model.*leave --size out for " "$chapter" --on model --size 4096
 refuse 2 "too large for the SIMT model" "$chapter" --on model --once --size 65536
-refuse 2 "--alpha takes a number" "$chapter" --alpha x
-refuse 2 "needs --out DIRECTORY" "$chapter" --bench
-refuse 2 "--data takes random, integers or zeros, not 'ones'" "$chapter" --data ones
+refuse 2 "--alpha: Failed parsing x as a FLOAT" "$chapter" --alpha x
+refuse 2 "--bench requires --out" "$chapter" --bench
+refuse 2 "--data: ones not in {integers,random,zeros}" "$chapter" --data ones
 refuse 2 "--sweep" "$chapter" --sweep
 refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep times kernels and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
@@ -35,12 +35,12 @@ refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sge
 grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 14's sgemm does not say what it chooses"
 "$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^model: sgemm" "$scratch/out" ||
   complain "chapter 14's sgemm is not counted as it should be"
-refuse 2 "a record is of a cold L2" "$chapter" --warm --bench --out "$scratch/x"
+refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "the model has no L2" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
-refuse 2 "--test takes a value that is not empty" "$chapter" --test ""
-refuse 2 "--emit takes a value that is not empty" "$chapter" --emit=
-refuse 2 "the command line takes a value that is not empty" "$chapter" ""
+refuse 2 "--test: takes a value that is not empty" "$chapter" --test ""
+refuse 2 "--emit: 1 required TEXT missing" "$chapter" --emit=
+refuse 2 "argument was not expected" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
 refuse 1 "--tune times kernels and needs a GPU" "$bin/chapter07" --on model --tune
 refuse 2 "--tune" "$chapter" --tune

@@ -605,37 +605,6 @@ TEST_CASE("ceilings as compiled follow from counters and machine code") {
   CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, to).has_value());
 }
 
-TEST_CASE("least squares finds the weights of a sum, whatever the size of its terms") {
-  std::vector<std::vector<double>> terms;
-  std::vector<double> values;
-  for (int i = 0; i < 9; ++i) {
-    terms.push_back({1, 1e-6 * (i * 7 % 9), 1e6 * (i * i % 5)});
-    values.push_back(0.5 + 3 * terms.back()[1] + 2e-6 * terms.back()[2]);
-  }
-  const std::vector<double> weights = tile::least_squares(terms, values).weights;
-  REQUIRE(weights.size() == 3);
-  CHECK(weights[0] == doctest::Approx(0.5));
-  CHECK(weights[1] == doctest::Approx(3));
-  CHECK(weights[2] == doctest::Approx(2e-6));
-  CHECK(tile::predicted_by(weights, terms[8]) == doctest::Approx(values[8]));
-  CHECK_THROWS_AS(tile::least_squares({{1, 2}, {3, 4}}, {1, 2}), std::invalid_argument);  // not determined
-  CHECK_THROWS_AS(tile::least_squares({{1, 2}, {2, 4}, {3, 6}}, {1, 2, 3}), std::invalid_argument);
-}
-
-TEST_CASE("what the others predict for an observation is a fit without it") {
-  const std::vector<std::vector<double>> terms{{1, 0.1}, {1, 0.4}, {1, 0.3}, {1, 0.8}, {1, 0.6}};
-  const std::vector<double> values{1.0, 2.5, 1.1, 3.0, 9.0};  // the last is far from a line through the others
-  const tile::Fit all = tile::least_squares(terms, values);
-  for (std::size_t out = 0; out < terms.size(); ++out) {
-    auto other_terms = terms;
-    auto other_values = values;
-    other_terms.erase(other_terms.begin() + std::ptrdiff_t(out));
-    other_values.erase(other_values.begin() + std::ptrdiff_t(out));
-    const auto weights = tile::least_squares(other_terms, other_values).weights;
-    CHECK(all.left_out[out] == doctest::Approx(tile::predicted_by(weights, terms[out])));
-  }
-}
-
 TEST_CASE("rank correlation is 1 for the same order, -1 for the opposite one, and ties share their ranks") {
   CHECK(tile::rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}) == doctest::Approx(1));
   CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "chapters/15-bf16/number_format.hpp"
 #include "common/bench/record.hpp"
 #include "common/check/operands.hpp"
 #include "common/report/findings.hpp"
@@ -150,10 +151,10 @@ TEST_CASE("touched elements are counted by the bytes that they have") {
   tile::CountedKernel counted{kernel, {4, 8, 6}, {}};
   // Two of B's second row, of 8 elements; one of C, of 4 bytes; the second half of a word of shared memory.
   counted.counts.touches = {
-      {.interval = 0, .thread = 0, .op = simt::Op::load, .array = "B", .byte_offset = 20, .width = 4},
-      {.interval = 0, .thread = 0, .op = simt::Op::store, .array = "C", .byte_offset = 36, .width = 4},
-      {.interval = 0, .thread = 0, .op = simt::Op::load, .array = "As", .byte_offset = 8, .width = 8},
-      {.interval = 0, .thread = 0, .op = simt::Op::store, .array = "As", .byte_offset = 6, .width = 2}};
+      {.interval = 0, .thread = 197, .op = simt::Op::load, .array = "B", .byte_offset = 20, .width = 4},
+      {.interval = 0, .thread = 197, .op = simt::Op::store, .array = "C", .byte_offset = 36, .width = 4},
+      {.interval = 0, .thread = 197, .op = simt::Op::load, .array = "As", .byte_offset = 8, .width = 8},
+      {.interval = 0, .thread = 197, .op = simt::Op::store, .array = "As", .byte_offset = 6, .width = 2}};
   const auto directory = std::filesystem::temp_directory_path() / ("touched." + std::to_string(getpid()));
   std::filesystem::create_directories(directory);
   tile::emit_traces({counted}, directory);
@@ -161,10 +162,11 @@ TEST_CASE("touched elements are counted by the bytes that they have") {
     std::ifstream in(directory / file);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  CHECK(text_of("touches.tsv") == "bf16\t0\tB\t1\t2\nbf16\t0\tB\t1\t3\nbf16\t0\tC\t1\t1\n");
-  CHECK(text_of("owners.tsv") == "bf16\t0\t1\t1\n");
-  CHECK(text_of("intervals.tsv") ==
-        "bf16\t0\tload\tAs\t1\t4\nbf16\t0\tload\tB\t1\t10\nbf16\t0\tstore\tAs\t1\t3\nbf16\t0\tstore\tC\t1\t9\n");
+  CHECK(text_of("owners.tsv") == "bf16\t197\t1\t1\n");
+  CHECK(text_of("thread.tsv") ==
+        "bf16\t197\t0\tload\tB\t10\nbf16\t197\t0\tload\tB\t11\nbf16\t197\t0\tstore\tC\t9\n"
+        "bf16\t197\t0\tload\tAs\t4\nbf16\t197\t0\tload\tAs\t5\nbf16\t197\t0\tload\tAs\t6\n"
+        "bf16\t197\t0\tload\tAs\t7\nbf16\t197\t0\tstore\tAs\t3\n");
   std::filesystem::remove_all(directory);
 }
 

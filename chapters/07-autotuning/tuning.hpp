@@ -10,7 +10,6 @@
 #include "common/bench/ceilings.hpp"
 #include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
-#include "common/report/statistics.hpp"
 
 namespace tile {
 

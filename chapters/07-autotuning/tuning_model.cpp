@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "chapters/07-autotuning/fit.hpp"
 #include "chapters/07-autotuning/tuning.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"

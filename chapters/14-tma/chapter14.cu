@@ -20,9 +20,9 @@
 #include <type_traits>
 
 #include "chapters/14-tma/register_banks.hpp"
+#include "chapters/14-tma/standard_error.hpp"
 #include "chapters/14-tma/sweep.hpp"
 #include "common/check/operands.hpp"
-#include "common/check/standard_error.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_bulk.hpp"

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "chapters/15-bf16/number_format.hpp"
 #include "common/report/chapter.hpp"
 
 namespace {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "common/check/freivalds.hpp"
+#include "common/check/gemm_tests.hpp"
+#include "common/check/operands.hpp"
 #include "common/cuda/cuda.hpp"
 
 namespace tile {
@@ -97,6 +99,27 @@ double freivalds(const Product& product, const float* before, std::uint64_t seed
     if (!(deviation <= worst)) worst = std::isnan(deviation) ? std::numeric_limits<double>::infinity() : deviation;
   }
   return worst;
+}
+
+// Problems too large for the float64 reference.
+void test_large_problems(const std::vector<Kernel>& kernels) {
+  const auto deviation = [](const Kernel& kernel, const Case& c) {
+    const BoundCase bound(kernel, c);
+    const std::vector<float>& C = bound.operands.C;
+    float* before = static_cast<float*>(machine::allocate(C.size() * sizeof(float), sizeof(float), "C before"));
+    machine::copy_to_device(before, C.data(), C.size() * sizeof(float));
+    bound.kernel->run();
+    machine::synchronize();
+    const double worst = freivalds(bound.operands.product(), before, c.seed + 99);
+    machine::release(before);
+    return worst;
+  };
+  for (const Kernel& kernel : kernels) {
+    INFO(kernel.name);
+    // Sums of whole numbers are exact, unless C is too narrow for them.
+    CHECK(deviation(kernel, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) <= (kernel.types.C == Element::f32 ? 0 : 1));
+    CHECK(deviation(kernel, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
+  }
 }
 
 }  // namespace tile

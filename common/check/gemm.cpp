@@ -13,23 +13,15 @@
 #include "common/check/operands.hpp"
 
 namespace tile {
-namespace {
-
-/// A launcher of FP32 kernels, bound: there is nothing to own.
-class Launched : public BoundKernel {
- public:
-  Launched(Launcher launcher, const Gemm& gemm) : launcher_(launcher), gemm_(gemm) {}
-  void run() override { launcher_(gemm_); }
-
- private:
-  Launcher launcher_;
-  Gemm gemm_;
-};
-
-}  // namespace
 
 std::unique_ptr<BoundKernel> Launchable::prepare(const Product& product) const {
   if (prepare_ != nullptr) return prepare_(product);
+  struct Launched : BoundKernel {  // there is nothing to own
+    Launched(Launcher launcher, const Gemm& gemm) : launcher(launcher), gemm(gemm) {}
+    void run() override { launcher(gemm); }
+    Launcher launcher;
+    Gemm gemm;
+  };
   return std::make_unique<Launched>(launch_, gemm_of(product));
 }
 
@@ -117,10 +109,7 @@ Verdict compare(const Operands& operands, const Case& c, const std::vector<float
   for (const Verdict& row : rows) {
     total.worst_error = std::max(total.worst_error, row.worst_error);
     total.worst_ratio = std::max(total.worst_ratio, row.worst_ratio);
-    if (total.ok && !row.ok) {
-      total.ok = false;
-      total.message = row.message;
-    }
+    if (total.ok && !row.ok) total.ok = false, total.message = row.message;
   }
   return total;
 }

@@ -187,9 +187,6 @@ std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
 /// Whole tiles where one pointer or one leading dimension is such that no access of 16 bytes may meet it; integers.
 std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 
-/// GPU only: runs a case too large for the float64 reference and returns Freivalds' deviation (freivalds.hpp).
-double freivalds_deviation(const Launchable& kernel, const Case& c);
-
 template <void (*launch)(const Product&)>
 std::unique_ptr<BoundKernel> prepare_nothing(const Product& product) {
   struct Launched : BoundKernel {

@@ -139,11 +139,9 @@ void require_valid(const Product& product) {
     throw std::invalid_argument(fmt::format("M, N and K must be at least 1, not {} x {} x {}", p.M, p.N, p.K));
   if (p.lda < packed.lda || p.ldb < packed.ldb || p.ldc < packed.ldc)
     throw std::invalid_argument(
-        fmt::format("leading dimensions must cover the rows: lda {} >= {} {}, ldb {} >= {} "
-                    "{}, "
-                    "ldc {} >= N {}",
-                    p.lda, p.A == Layout::rows ? "K" : "M", packed.lda, p.ldb, p.B == Layout::rows ? "N" : "K",
-                    packed.ldb, p.ldc, packed.ldc));
+        fmt::format("leading dimensions must cover the rows: lda {} >= {} {}, ldb {} >= {} {}, ldc {} >= N {}", p.lda,
+                    p.A == Layout::rows ? "K" : "M", packed.lda, p.ldb, p.B == Layout::rows ? "N" : "K", packed.ldb,
+                    p.ldc, packed.ldc));
 }
 
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
@@ -231,16 +229,13 @@ std::string Operands::overwritten() const {
   return "";
 }
 
-namespace {
-
-Case of_types(Case c, const Types& types) {
-  c.types = types;
-  return c;
-}
-
-}  // namespace
-
 BoundCase::BoundCase(const Launchable& launchable, const Case& c)
-    : problem(of_types(c, launchable.types())), operands(problem), kernel(launchable.prepare(operands.product())) {}
+    : problem([&] {
+        Case own = c;
+        own.types = launchable.types();
+        return own;
+      }()),
+      operands(problem),
+      kernel(launchable.prepare(operands.product())) {}
 
 }  // namespace tile

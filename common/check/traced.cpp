@@ -54,9 +54,7 @@ simt::Counts count(const Launchable& kernel, const Case& c, const simt::Trace& o
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error(
-          fmt::format("line {}: lanes of a warp diverge within a loop; its "
-                      "counts would be a guess",
-                      s.line));
+          fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
   return counts;
 }
 

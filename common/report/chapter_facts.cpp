@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include "common/bench/counters.hpp"
 #include "common/bench/gpu.hpp"
@@ -26,20 +27,16 @@ int sms_of(const Record* record) { return record == nullptr ? 0 : record->at("sm
 
 // ---- What the model counted
 
-// `fmas` are warp-wide.
-void add_site_facts(Facts& facts, const std::string& key, const simt::Site& s, double fmas) {
+void add_site_facts(Facts& facts, const std::string& key, const simt::Site& s) {
   const double requests = double(s.requests);
   const auto per_request = [&](const char* name, std::uint64_t number) {
     facts.counted(key + name, double(number) / requests);
   };
   facts.counted(key + "requests", requests);
-  facts.counted(key + "requests_per_fma", requests / fmas);
-  facts.counted(key + "bytes", double(s.bytes()));
   if (s.space == simt::Space::global) {
     facts.counted(key + "sectors", double(s.sectors));
     per_request("sectors_per_request", s.sectors);
     per_request("lines_per_request", s.lines);
-    per_request("tag_passes_per_request", s.tag_passes);
     per_request("l1_wavefronts_per_request", s.l1_wavefronts);
     facts.counted(key + "used_percent", 100.0 * double(s.bytes()) / (32.0 * double(s.sectors)));
   } else {
@@ -60,7 +57,7 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   const std::string name = k.kernel.name + ".";
   const double fmas = double(k.problem.M) * k.problem.N * k.problem.K / 32;  // warp-wide
   for (const simt::Site& s : k.counts.sites)
-    if (const std::string tag = tag_of(s); !tag.empty()) add_site_facts(facts, name + tag + ".", s, fmas);
+    if (const std::string tag = tag_of(s); !tag.empty()) add_site_facts(facts, name + tag + ".", s);
   for (const Counter& counter : counters()) facts.counted(name + counter.key, double(tally(k.counts, counter)));
   const Work own = work_of(k.counts, k.problem);
   facts.counted(name + "lines_per_fma", own.lines / fmas);
@@ -77,11 +74,18 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
   facts.counted(name + "shared_bytes", double(k.counts.static_shared_bytes + k.counts.dynamic_shared_bytes));
 }
 
-// "register banks" -> "register", as keys call it.
-std::string key_of(const Ceiling& ceiling) {
-  std::string resource = ceiling.resource.substr(0, ceiling.resource.find(' '));
-  std::transform(resource.begin(), resource.end(), resource.begin(), [](unsigned char ch) { return std::tolower(ch); });
-  return resource;
+// Facts `<prefix><resource>` of each ceiling ("register banks" -> "register"), and of the tightest.
+void add_ceilings(Facts& facts, const std::string& prefix, const char* kind, const std::vector<Ceiling>& found) {
+  const auto give = [&](const std::string& key, double tflops) {
+    kind == std::string("counted") ? facts.counted(prefix + key, tflops) : facts.measured(prefix + key, tflops);
+  };
+  for (const Ceiling& c : found) {
+    std::string resource = c.resource.substr(0, c.resource.find(' '));
+    for (char& ch : resource) ch = char(std::tolower(static_cast<unsigned char>(ch)));
+    give(resource, c.tflops);
+  }
+  give("tightest", found.front().tflops);
+  facts.text(prefix + "resource", kind, found.front().resource);
 }
 
 // Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`; none of a size that the kernel's tiles do not divide.
@@ -92,10 +96,7 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std
   if (!work) return;
   const std::string prefix = fmt::format("{}.{}.", k.kernel.name, size);
   if (const auto compiled = work_as_compiled_at(at, k, records)) {
-    const auto found = ceilings(*compiled, rates);
-    for (const Ceiling& c : found) facts.measured(prefix + "compiled." + key_of(c), c.tflops);
-    facts.measured(prefix + "compiled.tightest", found.front().tflops);
-    facts.text(prefix + "compiled.resource", "measured", found.front().resource);
+    add_ceilings(facts, prefix + "compiled.", "measured", ceilings(*compiled, rates));
   } else {
     for (const char* key : {"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest", "resource"})
       facts.not_yet_measured(prefix + "compiled." + key);
@@ -103,10 +104,7 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std
   facts.counted(prefix + "intensity.sm", work->flops / work->requested_bytes);
   facts.counted(prefix + "intensity.l2", work->flops / work->l2_bytes);
   facts.counted(prefix + "intensity.dram", work->flops / work->dram_bytes);
-  const auto found = ceilings(*work, rates);
-  for (const Ceiling& c : found) facts.counted(prefix + "ceiling." + key_of(c), c.tflops);
-  facts.counted(prefix + "ceiling.tightest", found.front().tflops);
-  facts.text(prefix + "ceiling.resource", "counted", found.front().resource);
+  add_ceilings(facts, prefix + "ceiling.", "counted", ceilings(*work, rates));
 }
 
 // ---- What a GPU measured: the GPU itself, rates, and for each kernel counters, profile, machine code and times
@@ -114,9 +112,6 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std
 void add_gpu_facts(Facts& facts, const Record* record) {
   for (const char* field : {"gpu", "date", "driver", "cuda"})
     facts.text(field, "measured", record == nullptr ? "not yet measured" : record->at(field).get<std::string>());
-  for (const std::string group : {"clocks_before", "clocks_after"})
-    add_fields(facts, group + ".", part_of(record, group),
-               {{"sm_mhz", "/sm_mhz", 0}, {"power_w", "/power_w", 0}, {"temperature_c", "/temperature_c", 0}});
 }
 
 void add_rate_facts(Facts& facts, const Record* record) {
@@ -133,16 +128,14 @@ void add_rate_facts(Facts& facts, const Record* record) {
 
 // `entry` is the kernel's in a record, or null.
 void add_counter_facts(Facts& facts, const std::string& kernel, const Record* entry) {
-  const bool counted = part_of(entry, "counters") != nullptr;
   for (const Counter& counter : counters())
     add_measured(facts, fmt::format("{}.ncu.{}", kernel, counter.key),
                  number_at(entry, std::string("/counters/") + counter.key), 0);
-  for (const Counter& counter : counters()) {
-    const std::string key = fmt::format("{}.ncu.{}.", kernel, counter.key);
-    const auto range = counted ? measured(*entry, counter) : std::nullopt;
-    add_measured(facts, key + "low", range ? std::optional(range->low) : std::nullopt, 0);
-    add_measured(facts, key + "high", range ? std::optional(range->high) : std::nullopt, 0);
-  }
+  const Counter& stores = *std::ranges::find(counters(), std::string("shared_store_wavefronts"), &Counter::key);
+  const auto range = part_of(entry, "counters") != nullptr ? measured(*entry, stores) : std::nullopt;
+  const std::string key = kernel + ".ncu.shared_store_wavefronts.";
+  add_measured(facts, key + "low", range ? std::optional(range->low) : std::nullopt, 0);
+  add_measured(facts, key + "high", range ? std::optional(range->high) : std::nullopt, 0);
 }
 
 /// The instructions of a kernel, or of its main loop, by opcode, as a record has them; its profile, if it has one; the GPU's SMs.
@@ -211,8 +204,8 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
                    code.tally == nullptr ? std::nullopt : if_finite(value(code)), decimals);
     };
     for (const std::string& opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
-    for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
     if (group == "sass") continue;
+    for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
     for (const std::string instruction :  // how many FFMA stand before it; older records do not say
          {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
@@ -226,7 +219,6 @@ const std::vector<Field> of_run{{"ms", "/median_ms"},
                                 {"ms_low", "/low_ms"},  // the 10th percentile, and the 90th
                                 {"ms_high", "/high_ms"},
                                 {"tflops", "/tflops"},
-                                {"gflops", "/tflops", 0, 1000},
                                 {"cublas_tflops", "/cublas_tflops", 1},
                                 {"ratio", "/ratio", 3},
                                 {"ratio_low", "/ratio_low", 3},
@@ -239,11 +231,8 @@ const std::vector<Field> of_stronger_baseline{{"lt_asked", "/lt_search/asked", 0
                                               {"stronger_ratio", "/stronger_ratio", 3},
                                               {"stronger_ratio_low", "/stronger_ratio_low", 3},
                                               {"stronger_ratio_high", "/stronger_ratio_high", 3}};
-const std::vector<Field> of_clocks{{"lowest_mhz", "/clocks/sm_mhz/0", 0},
-                                   {"mhz", "/clocks/sm_mhz/1", 0},
-                                   {"highest_mhz", "/clocks/sm_mhz/2", 0},
-                                   {"power_w", "/clocks/power_w/1", 0},
-                                   {"highest_power_w", "/clocks/power_w/2", 0}};
+const std::vector<Field> of_clocks{
+    {"lowest_mhz", "/clocks/sm_mhz/0", 0}, {"mhz", "/clocks/sm_mhz/1", 0}, {"highest_power_w", "/clocks/power_w/2", 0}};
 
 // Facts `<kernel>.<problem>.*` of each problem that the chapter times.
 void add_run_facts(Facts& facts, const std::string& kernel, const Record* record) {
@@ -264,11 +253,9 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
 // A kernel of the chapter: what it was compiled to, counted, profiled and timed.
 void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* record) {
   const Record* const entry = record == nullptr ? nullptr : find_kernel(*record, kernel);
-  add_fields(facts, kernel + ".", entry,
-             {{"registers", "/registers", 0},
-              {"spill_bytes", "/spill_bytes", 0},
-              {"static_shared", "/static_shared", 0},
-              {"blocks_per_sm", "/blocks_per_sm", 0}});
+  add_fields(
+      facts, kernel + ".", entry,
+      {{"registers", "/registers", 0}, {"spill_bytes", "/spill_bytes", 0}, {"blocks_per_sm", "/blocks_per_sm", 0}});
   add_counter_facts(facts, kernel, entry);
   add_profile_facts(facts, kernel, part_of(entry, "profile"), sms_of(record));
   for (const int pad : this_chapter().profiled_pads)
@@ -294,8 +281,8 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
   add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
   const auto give = [&](const char* key, const char* group, const char* metric, int decimals = 0, double factor = 1) {
-    const auto number = number_at(part_of(entry, group), std::string("/") + metric);
-    add_measured(facts, profiled.key + key, number ? std::optional(*number * factor) : std::nullopt, decimals);
+    const std::string pointer = fmt::format("/{}", metric);
+    add_fields(facts, profiled.key, part_of(entry, group), {{key, pointer.c_str(), decimals, factor}});
   };
   give(".registers", "counters", metric("registers"));
   give(".sm_sectors", "counters", metric("load_sectors"));
@@ -309,12 +296,11 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
 
 // Files of key,value: what a chapter's programs gave on a GPU besides its records, each with a head that says how.
 void add_measurements_beside_records(Facts& facts) {
-  std::vector<std::string> files;
   const auto directory = chapter_directory() / "measured";
   if (!std::filesystem::is_directory(directory)) return;
+  std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (entry.path().extension() == ".csv") files.push_back(below_repository(entry.path()).string());
-  std::sort(files.begin(), files.end());
+    if (entry.path().extension() == ".csv") files.insert(below_repository(entry.path()).string());
   for (const auto& file : files) facts.measured_in(file);
 }
 

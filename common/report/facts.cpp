@@ -1,13 +1,17 @@
 #include "common/report/facts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <ostream>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "common/check/repository.hpp"
@@ -15,47 +19,43 @@
 namespace tile {
 namespace {
 
-// Parts of a word, as underscores separate them.
-const std::map<std::string, std::string> units{
-    {"tflops", "TFLOP/s"}, {"ceiling", "TFLOP/s"}, {"gflops", "GFLOP/s"}, {"gflop", "GFLOP"},
-    {"gbs", "GB/s"},       {"bytes", "B"},         {"kb", "KB"},          {"mb", "MB"},
-    {"gb", "GB"},          {"seconds", "s"},       {"ms", "ms"},          {"us", "us"},
-    {"cycles", "cycles"},  {"ghz", "GHz"},         {"mhz", "MHz"},        {"percent", "%"}};
-// These are units only behind something: power_w.
-const std::map<std::string, std::string> units_behind{{"w", "W"}, {"c", "°C"}};
-// What a ceiling can follow from; by these names it stands behind "ceiling" or "compiled".
-const std::vector<std::string> resources{"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest"};
+// Parts of a word, as underscores separate them; those of one letter are units only after something: power_w.
+const std::map<std::string, std::string> units{{"tflops", "TFLOP/s"},
+                                               {"ceiling", "TFLOP/s"},
+                                               {"gflops", "GFLOP/s"},
+                                               {"gflop", "GFLOP"},
+                                               {"gbs", "GB/s"},
+                                               {"bytes", "B"},
+                                               {"kb", "KB"},
+                                               {"mb", "MB"},
+                                               {"gb", "GB"},
+                                               {"seconds", "s"},
+                                               {"ms", "ms"},
+                                               {"us", "us"},
+                                               {"cycles", "cycles"},
+                                               {"ghz", "GHz"},
+                                               {"mhz", "MHz"},
+                                               {"percent", "%"},
+                                               {"w", "W"},
+                                               {"c", "°C"}};
+// What a ceiling can follow from, in keys: `ceiling.l2`, `compiled.l2`.
+const std::set<std::string> resources{"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest"};
 
 std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts{""};
-  for (const char c : text)
-    if (c == at)
-      parts.emplace_back();
-    else
-      parts.back() += c;
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
   return parts;
-}
-
-bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 std::string unit_of_word(const std::string& word) {
   const std::vector<std::string> parts = split(word, '_');
-  if (is_one_of("times", parts)) return "";  // a product
-  const auto per = std::find(parts.begin(), parts.end(), "per");
-  for (auto part = std::make_reverse_iterator(per); part != parts.rend(); ++part) {
-    auto unit = units.find(*part);
-    if (unit == units.end()) {
-      unit = units_behind.find(*part);
-      if (unit == units_behind.end() || parts.size() == 1) continue;
-    }
-    if (per == parts.end()) return unit->second;
-    std::string below;
-    for (auto word_below = per + 1; word_below != parts.end(); ++word_below)
-      below += (below.empty() ? "" : " ") + *word_below;
-    return unit->second + "/" + below;
-  }
+  if (std::ranges::find(parts, "times") != parts.end()) return "";  // a product
+  const auto per = std::ranges::find(parts, "per");
+  for (auto part = std::make_reverse_iterator(per); part != parts.rend(); ++part)
+    if (const auto unit = units.find(*part); unit != units.end() && (part->size() > 1 || parts.size() > 1))
+      return per == parts.end() ? unit->second
+                                : fmt::format("{}/{}", unit->second, fmt::join(per + 1, parts.end(), " "));
   return "";
 }
 
@@ -65,7 +65,7 @@ std::string unit_of(const std::string& key) {
   const std::vector<std::string> words = split(key, '.');
   if (words.size() > 1) {
     const std::string& group = words[words.size() - 2];
-    if ((group == "ceiling" || group == "compiled") && is_one_of(words.back(), resources)) return "TFLOP/s";
+    if ((group == "ceiling" || group == "compiled") && resources.contains(words.back())) return "TFLOP/s";
     if (group == "intensity") return "FLOP/B";
   }
   for (auto word = words.rbegin(); word != words.rend(); ++word)
@@ -96,16 +96,12 @@ void Facts::measured_in(const std::string& file) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty() || line.front() == '#') continue;
-    const auto comma = line.find(',');
-    try {
-      std::size_t used = 0;
-      const std::string value = comma == std::string::npos ? "" : line.substr(comma + 1);
-      const double number_of_line = std::stod(value, &used);
-      if (used == value.size()) {
-        measured(line.substr(0, comma), number_of_line, -1, {path.c_str(), number});
-        continue;
-      }
-    } catch (const std::exception&) {
+    const auto comma = std::min(line.find(','), line.size() - 1);
+    const char *const first = line.data() + comma + 1, *const last = line.data() + line.size();
+    double value = 0;
+    if (const auto [end, error] = std::from_chars(first, last, value); end == last && error == std::errc()) {
+      measured(line.substr(0, comma), value, -1, {path.c_str(), number});
+      continue;
     }
     throw std::runtime_error(fmt::format("{}, line {}: not a key, a comma and a number", path.string(), number));
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -46,9 +45,8 @@ std::map<std::string, int> element_bytes(const CountedKernel& k) {
 
 void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto sizes = open_for_writing(directory / "kernels.tsv"), lines = open_for_writing(directory / "lines.tsv"),
-       samples = open_for_writing(directory / "samples.tsv"), touches = open_for_writing(directory / "touches.tsv"),
-       threads = open_for_writing(directory / "thread.tsv"), owners = open_for_writing(directory / "owners.tsv"),
-       intervals = open_for_writing(directory / "intervals.tsv");
+       samples = open_for_writing(directory / "samples.tsv"), threads = open_for_writing(directory / "thread.tsv"),
+       owners = open_for_writing(directory / "owners.tsv");
   for (const CountedKernel& k : kernels) {
     const auto& [name, tile] = std::tie(k.kernel.name, k.kernel.tile);
     sizes << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", name, k.kernel.block_threads, tile.BM, tile.BN, tile.BK,
@@ -71,34 +69,16 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
                                  s.width, lane, sample.byte_offset[lane] / 4, simt::name_of(s.op));
     }
 
-    const std::map<std::string, int> ld{{"A", k.problem.lda()}, {"B", k.problem.ldb()}, {"C", k.problem.ldc()}};
     const std::map<std::string, int> bytes = element_bytes(k);
-    struct Touched {
-      int accesses = 0;
-      std::int64_t first = std::numeric_limits<std::int64_t>::max();
-    };
-    std::map<std::tuple<int, std::string, std::string>, Touched> touched;
-    std::set<std::string> seen;
     for (const simt::Touch& t : k.counts.touches) {
-      const int size = bytes.at(t.array);
-      Touched& all = touched[{t.interval, simt::name_of(t.op), t.array}];
-      ++all.accesses;
-      all.first = std::min(all.first, t.byte_offset / size);
+      const int size = bytes.at(t.array), ldc = k.problem.ldc();
       for (std::int64_t element = t.byte_offset / size; element < (t.byte_offset + t.width) / size; ++element) {
         if (t.thread == sampled_thread)
           threads << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name, t.thread, t.interval, simt::name_of(t.op), t.array,
                                  element);
-        if (!ld.contains(t.array)) continue;
-        const auto row = element / ld.at(t.array), column = element % ld.at(t.array);
         if (t.array == "C" && t.op == simt::Op::store)
-          owners << fmt::format("{}\t{}\t{}\t{}\n", name, t.thread, row, column);
-        const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\n", name, t.interval, t.array, row, column);
-        if (seen.insert(line).second) touches << line;
+          owners << fmt::format("{}\t{}\t{}\t{}\n", name, t.thread, element / ldc, element % ldc);
       }
-    }
-    for (const auto& [key, all] : touched) {
-      const auto& [interval, op, array] = key;
-      intervals << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name, interval, op, array, all.accesses, all.first);
     }
   }
 }
