@@ -24,7 +24,8 @@ const std::pair<const char*, const char*> known[] = {
     {"cuda(Texture|Surface)|(tex|surf)[123]D", "the model has no textures: load from an array"},
     {"cuda_fp8|__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
     {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
-    {"cooperative_groups/scan|(in|ex)clusive_scan|(labeled|binary)_partition", "write it with shuffles and match_any"},
+    {"cooperative_groups/scan|(in|ex)clusive_scan|coalesced_|(labeled|binary)_partition",
+     "write it with tiles and shuffles"},
     {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
     {"cub$|cub/|cublas|thrust|cutlass/|cute/|torch/", "leave it out: only kernels of the file itself are counted"},
     {"cuda", "leave it out: only kernels and their launches are counted"},
@@ -32,6 +33,7 @@ const std::pair<const char*, const char*> known[] = {
     {"nvcuda|wmma|mma\\.h", "the model has no tensor cores yet: count what loads the fragments as plain loads"},
     {"__(shfl|ballot|any|all)$|__shfl_",
      "write its form with a mask, as CUDA has since Volta: __shfl_down_sync(mask, ...)"},
+    {"__(?!global__)", "write it in C++; which words of CUDA there are, common/cuda/words/ shows"},
 };
 
 struct Error {

@@ -111,7 +111,7 @@ __device__ __forceinline__ void barrier_cluster_wait() {
 
 /// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
-  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0, true),
+  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0),
                           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
                               shared_address(mbarrier))
                           : "memory");

@@ -91,13 +91,6 @@ __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
                           : "memory");
 }
 
-/// prefetch.tensormap: the tensor map will be used soon.
-__device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtensorMap& map) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-#endif
-}
-
 // [snippet registers]
 /// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has
 /// REGISTERS registers from here on; it waits until the block has as many to give. Nothing

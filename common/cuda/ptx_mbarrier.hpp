@@ -46,34 +46,17 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
       : "memory");
 }
 
-/// mbarrier.inval: the memory is free for other use.
-__device__ __forceinline__ void mbarrier_inval(std::uint64_t* mbarrier) {
-  TILE_HOPPER_INSTRUCTION(
-      simt::device::mbarrier_inval(mbarrier),
-      "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
-      : "memory");
-}
-
 /// mbarrier.arrive: one arrival. Who finds the phase over sees what the thread did before.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
-      simt::device::mbarrier_arrive(mbarrier, 0, true),
+      simt::device::mbarrier_arrive(mbarrier, 0),
       "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(mbarrier))
       : "memory");
 }
 
-/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come.
-__device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier,
-                                                   std::uint32_t bytes) {
-  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, bytes, false),
-                          "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
-                              shared_address(mbarrier)),
-                          "r"(bytes)
-                          : "memory");
-}
-
 // [snippet phases]
-/// mbarrier.arrive.expect_tx: both, the bytes first. PTX ISA, "mbarrier.arrive".
+/// mbarrier.arrive.expect_tx: announces bytes for the current phase, then arrives. PTX ISA,
+/// "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier,
                                                           std::uint32_t bytes) {
 #if TILE_ON_GPU
@@ -82,7 +65,7 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
                   "r"(bytes)
                   : "memory");
 #else
-  simt::device::mbarrier_arrive(mbarrier, bytes, true);
+  simt::device::mbarrier_arrive(mbarrier, bytes);
 #endif
 }
 

@@ -35,16 +35,11 @@ SIMT_INLINE T atomic_update_value(T* address, Update update) {
 
 }  // namespace simt::device
 
-#define SIMT_ATOMIC_OF(Kind, name, expression)                                                     \
+#define SIMT_ATOMIC(Kind, name, expression)                                                        \
   template <simt::device::Kind T>                                                                  \
   SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                  \
     return simt::device::atomic_update_value(address, [value](T old) -> T { return expression; }); \
   }
-// Of what scope an operation is, costs the model nothing.
-#define SIMT_ATOMIC(Kind, name, expression)      \
-  SIMT_ATOMIC_OF(Kind, name, expression)         \
-  SIMT_ATOMIC_OF(Kind, name##_block, expression) \
-  SIMT_ATOMIC_OF(Kind, name##_system, expression)
 SIMT_ATOMIC(Summand, atomicAdd, old + value)
 SIMT_ATOMIC(Integer, atomicSub, old - value)
 SIMT_ATOMIC(Number, atomicExch, ((void)old, value))
@@ -56,7 +51,6 @@ SIMT_ATOMIC(Integer, atomicXor, old ^ value)
 SIMT_ATOMIC(Integer, atomicInc, old >= value ? 0 : old + 1)
 SIMT_ATOMIC(Integer, atomicDec, old == 0 || old > value ? value : old - 1)
 #undef SIMT_ATOMIC
-#undef SIMT_ATOMIC_OF
 template <simt::device::Integer T>
 SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
   return simt::device::atomic_update_value(address, [=](T old) -> T { return old == expected ? value : old; });
@@ -74,7 +68,6 @@ SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_
     *address = value;                                                \
   }
 SIMT_LOAD(__ldg)
-SIMT_LOAD(__ldca)
 SIMT_LOAD(__ldcg)
 SIMT_LOAD(__ldcs)
 SIMT_STORE(__stcg)
@@ -83,16 +76,8 @@ SIMT_STORE(__stcs)
 #undef SIMT_STORE
 
 // --- __device__ and __constant__ variables ---------------------------------------------------------------------------------
-enum SimtCopyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 template <class T>
-int cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
-                       SimtCopyKind = cudaMemcpyHostToDevice) {
+int cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0) {
   std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
-  return 0;
-}
-template <class T>
-int cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                         SimtCopyKind = cudaMemcpyDeviceToHost) {
-  std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
   return 0;
 }

@@ -1,4 +1,4 @@
-// __shared__ variables for the SIMT model. `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite_shared.cpp)
+// __shared__ variables for the SIMT model. `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
 // a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is what a
 // declaration with all its extents, alignments and names can stand in as it is.

@@ -3,9 +3,6 @@
 
 // Vectors of three are aligned like one of their members: a GPU moves the three one by one.
 #define SIMT_VECTORS(T, name)                                             \
-  struct name##1 {                                                        \
-    T x;                                                                  \
-  };                                                                      \
   struct alignas(2 * sizeof(T)) name##2 {                                 \
     T x, y;                                                               \
   };                                                                      \
@@ -15,7 +12,6 @@
   struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) name##4 {            \
     T x, y, z, w;                                                         \
   };                                                                      \
-  SIMT_INLINE name##1 make_##name##1(T x) { return {x}; }                 \
   SIMT_INLINE name##2 make_##name##2(T x, T y) { return {x, y}; }         \
   SIMT_INLINE name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
   SIMT_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }

@@ -25,7 +25,7 @@
 // Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
 
-// What the model refuses. rewrite_shared.cpp has taken the word itself out of a file, unless a macro of its own has it.
+// What the model refuses. rewrite.cpp has taken the word itself out of a file, unless a macro of its own has it.
 #define __shared__ \
   _Pragma(         \
       "GCC error \"the model does not see a __shared__ that comes out of a macro, or out of a file that it does not rewrite: write the declaration out\"")
@@ -261,7 +261,6 @@ constexpr int warpSize = 32;
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
 SIMT_INLINE void __threadfence() { simt::device::fence(false); }
 SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
-SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
@@ -302,11 +301,6 @@ template <class T>
 SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
   return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
-}
-template <class T>
-SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all) {
-  *all = __match_any_sync(mask, value) == mask;
-  return *all ? mask : 0;
 }
 SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
 SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }

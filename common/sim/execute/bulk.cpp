@@ -19,12 +19,11 @@ void for_each_row(const Box& box, F f) {
   const std::int64_t first = std::max<std::int64_t>(box.x, 0),
                      end = std::min(box.x + std::int64_t(map.box_cols), std::int64_t(map.cols));
   if (first >= end) return;
-  for (std::uint32_t row = 0; row < map.box_rows; ++row) {
-    const std::int64_t y = box.y + row;
-    if (y < 0 || y >= std::int64_t(map.rows)) continue;
-    f(row, std::uint32_t(first - box.x) * map.element,
-      Address(map.base + std::uint64_t(y) * map.row_bytes + std::uint64_t(first) * map.element),
-      std::size_t(end - first) * map.element);
+  for (int row = 0; row < map.box_rows; ++row) {
+    const std::int64_t y = std::int64_t(box.y) + row;
+    if (y < 0 || y >= map.rows) continue;
+    f(std::uint32_t(row), std::uint32_t(first - box.x) * map.element,
+      Address(map.base + std::uint64_t(y * map.ld + first) * map.element), std::size_t(end - first) * map.element);
   }
 }
 
@@ -32,7 +31,7 @@ void for_each_row(const Box& box, F f) {
 Address place_of_byte(const Box& box, std::uint32_t byte) {
   constexpr Address pattern = 1024;  // the period of the largest swizzle
   const Address dense = box.shared + byte, within = dense % pattern;
-  return dense - within + tile::swizzled(tile::Swizzle(box.map.swizzle), unsigned(within));
+  return dense - within + tile::swizzled(box.map.swizzle, unsigned(within));
 }
 
 // Calls f(byte within the row, where it lies in shared memory) for each chunk of a row of the box.
@@ -45,8 +44,8 @@ void for_each_chunk(const Box& box, std::uint32_t row, F f) {
 
 void perform(const BulkLoad& load) {
   const Box& box = load.box;
-  for (std::uint32_t row = 0; row < box.map.box_rows; ++row)
-    for_each_chunk(box, row, [](std::uint32_t, void* shared) { std::memset(shared, 0, chunk); });
+  for (int row = 0; row < box.map.box_rows; ++row)
+    for_each_chunk(box, std::uint32_t(row), [](std::uint32_t, void* shared) { std::memset(shared, 0, chunk); });
   for_each_row(box, [&](std::uint32_t row, std::uint32_t first, Address global, std::size_t bytes) {
     std::vector<std::byte> whole(box.map.row_of_box());
     std::memcpy(&whole[first], reinterpret_cast<const void*>(global), bytes);
@@ -94,14 +93,8 @@ Box contiguous(const Call& call, const void* global, const void* shared, std::ui
   if (bytes == 0 || bytes % chunk != 0)
     refuse_copy(call.w, call.pc,
                 fmt::format("copies {} bytes in bulk, which must be a multiple of 16, and not 0", bytes));
-  const TensorMap map{.base = reinterpret_cast<Address>(global),
-                      .rows = 1,
-                      .cols = bytes / 4,
-                      .row_bytes = bytes,
-                      .element = 4,
-                      .box_rows = 1,
-                      .box_cols = bytes / 4,
-                      .encoded = true};
+  const int words = int(bytes / 4);
+  const TensorMap map{{1, words, words, 1, words}, reinterpret_cast<Address>(global), 4, true};
   const Box box{map, 0, 0, reinterpret_cast<Address>(shared)};
   require_aligned(call.w, map.base, chunk, box, call.pc);
   return box;
