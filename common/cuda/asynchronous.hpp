@@ -1,7 +1,5 @@
-// What kernels call on the model for mbarriers, copies in bulk, the fences between the two
-// proxies, registers that change hands, and clusters: what the functions of
-// common/cuda/ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp do there. Implemented in
-// execute/mbarriers.cpp, bulk.cpp, registers.cpp and clusters.cpp.
+// What the functions of ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp do on the model.
+// Implemented in common/sim/execute/mbarriers.cpp, bulk.cpp, registers.cpp and clusters.cpp.
 #pragma once
 
 #include <cstddef>

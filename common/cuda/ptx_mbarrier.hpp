@@ -1,7 +1,6 @@
-// mbarriers, and the fences that they need: barriers in shared memory that count arrivals and
-// bytes. Named after the instructions, as in libcu++'s cuda::ptx; one function each, inline
-// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. The PTX ISA
-// describes each by its name. See common/cuda/ptx.hpp.
+// mbarriers, barriers in shared memory that count arrivals and bytes, and the fences that they
+// need. A function for each instruction, with its name in the PTX ISA and libcu++'s cuda::ptx:
+// inline PTX on a GPU of compute capability 9.0 or newer, what it does on the model.
 //
 // An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases,
 // the first has number 0. A phase is over when as many threads have arrived as mbarrier_init
@@ -15,14 +14,13 @@
 #include "common/cuda/asynchronous.hpp"
 #endif
 
-// A kernel that uses what follows is compiled for every architecture that is asked for, and
-// traps on those that lack it.
-#if TILE_ON_GPU && defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+// Such an instruction; the architectures without it, which a kernel may be compiled for as well, trap.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define TILE_HOPPER_ASM(...) asm volatile("trap;")
 #else
 #define TILE_HOPPER_ASM(...) asm volatile(__VA_ARGS__)
 #endif
-// Such an instruction on a GPU, what it does on the model.
+// The same on a GPU, what it does on the model.
 #if TILE_ON_GPU
 #define TILE_HOPPER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
 #else
