@@ -158,13 +158,12 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   if (count == 0 || count > most_arrivals)
     refuse(fmt::format(" for {} arrivals; 1 to {} are possible", count, most_arrivals));
   auto& mbarriers = call.block.mbarriers;
-  const auto [found, fresh] = mbarriers.try_emplace(address);
-  Mbarrier& m = found->second;
-  if (!fresh) refuse(", which it is already");
-  m.number = std::uint32_t(mbarriers.size() - 1);
-  if (m.number >= order::actors_of_a_kind)
+  if (mbarriers.contains(address)) refuse(", which it is already");
+  if (mbarriers.size() >= order::actors_of_a_kind)
     refuse(fmt::format(", and the model knows {} of a block at most", order::actors_of_a_kind));
   if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc);
+  Mbarrier& m = mbarriers[address];
+  m.number = std::uint32_t(mbarriers.size() - 1);
   m.count = m.missing = count;
   m.initialised = call.order.stamp_of(call.lane.linear);
   m.init_pc = call.pc;
