@@ -101,18 +101,17 @@ TEST_KERNEL("bytes that come when their phase is over are too many", announce_on
   ptx::mbarrier_wait_parity(&full, 0);
 }
 
-enum class Use { twice, for_nobody, invalidated, misaligned, global, beyond, third_parity, as_memory, many_bytes };
+enum class Use { twice, for_nobody, uninitialised, misaligned, global, beyond, third_parity, as_memory, many_bytes };
 __global__ void use(std::uint64_t* global, Use how) {
   __shared__ std::uint64_t mbarrier[2];
   std::uint64_t* where = mbarrier;
   if (how == Use::misaligned) where = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(mbarrier) + 4);
   if (how == Use::global) where = global;
   if (how == Use::beyond) where = mbarrier + 2 + blockDim.x;
-  ptx::mbarrier_init(where, how == Use::for_nobody ? 0 : 1);
+  if (how != Use::uninitialised) ptx::mbarrier_init(where, how == Use::for_nobody ? 0 : 1);
   if (how == Use::twice) ptx::mbarrier_init(where, 1);
-  if (how == Use::invalidated) ptx::mbarrier_inval(where);
   if (how == Use::as_memory) global[0] = mbarrier[0];
-  if (how == Use::many_bytes) ptx::mbarrier_expect_tx(where, 1 << 20);
+  if (how == Use::many_bytes) ptx::mbarrier_arrive_expect_tx(where, 1 << 20);
   ptx::mbarrier_arrive(where);
   ptx::mbarrier_wait_parity(where, how == Use::third_parity ? 2 : 0);
 }
@@ -122,30 +121,14 @@ TEST_CASE("an mbarrier is used as one") {
   const auto said = [&](Use how) { return said_of(use, 1, 1, global, how); };
   CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
   CHECK(says(said(Use::for_nobody), " for 0 arrivals; 1 to 1048575 are possible"));
-  CHECK(says(said(Use::invalidated), "arrives at mbarrier mbarrier[0] (address 0x", ", which nobody has initialised"));
+  CHECK(
+      says(said(Use::uninitialised), "arrives at mbarrier mbarrier[0] (address 0x", ", which nobody has initialised"));
   CHECK(says(said(Use::misaligned), ", which is not a multiple of 8"));
   CHECK(says(said(Use::global), ", which is not in shared memory"));
   CHECK(says(said(Use::beyond), "out of bounds: use"));
   CHECK(says(said(Use::third_parity), " with parity 2, which is 0 or 1"));
   CHECK(says(said(Use::as_memory), "reads mbarrier mbarrier[0]", " as ordinary memory"));
   CHECK(says(said(Use::many_bytes), ": 1048576 bytes are announced, and a phase takes 1048575 at most"));
-}
-
-// The memory of an mbarrier is used again, for another one and for words.
-TEST_KERNEL("the memory of an mbarrier may be used again", use_again, int, 1, 64, "") {
-  __shared__ std::uint64_t mbarrier;
-  for (int i = 0; i < 3; ++i) {
-    if (threadIdx.x == 0) ptx::mbarrier_init(&mbarrier, 64);
-    __syncthreads();  // it is there for all
-    ptx::mbarrier_arrive(&mbarrier);
-    ptx::mbarrier_wait_parity(&mbarrier, 0);
-    __syncthreads();  // all are done with it
-    if (threadIdx.x == 0) {
-      ptx::mbarrier_inval(&mbarrier);
-      mbarrier = std::uint64_t(i);
-      out[i] = int(mbarrier);
-    }
-  }
 }
 
 TEST_KERNEL("a lane that waits for ever is told, not those that wait for it", lanes_that_part, float, 1, 32,
@@ -282,7 +265,7 @@ struct Loading {
   unsigned bytes = 256, to = 0;  // the element of `words` that the copy begins at
   Written written = Written::nothing;
   Fence fence = Fence::none;
-  bool waits = true, for_another = false, over_an_mbarrier = false, invalidates = false;
+  bool waits = true, for_another = false, over_an_mbarrier = false;
 };
 
 __global__ void load(float* in, float* out, Loading how) {
@@ -302,7 +285,6 @@ __global__ void load(float* in, float* out, Loading how) {
     void* const to = how.over_an_mbarrier ? static_cast<void*>(full) : &words[how.to];
     ptx::cp_async_bulk(to, in, how.over_an_mbarrier ? 16 : how.bytes, &full[0]);
     if (how.for_another) ptx::mbarrier_arrive(&full[1]);
-    if (how.invalidates) ptx::mbarrier_inval(&full[0]);
   }
   if (!how.waits) return;
   ptx::mbarrier_wait_parity(&full[how.for_another], 0);
@@ -320,7 +302,6 @@ TEST_CASE("copies into shared memory") {
   CHECK(says(said({.to = 1}), "misaligned: load"));
   CHECK(says(said({.to = 32}), "128 bytes past the end of words"));
   CHECK(says(said({.over_an_mbarrier = true}), "asynchronously writes mbarrier full[0]"));
-  CHECK(says(said({.invalidates = true}), ", for which a copy is on its way"));
   // What threads wrote is the copies' after a fence.
   CHECK(says(said({.written = Written::words, .fence = Fence::shared}), ""));
   CHECK(says(said({.written = Written::words}), "missing proxy fence: load", "asynchronously writes words[0]"));

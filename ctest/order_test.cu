@@ -55,11 +55,11 @@ __global__ void exchange(float* out, int iterations, bool ahead) {
     if (threadIdx.x < 32) {
       words[lane] = float(i);
       ptx::barrier_arrive(1, 64);
-      ptx::barrier_sync(2, 64);
+      ptx::barrier_sync_aligned(2, 64);
     } else {
-      if (!ahead) ptx::barrier_sync(1, 64);
+      if (!ahead) ptx::barrier_sync_aligned(1, 64);
       out[lane] = words[31 - lane];
-      if (ahead) ptx::barrier_sync(1, 64);
+      if (ahead) ptx::barrier_sync_aligned(1, 64);
       ptx::barrier_arrive(2, 64);
     }
   }
@@ -74,7 +74,7 @@ TEST_CASE("named barriers order those who come to them") {
 TEST_KERNEL("a named barrier at which fewer threads arrive than it is for", barrier_for_too_many, float, 1, 64,
             "deadlock: barrier_for_too_many, order_test.cu:",
             "waits at barrier 3: 32 of 96 threads are there, with 31 threads more; 32 threads have returned") {
-  if (threadIdx.x < 32) ptx::barrier_sync(3, 96);
+  if (threadIdx.x < 32) ptx::barrier_sync_aligned(3, 96);
   out[threadIdx.x] = 1;
 }
 
@@ -87,7 +87,7 @@ __global__ void arrive_and_go_on(float* out, int* flag, GoesOn how) {
   if (threadIdx.x < 32) {
     words[lane] = 1;
     if (how == GoesOn::waits)
-      ptx::barrier_sync(1, 64);
+      ptx::barrier_sync_aligned(1, 64);
     else
       ptx::barrier_arrive(1, 64);
     if (how == GoesOn::writes) {
@@ -98,7 +98,7 @@ __global__ void arrive_and_go_on(float* out, int* flag, GoesOn how) {
     out[lane] = others[lane];
   } else {
     others[lane] = 1;
-    ptx::barrier_sync(1, 64);
+    ptx::barrier_sync_aligned(1, 64);
     out[32 + lane] = words[lane];
     atomicExch(flag, 1);
   }
@@ -120,19 +120,19 @@ TEST_CASE("who arrives at a named barrier without waiting has learnt nothing the
 // without waiting.
 __global__ void barrier_for(float* out, int threads, bool arrives) {
   if (threadIdx.x < 32)
-    ptx::barrier_sync(4, 64);
+    ptx::barrier_sync_aligned(4, 64);
   else if (arrives)
     ptx::barrier_arrive(4, threads);
   else
-    ptx::barrier_sync(4, threads);
+    ptx::barrier_sync_aligned(4, threads);
   out[threadIdx.x] = 1;
 }
 
 // One barrier for two warps and then for four, with all in step in between.
 __global__ void barrier_for_two_then_four(float* out) {
-  if (threadIdx.x < 64) ptx::barrier_sync(4, 64);
+  if (threadIdx.x < 64) ptx::barrier_sync_aligned(4, 64);
   __syncthreads();
-  ptx::barrier_sync(4, 128);
+  ptx::barrier_sync_aligned(4, 128);
   out[threadIdx.x] = 1;
 }
 
@@ -201,7 +201,7 @@ __global__ void reduce_by_all(int* parts, unsigned* finished, int* out, Barrier 
   const auto synchronise = [&] {
     if (barrier == Barrier::block) __syncthreads();
     if (barrier == Barrier::warp) __syncwarp();
-    if (barrier == Barrier::numbered) ptx::barrier_sync(5, int(blockDim.x));
+    if (barrier == Barrier::numbered) ptx::barrier_sync_aligned(5, int(blockDim.x));
     if (barrier != Barrier::mbarrier) return;
     ptx::mbarrier_arrive(&written);
     ptx::mbarrier_wait_parity(&written, phase++);
@@ -327,7 +327,7 @@ __global__ void two_warps_read(float* words, float* out, bool named, bool shared
   float* const word = shared ? own : words;
   if (warp < 2) out[threadIdx.x] = word[0];
   const bool comes = warp != 1 || both;
-  if (named && comes) ptx::barrier_sync(1, both ? 96 : 64);
+  if (named && comes) ptx::barrier_sync_aligned(1, both ? 96 : 64);
   if (!named && comes && warp < 2) ptx::mbarrier_arrive(&read);
   if (!named && warp == 2) ptx::mbarrier_wait_parity(&read, 0);
   if (threadIdx.x == 64) word[0] = 9;

@@ -20,7 +20,6 @@ __global__ void show_box(const __grid_constant__ CUtensorMap map, int x, int y, 
   for (unsigned i = threadIdx.x; i < BYTES / 4; i += blockDim.x) box[OFFSET / 4 + i] = -1;
   ptx::fence_proxy_async_shared_cta();
   if (threadIdx.x == 0) {
-    ptx::prefetch_tensormap(map);
     ptx::mbarrier_init(&full, 1);
     ptx::fence_mbarrier_init();
   }
@@ -55,8 +54,7 @@ __global__ void copy_rows(const float* in, float* out) {
   if (threadIdx.x != 0) return;
   ptx::mbarrier_init(&full, 1);
   ptx::fence_mbarrier_init();
-  ptx::mbarrier_expect_tx(&full, sizeof words);
-  ptx::mbarrier_arrive(&full);
+  ptx::mbarrier_arrive_expect_tx(&full, sizeof words);
   ptx::cp_async_bulk(words, in, sizeof words, &full);
   ptx::mbarrier_wait_parity(&full, 0);
   ptx::cp_async_bulk(out, words, sizeof words);

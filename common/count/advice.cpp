@@ -18,12 +18,11 @@ using simt::WarpAccess;
 // The sampled warp's first access at a site, and what follows from its addresses.
 struct Example {
   WarpAccess access;
-  std::set<std::uint64_t> addresses;      // that are different
-  std::map<std::int64_t, int> distances;  // of each active lane from the one before it, with how often each occurs
+  std::set<std::uint64_t> addresses;  // that are different
+  std::int64_t distance = 0;          // of an active lane from the one before it, in bytes: the most frequent one
+  bool regular = false;               // all are that far apart
 
-  int lanes() const { return std::popcount(access.active); }
-  // The distance of all neighbouring lanes, or 0 if they differ.
-  std::int64_t distance() const { return distances.size() == 1 ? distances.begin()->first : 0; }
+  std::uint64_t lanes() const { return std::uint64_t(std::popcount(access.active)); }
 };
 
 Example example_of(const simt::Counts& counts, std::size_t site) {
@@ -33,15 +32,20 @@ Example example_of(const simt::Counts& counts, std::size_t site) {
       std::find_if(counts.samples.begin(), counts.samples.end(), [&](auto& sample) { return sample.site == site; });
   if (sample == counts.samples.end()) return example;
   std::int64_t before = -1;
+  std::map<std::int64_t, int> times;  // by distance
   for (std::size_t lane = 0; lane < 32; ++lane) {
     const std::int64_t offset = sample->byte_offset[lane];
     if (offset < 0) continue;
     example.access.active |= 1u << lane;
     example.access.address[lane] = std::uint64_t(offset);
     example.addresses.insert(std::uint64_t(offset));
-    if (before >= 0) ++example.distances[offset - before];
+    if (before >= 0) ++times[offset - before];
     before = offset;
   }
+  example.regular = times.size() == 1;
+  if (!times.empty())
+    example.distance =
+        std::max_element(times.begin(), times.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
   return example;
 }
 
@@ -51,7 +55,7 @@ std::string counted(std::uint64_t number, const char* what) {
 
 // --- Shared memory -------------------------------------------------------------------------------------------------------
 
-// "all lanes that are served together want bank 0": the words of the busiest bank.
+// "32 different words lie in bank 0": the busiest one.
 std::string conflict_of(const WarpAccess& access) {
   std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
   for (int lane = 0; lane < 32; ++lane)
@@ -61,49 +65,41 @@ std::string conflict_of(const WarpAccess& access) {
     }
   const auto busiest =
       std::max_element(words.begin(), words.end(), [](auto& a, auto& b) { return a.second.size() < b.second.size(); });
-  return words.size() == 1 ? fmt::format("all lanes that are served together want bank {}", busiest->first)
-                           : fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
-}
-
-// What the access takes where neighbouring lanes have neighbouring elements.
-int least_wavefronts(WarpAccess access, bool is_load) {
-  for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * std::uint64_t(access.size);
-  return simt::shared_wavefronts(access, is_load);
+  return fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
 }
 
 // "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or else as
 // lanes are apart, by at least once round the banks.
 std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
-  std::set<std::uint64_t> rows;
-  if (site.row_bytes > 0) rows.insert(site.row_bytes);
-  for (const auto& [distance, times] : example.distances)
-    if (site.row_bytes == 0 && distance >= 128 && distance % 4 == 0) rows.insert(std::uint64_t(distance));
-  for (const std::uint64_t row : rows)
-    for (const std::uint64_t words : {1, 2, 4, 8}) {
-      if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
-      WarpAccess padded = example.access;
-      for (std::uint64_t& address : padded.address) address += address / row * words * 4;
-      if (simt::shared_wavefronts(padded, site.op == simt::Op::load) <= least)
-        return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
-                           words == 1 ? "one word" : counted(words, "word"),
-                           site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
-    }
+  const std::uint64_t row =
+      site.row_bytes > 0 ? site.row_bytes : std::uint64_t(std::max<std::int64_t>(0, example.distance));
+  if (site.row_bytes == 0 && (row < 128 || row % 4 != 0)) return "";
+  for (const std::uint64_t words : {1, 2, 4, 8}) {
+    if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
+    WarpAccess padded = example.access;
+    for (std::uint64_t& address : padded.address) address += address / row * words * 4;
+    if (simt::shared_wavefronts(padded, site.op == simt::Op::load) <= least)
+      return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
+                         words == 1 ? "one word" : counted(words, "word"),
+                         site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
+  }
   return "";
 }
 
 std::string advice_on_shared(const simt::Site& site, const Example& example) {
   const bool is_load = site.op == simt::Op::load;
+  WarpAccess neighbours = example.access;  // the same, were its lanes to take neighbouring elements
+  for (std::size_t lane = 0; lane < 32; ++lane) neighbours.address[lane] = lane * std::uint64_t(neighbours.size);
   const int wavefronts = simt::shared_wavefronts(example.access, is_load);
-  const int least = least_wavefronts(example.access, is_load);
+  const int least = simt::shared_wavefronts(neighbours, is_load);
   const double average = double(site.wavefronts) / double(site.requests);
   if (wavefronts > least) {
     std::string instead = padding_that_helps(site, example, least);
-    const auto usual = std::max_element(example.distances.begin(), example.distances.end(),
-                                        [](auto& a, auto& b) { return a.second < b.second; });
-    if (instead.empty() && usual->first > site.width && usual->first < 128)
-      instead =
-          fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words", usual->first / 4);
-    if (instead.empty()) instead = "let the lanes of a warp want different banks (chapter 10 swizzles)";
+    if (instead.empty())
+      instead = example.distance > site.width && example.distance < 128
+                    ? fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words",
+                                  example.distance / 4)
+                    : "let the lanes of a warp want different banks (chapter 10 swizzles)";
     return fmt::format("{} wavefronts, where {} would do: {}; {}", format_number(average), least,
                        conflict_of(example.access), instead);
   }
@@ -122,47 +118,47 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
 // --- Global memory -------------------------------------------------------------------------------------------------------
 
 std::string advice_on_atomic(const Example& example) {
-  if (example.addresses.size() < std::size_t(example.lanes()))
-    return fmt::format(
-        "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
-        "__reduce_add_sync) and let one lane update",
-        counted(std::uint64_t(example.lanes()), "lane"), counted(example.addresses.size(), "element"));
-  return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
+  if (example.addresses.size() == example.lanes())
+    return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
+  return fmt::format(
+      "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
+      "__reduce_add_sync) and let one lane update",
+      counted(example.lanes(), "lane"), counted(example.addresses.size(), "element"));
 }
 
-std::string advice_on_scattered(const simt::Site& site, const Example& example, int sectors, std::uint64_t least) {
-  const std::string cost = fmt::format("{}, where {} would do", counted(std::uint64_t(sectors), "sector"), least);
+std::string advice_on_scattered(const simt::Site& site, const Example& example) {
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
-  if (example.distance() == site.width)
+  if (!example.regular)
     return fmt::format(
-        "{}: the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
-        cost, *example.addresses.begin() % 32);
-  const std::int64_t bytes = std::abs(example.distance());
+        "the lanes' elements lie apart; let neighbouring threads (threadIdx.x) {} neighbouring elements, through "
+        "shared memory if need be",
+        verb);
+  if (example.distance == site.width)
+    return fmt::format(
+        "the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
+        *example.addresses.begin() % 32);
+  const std::int64_t bytes = std::abs(example.distance);
   if (bytes > site.width && std::size_t(bytes) == site.element_bytes)
     return fmt::format(
-        "{}: neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
-        "struct of arrays) they would be neighbours; moved as a whole, by way of a variable, a struct that is "
-        "alignas(16) takes an access for each 16 bytes",
-        cost, verb, site.width, bytes);
-  const std::string apart =
-      bytes != 0 ? fmt::format("neighbouring lanes are {} bytes apart", bytes) : "the lanes' elements lie apart";
-  return fmt::format("{}: {}; let neighbouring threads (threadIdx.x) {} neighbouring elements{}", cost, apart, verb,
-                     bytes != 0 ? "" : ", through shared memory if need be");
+        "neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
+        "struct of arrays) they would be neighbours",
+        verb, site.width, bytes);
+  return fmt::format(
+      "neighbouring lanes are {} bytes apart; let neighbouring threads (threadIdx.x) {} neighbouring elements", bytes,
+      verb);
 }
 
 std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const Example& example) {
   const int sectors = simt::sectors_of(example.access);
   const std::uint64_t bytes = example.addresses.size() * std::uint64_t(site.width), least = (bytes + 31) / 32;
-  if (std::uint64_t(sectors) > least) return advice_on_scattered(site, example, sectors, least);
-  const bool is_load = site.op == simt::Op::load;
-  if (example.lanes() == 1)
-    return fmt::format(
-        "one lane of the warp {}, {} bytes of a sector of 32, while the others wait: give each lane a part",
-        is_load ? "loads" : "stores", site.width);
+  if (std::uint64_t(sectors) > least)
+    return fmt::format("{}, where {} would do: {}", counted(std::uint64_t(sectors), "sector"), least,
+                       advice_on_scattered(site, example));
   double loaded = 0;
   for (const simt::Site& s : counts.sites)
     if (s.space == simt::Space::global && s.op == simt::Op::load) loaded += double(s.sectors);
-  if (const double times = loaded / double(std::max<std::uint64_t>(1, counts.block_sectors)); is_load && times >= 2)
+  if (const double times = loaded / double(std::max<std::uint64_t>(1, counts.block_sectors));
+      site.op == simt::Op::load && times >= 2)
     return fmt::format(
         "a block loads each of its sectors {} times; keep in a register what a thread loads again, and "
         "in a tile of shared memory what several load (chapter 03)",
@@ -183,8 +179,7 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
                      : site.space == simt::Space::shared ? advice_on_shared(site, example)
                                                          : advice_on_global(counts, site, example);
   if (example.lanes() < 32)
-    text +=
-        fmt::format(" (of the warp that was looked at, {} took part)", counted(std::uint64_t(example.lanes()), "lane"));
+    text += fmt::format(" (of the warp that was looked at, {} took part)", counted(example.lanes(), "lane"));
   return text;
 }
 

@@ -16,22 +16,21 @@ namespace {
 const std::pair<const char*, const char*> known[] = {
     {"cudaMalloc", "write auto a = tile::array<float>(\"a\", n), and hand a.device() to the kernel"},
     {"cudaFree", "leave it out: a tile::array frees itself"},
-    {"cudaMemcpy", "fill an array with a.set(values) and read it with a.host()"},
-    {"cudaMemset", "fill an array with a.set(std::vector<float>(n))"},
-    {"cudaEvent|clock", "leave it out: the model counts and has no clock"},
-    {"cudaError|helper_cuda", "leave it out: a launch throws what is wrong with it"},
+    {"cudaMem(cpy|set)", "fill an array with a.set(values) and read it with a.host()"},
     {"cudaLaunch", "write tile::launch(kernel, grid, block, shared bytes, arguments...)"},
     {"cuda(Texture|Surface)|(tex|surf)[123]D", "the model has no textures: load from an array"},
     {"cuda_fp8|__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
     {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
-    {"cooperative_groups/scan|(in|ex)clusive_scan|(labeled|binary)_partition", "write it with shuffles and match_any"},
+    {"cooperative_groups/scan|(in|ex)clusive_scan|coalesced_|(labeled|binary)_partition",
+     "write it with tiles and shuffles"},
     {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
-    {"cub$|cub/|cublas|thrust|cutlass/|cute/|torch/", "leave it out: only kernels of the file itself are counted"},
-    {"cuda", "leave it out: only kernels and their launches are counted"},
+    {"cuda|helper_cuda|clock|cub$|cub/|cublas|thrust|cutlass/|cute/|torch/",
+     "leave it out: only kernels of the file itself, and their launches, are counted"},
     {"curand", "fill arrays on the host: a.set(values)"},
     {"nvcuda|wmma|mma\\.h", "the model has no tensor cores yet: count what loads the fragments as plain loads"},
     {"__(shfl|ballot|any|all)$|__shfl_",
      "write its form with a mask, as CUDA has since Volta: __shfl_down_sync(mask, ...)"},
+    {"__", "write it in C++; which words of CUDA there are, common/cuda/words/ shows"},
 };
 
 struct Error {
@@ -118,17 +117,16 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
   const std::string name = std::filesystem::path(source).filename();
   const std::vector<Error> errors = errors_of(said);
   if (errors.empty()) return after_compiling(said, name);
-  const bool advised = std::any_of(errors.begin(), errors.end(),
-                                   [](const Error& e) { return !instead_of(unknown_word(e.message)).empty(); });
+  const auto advice_on = [](const Error& error) { return instead_of(unknown_word(error.message)); };
+  const bool advised = std::any_of(errors.begin(), errors.end(), [&](auto& e) { return !advice_on(e).empty(); });
   std::string lines;
   std::set<std::string> told, places;  // each text, and each line, once
   std::size_t left_out = 0;
   for (const Error& error : errors) {
-    const std::string word = unknown_word(error.message), instead = instead_of(word);
-    const std::string text = instead.empty() ? error.message : instead;
+    const std::string instead = advice_on(error), text = instead.empty() ? error.message : instead;
     const std::string place = fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line);
     const bool first = places.insert(place).second;
-    const bool tells = !instead.empty() || (first && (!advised || word.empty()));
+    const bool tells = !instead.empty() || (first && (!advised || unknown_word(error.message).empty()));
     if (tells && told.insert(text).second)
       lines += fmt::format("{}: {}\n", place, text);
     else

@@ -72,6 +72,9 @@ struct Verdict {
 /// operations in shared memory, and reads of constant memory.
 double cycles_of(const simt::Site& site);
 
+/// Wavefronts of a site through the 32 banks, as far as a rule is known.
+double bank_wavefronts(const simt::Site& site);
+
 /// `flops` of the launch and `registers` of a thread are 0 where they are not known.
 Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops, int registers);
 
@@ -81,7 +84,7 @@ std::string what_binds(const Verdict& verdict);
 /// What `tile count --json` prints; fields.tsv says what each field means.
 Json document(const std::vector<Run>& runs, const Rates& rates, int registers);
 
-/// "32 wavefronts, where 1 would do: all lanes want bank 0; pad each row of 32 words by one word": one sentence about what the lanes
+/// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": one sentence about what the lanes
 /// of a site do to the memory, by its first access of the sampled warp, and what to do instead. A padding has been tried: the rules
 /// of the model say that the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t site);

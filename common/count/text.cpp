@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <sstream>
 
 #include "common/bench/numbers.hpp"
@@ -52,20 +54,13 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           percent(share >= 0, share)};
 }
 
-// Requests, sectors, wavefronts, bytes of all sites.
-struct Sums {
-  double requests = 0, sectors = 0, lines = 0, tag_passes = 0, wavefronts = 0, bytes = 0;
-  void add(const simt::Counts& counts) {
-    for (const simt::Site& s : counts.sites) {
-      requests += double(s.requests);
-      sectors += double(s.sectors);
-      lines += double(s.lines);
-      tag_passes += double(s.tag_passes);
-      wavefronts += double(s.l1_wavefronts) + (s.space == simt::Space::shared ? std::max(0.0, cycles_of(s)) : 0);
-      bytes += double(s.bytes());
-    }
-  }
-};
+// The sum over all sites of a member, or of what a function makes of a site.
+template <class Part>
+double sum(const simt::Counts& counts, Part part) {
+  double sum = 0;
+  for (const simt::Site& site : counts.sites) sum += double(std::invoke(part, site));
+  return sum;
+}
 
 void print_sites(const simt::Counts& c, const Verdict& verdict) {
   const auto elsewhere = [&](const simt::Site& s) { return s.file != c.sites.front().file; };
@@ -77,19 +72,16 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
                                       one_file ? "; lines of " + file_name(c.sites.front().file) : "")),
               {"line", "op", "array", "bytes", "requests", "sectors", "lines", "tags", "waves", "useful", "share"},
               {}};
-  Sums sums;
-  sums.add(c);
-  bool estimated = false;
   for (std::size_t i = 0; i < c.sites.size(); ++i) {
     const simt::Site& s = c.sites[i];
     table.rows.push_back(row_of(s, one_file ? std::to_string(s.line) : place_of(s), verdict.shares[i]));
-    estimated = estimated || s.estimated;
   }
-  table.rows.push_back({"sums", "", "", "", format_number(sums.requests), format_number(sums.sectors),
-                        format_number(sums.lines), format_number(sums.tag_passes), format_number(sums.wavefronts), "",
+  table.rows.push_back({"sums", "", "", "", format_number(sum(c, &simt::Site::requests)),
+                        format_number(sum(c, &simt::Site::sectors)), format_number(sum(c, &simt::Site::lines)),
+                        format_number(sum(c, &simt::Site::tag_passes)), format_number(sum(c, bank_wavefronts)), "",
                         "100%"});
   table.print();
-  if (estimated)
+  if (sum(c, &simt::Site::estimated) > 0)
     fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
 }
 
@@ -120,16 +112,14 @@ void print_occupancy(const simt::Counts& c, const Verdict& v) {
 }
 
 void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
-  constexpr std::size_t most = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, verdict.hottest.size()); ++i) {
-    const simt::Site& site = counts.sites[verdict.hottest[i]];
-    text += fmt::format("{}{}, {} of {}", i > 1 ? "; " : "", place_of(site), simt::name_of(site.op), site.array);
-    if (i == 0) text += fmt::format(", {:.0f}%", 100 * verdict.shares[verdict.hottest[i]]);
-    if (i == 0 && verdict.hottest.size() > 1) text += ", a tie with ";
-  }
-  if (verdict.hottest.size() > most) text += fmt::format("; and {} more", verdict.hottest.size() - most);
-  if (!text.empty()) fmt::print("{}\n", wrapped("  hottest   ", text + ": " + verdict.advice));
+  if (verdict.hottest.empty()) return;
+  const std::size_t first = verdict.hottest.front(), others = verdict.hottest.size() - 1;
+  const simt::Site& site = counts.sites[first];
+  fmt::print("{}\n",
+             wrapped("  hottest   ",
+                     fmt::format("{}, {} of {}, {:.0f}%{}: {}", place_of(site), simt::name_of(site.op), site.array,
+                                 100 * verdict.shares[first],
+                                 others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
 }
 
 }  // namespace
@@ -148,45 +138,45 @@ void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rate
 }
 
 void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  static const std::vector<std::string> resources{"FFMA issue", "issue slots", "L1", "banks", "L2 bytes", "DRAM bytes"};
-  std::vector<std::vector<double>>
-      sums_of_runs;  // requests, bytes, sectors, wavefronts, cycles of each resource and at least
+  // The columns, of which those that no run has a number for are left out.
+  std::vector<std::string> header{"requests", "bytes", "sectors",  "waves",      "FFMA issue", "issue slots",
+                                  "L1",       "banks", "L2 bytes", "DRAM bytes", "at least"};
+  std::vector<std::map<std::string, double>> values;
   std::string names;
   for (const Run& run : runs) {
-    Sums sums;
-    std::vector<double> cycles(resources.size() + 1);
+    std::map<std::string, double>& of_run = values.emplace_back();
     std::string binds;
     for (const simt::Counts& counts : run.kernels) {
-      sums.add(counts);
+      of_run["requests"] += sum(counts, &simt::Site::requests);
+      of_run["bytes"] += sum(counts, &simt::Site::bytes);
+      of_run["sectors"] += sum(counts, &simt::Site::sectors);
+      of_run["waves"] += sum(counts, bank_wavefronts);
       const Verdict verdict = verdict_of(counts, rates, run.flops / double(run.kernels.size()), registers);
-      for (const Bound& b : verdict.bounds)
-        cycles[std::size_t(std::find(resources.begin(), resources.end(), b.resource) - resources.begin())] += b.cycles;
-      cycles.back() += verdict.cycles();
+      for (const Bound& b : verdict.bounds) of_run[b.resource] += b.cycles;
+      of_run["at least"] += verdict.cycles();
       const std::string binding = what_binds(verdict);
       binds = binds.empty() || binds == binding ? binding : "one resource in one launch, another in another";
     }
-    sums_of_runs.push_back({sums.requests, sums.bytes, sums.sectors, sums.wavefronts});
-    sums_of_runs.back().insert(sums_of_runs.back().end(), cycles.begin(), cycles.end());
-    names += fmt::format("  ({}) {}: {}{}\n", sums_of_runs.size(), file_name(run.file), run.title,
+    names += fmt::format("  ({}) {}: {}{}\n", values.size(), file_name(run.file), run.title,
                          run.error.empty()   ? fmt::format("; what binds: {}", binds)
                          : run.title.empty() ? "failed"
                                              : " (failed)");
   }
-  const bool failed = std::any_of(runs.begin(), runs.end(), [](const Run& run) { return !run.error.empty(); });
-  std::vector<std::string> header{"requests", "bytes", "sectors", "waves"};
-  for (const std::string& resource : resources) header.push_back(resource.substr(0, resource.find(' ')));
-  header.push_back("at least");
-  Table table{"", "Side by side (resources in cycles)", {""}, std::vector<std::vector<std::string>>(runs.size())};
-  for (std::size_t r = 0; r < runs.size(); ++r) table.rows[r].push_back(fmt::format("({})", r + 1));
-  if (runs.size() == 2 && !failed) table.rows.push_back({"(2) / (1)"});
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    if (std::all_of(sums_of_runs.begin(), sums_of_runs.end(), [&](const auto& sums) { return sums[i] == 0; })) continue;
-    table.header.push_back(header[i]);
-    for (std::size_t r = 0; r < runs.size(); ++r)
-      table.rows[r].push_back(runs[r].error.empty() ? format_number(sums_of_runs[r][i]) : "-");
-    if (table.rows.size() > runs.size())
-      table.rows.back().push_back(sums_of_runs[0][i] == 0 ? "-"
-                                                          : format_number(sums_of_runs[1][i] / sums_of_runs[0][i]));
+  std::erase_if(header, [&](const std::string& name) {
+    return std::all_of(values.begin(), values.end(), [&](auto& of_run) { return of_run[name] == 0; });
+  });
+  Table table{"", "Side by side (resources in cycles)", {""}, {}};
+  for (const std::string& name : header)
+    table.header.push_back(name == "at least" ? name : name.substr(0, name.find(' ')));
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    table.rows.push_back({fmt::format("({})", r + 1)});
+    for (const std::string& name : header)
+      table.rows[r].push_back(runs[r].error.empty() ? format_number(values[r][name]) : "-");
+  }
+  if (runs.size() == 2 && runs[0].error.empty() && runs[1].error.empty()) {
+    table.rows.push_back({"(2) / (1)"});
+    for (const std::string& name : header)
+      table.rows[2].push_back(values[0][name] == 0 ? "-" : format_number(values[1][name] / values[0][name]));
   }
   table.print();
   fmt::print("{}", names);

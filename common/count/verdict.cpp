@@ -15,7 +15,7 @@ std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int
   for (const simt::Site& s : counts.sites) {
     if (!(s.by_copy && s.op == simt::Op::store)) requests += double(s.requests);  // counted with what it loads
     l1 += double(s.l1_cycles);
-    banks += double(s.l1_wavefronts) + (s.space == simt::Space::shared ? std::max(0.0, cycles_of(s)) : 0);
+    banks += bank_wavefronts(s);
   }
   const auto at_rate = [&](std::uint64_t sectors, double bytes_per_second) {
     return bytes_per_second > 0 ? 32 * double(sectors) / bytes_per_second * rates.clock_hz : 0;
@@ -40,6 +40,10 @@ double cycles_of(const simt::Site& site) {
   if (site.space == simt::Space::global) return double(site.l1_cycles);
   if (site.space != simt::Space::shared || site.op == simt::Op::atomic) return -1;
   return double(site.wavefronts);
+}
+
+double bank_wavefronts(const simt::Site& site) {
+  return double(site.l1_wavefronts) + (site.space == simt::Space::shared ? std::max(0.0, cycles_of(site)) : 0);
 }
 
 Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops, int registers) {
@@ -74,7 +78,7 @@ std::string what_binds(const Verdict& verdict) {
 }
 
 Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  Json json{{"schema", 3}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
+  Json json{{"schema", 4}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
   for (std::size_t r = 0; r < runs.size(); ++r)
     for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
       const Verdict v =
@@ -84,10 +88,8 @@ Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
       for (const Bound& b : v.bounds) kernel["bounds"].push_back({{"resource", b.resource}, {"cycles", b.cycles}});
       kernel.update({{"sms", v.sms},
                      {"shares", v.shares},
-                     {"hottest", v.hottest},
                      {"advice", v.advice},
                      {"blocks_per_sm", v.occupancy.blocks},
-                     {"occupancy", v.occupancy.fraction},
                      {"limited_by", v.occupancy.limiter()}});
     }
   return json;

@@ -1,28 +1,23 @@
-// What kernels call on the model for mbarriers, copies in bulk, the fences between the two
-// proxies, registers that change hands, and clusters: what the functions of
-// common/cuda/ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp do there. Implemented in
-// execute/mbarriers.cpp, bulk.cpp, registers.cpp and clusters.cpp.
+// What the functions of ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp do on the model.
+// Implemented in common/sim/execute/mbarriers.cpp, bulk.cpp, registers.cpp and clusters.cpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/cuda/boxed_matrix.hpp"
+
 namespace simt {
 
-/// A matrix in global memory, and boxes of it that are copied at once: what a CUtensorMap
-/// stands for.
-struct alignas(64) TensorMap {
+/// What a CUtensorMap stands for: a matrix in global memory, and boxes of it that are copied at
+/// once.
+struct alignas(64) TensorMap : tile::BoxedMatrix {
   std::uintptr_t base = 0;
-  std::uint64_t rows = 0, cols = 0;
-  std::uint64_t row_bytes = 0;  ///< from one row to the next
-  std::uint32_t element = 0;    ///< bytes
-  std::uint32_t box_rows = 0, box_cols = 0;
-  /// bytes that are permuted among themselves: 0 (none), 32, 64 or 128
-  std::uint32_t swizzle = 0;
-  bool encoded = false;  ///< made by tensor_map, and not just any bytes
+  std::uint32_t element = 0;  ///< bytes
+  bool encoded = false;       ///< made by tensor_map, and not just any bytes
 
-  std::uint32_t row_of_box() const { return box_cols * element; }  ///< bytes
-  std::uint32_t bytes_of_box() const { return box_rows * row_of_box(); }
+  std::uint32_t row_of_box() const { return std::uint32_t(box_cols) * element; }  ///< bytes
+  std::uint32_t bytes_of_box() const { return std::uint32_t(box_rows) * row_of_box(); }
 };
 static_assert(sizeof(TensorMap) <= 128, "as large as a CUtensorMap at most");
 
@@ -30,9 +25,8 @@ namespace device {
 
 // An mbarrier is 8 bytes of shared memory, a multiple of 8.
 void mbarrier_init(void* mbarrier, std::uint32_t count);
-void mbarrier_inval(void* mbarrier);
-/// Announces so many bytes for the current phase, and then counts as one arrival (or none).
-void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives);
+/// Announces so many bytes for the current phase, and then counts as one arrival.
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
 /// Whether the phase of this parity is over; waits for that, but may give up.
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
 /// Lets the asynchronous proxy see the mbarriers that this thread has initialised.

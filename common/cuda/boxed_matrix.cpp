@@ -2,39 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace tile {
 
 void require_encodable(const void* base, TensorElement element, const BoxedMatrix& m) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(
-        fmt::format("a tensor map of {} x {} elements, ld {}, in boxes of {} x {}: {}", m.rows,
-                    m.cols, m.ld, m.box_rows, m.box_cols, why));
-  };
-  const int size = size_of(element);
+  const int size = size_of(element), box_row_bytes = m.box_cols * size;
   const std::int64_t row_bytes = m.ld * size;
-  const int box_row_bytes = m.box_cols * size;
-  if (m.rows < 1 || m.cols < 1) refuse("it needs at least one row and one column");
-  if (m.ld < m.cols) refuse("the leading dimension is less than a row");
-  if (reinterpret_cast<std::uintptr_t>(base) % 16 != 0)
-    refuse("it must begin at a multiple of 16 bytes");
-  if (row_bytes % 16 != 0)
-    refuse(fmt::format(
-        "a row begins {} bytes after the one before, which must be a multiple of 16",
-        row_bytes));
-  if (row_bytes >= std::int64_t(1) << 40)
-    refuse(
-        fmt::format("a row begins {} bytes after the one before, which must be less than 2^40",
-                    row_bytes));
-  if (m.box_rows < 1 || m.box_cols < 1 || m.box_rows > 256 || m.box_cols > 256)
-    refuse("the extents of a box are 1 to 256");
-  if (box_row_bytes % 16 != 0)
-    refuse(fmt::format("a row of the box has {} bytes, which must be a multiple of 16",
-                       box_row_bytes));
-  if (m.swizzle != Swizzle::none && box_row_bytes != int(m.swizzle))
-    refuse(fmt::format("a row of the box has {} bytes, and a swizzle over {} needs as many",
-                       box_row_bytes, int(m.swizzle)));
+  const auto require = [&](bool holds, const std::string& why) {
+    if (!holds)
+      throw std::invalid_argument(
+          fmt::format("a tensor map of {} x {} elements, ld {}, in boxes of {} x {}: {}",
+                      m.rows, m.cols, m.ld, m.box_rows, m.box_cols, why));
+  };
+  require(m.rows >= 1 && m.cols >= 1, "it needs at least one row and one column");
+  require(m.ld >= m.cols, "the leading dimension is less than a row");
+  require(reinterpret_cast<std::uintptr_t>(base) % 16 == 0,
+          "it must begin at a multiple of 16 bytes");
+  const std::string row = fmt::format("a row begins {} bytes after the one before", row_bytes);
+  require(row_bytes % 16 == 0, row + ", which must be a multiple of 16");
+  require(row_bytes < std::int64_t(1) << 40, row + ", which must be less than 2^40");
+  require(std::min(m.box_rows, m.box_cols) >= 1 && std::max(m.box_rows, m.box_cols) <= 256,
+          "the extents of a box are 1 to 256");
+  const std::string box_row = fmt::format("a row of the box has {} bytes", box_row_bytes);
+  require(box_row_bytes % 16 == 0, box_row + ", which must be a multiple of 16");
+  require(m.swizzle == Swizzle::none || box_row_bytes == int(m.swizzle),
+          fmt::format("{}, and a swizzle over {} needs as many", box_row, int(m.swizzle)));
 }
 
 }  // namespace tile

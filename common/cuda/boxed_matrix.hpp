@@ -6,18 +6,15 @@
 
 namespace tile {
 
-/// How a copy permutes the 16-byte chunks of shared memory, so that a column of a box does not
-/// lie in few banks: within spans of so many bytes. The value is the span.
+/// The span, in bytes, within which a copy permutes the 16-byte chunks of shared memory, so
+/// that a column of a box does not lie in few banks.
 enum class Swizzle : int { none = 0, bytes32 = 32, bytes64 = 64, bytes128 = 128 };
 
 /// The types of elements that tensor maps are made of here.
 enum class TensorElement { float32, float16, bfloat16 };
-constexpr int size_of(TensorElement element) {
-  return element == TensorElement::float32 ? 4 : 2;
-}
+constexpr int size_of(TensorElement e) { return e == TensorElement::float32 ? 4 : 2; }
 
-/// rows x cols elements, row-major with leading dimension ld, and the box of it that one copy
-/// takes.
+/// rows x cols elements, row-major with leading dimension ld, and the box that one copy takes.
 struct BoxedMatrix {
   int rows, cols;
   std::int64_t ld;

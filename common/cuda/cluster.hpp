@@ -1,10 +1,9 @@
 // Clusters: blocks that run at the same time, near each other, and reach into each other's
-// shared memory. How they are launched, and the instructions by their names, as in libcu++'s
-// cuda::ptx and the PTX ISA: inline PTX on a GPU of compute capability 9.0 or newer, what they
-// do on the model.
+// shared memory. How they are launched, and the instructions, named and implemented as in
+// ptx_mbarrier.hpp.
 //
 // A block must not touch the shared memory of another before that has begun, nor after it has
-// ended: a cluster barrier at the begin of a kernel and another at its end see to that. PTX
+// ended: a cluster barrier at the start of a kernel and another at its end see to that. PTX
 // ISA, "Cluster of Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Thread Block
 // Clusters" and "Distributed Shared Memory".
 #pragma once
@@ -111,7 +110,7 @@ __device__ __forceinline__ void barrier_cluster_wait() {
 
 /// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
-  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0, true),
+  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0),
                           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
                               shared_address(mbarrier))
                           : "memory");

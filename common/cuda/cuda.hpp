@@ -2,11 +2,9 @@
 //
 // What comes in: a .cu file that includes this, or one of the headers of instructions. What goes
 // out: for nvcc, CUDA; for any other compiler, calls of simt::device that common/sim answers.
-// Each header begins with what it is for: ptx.hpp, ptx_mbarrier.hpp, ptx_bulk.hpp and
-// cluster.hpp have instructions by their names, tensor_map.hpp what the host says of a matrix
-// that is copied by boxes; words/vocabulary.hpp and asynchronous.hpp are the model's side.
-// machine.hpp is implemented once for each machine, and the linker picks. Nothing here depends
-// on another room, and kernels include nothing else: one source serves both machines.
+// ptx.hpp, ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp have instructions by their names,
+// tensor_map.hpp what the host says of a matrix that is copied by boxes; words/vocabulary.hpp
+// and asynchronous.hpp are the model's side. Nothing here depends on another room.
 #pragma once
 
 #include <concepts>
@@ -96,18 +94,14 @@ struct Launch {
   }
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) const {
-    return std::pair{*this, std::forward_as_tuple(std::forward<Arguments>(arguments)...)};
+    return [&, how = *this](auto* kernel) {
+      launch(kernel, how.grid, how.block, how.shared_bytes, arguments...);
+    };
   }
 };
-template <class... Parameters, class... Arguments>
-void operator->*(void (*kernel)(Parameters...),
-                 const std::pair<Launch, std::tuple<Arguments...>>& call) {
-  const Launch& how = call.first;
-  std::apply(
-      [&](auto&... values) {
-        launch(kernel, how.grid, how.block, how.shared_bytes, values...);
-      },
-      call.second);
+template <class... Parameters, class Call>
+void operator->*(void (*kernel)(Parameters...), const Call& call) {
+  call(kernel);
 }
 #endif
 

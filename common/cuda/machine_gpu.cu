@@ -7,9 +7,9 @@ namespace {
 
 __global__ void compiled_as_all_kernels_are() {}
 
-int attribute(cudaDeviceAttr which, const char* what) {
+int attribute(cudaDeviceAttr which) {
   int value = 0;
-  cuda_check(cudaDeviceGetAttribute(&value, which, 0), what);
+  cuda_check(cudaDeviceGetAttribute(&value, which, 0), "cudaDeviceGetAttribute");
   return value;
 }
 
@@ -66,9 +66,8 @@ void declare_matrix(void*, std::size_t, std::size_t, std::size_t, std::size_t) {
 
 const Device& device() {
   static const Device found{
-      attribute(cudaDevAttrMultiProcessorCount, "number of SMs"),
-      attribute(cudaDevAttrComputeCapabilityMajor, "compute capability") >= 9 &&
-          compiled_for() >= 90};
+      attribute(cudaDevAttrMultiProcessorCount),
+      attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && compiled_for() >= 90};
   return found;
 }
 

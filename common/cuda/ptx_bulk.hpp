@@ -1,8 +1,6 @@
-// Copies in bulk, by the tensor memory accelerator (TMA), and how warps that only start them
-// give registers away. Named after the instructions; one function each, inline PTX on a GPU of
-// compute capability 9.0 or newer, what it does on the model. The PTX ISA describes each by
-// its name. See common/cuda/ptx_mbarrier.hpp, and common/cuda/tensor_map.hpp for how the host
-// describes the matrix.
+// Bulk copies, by the tensor memory accelerator (TMA), and how producer warps give registers
+// away. Named and implemented as in ptx_mbarrier.hpp; the host describes the matrix by
+// tensor_map.hpp.
 //
 // Each call is one copy: one thread makes it, not a warp. x counts columns, y rows; a box may
 // lie partly or wholly outside the matrix, and counts its full bytes all the same. It begins
@@ -89,13 +87,6 @@ __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
   TILE_HOPPER_INSTRUCTION(simt::device::wait_for_bulk_groups(PENDING, true),
                           "cp.async.bulk.wait_group.read %0;" ::"n"(PENDING)
                           : "memory");
-}
-
-/// prefetch.tensormap: the tensor map will be used soon.
-__device__ __forceinline__ void prefetch_tensormap([[maybe_unused]] const CUtensorMap& map) {
-#if TILE_ON_GPU
-  TILE_HOPPER_ASM("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-#endif
 }
 
 // [snippet registers]

@@ -1,7 +1,6 @@
-// mbarriers, and the fences that they need: barriers in shared memory that count arrivals and
-// bytes. Named after the instructions, as in libcu++'s cuda::ptx; one function each, inline
-// PTX on a GPU of compute capability 9.0 or newer, what it does on the model. The PTX ISA
-// describes each by its name. See common/cuda/ptx.hpp.
+// mbarriers, barriers in shared memory that count arrivals and bytes, and the fences that they
+// need. A function for each instruction, with its name in the PTX ISA and libcu++'s cuda::ptx:
+// inline PTX on a GPU of compute capability 9.0 or newer, what it does on the model.
 //
 // An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases,
 // the first has number 0. A phase is over when as many threads have arrived as mbarrier_init
@@ -15,14 +14,13 @@
 #include "common/cuda/asynchronous.hpp"
 #endif
 
-// A kernel that uses what follows is compiled for every architecture that is asked for, and
-// traps on those that lack it.
-#if TILE_ON_GPU && defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+// Such an instruction; the architectures without it, which a kernel may be compiled for as well, trap.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define TILE_HOPPER_ASM(...) asm volatile("trap;")
 #else
 #define TILE_HOPPER_ASM(...) asm volatile(__VA_ARGS__)
 #endif
-// Such an instruction on a GPU, what it does on the model.
+// The same on a GPU, what it does on the model.
 #if TILE_ON_GPU
 #define TILE_HOPPER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
 #else
@@ -46,34 +44,17 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
       : "memory");
 }
 
-/// mbarrier.inval: the memory is free for other use.
-__device__ __forceinline__ void mbarrier_inval(std::uint64_t* mbarrier) {
-  TILE_HOPPER_INSTRUCTION(
-      simt::device::mbarrier_inval(mbarrier),
-      "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
-      : "memory");
-}
-
 /// mbarrier.arrive: one arrival. Who finds the phase over sees what the thread did before.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
-      simt::device::mbarrier_arrive(mbarrier, 0, true),
+      simt::device::mbarrier_arrive(mbarrier, 0),
       "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(mbarrier))
       : "memory");
 }
 
-/// mbarrier.expect_tx: the current phase is not over before so many bytes more have come.
-__device__ __forceinline__ void mbarrier_expect_tx(std::uint64_t* mbarrier,
-                                                   std::uint32_t bytes) {
-  TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, bytes, false),
-                          "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
-                              shared_address(mbarrier)),
-                          "r"(bytes)
-                          : "memory");
-}
-
 // [snippet phases]
-/// mbarrier.arrive.expect_tx: both, the bytes first. PTX ISA, "mbarrier.arrive".
+/// mbarrier.arrive.expect_tx: announces bytes for the current phase, then arrives. PTX ISA,
+/// "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier,
                                                           std::uint32_t bytes) {
 #if TILE_ON_GPU
@@ -82,7 +63,7 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
                   "r"(bytes)
                   : "memory");
 #else
-  simt::device::mbarrier_arrive(mbarrier, bytes, true);
+  simt::device::mbarrier_arrive(mbarrier, bytes);
 #endif
 }
 

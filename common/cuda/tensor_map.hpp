@@ -25,10 +25,9 @@ constexpr TensorElement element_of() {
                                      : TensorElement::bfloat16;
 }
 
-/// A tensor map of the matrix that begins at `base` in device memory. What a copy brings for
-/// elements outside of it is 0, and what it would store there is dropped. Throws
-/// std::invalid_argument where no map can be made, the same on both machines; on a GPU also
-/// std::runtime_error where the driver refuses.
+/// A tensor map of the matrix that begins at `base` in device memory. A copy loads 0 for
+/// elements outside of it, and stores none there. Throws std::invalid_argument where no map
+/// can be made; on a GPU also std::runtime_error where the driver refuses.
 template <class T>
 CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   require_encodable(base, element_of<T>(), matrix);
@@ -37,11 +36,10 @@ CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   return map;
 }
 
-/// The place in shared memory of a byte that without swizzling would be at `offset`. The
-/// hardware permutes addresses: the number of a chunk of 16 bytes within its span, by
-/// exclusive or with as many bits of the number of its 128-byte line as the span has chunks.
-/// So offsets count from a multiple of eight spans. CUDA Driver API, CUtensorMapSwizzle; CUDA
-/// C++ Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
+/// The offset in shared memory, from a multiple of eight spans, of a byte that without
+/// swizzling would be at `offset`: the number of its 16-byte chunk within the span, xor as many
+/// bits of the number of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
+/// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
 constexpr __host__ __device__ unsigned swizzled(Swizzle swizzle, unsigned offset) {
   const unsigned chunks = unsigned(swizzle) / 16;
   return chunks == 0 ? offset : offset ^ (offset / 128 % chunks) * 16;

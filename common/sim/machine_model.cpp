@@ -3,7 +3,6 @@
 #include <new>
 
 #include "common/cuda/asynchronous.hpp"
-#include "common/cuda/boxed_matrix.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/sim/model.hpp"
 
@@ -35,17 +34,9 @@ void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size
   simt::declare_matrix(memory, first, rows, cols, ld);
 }
 
-void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& m) {
-  const auto size = std::uint32_t(size_of(element));
-  *static_cast<simt::TensorMap*>(map) = {.base = reinterpret_cast<std::uintptr_t>(base),
-                                         .rows = std::uint64_t(m.rows),
-                                         .cols = std::uint64_t(m.cols),
-                                         .row_bytes = std::uint64_t(m.ld) * size,
-                                         .element = size,
-                                         .box_rows = std::uint32_t(m.box_rows),
-                                         .box_cols = std::uint32_t(m.box_cols),
-                                         .swizzle = std::uint32_t(m.swizzle),
-                                         .encoded = true};
+void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& matrix) {
+  *static_cast<simt::TensorMap*>(map) = {matrix, reinterpret_cast<std::uintptr_t>(base),
+                                         std::uint32_t(size_of(element)), true};
 }
 
 }  // namespace tile::machine

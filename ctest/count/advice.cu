@@ -9,7 +9,7 @@ RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, 
 //= L1 32 and banks 32 (a tie),
 //= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
 RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
-//= load of out, 50%, a tie with advice.cu:
+//= load of out, 50%, a tie with 1 more:
 //= its sectors are used in full; accesses of 16 bytes (float4) would take 1/4 of the requests
 RUN(conflict, float, 1024, 32, 0) {
   __shared__ float tile[1024];
@@ -30,7 +30,6 @@ RUN(in_parts, float4, 32, 32, 0) {
   out[threadIdx.x] = float4{x, x, x, x};
 }
 //= of neighbouring structs of 16 bytes; with an array for each member
-//= moved as a whole, by way of a variable, a struct that is alignas(16) takes an access for each 16 bytes
 RUN(eight, float, 256, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x * 8 + i] = 1;
 }
@@ -41,7 +40,7 @@ RUN(one_member, Particle, 32, 32, 0) { out[threadIdx.x].x = 1; }
 RUN(one_lane, float, 64, 32, 0) {
   if (threadIdx.x == 0) out[0] = 1;
 }
-//= one lane of the warp stores, 4 bytes of a sector of 32, while the others wait: give each lane a part (of the warp
+//= (of the warp that was looked at, 1 lane took part)
 RUN(again, float, 64, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x + 32] = out[threadIdx.x];
 }

@@ -12,18 +12,11 @@
 using cudaError_t = int;
 constexpr cudaError_t cudaSuccess = 0;
 inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
-inline const char* cudaGetErrorName(cudaError_t) { return "cudaSuccess"; }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
 using cudaStream_t = struct CUstream_st*;
-inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  *stream = nullptr;
-  return cudaSuccess;
-}
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -44,6 +37,3 @@ SIMT_INLINE void __pipeline_wait_prior(int pending) { simt::device::wait_for_asy
 #define CUDART_INF_F HUGE_VALF
 #define CUDART_NAN_F NAN
 #define CUDART_PI_F 3.14159265f
-#define CUDART_INF HUGE_VAL
-#define CUDART_NAN double(NAN)
-#define CUDART_PI 3.14159265358979323846

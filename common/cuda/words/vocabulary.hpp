@@ -8,6 +8,7 @@
 #include <cstring>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 // --- Qualifiers -------------------------------------------------------------------------------------------------
@@ -25,7 +26,7 @@
 // Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
 
-// What the model refuses. rewrite_shared.cpp has taken the word itself out of a file, unless a macro of its own has it.
+// What the model refuses. rewrite.cpp has taken the word itself out of a file, unless a macro of its own has it.
 #define __shared__ \
   _Pragma(         \
       "GCC error \"the model does not see a __shared__ that comes out of a macro, or out of a file that it does not rewrite: write the declaration out\"")
@@ -44,7 +45,31 @@
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
 
 // --- Types ------------------------------------------------------------------------------------------------------
-#include "common/cuda/words/vectors.hpp"
+// Vectors of three are aligned like one of their members: a GPU moves the three one by one.
+#define SIMT_VECTORS(T, name)                                             \
+  struct alignas(2 * sizeof(T)) name##2 {                                 \
+    T x, y;                                                               \
+  };                                                                      \
+  struct name##3 {                                                        \
+    T x, y, z;                                                            \
+  };                                                                      \
+  struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) name##4 {            \
+    T x, y, z, w;                                                         \
+  };                                                                      \
+  SIMT_INLINE name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  SIMT_INLINE name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  SIMT_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+SIMT_VECTORS(signed char, char)
+SIMT_VECTORS(unsigned char, uchar)
+SIMT_VECTORS(short, short)
+SIMT_VECTORS(unsigned short, ushort)
+SIMT_VECTORS(int, int)
+SIMT_VECTORS(unsigned, uint)
+SIMT_VECTORS(long long, longlong)
+SIMT_VECTORS(unsigned long long, ulonglong)
+SIMT_VECTORS(float, float)
+SIMT_VECTORS(double, double)
+#undef SIMT_VECTORS
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
@@ -261,7 +286,6 @@ constexpr int warpSize = 32;
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
 SIMT_INLINE void __threadfence() { simt::device::fence(false); }
 SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
-SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
@@ -303,19 +327,60 @@ SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
   return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
 }
-template <class T>
-SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all) {
-  *all = __match_any_sync(mask, value) == mask;
-  return *all ? mask : 0;
-}
 SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
 SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
 SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
 SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
 
+// --- __shared__ variables ---------------------------------------------------------------------------------------
+// `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
+//   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
+// a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is what a
+// declaration with all its extents, alignments and names can stand in as it is.
+namespace simt {
+
+/// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model finds those that
+/// a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
+struct SharedDeclaration {
+  const char* name;
+  const std::type_info* within;  ///< the struct around it, whose own name says in which function it is
+  int place;                     ///< in which order they were declared
+  std::size_t bytes, alignment;
+  ElementType element;
+  std::uint32_t number = 0;  ///< among those that the program uses, from 1 on; 0 until that is known
+};
+
+/// A name as a template's argument.
+template <std::size_t BYTES>
+struct SharedName {
+  char text[BYTES] = {};
+  constexpr SharedName(const char (&name)[BYTES]) {
+    for (std::size_t i = 0; i < BYTES; ++i) text[i] = name[i];
+  }
+};
+
+template <class Within, class Type, SharedName NAME, int PLACE>
+inline constinit SharedDeclaration shared_declaration{.name = NAME.text,
+                                                      .within = &typeid(Within),
+                                                      .place = PLACE,
+                                                      .bytes = sizeof(Type),
+                                                      .alignment = alignof(Within),
+                                                      .element = element_type<Type>()};
+
+namespace device {
+/// Where a variable lies in the shared memory of the running block. Nothing that changes while a thread runs, hence [[gnu::const]].
+[[gnu::const]] void* shared(const SharedDeclaration& declaration) noexcept;
+}  // namespace device
+
+template <class Within, class Type, SharedName NAME, int PLACE>
+SIMT_INLINE Type& shared() noexcept {
+  return *static_cast<Type*>(device::shared(shared_declaration<Within, Type, NAME, PLACE>));
+}
+
+}  // namespace simt
+
 // In this order.
 // clang-format off
-#include "common/cuda/words/shared.hpp"
 #include "common/cuda/words/math.hpp"
 #include "common/cuda/words/narrow.hpp"
 #include "common/cuda/words/memory.hpp"

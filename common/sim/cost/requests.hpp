@@ -1,8 +1,7 @@
 // cost/: from addresses to what they cost.
 //
-// In: addresses, as plain numbers. common/sim/rules.hpp says what the 32 of one warp-wide access cost; this file takes the logs of 32
-// lanes, which ran one after the other, and finds the warp-wide accesses in them again; tally.hpp sums them up by site. Out: numbers.
-// Nothing here knows threads that wait, memory that exists, or the program.
+// In: addresses, as plain numbers. common/sim/rules.hpp says what the 32 of one warp-wide access cost; this file finds the warp-wide
+// accesses in the logs of 32 lanes, which ran one after the other; tally.hpp sums them up by site. Out: numbers.
 #pragma once
 
 #include <array>
@@ -65,8 +64,6 @@ struct LogEntry {
 };
 using Log = std::vector<LogEntry>;
 
-inline bool same_site(const LogEntry& a, const LogEntry& b) { return a.pc == b.pc && a.op == b.op && a.size == b.size; }
-
 /// Calls visit(entry, access, same_turn) for each warp-wide access of the logs; a null log is that of no lane. The k-th execution of an
 /// instruction by one lane belongs with the k-th by another: entry i of every log where all ran the same instructions. `same_turn`:
 /// whether all came to it after as many turns of loops; else it is a guess.
@@ -90,7 +87,7 @@ void for_each_request(const std::array<const Log*, 32>& logs, Visit visit) {
     for (unsigned rest = participating; rest != 0; rest &= rest - 1) {
       const auto lane = std::size_t(std::countr_zero(rest));
       const LogEntry& own = (*logs[lane])[i];
-      convergent = convergent && same_site(own, entry);
+      convergent = convergent && own.pc == entry.pc && own.op == entry.op && own.size == entry.size;
       same_turn = same_turn && own.turns == entry.turns && own.turns != unknown_turns;
       access.address[lane] = own.address;
     }

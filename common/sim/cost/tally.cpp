@@ -18,13 +18,6 @@ LastBlocks& of_array(std::map<std::uint16_t, LastBlocks>& by_array, const Array&
   return by_array.try_emplace(array.index, array).first->second;
 }
 
-std::array<std::int64_t, 32> offsets_of(const WarpAccess& access, const Array& array) {
-  std::array<std::int64_t, 32> offsets{};
-  for (std::size_t lane = 0; lane < 32; ++lane)
-    offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
-  return offsets;
-}
-
 }  // namespace
 
 SiteTally& Tally::add_to(const SiteKey& key, const SiteCost& cost, std::uint64_t new_sectors) {
@@ -63,7 +56,9 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   SiteTally& tally = add_to(key, cost, new_sectors);
   if (!sampled || tally.is_sampled) return;
   tally.is_sampled = true;
-  samples.push_back({key, offsets_of(access, array)});
+  auto& offsets = samples.emplace_back(SampledAccess{key}).offsets;
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
 }
 
 void Tally::add_bulk(const BulkCopy& copy, const Array& array,

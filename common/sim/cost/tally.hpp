@@ -82,8 +82,8 @@ struct Tally {
   /// Adds one warp-wide access of block number `block` (1-based).
   void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
            bool sampled);
-  /// Adds one side of a bulk copy by a block: the bytes [begin, end) of each row. It bypasses L1, so that each copy fetches its sectors
-  /// anew, and no tags or wavefronts are counted; those of shared memory are not known.
+  /// Adds one side of a bulk copy: the bytes [begin, end) of each row. It bypasses L1, so that each copy fetches its sectors anew and
+  /// takes no tags or wavefronts; those of shared memory are not known.
   void add_bulk(const BulkCopy& copy, const Array& array,
                 const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
 

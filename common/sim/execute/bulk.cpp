@@ -21,9 +21,8 @@ Inside inside(const Box& box, std::uint32_t row) {
   const TensorMap& map = box.map;
   const std::int64_t first = std::max<std::int64_t>(box.x, 0), y = box.y + row,
                      end = std::min(box.x + std::int64_t(map.box_cols), std::int64_t(map.cols));
-  if (first >= end || y < 0 || y >= std::int64_t(map.rows)) return {};
-  return {std::size_t(first - box.x) * map.element,
-          map.base + std::uint64_t(y) * map.row_bytes + std::uint64_t(first) * map.element,
+  if (first >= end || y < 0 || y >= map.rows) return {};
+  return {std::size_t(first - box.x) * map.element, map.base + std::uint64_t(y * map.ld + first) * map.element,
           std::size_t(end - first) * map.element};
 }
 
@@ -31,13 +30,13 @@ Inside inside(const Box& box, std::uint32_t row) {
 Address place_of_byte(const Box& box, std::uint32_t byte) {
   constexpr Address pattern = 1024;  // the period of the largest swizzle
   const Address dense = box.shared + byte, within = dense % pattern;
-  return dense - within + tile::swizzled(tile::Swizzle(box.map.swizzle), unsigned(within));
+  return dense - within + tile::swizzled(box.map.swizzle, unsigned(within));
 }
 
 // Makes the copy: to shared memory, where what lies outside the matrix becomes 0, or out of it.
 void perform(const Box& box, bool load) {
   std::vector<std::byte> row(box.map.row_of_box());
-  for (std::uint32_t y = 0; y < box.map.box_rows; ++y) {
+  for (std::uint32_t y = 0; y < std::uint32_t(box.map.box_rows); ++y) {
     const auto [first, address, bytes] = inside(box, y);
     auto* const global = reinterpret_cast<std::byte*>(address);
     std::ranges::fill(row, std::byte{});
@@ -83,14 +82,8 @@ Box contiguous(const Call& call, const void* global, const void* shared, std::ui
   if (bytes == 0 || bytes % chunk != 0)
     refuse_copy(call.w, call.pc,
                 fmt::format("copies {} bytes in bulk, which must be a multiple of 16, and not 0", bytes));
-  const TensorMap map{.base = reinterpret_cast<Address>(global),
-                      .rows = 1,
-                      .cols = bytes / 4,
-                      .row_bytes = bytes,
-                      .element = 4,
-                      .box_rows = 1,
-                      .box_cols = bytes / 4,
-                      .encoded = true};
+  const int words = int(bytes / 4);
+  const TensorMap map{{1, words, words, 1, words}, reinterpret_cast<Address>(global), 4, true};
   const Box box{map, 0, 0, reinterpret_cast<Address>(shared)};
   require_aligned(call.w, map.base, chunk, box, call.pc);
   return box;

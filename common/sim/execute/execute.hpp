@@ -215,12 +215,11 @@ struct NamedBarrier {
 /// An mbarrier: what its eight bytes stand for.
 struct Mbarrier {
   std::uint32_t number = 0;   ///< among those of the block
-  bool live = false;          ///< initialised, and not invalidated since
   std::uint32_t count = 0;    ///< arrivals that a phase takes
   std::uint32_t missing = 0;  ///< arrivals that the current phase lacks
   std::int64_t bytes = 0;     ///< expected and not yet copied; negative: more were copied
   std::uint64_t phase = 0;    ///< its number, from 0 on
-  order::Epoch epoch = 1;     ///< phases since the block began, which no initialisation sets back
+  order::Epoch epoch = 1;     ///< phases since it was initialised, and one
   order::Stamp initialised = 0;
   Address init_pc = 0;
   order::News arrived, over;  ///< what those know who arrived in this phase; what those learn who find one over

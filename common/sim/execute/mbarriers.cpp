@@ -58,8 +58,7 @@ std::string name_of_mbarrier(const Worker& w, Address mbarrier) {
 Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, const char* verb) {
   require_place(w, owner, mbarrier, pc, verb);
   const auto found = owner.mbarriers.find(mbarrier);
-  if (found == owner.mbarriers.end() || !found->second.live)
-    refuse_use(w, owner, mbarrier, pc, verb, ", which nobody has initialised");
+  if (found == owner.mbarriers.end()) refuse_use(w, owner, mbarrier, pc, verb, ", which nobody has initialised");
   Mbarrier& m = found->second;
   if (w.traced && !w.block->order.ordered(m.initialised, w.lane->linear))
     report(w, "race", culprit(w, pc), m.init_pc, [&] {
@@ -73,9 +72,8 @@ Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, con
 void refuse_mbarrier(Worker& w, const Block& owner, std::size_t size, Touched t) {
   auto m = owner.mbarriers.upper_bound(t.address - size_of_mbarrier);
   for (; m != owner.mbarriers.end() && m->first < t.address + size; ++m)
-    if (m->second.live)
-      refuse_use(w, owner, m->first, t.pc(), (t.by_copy ? "asynchronously " : "") + std::string(verb_of(t.op)),
-                 " as ordinary memory");
+    refuse_use(w, owner, m->first, t.pc(), (t.by_copy ? "asynchronously " : "") + std::string(verb_of(t.op)),
+               " as ordinary memory");
 }
 
 void complete_bytes(Worker& w, const BulkLoad& load) {
@@ -158,37 +156,22 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   if (count == 0 || count > most_arrivals)
     refuse(fmt::format(" for {} arrivals; 1 to {} are possible", count, most_arrivals));
   auto& mbarriers = call.block.mbarriers;
-  const auto [found, fresh] = mbarriers.try_emplace(address);
-  Mbarrier& m = found->second;
-  if (m.live) refuse(", which it is already");
-  if (fresh) m.number = std::uint32_t(mbarriers.size() - 1);
-  if (m.number >= order::actors_of_a_kind)
+  if (mbarriers.contains(address)) refuse(", which it is already");
+  if (mbarriers.size() >= order::actors_of_a_kind)
     refuse(fmt::format(", and the model knows {} of a block at most", order::actors_of_a_kind));
   if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc);
-  m.live = true;
+  Mbarrier& m = mbarriers[address];
+  m.number = std::uint32_t(mbarriers.size() - 1);
   m.count = m.missing = count;
-  m.bytes = 0;
-  m.phase = 0;
   m.initialised = call.order.stamp_of(call.lane.linear);
   m.init_pc = call.pc;
 }
 
-void mbarrier_inval(void* mbarrier) {
-  const Call call(__builtin_return_address(0));
-  const auto address = reinterpret_cast<Address>(mbarrier);
-  Mbarrier& m = mbarrier_at(call.w, call.block, address, call.pc, "invalidates");
-  for (const BulkLoad& load : call.block.bulk_loads)
-    if (load.mbarrier == address)
-      refuse_use(call.w, call.block, address, call.pc, "invalidates", ", for which a copy is on its way");
-  m.live = false;
-  if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc);
-}
-
-void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   const Call call(__builtin_return_address(0));
   const auto address = reinterpret_cast<Address>(mbarrier);
   Worker& w = call.w;
-  const char* const verb = arrives ? "arrives at" : "announces bytes for";
+  constexpr auto verb = "arrives at";
   Block* const other = owner_of(w, address);
   Block& owner = other == nullptr ? call.block : *other;
   const bool remote = &owner != &call.block;
@@ -200,7 +183,6 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool arrives) {
   m.bytes += bytes;
   if (m.bytes > most_bytes)
     refuse(fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, most_bytes));
-  if (!arrives) return;
   if (m.missing == 0)
     refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
   if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));

@@ -49,14 +49,20 @@ namespace {
   }
 }
 
-// An access whose shape the model does not know: fine on the lane's own stack, else an error. what() says which.
-template <class What>
-void refuse(const volatile void* pointer, void* return_address, What what) {
+// An access of unknown cost, by a copy of `bytes` or, with 0, an atomic operation: fine on the lane's own stack, else an error.
+void refuse(const volatile void* pointer, std::size_t bytes, void* return_address) {
   Listener* const listener = lane_hooks.listener;
   if (listener == nullptr || lane_hooks.on_own_stack(reinterpret_cast<Address>(pointer))) return;
   const ScopedIgnore ignore;
-  listener->refuse(reinterpret_cast<Address>(return_address), what());
+  listener->refuse(reinterpret_cast<Address>(return_address),
+                   bytes == 0
+                       ? "uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ..."
+                       : fmt::format("moves {} bytes with a block copy: into how many accesses nvcc makes it, the "
+                                     "model does not know; assign elements or vectors instead",
+                                     bytes));
 }
+// Not an address: the value that memset stores.
+void refuse(int, std::size_t, void*) {}
 
 // What -fsanitize=bounds hands over: libubsan's structures, as far as they are read here.
 struct ArrayType {
@@ -97,22 +103,6 @@ void access_range(const void* pointer, std::size_t size, Op op, void* return_add
   access_struct(pointer, size, op, return_address, {1, most});
 }
 
-void refuse_atomic(const volatile void* pointer, void* return_address) {
-  refuse(pointer, return_address, [] {
-    return std::string("uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ...");
-  });
-}
-
-// A memcpy, memset or the like in a kernel.
-void check_block_copy(const void* pointer, std::size_t size, void* return_address) {
-  refuse(pointer, return_address, [&] {
-    return fmt::format(
-        "moves {} bytes with a block copy: into how many accesses nvcc makes it, the model does not know; assign "
-        "elements or vectors instead",
-        size);
-  });
-}
-
 }  // namespace
 }  // namespace simt::hooks
 
@@ -129,10 +119,10 @@ void simt::device::atomic_access(void* address, std::size_t size) {
     simt::hooks::access(a, bytes, simt::Op::store, __builtin_return_address(0), is_volatile); \
   }
 // Host code of a chapter is compiled with the same flags; its atomics (std::shared_ptr and the like) land here.
-#define SIMT_ATOMIC_HOOK(T, bits, operation, parameters, call)  \
-  T __tsan_atomic##bits##_##operation parameters {              \
-    simt::hooks::refuse_atomic(a, __builtin_return_address(0)); \
-    return call;                                                \
+#define SIMT_ATOMIC_HOOK(T, bits, operation, parameters, call) \
+  T __tsan_atomic##bits##_##operation parameters {             \
+    simt::hooks::refuse(a, 0, __builtin_return_address(0));    \
+    return call;                                               \
   }
 #define SIMT_ATOMIC_UPDATE_HOOK(T, bits, operation)                        \
   SIMT_ATOMIC_HOOK(T, bits, fetch_##operation, (volatile T * a, T v, int), \
@@ -146,7 +136,6 @@ void simt::device::atomic_access(void* address, std::size_t size) {
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, and)                                                                        \
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, or)                                                                         \
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, xor)                                                                        \
-  SIMT_ATOMIC_UPDATE_HOOK(T, bits, nand)                                                                       \
   SIMT_ATOMIC_HOOK(T, bits, compare_exchange_val, (volatile T * a, T c, T v, int, int),                        \
                    __sync_val_compare_and_swap(a, c, v))                                                       \
   SIMT_ATOMIC_HOOK(int, bits, compare_exchange_strong, (volatile T * a, T * c, T v, int, int),                 \
@@ -195,25 +184,16 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
 // memcpy and its kin, called by a kernel or by anybody else (--wrap, see TILE_MODEL_LINK_FLAGS in ctest/model.cmake).
-#define SIMT_COPY_HOOK(name)                                                \
-  void* __real_##name(void*, const void*, std::size_t);                     \
-  void* __wrap_##name(void* to, const void* from, std::size_t size) {       \
-    simt::hooks::check_block_copy(to, size, __builtin_return_address(0));   \
-    simt::hooks::check_block_copy(from, size, __builtin_return_address(0)); \
-    return __real_##name(to, from, size);                                   \
+#define SIMT_BLOCK_HOOK(Result, name, First, Second)                   \
+  Result __real_##name(First, Second, std::size_t);                    \
+  Result __wrap_##name(First first, Second second, std::size_t size) { \
+    simt::hooks::refuse(first, size, __builtin_return_address(0));     \
+    simt::hooks::refuse(second, size, __builtin_return_address(0));    \
+    return __real_##name(first, second, size);                         \
   }
-SIMT_COPY_HOOK(memcpy)
-SIMT_COPY_HOOK(memmove)
-SIMT_COPY_HOOK(mempcpy)
-void* __real_memset(void*, int, std::size_t);
-void* __wrap_memset(void* to, int value, std::size_t size) {
-  simt::hooks::check_block_copy(to, size, __builtin_return_address(0));
-  return __real_memset(to, value, size);
-}
-int __real_memcmp(const void*, const void*, std::size_t);
-int __wrap_memcmp(const void* one, const void* other, std::size_t size) {
-  simt::hooks::check_block_copy(one, size, __builtin_return_address(0));
-  simt::hooks::check_block_copy(other, size, __builtin_return_address(0));
-  return __real_memcmp(one, other, size);
-}
+SIMT_BLOCK_HOOK(void*, memcpy, void*, const void*)
+SIMT_BLOCK_HOOK(void*, memmove, void*, const void*)
+SIMT_BLOCK_HOOK(void*, mempcpy, void*, const void*)
+SIMT_BLOCK_HOOK(void*, memset, void*, int)
+SIMT_BLOCK_HOOK(int, memcmp, const void*, const void*)
 }

@@ -5,8 +5,8 @@
 // and its kin that the linker sends here (--wrap). Out: calls of a Listener, without what lies on the running lane's own stack
 // (registers and local memory); names.cpp gives lines, kernels and variables for addresses, memory.cpp allocates global memory.
 //
-// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: a kernel makes many
-// accesses to its own stack between two to memory that lanes share.
+// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: most accesses of a kernel
+// are to its own stack.
 #pragma once
 
 #include <array>
@@ -58,8 +58,7 @@ class Listener {
   ~Listener() = default;
 };
 
-/// How often a lane has gone round a loop since the count was reset: entered a basic block again that it had been in since
-/// the turn before.
+/// How many loop iterations a lane has begun since the count was reset: one begins with a basic block that the last one has had.
 struct Turns {
   std::uint16_t count = 0;
   std::uint16_t block_count = 0;
@@ -75,8 +74,7 @@ struct Turns {
   bool has(std::uint32_t pc) const {
     if (blocks[0] == pc) return true;
     if ((marks & mark_of(pc)) == 0) return false;
-    for (std::uint32_t i = 1; i < block_count;
-         ++i)  // not std::find, which compares four at a time: there are few, mostly
+    for (std::uint32_t i = 1; i < block_count; ++i)  // there are few, mostly: std::find would be slower
       if (blocks[i] == pc) return true;
     return false;
   }

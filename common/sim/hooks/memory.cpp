@@ -5,6 +5,7 @@
 #include <iterator>
 #include <new>
 #include <stdexcept>
+#include <tuple>
 
 #include "common/sim/hooks/hooks.hpp"
 #include "common/sim/model.hpp"
@@ -17,10 +18,11 @@ void declare(hooks::Region& region, const ElementType& type) {
   region.declared = hooks::shape_of(type);
 }
 
-void add(hooks::Region region) {
+void* add(hooks::Region region) {
   const std::scoped_lock lock(hooks::regions().mutex);
   const hooks::Address begin = region.begin;
   hooks::regions().by_begin.emplace(begin, std::move(region));
+  return reinterpret_cast<void*>(begin);
 }
 
 }  // namespace
@@ -69,9 +71,7 @@ void* allocate(std::size_t bytes, std::size_t element, const std::string& name) 
   region.end = region.begin + bytes;
   region.element = element;
   region.storage = {static_cast<std::byte*>(raw), [mapped](std::byte* memory) { munmap(memory, mapped); }};
-  void* const begin = reinterpret_cast<void*>(region.begin);
-  add(std::move(region));
-  return begin;
+  return add(std::move(region));
 }
 
 void declare_elements(void* memory, const ElementType& type) { declare(hooks::region_at(memory), type); }
@@ -83,10 +83,7 @@ void release(void* memory) {
 
 void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld) {
   hooks::Region& region = hooks::region_at(memory);
-  region.first = first;
-  region.rows = rows;
-  region.cols = cols;
-  region.ld = ld;
+  std::tie(region.first, region.rows, region.cols, region.ld) = std::tie(first, rows, cols, ld);
 }
 
 }  // namespace simt

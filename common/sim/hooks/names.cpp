@@ -71,10 +71,8 @@ struct Program {
       return std::pair(a->place, std::string_view(a->within->name())) <
              std::pair(b->place, std::string_view(b->within->name()));
     });
-    for (SharedDeclaration* declaration : declarations) {
-      shared.push_back(declaration);
-      declaration->number = std::uint32_t(shared.size());
-    }
+    shared.assign(declarations.begin(), declarations.end());
+    for (std::uint32_t i = 0; i < declarations.size(); ++i) declarations[i]->number = i + 1;
   }
 };
 
@@ -95,15 +93,10 @@ const std::string& mangled_name(Address function) {
 std::string short_name(std::string name) {
   boost::erase_all(name, "(anonymous namespace)::");
   int depth = 0;
-  std::size_t begin = 0, end = name.size();
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>') --depth;
-    if (depth == 0 && name[i] == ' ' && end == name.size()) begin = i + 1;
-    if (depth == 0 && name[i] == '(') {
-      end = i;
-      break;
-    }
+  std::size_t begin = 0, end = 0;
+  for (; end < name.size() && (depth > 0 || name[end] != '('); ++end) {
+    depth += (name[end] == '<') - (name[end] == '>');
+    if (depth == 0 && name[end] == ' ') begin = end + 1;
   }
   return name.substr(begin, end - begin);
 }
@@ -144,21 +137,18 @@ Place find_place(Address return_address) {
   return place;
 }
 
-// Whether a type is declared within a function, or within a lambda in it: Z <function> E <type>, ZZ <function> E <lambda> E <type>.
-bool is_within(std::string_view type, const std::string& function) {
-  if (!function.starts_with("_Z")) return false;
-  const std::string encoded = function.substr(1) + "E";
-  return type.starts_with(encoded) || (type.starts_with("Z") && type.substr(1).starts_with(encoded));
-}
-
 std::vector<SharedVariable> find_variables(const void* kernel) {
-  const Program& p = program();
+  // Whether a type is declared within a function, or within a lambda in it: Z <function> E <type>, ZZ <function> E <lambda> E <type>.
+  const auto is_within = [](std::string_view type, const std::string& function) {
+    const std::string encoded = function.substr(std::min<std::size_t>(1, function.size())) + "E";
+    return function.starts_with("_Z") && (type.starts_with(encoded) || type.starts_with("Z" + encoded));
+  };
   const std::string& own = mangled_name(reinterpret_cast<Address>(kernel));
   std::vector<SharedVariable> variables;
-  for (const SharedDeclaration* d : p.shared) {
+  for (const SharedDeclaration* d : program().shared) {
     const std::string_view within = d->within->name();
     const bool in_kernel = is_within(within, own);
-    const bool elsewhere = std::any_of(p.functions.begin(), p.functions.end(),
+    const bool elsewhere = std::any_of(program().functions.begin(), program().functions.end(),
                                        [&](const auto& function) { return is_within(within, function.second); });
     if (in_kernel || !elsewhere)
       variables.push_back(

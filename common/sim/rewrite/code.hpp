@@ -5,8 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "common/sim/rewrite/rewrite.hpp"
-#include "common/sim/rewrite/tokens.hpp"
+namespace tokens {
+
+struct Token {
+  enum class Kind { space, comment, directive, text, number, name, sign } kind;
+  std::string text;
+
+  bool is(const char* what) const { return text == what; }
+  /// Whether the grammar sees it.
+  bool counts() const { return kind != Kind::space && kind != Kind::comment; }
+};
+
+/// Signs are single characters. A directive (#include ...) is one token with the lines that it is continued on, a comment in it
+/// included; so are strings, raw ones too, and characters. A backslash that ends a line is space.
+std::vector<Token> of(const std::string& text);
+
+}  // namespace tokens
 
 namespace rewrite {
 
@@ -62,7 +76,6 @@ std::size_t after_angles(const Code& code, std::size_t open);
 std::vector<bool> outside_of(const Code& code);
 /// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
 std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter);
-
 /// alignas or __align__.
 bool is_alignment(const std::string& token);
 
@@ -75,9 +88,5 @@ struct Declaration {
 Declaration declaration_at(const Code& code, std::size_t begin);
 /// The first token of the statement that token i is part of.
 std::size_t first_of_statement(const Code& code, std::size_t i);
-
-/// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same line
-/// (rewrite_shared.cpp). Lambdas that use one capture it.
-void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known);
 
 }  // namespace rewrite

@@ -58,15 +58,11 @@ class Sources {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 4) {
-    fmt::print(stderr, "usage: model-source SOURCE.cu OUTPUT.cpp [DIRECTORY]\n");
-    return 2;
-  }
   try {
-    Sources(argv[1], argc == 4 ? argv[3] : "").write(argv[1], argv[2]);
+    Sources(argv[1], argc > 3 ? argv[3] : "").write(argv[1], argv[2]);
+    return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "model-source: {}\n", e.what());
     return 1;
   }
-  return 0;
 }
