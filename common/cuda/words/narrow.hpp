@@ -59,7 +59,11 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
   SIMT_NARROW_OPERATOR(T, T2, *, __hmul, __hmul2)                                                                       \
   SIMT_NARROW_OPERATOR(T, T2, /, __hdiv, __h2div)                                                                       \
   SIMT_NARROW_FUNCTION(T, T2, operator-, operator-, -)                                                                  \
+  SIMT_NARROW_FUNCTION(T, T2, __hneg, __hneg2, -)                                                                       \
   SIMT_NARROW_FUNCTION(T, T2, __habs, __habs2, fabsf)                                                                   \
+  SIMT_NARROW_FUNCTION(T, T2, hexp, h2exp, expf)                                                                        \
+  SIMT_NARROW_FUNCTION(T, T2, hsqrt, h2sqrt, sqrtf)                                                                     \
+  SIMT_NARROW_FUNCTION(T, T2, hrsqrt, h2rsqrt, rsqrtf)                                                                  \
   SIMT_NARROW_FUNCTION2(T, T2, __hmax, __hmax2, fmaxf)                                                                  \
   SIMT_NARROW_FUNCTION2(T, T2, __hmin, __hmin2, fminf)                                                                  \
   /* The product of two is exact in a double, and so nearly is the sum: it is rounded to the type by way of a float. */ \
@@ -84,6 +88,11 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
   SIMT_INLINE T __float2##name(float value) { return value; }                                 \
   SIMT_INLINE T __float2##name##_rn(float value) { return value; }                            \
   SIMT_INLINE float __##name##2float(T value) { return value; }                               \
+  SIMT_INLINE T __ushort_as_##name(unsigned short bits) {                                     \
+    T value;                                                                                  \
+    value.bits = bits;                                                                        \
+    return value;                                                                             \
+  }                                                                                           \
   SIMT_INLINE unsigned short __##name##_as_ushort(T value) { return value.bits; }             \
   SIMT_INLINE T2 make_##pair(T x, T y) { return {x, y}; }                                     \
   SIMT_INLINE T2 __halves2##pair(T x, T y) { return {x, y}; }                                 \
@@ -99,6 +108,7 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
   SIMT_NARROW_ARITHMETIC(T, T2)
 SIMT_NARROW_TYPE(__half, __half2, half, half2, half_of, float_of_half)
 SIMT_NARROW_TYPE(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162, bf16_of, float_of_bf16)
+SIMT_INLINE __half __int2half_rn(int value) { return value; }
 using half = __half;
 using half2 = __half2;
 using nv_bfloat16 = __nv_bfloat16;

@@ -94,7 +94,7 @@ void require_memory(Worker& w, const Box& box, std::size_t shared_alignment, Op 
   require_aligned(w, box.shared, shared_alignment, box, pc);
   if (!is_shared(w, box.shared)) refuse_copy(w, pc, "copies in bulk, but not to or from its shared memory");
   require_in_bounds(w, box.shared, box.map.bytes_of_box(), load ? Op::store : Op::load, pc);
-  for (std::uint32_t y = 0; y < box.map.box_rows; ++y)
+  for (std::uint32_t y = 0; y < std::uint32_t(box.map.box_rows); ++y)
     if (const Inside row = inside(box, y); row.bytes > 0) {
       if (is_shared(w, row.global)) refuse_copy(w, pc, "copies in bulk, but not to or from global memory");
       require_in_bounds(w, row.global, row.bytes, load ? Op::load : Op::store, pc);
@@ -114,7 +114,7 @@ void note(Worker& w, const Box& box, Op op, Address pc, const std::vector<Party>
   using Bytes = std::pair<std::uint64_t, std::uint64_t>;
   const bool load = op == Op::bulk_load;
   std::vector<Bytes> rows;
-  for (std::uint32_t y = 0; y < box.map.box_rows; ++y)
+  for (std::uint32_t y = 0; y < std::uint32_t(box.map.box_rows); ++y)
     if (const Inside row = inside(box, y); row.bytes > 0) {
       touch_in_bulk(w, row.global, row.bytes, load ? Op::load : Op::store, pc, parties.front().by);
       rows.emplace_back(row.global, row.global + row.bytes);
