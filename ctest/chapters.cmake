@@ -32,20 +32,18 @@ function(tile_add_program program name source)
   set(model_program ${model_program} PARENT_SCOPE)
 endfunction()
 
-# The target NAME-registers-ARCHITECTURE writes what cuobjdump says of the kernels' registers when they are compiled for
-# another GPU to registers/NAME-ARCHITECTURE.txt in the build directory. `tile bench` asks for it where a chapter does.
+# The target NAME-registers-86 writes what cuobjdump says of the kernels' registers when they are compiled for sm_86 to
+# registers/NAME-86.txt in the build directory. `tile bench` asks for it where a chapter does.
 function(tile_add_registers name source)
-  foreach(architecture 86)
-    set(object ${name}-for-${architecture})
-    add_library(${object} OBJECT EXCLUDE_FROM_ALL ${source})
-    target_compile_options(${object} PRIVATE ${TILE_GPU_FLAGS})
-    target_link_libraries(${object} PRIVATE tile_common)
-    set_target_properties(${object} PROPERTIES CUDA_ARCHITECTURES ${architecture}-real)
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/registers)
-    add_custom_target(${name}-registers-${architecture}
-      COMMAND sh -c "cuobjdump -res-usage \"$0\" > \"$1\"" $<TARGET_OBJECTS:${object}> ${PROJECT_BINARY_DIR}/registers/${name}-${architecture}.txt
-      DEPENDS ${object} VERBATIM)
-  endforeach()
+  set(object ${name}-for-86)
+  add_library(${object} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_compile_options(${object} PRIVATE ${TILE_GPU_FLAGS})
+  target_link_libraries(${object} PRIVATE tile_common)
+  set_target_properties(${object} PROPERTIES CUDA_ARCHITECTURES 86-real)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/registers)
+  add_custom_target(${name}-registers-86
+    COMMAND sh -c "cuobjdump -res-usage \"$0\" > \"$1\"" $<TARGET_OBJECTS:${object}> ${PROJECT_BINARY_DIR}/registers/${name}-86.txt
+    DEPENDS ${object} VERBATIM)
 endfunction()
 
 # Where a chapter has sources beside its .cu, what they are compiled to for the model and for the GPU: own/libNN-name.a, which
@@ -56,19 +54,16 @@ function(tile_add_own_sources name directory)
     return()
   endif()
   get_filename_component(folder ${directory} NAME)
-  foreach(machine model gpu)
-    set(others ${sources})
-    if(machine STREQUAL "model")
-      list(FILTER others EXCLUDE REGEX "_gpu[.]cpp$")
-      add_library(${name}-own STATIC ${others})
-      target_link_libraries(${name}-own PUBLIC tile_on_model)
-      set_target_properties(${name}-own PROPERTIES OUTPUT_NAME ${folder} ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/own)
-    elseif(TILE_CUDA)
-      list(FILTER others EXCLUDE REGEX "_model[.]cpp$")
-      add_library(${name}-own-gpu STATIC ${others})
-      target_link_libraries(${name}-own-gpu PUBLIC tile_on_gpu)
-    endif()
-  endforeach()
+  set(others ${sources})
+  list(FILTER others EXCLUDE REGEX "_gpu[.]cpp$")
+  add_library(${name}-own STATIC ${others})
+  target_link_libraries(${name}-own PUBLIC tile_on_model)
+  set_target_properties(${name}-own PROPERTIES OUTPUT_NAME ${folder} ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/own)
+  if(TILE_CUDA)
+    list(FILTER sources EXCLUDE REGEX "_model[.]cpp$")
+    add_library(${name}-own-gpu STATIC ${sources})
+    target_link_libraries(${name}-own-gpu PUBLIC tile_on_gpu)
+  endif()
 endfunction()
 
 # Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, where chapterNN is for the

@@ -76,8 +76,9 @@ esac
 \"${compiler}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter)
-    own=$(sed -n 's|^#include \"chapters/\\([^/]*\\)/.*|\\1|p' \"$source\") # sources of the chapter beside its program
-    set -- \${own:+\"${PROJECT_BINARY_DIR}/own/lib$own.a\"} \"${runtime}\" ;;
+    # Of the sources beside the chapter's program, if there are any.
+    own=\"${PROJECT_BINARY_DIR}/own/lib$(sed -n 's|^#include \"chapters/\\([^/]*\\)/.*|\\1|p' \"$source\" | head -n 1).a\"
+    if [ -e \"$own\" ]; then set -- \"$own\" \"${runtime}\"; else set -- \"${runtime}\"; fi ;;
   count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;
 esac
 \"${compiler}\" \"$parts/program.o\" \"$@\" ${link_flags} \"$<TARGET_FILE:Boost::context>\" -lfmt -ldw -lelf -lpthread -o \"$output\"

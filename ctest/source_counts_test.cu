@@ -178,7 +178,7 @@ __device__ __noinline__ float4 four_times(float value) { return {value, value, v
 __global__ void vector_from_a_function(float* out, const float* in) {
   new (out + 4 * threadIdx.x) float4{four_times(in[threadIdx.x])};  //@ result
 }
-// What the two compilers see differently.
+// A vector made from a list of values, which g++ may store element by element.
 __global__ void vector_from_a_list(float* out, const float* in) {
   const float value = in[threadIdx.x];
   reinterpret_cast<float4*>(out)[threadIdx.x] = {value, value, value, value};  //@ list

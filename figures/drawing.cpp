@@ -44,15 +44,6 @@ void Drawing::line(double x1, double y1, double x2, double y2, const char* strok
                        stroke);
 }
 
-void Drawing::arrow(double x1, double y1, double x2, double y2, const char* stroke) {
-  const double length = std::hypot(x2 - x1, y2 - y1), head = 7;
-  const double dx = (x2 - x1) / length * head, dy = (y2 - y1) / length * head;
-  body_ += fmt::format(
-      "<path d='M{:.1f},{:.1f} L{:.1f},{:.1f} M{:.1f},{:.1f} L{:.1f},{:.1f} L{:.1f},{:.1f}' "
-      "style='fill:none;stroke:{};stroke-width:1.5'/>\n",
-      x1, y1, x2, y2, x2 - dx - dy / 2, y2 - dy + dx / 2, x2, y2, x2 - dx + dy / 2, y2 - dy - dx / 2, stroke);
-}
-
 void Drawing::panel(double x, double width, double height, double y, bool wide_only) {
   body_ += fmt::format("{}<g class='panel{}' data-box='{:.1f} {:g} {:.1f} {:.1f}'>\n", in_panel_ ? "</g>\n" : "",
                        wide_only ? " wide-only" : "", x, y, width, height);

@@ -26,8 +26,6 @@ class Drawing {
   void text(double x, double y, const std::string& words, const char* anchor = "start", double size = 11,
             const char* fill = "var(--ink)", bool repeated = false);
   void line(double x1, double y1, double x2, double y2, const char* stroke = "var(--ink)");
-  /// A line with a head at its end.
-  void arrow(double x1, double y1, double x2, double y2, const char* stroke);
   /// Begins a panel, from x and y on: a narrow page stacks panels (book/weave/figures.lua), and may leave out one that holds nothing
   /// (`wide_only`). A wide page lays a panel over the one before it where they overlap.
   void panel(double x, double width, double height, double y = 0, bool wide_only = false);

@@ -25,10 +25,13 @@ const char* name_of(Space space) {
 namespace simt::execute {
 namespace {
 
-// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two
-// instructions of a line may make it, of an unrolled loop for example, which no reader can tell apart.
+// A finding without what differs between two threads that make one mistake: threads, elements, addresses, and whether
+// the other thread is of the same block. Two instructions of a line may make it, of an unrolled loop for example, which
+// no reader can tell apart.
 std::string without_who_and_where(const std::string& finding) {
-  static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
+  static const std::regex varying(
+      R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on| of block number \d+)"
+      R"(|with (no barrier|nothing) between.*)");
   return std::regex_replace(finding, varying, "");
 }
 
