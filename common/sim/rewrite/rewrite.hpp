@@ -5,6 +5,24 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
+
+namespace tokens {
+
+struct Token {
+  enum class Kind { space, comment, directive, text, number, name, sign } kind;
+  std::string text;
+
+  bool is(const char* what) const { return text == what; }
+  /// Whether the grammar sees it.
+  bool counts() const { return kind != Kind::space && kind != Kind::comment; }
+};
+
+/// Signs are single characters. A directive (#include ...) is one token with its continuation lines and its comments; so is a string,
+/// raw or not, and a character. A backslash at the end of a line is space.
+std::vector<Token> of(const std::string& text);
+
+}  // namespace tokens
 
 namespace rewrite {
 
