@@ -16,9 +16,6 @@
 
 #include "common/cuda/cuda.hpp"
 #include "common/cuda/machine.hpp"
-#if TILE_ON_MODEL
-#include "common/cuda/words/toolkit.hpp"
-#endif
 
 namespace tile {
 

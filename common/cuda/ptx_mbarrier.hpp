@@ -10,9 +10,6 @@
 #include <cstdint>
 
 #include "common/cuda/cuda.hpp"
-#if TILE_ON_MODEL
-#include "common/cuda/asynchronous.hpp"
-#endif
 
 // Such an instruction; the architectures without it, which a kernel may be compiled for as well, trap.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <new>
 
-#include "common/cuda/asynchronous.hpp"
 #include "common/cuda/machine.hpp"
+#include "common/cuda/tensor_map.hpp"
 #include "common/sim/model.hpp"
 
 namespace tile::machine {

@@ -1,5 +1,4 @@
-// Words for memory: atomic functions, loads and stores that say where they are to be kept, and how the host reaches variables of
-// the device.
+// Words for memory: atomic functions, loads and stores with a cache operator, asynchronous copies, and what the host asks the runtime.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +61,7 @@ SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_
   return simt::device::atomic_update_value(address, [=](T old) -> T { return old == expected ? value : old; });
 }
 
-// --- Loads and stores. The model has no caches: each is the plain access. --------------------------------------------------
+// --- Loads and stores with a cache operator: the plain access, for the model has no caches. And copies, of cuda_pipeline.h. ------
 #define SIMT_LOAD(name)                  \
   template <class T>                     \
   SIMT_INLINE T name(const T* address) { \
@@ -82,17 +81,41 @@ SIMT_STORE(__stcs)
 #undef SIMT_LOAD
 #undef SIMT_STORE
 
-// --- __device__ and __constant__ variables ---------------------------------------------------------------------------------
+SIMT_INLINE void __pipeline_memcpy_async(void* shared, const void* global, std::size_t bytes) {
+  simt::device::async_copy(shared, global, bytes);
+}
+SIMT_INLINE void __pipeline_commit() { simt::device::commit_async_copies(); }
+SIMT_INLINE void __pipeline_wait_prior(int pending) { simt::device::wait_for_async_copies(pending); }
+
+// --- What the host asks the runtime. A launch throws its errors, launches run one after the other, and no call is asynchronous. ----
+using cudaError_t = int;
+using cudaStream_t = struct CUstream_st*;
+constexpr cudaError_t cudaSuccess = 0;
+inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+/// The model gives a block the shared memory that its launch asks for.
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+
 enum SimtCopyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 template <class T>
-int cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
-                       SimtCopyKind = cudaMemcpyHostToDevice) {
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
+                               SimtCopyKind = cudaMemcpyHostToDevice) {
   std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
-  return 0;
+  return cudaSuccess;
 }
 template <class T>
-int cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                         SimtCopyKind = cudaMemcpyDeviceToHost) {
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
+                                 SimtCopyKind = cudaMemcpyDeviceToHost) {
   std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
-  return 0;
+  return cudaSuccess;
 }

@@ -2,6 +2,8 @@
 // C++. What is not declared here does not compile for the model, which is the point: nothing is guessed at.
 #pragma once
 
+#include <assert.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -195,6 +197,8 @@ struct DeviceVariable {
 /// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.
 void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster = {});
 
+struct TensorMap;  // common/cuda/tensor_map.hpp
+
 namespace device {
 // Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers they stand
 // for, reading them costs no memory access.
@@ -218,7 +222,7 @@ using Collective = CollectiveFunction*;
 /// Waits until all lanes of the mask have called this with the same mask and function, which is then run once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
-CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, meet_active;
+CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, active_mask;
 CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
     reduce_xor;
 /// The lanes of the warp that come to this call while the others cannot go on.
@@ -243,6 +247,39 @@ void async_copy(void* to, const void* from, std::size_t bytes);
 void commit_async_copies();
 /// Waits until at most so many groups of this thread are under way.
 void wait_for_async_copies(int pending);
+// An mbarrier is 8 bytes of shared memory, a multiple of 8.
+void mbarrier_init(void* mbarrier, std::uint32_t count);
+/// Announces so many bytes for the current phase, and then counts as one arrival.
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
+/// Whether the phase of this parity is over; waits for that, but may give up.
+bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
+/// Lets the asynchronous proxy see the mbarriers that this thread has initialised.
+void fence_mbarrier_init();
+/// Orders what one proxy did before and the other does after it, in shared memory or everywhere.
+void fence_proxy_async(bool global_as_well);
+
+// Bulk copies. x counts columns, y rows; both may lie outside the matrix.
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier);
+void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
+void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
+void bulk_store(void* to, const void* from, std::uint32_t bytes);
+/// A bulk copy to each block of the cluster whose bit is set.
+void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
+                         std::uint32_t blocks);
+void commit_bulk_group();
+/// Waits until at most so many bulk groups of this thread are pending, or have yet to read their source.
+void wait_for_bulk_groups(int pending, bool reads_only);
+
+/// Sets how many registers each thread of the warp has. Waits until the block has as many, if that is more than before.
+void set_registers(int registers, bool more);
+
+// Clusters of blocks. A block that was launched without one is alone in its own.
+[[gnu::const]] std::uint32_t cluster_rank();
+[[gnu::const]] std::uint32_t cluster_blocks();
+void* map_to_block(void* shared, std::uint32_t rank);
+void arrive_at_cluster_barrier();
+void wait_for_cluster_barrier();
+
 /// Announces an atomic access of `size` bytes; the caller then performs it, and says so if it left everything as it was.
 void atomic_access(void* address, std::size_t size);
 void changed_nothing();

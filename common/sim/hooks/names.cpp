@@ -46,18 +46,12 @@ struct Program {
     dwfl_report_end(dwfl, nullptr, nullptr);
     module = dwfl_addrmodule(dwfl, reinterpret_cast<Address>(&function_name));
     if (module == nullptr) throw std::runtime_error("the model cannot find its own program among the loaded files");
-    read_symbols();
-  }
-
- private:
-  void read_symbols() {
-    std::vector<SharedDeclaration*> declarations;
     for (const Address* kernel = __start___patchable_function_entries; kernel < __stop___patchable_function_entries;)
       functions.emplace(*kernel++, "");
-    const int count = dwfl_module_getsymtab(module);
-    for (int i = 0; i < count; ++i) {
-      GElf_Sym symbol;
-      GElf_Addr value = 0;
+    std::vector<SharedDeclaration*> declarations;
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    for (int i = 0, count = dwfl_module_getsymtab(module); i < count; ++i) {
       const char* text = dwfl_module_getsym_info(module, i, &symbol, &value, nullptr, nullptr, nullptr);
       if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
       if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && std::string_view(text).starts_with(shared_declarations))
@@ -67,12 +61,12 @@ struct Program {
              kernel != functions.end() && kernel->first < value + symbol.st_size; ++kernel)
           kernel->second = text;
     }
-    std::sort(declarations.begin(), declarations.end(), [](auto* a, auto* b) {
-      return std::pair(a->place, std::string_view(a->within->name())) <
-             std::pair(b->place, std::string_view(b->within->name()));
-    });
-    shared.assign(declarations.begin(), declarations.end());
-    for (std::uint32_t i = 0; i < declarations.size(); ++i) declarations[i]->number = i + 1;
+    std::ranges::sort(declarations, {},
+                      [](auto* d) { return std::pair(d->place, std::string_view(d->within->name())); });
+    for (SharedDeclaration* d : declarations) {
+      shared.push_back(d);
+      d->number = std::uint32_t(shared.size());
+    }
   }
 };
 
@@ -148,8 +142,8 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
   for (const SharedDeclaration* d : program().shared) {
     const std::string_view within = d->within->name();
     const bool in_kernel = is_within(within, own);
-    const bool elsewhere = std::any_of(program().functions.begin(), program().functions.end(),
-                                       [&](const auto& function) { return is_within(within, function.second); });
+    const bool elsewhere =
+        std::ranges::any_of(program().functions, [&](const auto& f) { return is_within(within, f.second); });
     if (in_kernel || !elsewhere)
       variables.push_back(
           {d->name, d->bytes, d->alignment, in_kernel, shape_of(d->element), d->number, d->element.alignment});
