@@ -122,10 +122,10 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// An index that may be read from memory is handed through this (common/sim/rewrite/rewrite.cpp). It is still a constant where it was one.
+/// The rewriter wraps an index that may be read from memory in this call. A constant remains one.
 template <class T>
 requires std::is_scalar_v<T> SIMT_INLINE constexpr T index_of(T index) { return index; }
-/// One of a class's own operator[], which need not be copied.
+/// For a class's own operator[]: without a copy.
 template <class T>
 requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& index_of(T&& index) {
   return static_cast<T&&>(index);
@@ -225,7 +225,7 @@ void collective(unsigned mask, Collective function, Slot& mine);
 CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, active_mask;
 CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
     reduce_xor;
-/// The lanes of the warp that come to this call while the others cannot go on.
+/// The lanes of the warp that reach this call together: those that the others, which cannot go on, leave.
 unsigned active_lanes();
 /// __syncthreads, and how many threads of the block came with `predicate`.
 int block_vote(bool predicate);
@@ -249,7 +249,7 @@ void commit_async_copies();
 void wait_for_async_copies(int pending);
 // An mbarrier is 8 bytes of shared memory, a multiple of 8.
 void mbarrier_init(void* mbarrier, std::uint32_t count);
-/// Announces so many bytes for the current phase, and then counts as one arrival.
+/// Announces so many bytes for the current phase, then arrives once.
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
 /// Whether the phase of this parity is over; waits for that, but may give up.
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
@@ -313,62 +313,6 @@ SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand,
 }  // namespace device
 }  // namespace simt
 
-// --- Device functions -------------------------------------------------------------------------------------------
-#define threadIdx (::simt::device::thread_index())
-#define blockIdx (::simt::device::block_index())
-#define blockDim (::simt::device::block_extent())
-#define gridDim (::simt::device::grid_extent())
-constexpr int warpSize = 32;
-
-SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
-SIMT_INLINE void __threadfence() { simt::device::fence(false); }
-SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
-SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
-SIMT_INLINE void __trap() { simt::device::trap(); }
-SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
-#define SIMT_SHUFFLE(name, Operand, function)                                                \
-  template <class T>                                                                         \
-  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {              \
-    return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
-  }
-SIMT_SHUFFLE(__shfl_sync, int, shuffle)
-SIMT_SHUFFLE(__shfl_up_sync, unsigned, shuffle_up)
-SIMT_SHUFFLE(__shfl_down_sync, unsigned, shuffle_down)
-SIMT_SHUFFLE(__shfl_xor_sync, int, shuffle_xor)
-#undef SIMT_SHUFFLE
-SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
-  return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
-}
-SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::any, predicate != 0));
-}
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::all, predicate != 0));
-}
-#define SIMT_REDUCE(name, T, function)                                               \
-  SIMT_INLINE T name(unsigned mask, T value) {                                       \
-    return T(simt::device::together(mask, simt::device::function, unsigned(value))); \
-  }
-SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
-SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
-SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
-SIMT_REDUCE(__reduce_min_sync, int, reduce_min_signed)
-SIMT_REDUCE(__reduce_max_sync, unsigned, reduce_max)
-SIMT_REDUCE(__reduce_max_sync, int, reduce_max_signed)
-SIMT_REDUCE(__reduce_and_sync, unsigned, reduce_and)
-SIMT_REDUCE(__reduce_or_sync, unsigned, reduce_or)
-SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
-#undef SIMT_REDUCE
-template <class T>
-SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
-  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
-}
-SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
-SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
-SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
-SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
-
 // --- __shared__ variables ---------------------------------------------------------------------------------------
 // `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
@@ -416,9 +360,5 @@ SIMT_INLINE Type& shared() noexcept {
 
 }  // namespace simt
 
-// In this order.
-// clang-format off
-#include "common/cuda/words/math.hpp"
+#include "common/cuda/words/functions.hpp"
 #include "common/cuda/words/narrow.hpp"
-#include "common/cuda/words/memory.hpp"
-// clang-format on
