@@ -1,8 +1,8 @@
-// count/: what `tile count` makes of a reader's kernels. In: their files. Out: counts, what follows from them, and advice.
+// count/: `tile count`, for a reader's own kernels. In: their files. Out: counts, what follows from them, and advice.
 //
-// model-cc compiles a file to a program whose main() (count_main.cpp) runs each TILE_COUNT (count.hpp) and writes a line of JSON
-// for each, a Run. tile_count.cpp starts both, reads the lines and prints them; verdict.cpp decides what follows from a launch's counts,
-// and what to advise; compiler_errors.cpp puts what the compiler rejects into few lines.
+// model-cc compiles a file to a program whose main() (count_main.cpp) runs each TILE_COUNT (count.hpp) and writes a
+// line of JSON for each, a Run. tile_count.cpp starts both, reads the lines and prints them; verdict.cpp decides what
+// follows from a launch's counts, and what to advise; compiler_errors.cpp shortens the compiler's messages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -76,9 +76,10 @@ double bank_wavefronts(const simt::Site& site);
 /// What follows from one of the run's launches; `registers` of a thread are 0 where they are not known.
 Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rates, int registers);
 
-/// A line for each error of `source`: what to write instead of a word or header of CUDA that the model does not have, else what the
-/// compiler says. Each names the reader's own lines, also where the compiler found the error in a header of this repository. Names
-/// that are not declared may come of a word that the model does not have: beside one they are only counted. `said` is in English.
+/// A line for each error of `source`: what to write instead of a word or header of CUDA that the model does not have,
+/// else what the compiler says. Each names the reader's own lines, also where the compiler found the error in a header
+/// of this repository. Names that are not declared may come of a word that the model does not have: beside one they are
+/// only counted. `said` is in English.
 std::string errors_in_lines(const std::string& said, const std::string& source);
 
 }  // namespace tile::counting

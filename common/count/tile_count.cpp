@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- Text ----------------------------------------------------------------------------------------------------------------
+// --- Text ------------------------------------------------------------------------------------------------------------
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -141,7 +141,7 @@ void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
                                  others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
 }
 
-// Prints a table of a launch's access sites, and what follows from it: bounds, occupancy, the hottest line. At most 100 columns.
+// Prints a launch's access sites as a table, its bounds, its occupancy and the hottest line, in at most 100 columns.
 void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rates) {
   print_sites(counts, verdict);
   print_bounds(verdict, rates);
@@ -217,7 +217,7 @@ own (local memory), arithmetic, caches.
 )");
 }
 
-// --- JSON ----------------------------------------------------------------------------------------------------------------
+// --- JSON ------------------------------------------------------------------------------------------------------------
 
 // fields.tsv says what each field means.
 Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
@@ -236,7 +236,7 @@ Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
   return json;
 }
 
-// --- Runs ----------------------------------------------------------------------------------------------------------------
+// --- Runs ------------------------------------------------------------------------------------------------------------
 
 struct Options {
   std::vector<std::string> files;
@@ -247,7 +247,7 @@ struct Options {
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
 
-// Prints a run. What is wrong goes to stderr, line by line; of lines that name no place in a source it is said whose they are.
+// Prints a run. Its errors go to stderr, line by line; a line that names no place in a source gets the run's title.
 void show(const Run& run, const Rates& rates, int registers) {
   static const std::regex place(R"(\w:\d+|^\.\.\.)");
   if (!run.title.empty()) fmt::print("\n== {}\n", run.title);
@@ -271,7 +271,7 @@ std::string unreadable(const std::string& file) {
   return "";
 }
 
-// Compiles a file to `program` and runs what it describes; `tell` hears of each run, and of what is wrong with the whole file.
+// Compiles a file to `program` and runs what it describes; calls `tell` with each run, or with the file's error.
 void count(const Options& options, const std::string& file, const std::string& program,
            const std::function<void(Run)>& tell) {
   const auto reject = [&](const std::string& why) { tell({.file = file, .title = "", .error = why, .kernels = {}}); };

@@ -53,7 +53,7 @@ std::string counted(std::uint64_t number, const char* what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-// --- Shared memory -------------------------------------------------------------------------------------------------------
+// --- Shared memory ---------------------------------------------------------------------------------------------------
 
 // "32 different words lie in bank 0": the busiest one.
 std::string conflict_of(const WarpAccess& access) {
@@ -68,8 +68,8 @@ std::string conflict_of(const WarpAccess& access) {
   return fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
 }
 
-// "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or else as
-// lanes are apart, by at least once round the banks.
+// "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or
+// else as lanes are apart, by at least once round the banks.
 std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
   const std::uint64_t row =
       site.row_bytes > 0 ? site.row_bytes : std::uint64_t(std::max<std::int64_t>(0, example.distance));
@@ -115,7 +115,7 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
   return "no bank conflict, and all banks deliver; only fewer accesses would cost less";
 }
 
-// --- Global memory -------------------------------------------------------------------------------------------------------
+// --- Global memory ---------------------------------------------------------------------------------------------------
 
 std::string advice_on_atomic(const Example& example) {
   if (example.addresses.size() == example.lanes())
@@ -169,11 +169,11 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
   return "its sectors are used as far as they go; only fewer accesses would cost less";
 }
 
-// --- Advice --------------------------------------------------------------------------------------------------------------
+// --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": what the lanes of a site do to
-// the memory, by its first access of the sampled warp, and what to do instead. A padding has been tried: by the model's rules the
-// changed addresses cost less.
+// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": what the
+// lanes of a site do to the memory, by its first access of the sampled warp, and what to do instead. A padding has been
+// tried: by the model's rules the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t which) {
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);
@@ -186,10 +186,10 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
   return text;
 }
 
-// --- Bounds --------------------------------------------------------------------------------------------------------------
+// --- Bounds ----------------------------------------------------------------------------------------------------------
 
-// Cycles that an access site keeps L1 or shared memory of its SM busy; -1 where no rule is known: bulk copies, atomic operations in
-// shared memory, and reads of constant memory.
+// Cycles that an access site keeps L1 or shared memory of its SM busy; -1 where no rule is known: bulk copies, atomic
+// operations in shared memory, and reads of constant memory.
 double cycles_of(const simt::Site& site) {
   if (simt::is_bulk(site.op)) return -1;
   if (site.space == simt::Space::global) return double(site.l1_cycles);

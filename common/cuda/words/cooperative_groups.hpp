@@ -1,4 +1,4 @@
-// cooperative_groups as far as the model goes: the grid but for its barrier, the block and its cluster, tiles of a warp, and sums over a tile.
+// cooperative_groups: the grid without its barrier, the block and its cluster, tiles of a warp, and reductions.
 #pragma once
 
 #include <type_traits>

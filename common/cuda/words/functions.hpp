@@ -1,11 +1,11 @@
-// CUDA's functions and built-in variables, those of device code first, then what the host asks the runtime. Where a GPU approximates
-// (__expf and its kin), the model computes as well as the host can: results differ in their last digits, counts do not.
+// CUDA's built-in variables and functions, of device code and of the runtime. Where a GPU approximates (__expf and its
+// kin), the model computes as accurately as the host: results differ in their last digits, counts do not.
 #pragma once
 
 #include <math.h>  // before the macros below, whose names it declares
 #include <stdlib.h>
 
-// --- Threads, warps and blocks -------------------------------------------------------------------------------------------
+// --- Threads, warps and blocks ---------------------------------------------------------------------------------------
 #define threadIdx (::simt::device::thread_index())
 #define blockIdx (::simt::device::block_index())
 #define blockDim (::simt::device::block_extent())
@@ -61,7 +61,7 @@ SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_
 SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
 SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
 
-// --- Minimum and maximum ---------------------------------------------------------------------------------------------------
+// --- Minimum and maximum ---------------------------------------------------------------------------------------------
 // Of two types, integral or not, as CUDA's overloads: the one that arithmetic would make of them.
 template <class T, class U>
 requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<T> ==
@@ -76,7 +76,7 @@ requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<
   return Both(a) < Both(b) ? Both(b) : Both(a);
 }
 
-// --- Functions -------------------------------------------------------------------------------------------------------------
+// --- Functions -------------------------------------------------------------------------------------------------------
 SIMT_INLINE float rsqrtf(float x) { return 1 / sqrtf(x); }
 SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
@@ -109,7 +109,7 @@ SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c);
 #define CUDART_NAN_F NAN
 #define CUDART_PI_F 3.14159265f
 
-// --- Conversions -------------------------------------------------------------------------------------------------------------
+// --- Conversions -----------------------------------------------------------------------------------------------------
 SIMT_INLINE int __float_as_int(float x) { return std::bit_cast<int>(x); }
 SIMT_INLINE unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 SIMT_INLINE float __int_as_float(int x) { return std::bit_cast<float>(x); }
@@ -122,7 +122,7 @@ SIMT_INLINE unsigned __float2uint_rz(float x) { return unsigned(x); }
 SIMT_INLINE float __int2float_rn(int x) { return float(x); }
 SIMT_INLINE float __uint2float_rn(unsigned x) { return float(x); }
 
-// --- Integers and their bits -------------------------------------------------------------------------------------------------
+// --- Integers and their bits -----------------------------------------------------------------------------------------
 SIMT_INLINE int __popc(unsigned x) { return std::popcount(x); }
 SIMT_INLINE int __popcll(unsigned long long x) { return std::popcount(x); }
 SIMT_INLINE int __clz(int x) { return std::countl_zero(unsigned(x)); }
@@ -155,9 +155,9 @@ SIMT_INLINE int __dp4a(int a, int b, int c) {
   return c;
 }
 
-// --- Atomic functions ------------------------------------------------------------------------------------------------------
-// Each announces its access and then performs it. The value is converted to the type of what is updated, as CUDA's overloads do:
-// atomicAdd(&counter, 1) takes an unsigned counter. Of a pair of halves each is updated atomically; here both are at once.
+// --- Atomic functions ------------------------------------------------------------------------------------------------
+// Each announces its access and then performs it. The value is converted to the type of what is updated, as CUDA's
+// overloads do: atomicAdd(&counter, 1) takes an unsigned counter. A pair of halves is updated as one.
 
 namespace simt::device {
 
@@ -211,7 +211,7 @@ SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_
   return simt::device::atomic_update_value(address, [=](T old) -> T { return old == expected ? value : old; });
 }
 
-// --- Loads and stores with a cache operator: the plain access, for the model has no caches. And copies, of cuda_pipeline.h. ------
+// --- Loads and stores with a cache operator (the model has no caches), and the copies of cuda_pipeline.h -------------
 #define SIMT_LOAD(name)                  \
   template <class T>                     \
   SIMT_INLINE T name(const T* address) { \
@@ -237,7 +237,7 @@ SIMT_INLINE void __pipeline_memcpy_async(void* shared, const void* global, std::
 SIMT_INLINE void __pipeline_commit() { simt::device::commit_async_copies(); }
 SIMT_INLINE void __pipeline_wait_prior(int pending) { simt::device::wait_for_async_copies(pending); }
 
-// --- What the host asks the runtime. A launch throws its errors, launches run one after the other, and no call is asynchronous. ----
+// --- The runtime: a launch throws its errors, and returns when the grid has run -------------------------------------
 using cudaError_t = int;
 using cudaStream_t = struct CUstream_st*;
 constexpr cudaError_t cudaSuccess = 0;

@@ -80,8 +80,8 @@ struct dim3 {
 // --- What the model provides (common/sim/execute) ------------------------------------------------------------
 namespace simt {
 
-/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its accesses count
-/// from begin() on.
+/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its
+/// accesses count from begin() on.
 struct BoundKernel {
   const void* address;
   virtual void call(void (*begin)()) const = 0;
@@ -146,7 +146,8 @@ template <class Struct, class Any, std::size_t... I>
 constexpr bool is_made_of(std::index_sequence<I...>) {
   return requires { Struct{((void)I, Any{})...}; };
 }
-/// Whether a struct consists of at most COUNT values, those of its members' members as well, each of at least so many bytes of its own.
+/// Whether a struct consists of at most COUNT values, those of its members' members as well, each of at least so many
+/// bytes of its own.
 template <class Struct, std::size_t BYTES, std::size_t COUNT = sizeof(Struct) / BYTES>
 constexpr bool has_values_of() {
   if constexpr (!std::is_aggregate_v<Struct> || std::is_union_v<Struct> || COUNT == 0 || COUNT > 256)
@@ -156,8 +157,8 @@ constexpr bool has_values_of() {
   else
     return has_values_of<Struct, BYTES, COUNT - 1>();
 }
-/// Bytes of the smallest access to an element. Members of a struct may be touched one by one: words or halves of words, where no member is
-/// smaller, or else bytes.
+/// Bytes of the smallest access to an element. Members of a struct may be touched one by one: words or halves of words,
+/// where no member is smaller, or else bytes.
 template <class Element>
 constexpr std::size_t smallest_access() {
   if constexpr (Value<Element>) return sizeof(Element);
@@ -184,7 +185,7 @@ constexpr ElementType element_type() {
 /// Tells the model what the elements of an allocation are.
 void declare_elements(void* memory, const ElementType& type);
 
-/// Makes a __device__ or __constant__ variable known as memory; common/sim/rewrite/rewrite.hpp puts one after each declaration.
+/// Registers a __device__ or __constant__ variable as memory; the rewriter puts one after each declaration.
 struct DeviceVariable {
   template <class T>
   DeviceVariable(const char* name, T& variable, bool is_constant = false)
@@ -235,7 +236,7 @@ void* dynamic_shared(const char* name);
 /// A barrier of the block with a number from 0 to 15, for so many threads.
 void named_barrier(int number, int threads);
 void arrive_at_named_barrier(int number, int threads);
-/// What the thread did before is seen before what it does next by whoever sees the latter, of its block alone or anywhere.
+/// Orders what the thread did before and what it does after it, for the threads of its block alone or for all.
 void fence(bool block_only);
 /// Lets other threads run.
 void pause();
@@ -280,7 +281,7 @@ void* map_to_block(void* shared, std::uint32_t rank);
 void arrive_at_cluster_barrier();
 void wait_for_cluster_barrier();
 
-/// Announces an atomic access of `size` bytes; the caller then performs it, and says so if it left everything as it was.
+/// Announces an atomic access of `size` bytes; the caller then performs it, and reports if it changed nothing.
 void atomic_access(void* address, std::size_t size);
 void changed_nothing();
 
@@ -316,12 +317,12 @@ SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand,
 // --- __shared__ variables ---------------------------------------------------------------------------------------
 // `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
-// a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is what a
-// declaration with all its extents, alignments and names can stand in as it is.
+// a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is
+// what a declaration with all its extents, alignments and names can stand in as it is.
 namespace simt {
 
-/// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model finds those that
-/// a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
+/// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model
+/// finds those that a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
 struct SharedDeclaration {
   const char* name;
   const std::type_info* within;  ///< the struct around it, whose own name says in which function it is
@@ -349,7 +350,7 @@ inline constinit SharedDeclaration shared_declaration{.name = NAME.text,
                                                       .element = element_type<Type>()};
 
 namespace device {
-/// Where a variable lies in the shared memory of the running block. Nothing that changes while a thread runs, hence [[gnu::const]].
+/// Where a variable lies in the running block's shared memory: constant while a thread runs, hence [[gnu::const]].
 [[gnu::const]] void* shared(const SharedDeclaration& declaration) noexcept;
 }  // namespace device
 

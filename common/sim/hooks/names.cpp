@@ -95,8 +95,8 @@ std::string short_name(std::string name) {
   return name.substr(begin, end - begin);
 }
 
-// Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are relative where the
-// compiler ran in the repository itself.
+// Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are
+// relative where the compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
   if (file.starts_with("/usr/include/") || file.starts_with("/usr/lib/")) return true;
   for (const std::string directory : {"common/cuda/", "common/sim/"})
@@ -104,7 +104,7 @@ bool is_plumbing(const std::string& file) {
   return false;
 }
 
-// The line of an instruction; of one that was inlined from the model's words, the line of the call that is none of theirs.
+// The line of an instruction; if it was inlined from the model's words, the line of the innermost call outside them.
 Place find_place(Address return_address) {
   Program& p = program();
   Place place{"?", 0};
@@ -132,7 +132,7 @@ Place find_place(Address return_address) {
 }
 
 std::vector<SharedVariable> find_variables(const void* kernel) {
-  // Whether a type is declared within a function, or within a lambda in it: Z <function> E <type>, ZZ <function> E <lambda> E <type>.
+  // Whether a type is declared in a function (Z <function> E <type>) or in a lambda in it (ZZ <function> E <lambda> E).
   const auto is_within = [](std::string_view type, const std::string& function) {
     const std::string encoded = function.substr(std::min<std::size_t>(1, function.size())) + "E";
     return function.starts_with("_Z") && (type.starts_with(encoded) || type.starts_with("Z" + encoded));

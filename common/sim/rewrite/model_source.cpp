@@ -1,8 +1,8 @@
 // Writes the C++ source that the SIMT model compiles for one .cu file (rewrite.hpp).
 //
-// CMake compiles a file as one language per directory, hence the copy; #line keeps file names and line numbers those of the .cu.
+// CMake compiles a file as one language per directory, hence the copy; #line keeps the file names and lines of the .cu.
 // Usage: model-source SOURCE.cu OUTPUT.cpp [DIRECTORY]
-// With a DIRECTORY, files that SOURCE includes by "name" are rewritten as well, into it, but for those of this repository.
+// With a DIRECTORY, files that SOURCE includes by "name" are rewritten into it, but for those of this repository.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -80,7 +80,7 @@ namespace {
 using tokens::Kind;
 using Names = std::set<std::string>;
 
-// --- Code as tokens --------------------------------------------------------------------------------------------------------
+// --- Code as tokens --------------------------------------------------------------------------------------------------
 
 // The tokens of a text that the grammar sees. Edits change their texts; what lies between them, lines too, stays.
 class Code {
@@ -225,7 +225,7 @@ std::size_t first_of_statement(const Code& code, std::size_t i) {
   return i;
 }
 
-// --- Variables of the device -----------------------------------------------------------------------------------------------
+// --- Variables of the device -----------------------------------------------------------------------------------------
 
 void rewrite_device_variables(Code& code, const std::vector<bool>& outside) {
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -267,7 +267,7 @@ void refuse_own_tensor_maps(Code& code) {
   }
 }
 
-// --- __shared__ variables ---------------------------------------------------------------------------------------------------
+// --- __shared__ variables --------------------------------------------------------------------------------------------
 
 // Where a name is the variable's, and not a member's or that of another namespace.
 bool is_use(const Code& code, std::size_t i, const std::string& name) {
@@ -335,8 +335,8 @@ void rewrite_static(Code& code, std::size_t first, const Declaration& d, Capture
   }
 }
 
-// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same line.
-// Lambdas that use one capture it.
+// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same
+// line. Lambdas that use one capture it.
 void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
   Captured captured;
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -356,10 +356,10 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
   }
 }
 
-// --- Indices that are read from memory ---------------------------------------------------------------------------------------
+// --- Indices that are read from memory -------------------------------------------------------------------------------
 
-// Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that may refer to such
-// memory. Another name that follows an & is taken for one; that costs nothing.
+// Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that
+// may refer to such memory. Another name that follows an & is taken for one; that costs nothing.
 Names names_that_read(const Code& code, Known& known) {
   static const Names follow{"=", ":", ",", ")", "{", ";"};
   Names references;
@@ -398,8 +398,8 @@ bool may_read(const Code& code, std::size_t begin, std::size_t end, const Names&
   return false;
 }
 
-// Whether [open, close] is one index. What follows a name in double brackets is an attribute; in braces, an index that has no type yet; what
-// a lambda captures may follow the ) of an if; and an extent in a declaration is none.
+// Whether [open, close] is one index. What follows a name in double brackets is an attribute; in braces, an index that
+// has no type yet; what a lambda captures may follow the ) of an if; and an extent in a declaration is none.
 bool is_index(const Code& code, std::size_t open, std::size_t close) {
   if (close == open + 1 || code[close] != "]" || code[open + 1] == "[" || code[open + 1] == "{" ||
       code[close + 1] == "{")
@@ -412,9 +412,9 @@ bool is_index(const Code& code, std::size_t open, std::size_t close) {
   return true;
 }
 
-// Of `table[index[i]]`, where the compiler knows the extent of `table`, g++ -fsanitize=bounds makes two loads of `index[i]`: one to
-// compare it with that extent. So an index that may be read from memory is handed through a call, which is made once. A member of the
-// struct around a function is not seen to be read, where its name stands alone.
+// Of `table[index[i]]`, where the compiler knows the extent of `table`, g++ -fsanitize=bounds makes two loads of
+// `index[i]`: one to compare it with that extent. So an index that may be read from memory is handed through a call,
+// which is made once. A member of the struct around a function is not seen to be read, where its name stands alone.
 void rewrite_indices(Code& code, Known& known) {
   const Names names = names_that_read(code, known);
   for (std::size_t open = 1; open < code.size(); ++open) {
@@ -426,7 +426,7 @@ void rewrite_indices(Code& code, Known& known) {
   }
 }
 
-// --- Launches ----------------------------------------------------------------------------------------------------------------
+// --- Launches --------------------------------------------------------------------------------------------------------
 
 // Where a directive has its word, if it is this one; else npos.
 std::size_t word_of_directive(const std::string& directive, const std::string& word) {
@@ -455,7 +455,7 @@ void rewrite_launches(Code& code) {
   }
 }
 
-// --- Names that the model has taken --------------------------------------------------------------------------------------------
+// --- Names that the model has taken ----------------------------------------------------------------------------------
 
 void rename_extents(Code& code) {
   int parentheses = 0;
@@ -474,7 +474,7 @@ void rename_extents(Code& code) {
   }
 }
 
-// --- Included files ------------------------------------------------------------------------------------------------------------
+// --- Included files --------------------------------------------------------------------------------------------------
 
 void rewrite_includes(Code& code, const Include& include) {
   for (std::size_t i = 0; i < code.size(); ++i) {
