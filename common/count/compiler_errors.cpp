@@ -65,8 +65,7 @@ std::vector<Error> errors_of(const std::string& said) {
     } else if (of_the_reader && (here.message.starts_with("required from") || match[1].matched)) {
       came_from = here;
     } else if (of_the_reader && in_header && here.message.starts_with("note: in expansion of macro")) {
-      found.back().file = here.file;
-      found.back().line = here.line;
+      found.back() = {here.file, found.back().message, here.line};
     }
   }
   std::erase_if(found, [](const Error& error) { return error.line == 0; });

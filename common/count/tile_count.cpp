@@ -82,8 +82,8 @@ double sum(const simt::Counts& counts, Part part) {
 }
 
 void print_sites(const simt::Counts& c, const Verdict& verdict) {
-  const auto elsewhere = [&](const simt::Site& s) { return s.file != c.sites.front().file; };
-  const bool one_file = !c.sites.empty() && std::none_of(c.sites.begin(), c.sites.end(), elsewhere);
+  const bool one_file =
+      !c.sites.empty() && std::ranges::count(c.sites, c.sites.front().file, &simt::Site::file) == std::ssize(c.sites);
   Table table{"",
               wrapped("", fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block{}", c.kernel,
                                       c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -28,8 +29,7 @@ struct Example {
 Example example_of(const simt::Counts& counts, std::size_t site) {
   Example example;
   example.access.size = counts.sites[site].width;
-  const auto sample =
-      std::find_if(counts.samples.begin(), counts.samples.end(), [&](auto& sample) { return sample.site == site; });
+  const auto sample = std::ranges::find(counts.samples, site, &simt::Sample::site);
   if (sample == counts.samples.end()) return example;
   std::int64_t before = -1;
   std::map<std::int64_t, int> times;  // by distance
@@ -43,9 +43,8 @@ Example example_of(const simt::Counts& counts, std::size_t site) {
     before = offset;
   }
   example.regular = times.size() == 1;
-  if (!times.empty())
-    example.distance =
-        std::max_element(times.begin(), times.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
+  const auto most = std::ranges::max_element(times, {}, [](auto& time) { return time.second; });
+  if (most != times.end()) example.distance = most->first;
   return example;
 }
 
@@ -63,8 +62,7 @@ std::string conflict_of(const WarpAccess& access) {
       const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
       words[word % 32].insert(word);
     }
-  const auto busiest =
-      std::max_element(words.begin(), words.end(), [](auto& a, auto& b) { return a.second.size() < b.second.size(); });
+  const auto busiest = std::ranges::max_element(words, {}, [](auto& of_bank) { return of_bank.second.size(); });
   return fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
 }
 
@@ -217,7 +215,7 @@ std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int
       {"L2 bytes", at_rate(counts.block_sectors + counts.block_store_sectors, rates.l2_bytes_per_second)},
       {"DRAM bytes", at_rate(counts.grid_sectors, rates.dram_bytes_per_second)}};
   std::erase_if(bounds, [](const Bound& b) { return b.cycles <= 0; });
-  std::stable_sort(bounds.begin(), bounds.end(), [](auto& a, auto& b) { return a.cycles > b.cycles; });
+  std::ranges::stable_sort(bounds, std::greater(), &Bound::cycles);
   return bounds;
 }
 
