@@ -29,8 +29,8 @@
 #include <set>
 #include <string>
 
-#include "common/sim/rewrite/code.hpp"
 #include "common/sim/rewrite/files.hpp"
+#include "common/sim/rewrite/rewrite.hpp"
 #include "ctest/subprocess.hpp"
 
 namespace {

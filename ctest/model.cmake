@@ -52,7 +52,7 @@ function(tile_write_model_cc script compiler first_of_chapter)
   list(JOIN TILE_MODEL_FIRST " " first)
   list(JOIN TILE_MODEL_LINK_FLAGS " " link_flags)
   set(runtime ${PROJECT_BINARY_DIR}/precompiled/chapter.o)
-  set(libraries "\"$<TARGET_FILE:tile_model_machine>\" \"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
+  set(libraries "\"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh
 # Compiles SOURCE.cu for the SIMT model with ${version}.
 # Usage: model-cc SOURCE.cu OUTPUT MAIN [DEPFILE], where MAIN is chapter or count.
@@ -99,11 +99,11 @@ function(tile_generate_model_cc)
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${flags} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
       -MQ ${header} -x c++-header ${chapter} -o ${header}
     DEPENDS ${chapter} ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d VERBATIM)
-  set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_model_machine> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
+  set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
   add_custom_command(OUTPUT ${runtime}
     COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--strip-debug $<TARGET_OBJECTS:tile_main>
       -Wl,--whole-archive ${archives} -o ${runtime}
-    DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_model_machine tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
+    DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
   add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
   set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime} ${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s)
   tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} "-include \"${precompiled}/chapter.hpp\"")

@@ -331,15 +331,15 @@ TEST_CASE("a run that is not traced stays in its memory as well") {
 }
 
 TEST_CASE("pages that nobody touches cost nothing") {
-  auto* huge = static_cast<float*>(simt::allocate(std::size_t(64) << 30, sizeof(float), "huge"));
+  auto* huge = static_cast<float*>(tile::machine::allocate(std::size_t(64) << 30, sizeof(float), "huge"));
   tile::launch(past_the_end, 1, 32, 0, huge, 2000000000);
   CHECK(huge[2000000031] == 1);
-  simt::release(huge);
+  tile::machine::release(huge);
 }
 
 TEST_CASE("elements of C that nobody wrote") {
   auto out = tile::array<float>("out", 64);
-  simt::declare_matrix(out.device(), 0, 8, 8, 8);
+  tile::machine::declare_matrix(out.device(), 0, 8, 8, 8);
   counted(past_the_end, 1, 32, out, 0);
   CHECK(said_by([&] { simt::require_all_written(out.device()); }) ==
         "missing: 32 of 64 elements of out were never written, the first is out[4][0]");

@@ -43,8 +43,8 @@ bool is_of_the_reader(const std::string& path) {
   return !file.starts_with("/usr/") && !file.starts_with(root + "common/") && !file.starts_with("common/");
 }
 
-// The errors of the output, each at the place in the reader's file from which it was come to: an error in a header follows the lines
-// "required from" or "In file included from", and goes before "in expansion of macro".
+// The errors of the output, each at the line of the reader's file that caused it: an error in a header follows the
+// lines "required from" or "In file included from", and goes before "in expansion of macro".
 std::vector<Error> errors_of(const std::string& said) {
   static const std::regex at(R"(^(In file included from |\s+from )?(.+?):(\d+)[:,](?:\d+[:,])?\s*(.*)$)");
   static const std::regex error_begin("^(fatal )?error: (static assertion failed: )?"), flag(" \\[-\\S*\\]$");
@@ -65,8 +65,7 @@ std::vector<Error> errors_of(const std::string& said) {
     } else if (of_the_reader && (here.message.starts_with("required from") || match[1].matched)) {
       came_from = here;
     } else if (of_the_reader && in_header && here.message.starts_with("note: in expansion of macro")) {
-      found.back().file = here.file;
-      found.back().line = here.line;
+      found.back() = {here.file, found.back().message, here.line};
     }
   }
   std::erase_if(found, [](const Error& error) { return error.line == 0; });

@@ -16,9 +16,6 @@
 
 #include "common/cuda/cuda.hpp"
 #include "common/cuda/machine.hpp"
-#if TILE_ON_MODEL
-#include "common/cuda/words/toolkit.hpp"
-#endif
 
 namespace tile {
 
@@ -72,7 +69,7 @@ inline void expect(bool condition, const std::string& message) {
   if (!condition) throw std::runtime_error("expectation not met: " + message);
 }
 
-/// How many floating-point operations the launches of this run do, for the ceilings of arithmetic; the model sees none of them.
+/// States how many floating-point operations the launches of this run do, which the model does not count.
 void flops(double of_this_run);
 
 /// A described run; TILE_COUNT registers one.

@@ -1,5 +1,5 @@
-// main() of a program that `tile count` makes of a reader's file: runs each TILE_COUNT and writes what was counted as one line of
-// JSON (common/count/counting.hpp) to the file that its argument names.
+// main() of a program that `tile count` makes of a reader's file: runs each TILE_COUNT and writes what was counted as
+// one line of JSON (common/count/counting.hpp) to the file that its argument names.
 #include <exception>
 #include <fstream>
 #include <vector>

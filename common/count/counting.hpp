@@ -1,8 +1,8 @@
-// count/: what `tile count` makes of a reader's kernels. In: their files. Out: counts, what follows from them, and advice.
+// count/: `tile count`, for a reader's own kernels. In: their files. Out: counts, what follows from them, and advice.
 //
-// model-cc compiles a file to a program whose main() (count_main.cpp) runs each TILE_COUNT (count.hpp) and writes a line of JSON
-// for each, a Run. tile_count.cpp starts both and reads the lines; what follows from a launch's counts is decided in verdict.cpp
-// and advice.cpp and printed by text.cpp; compiler_errors.cpp puts what the compiler rejects into few lines.
+// model-cc compiles a file to a program whose main() (count_main.cpp) runs each TILE_COUNT (count.hpp) and writes a
+// line of JSON for each, a Run. tile_count.cpp starts both, reads the lines and prints them; verdict.cpp decides what
+// follows from a launch's counts, and what to advise; compiler_errors.cpp shortens the compiler's messages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -54,8 +54,10 @@ struct Bound {
   std::string resource;
   double cycles;
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Bound, resource, cycles)
 
 struct Verdict {
+  double flops = 0;            ///< of the launch; 0: not known
   int sms = 0;                 ///< that have a block
   std::vector<Bound> bounds;   ///< the longest first
   std::size_t binding = 0;     ///< how many of the first bounds bind: more than one if they print as the same number
@@ -68,39 +70,16 @@ struct Verdict {
   double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< that the launch takes at least
 };
 
-/// Cycles that an access site keeps L1 or shared memory of its SM busy, -1 where no rule is known: copies in bulk, atomic
-/// operations in shared memory, and reads of constant memory.
-double cycles_of(const simt::Site& site);
-
 /// Wavefronts of a site through the 32 banks, as far as a rule is known.
 double bank_wavefronts(const simt::Site& site);
 
-/// `flops` of the launch and `registers` of a thread are 0 where they are not known.
-Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops, int registers);
+/// What follows from one of the run's launches; `registers` of a thread are 0 where they are not known.
+Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rates, int registers);
 
-/// "L1", or "L1 and banks, a tie"; "-" where nothing binds.
-std::string what_binds(const Verdict& verdict);
-
-/// What `tile count --json` prints; fields.tsv says what each field means.
-Json document(const std::vector<Run>& runs, const Rates& rates, int registers);
-
-/// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": one sentence about what the lanes
-/// of a site do to the memory, by its first access of the sampled warp, and what to do instead. A padding has been tried: the rules
-/// of the model say that the changed addresses cost less.
-std::string advice(const simt::Counts& counts, std::size_t site);
-
-/// Prints a table of a launch's access sites, and what follows from it: bounds, occupancy, the hottest line. At most 100 columns.
-void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rates, double flops);
-
-/// Prints totals and bounds of the runs, each summed over its launches; of two, their quotient as well.
-void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers);
-
-/// Prints what the columns mean, and what is not counted.
-void print_legend();
-
-/// A line for each error of `source`: what to write instead of a word or header of CUDA that the model does not have, else what the
-/// compiler says. Each names the reader's own lines, also where the compiler found the error in a header of this repository. Names
-/// that are not declared may come of a word that the model does not have: beside one they are only counted. `said` is in English.
+/// A line for each error of `source`: what to write instead of a word or header of CUDA that the model does not have,
+/// else what the compiler says. Each names the reader's own lines, also where the compiler found the error in a header
+/// of this repository. Names that are not declared may come of a word that the model does not have: beside one they are
+/// only counted. `said` is in English.
 std::string errors_in_lines(const std::string& said, const std::string& source);
 
 }  // namespace tile::counting

@@ -1,13 +1,199 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 
 #include "common/bench/numbers.hpp"
 #include "common/count/counting.hpp"
+#include "common/sim/rules.hpp"
 
 namespace tile::counting {
 namespace {
+
+using simt::WarpAccess;
+
+// The sampled warp's first access at a site, and what follows from its addresses.
+struct Example {
+  WarpAccess access;
+  std::set<std::uint64_t> addresses;  // that are different
+  std::int64_t distance = 0;          // of an active lane from the one before it, in bytes: the most frequent one
+  bool regular = false;               // all are that far apart
+
+  std::uint64_t lanes() const { return std::uint64_t(std::popcount(access.active)); }
+};
+
+Example example_of(const simt::Counts& counts, std::size_t site) {
+  Example example;
+  example.access.size = counts.sites[site].width;
+  const auto sample = std::ranges::find(counts.samples, site, &simt::Sample::site);
+  if (sample == counts.samples.end()) return example;
+  std::int64_t before = -1;
+  std::map<std::int64_t, int> times;  // by distance
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::int64_t offset = sample->byte_offset[lane];
+    if (offset < 0) continue;
+    example.access.active |= 1u << lane;
+    example.access.address[lane] = std::uint64_t(offset);
+    example.addresses.insert(std::uint64_t(offset));
+    if (before >= 0) ++times[offset - before];
+    before = offset;
+  }
+  example.regular = times.size() == 1;
+  const auto most = std::ranges::max_element(times, {}, [](auto& time) { return time.second; });
+  if (most != times.end()) example.distance = most->first;
+  return example;
+}
+
+std::string counted(std::uint64_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+// --- Shared memory ---------------------------------------------------------------------------------------------------
+
+// "32 different words lie in bank 0": the busiest one.
+std::string conflict_of(const WarpAccess& access) {
+  std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; (access.active >> lane & 1u) && i < std::max(1, access.size / 4); ++i) {
+      const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
+      words[word % 32].insert(word);
+    }
+  const auto busiest = std::ranges::max_element(words, {}, [](auto& of_bank) { return of_bank.second.size(); });
+  return fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
+}
+
+// "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or
+// else as lanes are apart, by at least once round the banks.
+std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
+  const std::uint64_t row =
+      site.row_bytes > 0 ? site.row_bytes : std::uint64_t(std::max<std::int64_t>(0, example.distance));
+  if (site.row_bytes == 0 && (row < 128 || row % 4 != 0)) return "";
+  for (const std::uint64_t words : {1, 2, 4, 8}) {
+    if (words * 4 % std::uint64_t(std::max(site.width, 4)) != 0) continue;
+    WarpAccess padded = example.access;
+    for (std::uint64_t& address : padded.address) address += address / row * words * 4;
+    if (simt::shared_wavefronts(padded, site.op == simt::Op::load) <= least)
+      return fmt::format("pad each row of {} by {}{}", counted(row / 4, "word"),
+                         words == 1 ? "one word" : counted(words, "word"),
+                         site.width < 4 ? fmt::format(" ({} elements)", words * 4 / std::uint64_t(site.width)) : "");
+  }
+  return "";
+}
+
+std::string advice_on_shared(const simt::Site& site, const Example& example) {
+  const bool is_load = site.op == simt::Op::load;
+  WarpAccess neighbours = example.access;  // the same, were its lanes to take neighbouring elements
+  for (std::size_t lane = 0; lane < 32; ++lane) neighbours.address[lane] = lane * std::uint64_t(neighbours.size);
+  const int wavefronts = simt::shared_wavefronts(example.access, is_load);
+  const int least = simt::shared_wavefronts(neighbours, is_load);
+  const double average = double(site.wavefronts) / double(site.requests);
+  if (wavefronts > least) {
+    std::string instead = padding_that_helps(site, example, least);
+    if (instead.empty())
+      instead = example.distance > site.width && example.distance < 128
+                    ? fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words",
+                                  example.distance / 4)
+                    : "let the lanes of a warp want different banks (chapter 10 swizzles)";
+    return fmt::format("{} wavefronts, where {} would do: {}; {}", format_number(average), least,
+                       conflict_of(example.access), instead);
+  }
+  if (example.lanes() == 32 && average > least)
+    return fmt::format("no bank conflict the first time, but {} wavefronts on average, where {} would do",
+                       format_number(average), least);
+  const std::uint64_t words = (example.addresses.size() * std::uint64_t(site.width) + 3) / 4;
+  if (is_load && words < std::uint64_t(32 * least))
+    return fmt::format(
+        "no bank conflict, but {} for {}; keep values in registers and let a thread compute more results from them "
+        "(chapters 04 and 05)",
+        counted(std::uint64_t(wavefronts), "wavefront"), counted(words, "different word"));
+  return "no bank conflict, and all banks deliver; only fewer accesses would cost less";
+}
+
+// --- Global memory ---------------------------------------------------------------------------------------------------
+
+std::string advice_on_atomic(const Example& example) {
+  if (example.addresses.size() == example.lanes())
+    return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
+  return fmt::format(
+      "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
+      "__reduce_add_sync) and let one lane update",
+      counted(example.lanes(), "lane"), counted(example.addresses.size(), "element"));
+}
+
+std::string advice_on_scattered(const simt::Site& site, const Example& example) {
+  const char* const verb = site.op == simt::Op::load ? "load" : "store";
+  if (!example.regular)
+    return fmt::format(
+        "the lanes' elements lie apart; let neighbouring threads (threadIdx.x) {} neighbouring elements, through "
+        "shared memory if need be",
+        verb);
+  if (example.distance == site.width)
+    return fmt::format(
+        "the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
+        *example.addresses.begin() % 32);
+  const std::int64_t bytes = std::abs(example.distance);
+  if (bytes > site.width && std::size_t(bytes) == site.element_bytes)
+    return fmt::format(
+        "neighbouring lanes {} {} bytes each of neighbouring structs of {} bytes; with an array for each member (a "
+        "struct of arrays) they would be neighbours",
+        verb, site.width, bytes);
+  return fmt::format(
+      "neighbouring lanes are {} bytes apart; let neighbouring threads (threadIdx.x) {} neighbouring elements", bytes,
+      verb);
+}
+
+std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const Example& example) {
+  const int sectors = simt::sectors_of(example.access);
+  const std::uint64_t bytes = example.addresses.size() * std::uint64_t(site.width), least = (bytes + 31) / 32;
+  if (std::uint64_t(sectors) > least)
+    return fmt::format("{}, where {} would do: {}", counted(std::uint64_t(sectors), "sector"), least,
+                       advice_on_scattered(site, example));
+  double loaded = 0;
+  for (const simt::Site& s : counts.sites)
+    if (s.space == simt::Space::global && s.op == simt::Op::load) loaded += double(s.sectors);
+  if (const double times = loaded / double(std::max<std::uint64_t>(1, counts.block_sectors));
+      site.op == simt::Op::load && times >= 2)
+    return fmt::format(
+        "a block loads each of its sectors {} times; keep in a register what a thread loads again, and "
+        "in a tile of shared memory what several load (chapter 03)",
+        format_number(times));
+  if (site.width < 16 && bytes == std::uint64_t(32 * site.width))
+    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take 1/{} of the requests",
+                       16 / site.width);
+  return "its sectors are used as far as they go; only fewer accesses would cost less";
+}
+
+// --- Advice ----------------------------------------------------------------------------------------------------------
+
+// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": what the
+// lanes of a site do to the memory, by its first access of the sampled warp, and what to do instead. A padding has been
+// tried: by the model's rules the changed addresses cost less.
+std::string advice(const simt::Counts& counts, std::size_t which) {
+  const simt::Site& site = counts.sites[which];
+  const Example example = example_of(counts, which);
+  if (example.lanes() == 0) return "block 0's first warp does not come here: no example of its addresses was kept";
+  std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(example)
+                     : site.space == simt::Space::shared ? advice_on_shared(site, example)
+                                                         : advice_on_global(counts, site, example);
+  if (example.lanes() < 32)
+    text += fmt::format(" (of the warp that was looked at, {} took part)", counted(example.lanes(), "lane"));
+  return text;
+}
+
+// --- Bounds ----------------------------------------------------------------------------------------------------------
+
+// Cycles that an access site keeps L1 or shared memory of its SM busy; -1 where no rule is known: bulk copies, atomic
+// operations in shared memory, and reads of constant memory.
+double cycles_of(const simt::Site& site) {
+  if (simt::is_bulk(site.op)) return -1;
+  if (site.space == simt::Space::global) return double(site.l1_cycles);
+  if (site.space != simt::Space::shared || site.op == simt::Op::atomic) return -1;
+  return double(site.wavefronts);
+}
 
 // Each SM that has a block has its own share of the SMs' resources; L2 and DRAM have one rate for all.
 std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int sms, double flops) {
@@ -29,27 +215,21 @@ std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int
       {"L2 bytes", at_rate(counts.block_sectors + counts.block_store_sectors, rates.l2_bytes_per_second)},
       {"DRAM bytes", at_rate(counts.grid_sectors, rates.dram_bytes_per_second)}};
   std::erase_if(bounds, [](const Bound& b) { return b.cycles <= 0; });
-  std::stable_sort(bounds.begin(), bounds.end(), [](auto& a, auto& b) { return a.cycles > b.cycles; });
+  std::ranges::stable_sort(bounds, std::greater(), &Bound::cycles);
   return bounds;
 }
 
 }  // namespace
 
-double cycles_of(const simt::Site& site) {
-  if (simt::is_bulk(site.op)) return -1;
-  if (site.space == simt::Space::global) return double(site.l1_cycles);
-  if (site.space != simt::Space::shared || site.op == simt::Op::atomic) return -1;
-  return double(site.wavefronts);
-}
-
 double bank_wavefronts(const simt::Site& site) {
   return double(site.l1_wavefronts) + (site.space == simt::Space::shared ? std::max(0.0, cycles_of(site)) : 0);
 }
 
-Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops, int registers) {
+Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rates, int registers) {
   Verdict v;
+  v.flops = run.flops / double(run.kernels.size());
   v.sms = int(std::min(double(rates.sms), double(counts.grid.x) * counts.grid.y * counts.grid.z));
-  v.bounds = bounds_of(counts, rates, v.sms, flops);
+  v.bounds = bounds_of(counts, rates, v.sms, v.flops);
   v.binding = std::size_t(std::count_if(v.bounds.begin(), v.bounds.end(), [&](const Bound& b) {
     return format_number(b.cycles) == format_number(v.cycles());
   }));
@@ -68,31 +248,6 @@ Verdict verdict_of(const simt::Counts& counts, const Rates& rates, double flops,
   }
   if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front());
   return v;
-}
-
-std::string what_binds(const Verdict& verdict) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < verdict.binding; ++i) names.push_back(verdict.bounds[i].resource);
-  if (names.empty()) return "-";
-  return fmt::format("{}{}", fmt::join(names, " and "), names.size() > 1 ? ", a tie" : "");
-}
-
-Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  Json json{{"schema", 4}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
-  for (std::size_t r = 0; r < runs.size(); ++r)
-    for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
-      const Verdict v =
-          verdict_of(runs[r].kernels[k], rates, runs[r].flops / double(runs[r].kernels.size()), registers);
-      Json& kernel = json["runs"][r]["kernels"][k];
-      kernel["bounds"] = Json::array();
-      for (const Bound& b : v.bounds) kernel["bounds"].push_back({{"resource", b.resource}, {"cycles", b.cycles}});
-      kernel.update({{"sms", v.sms},
-                     {"shares", v.shares},
-                     {"advice", v.advice},
-                     {"blocks_per_sm", v.occupancy.blocks},
-                     {"limited_by", v.occupancy.limiter()}});
-    }
-  return json;
 }
 
 }  // namespace tile::counting

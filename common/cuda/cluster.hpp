@@ -1,9 +1,8 @@
-// Clusters: blocks that run at the same time, near each other, and reach into each other's
-// shared memory. How they are launched, and the instructions, named and implemented as in
-// ptx_mbarrier.hpp.
+// Clusters: blocks that run at the same time and access each other's shared memory. How they
+// are launched, and their instructions, named and implemented as in ptx_mbarrier.hpp.
 //
-// A block must not touch the shared memory of another before that has begun, nor after it has
-// ended: a cluster barrier at the start of a kernel and another at its end see to that. PTX
+// A block must not access the shared memory of another before that block has started, nor
+// after it has ended: a cluster barrier at either end of the kernel ensures that. PTX
 // ISA, "Cluster of Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Thread Block
 // Clusters" and "Distributed Shared Memory".
 #pragma once
@@ -79,8 +78,8 @@ namespace ptx {
   return blocks;
 }
 
-/// mapa: where block `rank` of the cluster has what this block has at `shared`. Loads, stores
-/// and atomic operations reach it like any other address.
+/// mapa: the address in the shared memory of block `rank` that corresponds to `shared` in this
+/// block's. Loads, stores and atomic operations take it like any other address.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
   void* mapped = nullptr;
@@ -92,8 +91,8 @@ template <class T>
   return static_cast<T*>(mapped);
 }
 
-/// barrier.cluster.arrive: this thread has come to the cluster's barrier, and goes on. What it
-/// did before is seen by all after the barrier.
+/// barrier.cluster.arrive: arrives at the cluster's barrier without waiting. What this thread
+/// did before is visible to all threads after the barrier.
 __device__ __forceinline__ void barrier_cluster_arrive() {
   TILE_HOPPER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
                           "barrier.cluster.arrive.release;" ::
@@ -101,7 +100,7 @@ __device__ __forceinline__ void barrier_cluster_arrive() {
 }
 
 /// barrier.cluster.wait: waits until all threads of the cluster that have not returned have
-/// come to the barrier.
+/// arrived.
 __device__ __forceinline__ void barrier_cluster_wait() {
   TILE_HOPPER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
                           "barrier.cluster.wait.acquire;" ::
@@ -116,7 +115,7 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier)
                           : "memory");
 }
 
-/// Waits as mbarrier_wait_parity does, for an mbarrier at which other blocks arrive as well.
+/// mbarrier_wait_parity for an mbarrier at which other blocks arrive as well.
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
   TILE_HOPPER_INSTRUCTION(
@@ -131,9 +130,9 @@ __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbar
       : "memory");
 }
 
-/// cp.async.bulk.tensor with .multicast::cluster: the box comes to each block of the cluster
-/// whose bit is set in `blocks`, to where this block has `shared`, and its bytes count there
-/// for the mbarrier where this block has `mbarrier`.
+/// cp.async.bulk.tensor with .multicast::cluster: copies the box to each block of the cluster
+/// whose bit is set in `blocks`, at the offset that `shared` has in this block, and counts its
+/// bytes there at the mbarrier with the offset of `mbarrier`.
 __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                const CUtensorMap& map, int x,
                                                                int y, std::uint64_t* mbarrier,

@@ -3,8 +3,8 @@
 // What comes in: a .cu file that includes this, or one of the headers of instructions. What goes
 // out: for nvcc, CUDA; for any other compiler, calls of simt::device that common/sim answers.
 // ptx.hpp, ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp have instructions by their names,
-// tensor_map.hpp what the host says of a matrix that is copied by boxes; words/vocabulary.hpp
-// and asynchronous.hpp are the model's side. Nothing here depends on another room.
+// tensor_map.hpp what the host says of a matrix that is copied by boxes; words/ is the model's
+// side. Nothing here depends on another room.
 #pragma once
 
 #include <concepts>

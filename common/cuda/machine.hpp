@@ -39,8 +39,8 @@ void copy_to_device(void* device, const void* host, std::size_t bytes);
 void copy_to_host(void* host, const void* device, std::size_t bytes);
 void synchronize();
 
-/// Tells the model which part of an allocation is a rows x cols matrix with leading dimension
-/// ld, starting at element `first`; a GPU has no use for it.
+/// Tells the model that an allocation holds a rows x cols matrix with leading dimension ld, from
+/// element `first` on: traced accesses elsewhere in it are errors. A GPU has no use for it.
 void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols,
                     std::size_t ld);
 

@@ -60,10 +60,10 @@ __device__ __forceinline__ void cp_async_wait_group() {
 }
 // [/snippet copies]
 
-/// barrier.sync.aligned: waits until `threads` threads of the block, a multiple of 32, have come
-/// to barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is number 0 with
-/// all threads. The threads of a warp execute it together: the compiler takes that for granted,
-/// and knows that they are together after it. PTX ISA, "barrier".
+/// barrier.sync.aligned: waits until `threads` threads of the block, a multiple of 32, have
+/// arrived at barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is number
+/// 0 with all threads. The threads of a warp must execute it together: the compiler relies on
+/// it, and treats the warp as converged after it. PTX ISA, "barrier".
 __device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
@@ -72,7 +72,7 @@ __device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
 #endif
 }
 
-/// barrier.arrive: counts as having come to the barrier, and goes on.
+/// barrier.arrive: arrives at the barrier without waiting.
 __device__ __forceinline__ void barrier_arrive(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");

@@ -2,17 +2,14 @@
 // need. A function for each instruction, with its name in the PTX ISA and libcu++'s cuda::ptx:
 // inline PTX on a GPU of compute capability 9.0 or newer, what it does on the model.
 //
-// An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`, that works in phases,
-// the first has number 0. A phase is over when as many threads have arrived as mbarrier_init
-// said, and as many bytes have come as were announced.
+// An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`. Its phases are numbered
+// from 0. A phase is over when as many threads have arrived as mbarrier_init said, and as many
+// bytes have landed as were announced.
 #pragma once
 
 #include <cstdint>
 
 #include "common/cuda/cuda.hpp"
-#if TILE_ON_MODEL
-#include "common/cuda/asynchronous.hpp"
-#endif
 
 // Such an instruction; the architectures without it, which a kernel may be compiled for as well, trap.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -44,7 +41,7 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
       : "memory");
 }
 
-/// mbarrier.arrive: one arrival. Who finds the phase over sees what the thread did before.
+/// mbarrier.arrive: one arrival. A thread that finds the phase over sees what this one did.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_arrive(mbarrier, 0),
@@ -112,17 +109,17 @@ __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier,
 }
 // [/snippet phases]
 
-/// fence.mbarrier_init: what copies in bulk find of the mbarriers that this thread has
-/// initialised is that, once a barrier has come as well (PTX ISA, "membar, fence").
+/// fence.mbarrier_init: after it and a barrier, bulk copies see the mbarriers that this thread
+/// has initialised. PTX ISA, "membar, fence".
 __device__ __forceinline__ void fence_mbarrier_init() {
   TILE_HOPPER_INSTRUCTION(simt::device::fence_mbarrier_init(),
                           "fence.mbarrier_init.release.cluster;" ::
                               : "memory");
 }
 
-/// fence.proxy.async: what threads did before and copies in bulk do after it (or the other way
-/// round) is in order, in shared and global memory. PTX ISA, "membar, fence", and "Memory
-/// Consistency Model", proxies.
+/// fence.proxy.async: orders what threads did before it and bulk copies do after it, or the
+/// reverse, in shared and global memory. PTX ISA, "membar, fence", and "Memory Consistency
+/// Model", proxies.
 __device__ __forceinline__ void fence_proxy_async() {
   TILE_HOPPER_INSTRUCTION(simt::device::fence_proxy_async(true), "fence.proxy.async;" ::
                               : "memory");

@@ -3,13 +3,80 @@
 // CUtensorMap name`.
 #pragma once
 
-#include "common/cuda/boxed_matrix.hpp"
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
 #include "common/cuda/cuda.hpp"
+
+namespace tile {
+
+/// The span, in bytes, within which a copy permutes the 16-byte chunks of shared memory, so
+/// that a column of a box does not lie in few banks.
+enum class Swizzle : int { none = 0, bytes32 = 32, bytes64 = 64, bytes128 = 128 };
+
+/// The types of elements that tensor maps are made of here.
+enum class TensorElement { float32, float16, bfloat16 };
+constexpr int size_of(TensorElement e) { return e == TensorElement::float32 ? 4 : 2; }
+
+/// rows x cols elements, row-major with leading dimension ld, and the box that one copy takes.
+struct BoxedMatrix {
+  int rows, cols;
+  std::int64_t ld;
+  int box_rows, box_cols;
+  Swizzle swizzle = Swizzle::none;
+};
+
+/// Throws std::invalid_argument, with one line for the first rule broken, unless a tensor map
+/// of it can be made: the rules of cuTensorMapEncodeTiled, and one more: a swizzled box is as
+/// wide as the span, for of narrower ones no layout is documented.
+inline void require_encodable(const void* base, TensorElement element, const BoxedMatrix& m) {
+  const int size = size_of(element), box_row_bytes = m.box_cols * size;
+  const std::int64_t row_bytes = m.ld * size;
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  const auto require = [&](bool holds, const std::string& why) {
+    if (!holds)
+      throw std::invalid_argument("a tensor map of " + text(m.rows) + " x " + text(m.cols) +
+                                  " elements, ld " + text(m.ld) + ", in boxes of " +
+                                  text(m.box_rows) + " x " + text(m.box_cols) + ": " + why);
+  };
+  require(m.rows >= 1 && m.cols >= 1, "it needs at least one row and one column");
+  require(m.ld >= m.cols, "the leading dimension is less than a row");
+  require(reinterpret_cast<std::uintptr_t>(base) % 16 == 0,
+          "it must begin at a multiple of 16 bytes");
+  const std::string row = "a row begins " + text(row_bytes) + " bytes after the one before";
+  require(row_bytes % 16 == 0, row + ", which must be a multiple of 16");
+  require(row_bytes < std::int64_t(1) << 40, row + ", which must be less than 2^40");
+  require(std::min(m.box_rows, m.box_cols) >= 1 && std::max(m.box_rows, m.box_cols) <= 256,
+          "the extents of a box are 1 to 256");
+  const std::string box_row = "a row of the box has " + text(box_row_bytes) + " bytes";
+  require(box_row_bytes % 16 == 0, box_row + ", which must be a multiple of 16");
+  require(m.swizzle == Swizzle::none || box_row_bytes == int(m.swizzle),
+          box_row + ", and a swizzle over " + text(int(m.swizzle)) + " needs as many");
+}
+
+namespace machine {
+/// Makes the tensor map, of 128 bytes, of a matrix that is encodable.
+void encode_tensor_map(void* map, const void* base, TensorElement element,
+                       const BoxedMatrix& matrix);
+}  // namespace machine
+
+}  // namespace tile
 
 #if TILE_ON_GPU
 #include <cuda.h>
 #else
-#include "common/cuda/asynchronous.hpp"
+/// What the model keeps in the place of a CUtensorMap.
+struct alignas(64) simt::TensorMap : tile::BoxedMatrix {
+  std::uintptr_t base = 0;
+  std::uint32_t element = 0;  ///< bytes
+  bool encoded = false;       ///< made by tensor_map, and not just any bytes
+
+  std::uint32_t row_of_box() const { return std::uint32_t(box_cols) * element; }  ///< bytes
+  std::uint32_t bytes_of_box() const { return std::uint32_t(box_rows) * row_of_box(); }
+};
+static_assert(sizeof(simt::TensorMap) <= 128, "as large as a CUtensorMap at most");
 using CUtensorMap = simt::TensorMap;
 #endif
 

@@ -1,10 +1,65 @@
-// What host code sees of the SIMT model: a device, a machine on this computer's cores, and tensor maps.
-#include <cstring>
-#include <new>
+// What host code sees of the SIMT model: a device, a machine on this computer's cores, global memory, and tensor maps.
+#include <sys/mman.h>
 
-#include "common/cuda/asynchronous.hpp"
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <tuple>
+
 #include "common/cuda/machine.hpp"
+#include "common/cuda/tensor_map.hpp"
+#include "common/sim/hooks/hooks.hpp"
 #include "common/sim/model.hpp"
+
+namespace simt {
+namespace {
+
+void* add(hooks::Region region) {
+  const std::scoped_lock lock(hooks::regions().mutex);
+  const hooks::Address begin = region.begin;
+  hooks::regions().by_begin.emplace(begin, std::move(region));
+  return reinterpret_cast<void*>(begin);
+}
+
+}  // namespace
+
+hooks::Regions& hooks::regions() {
+  static Regions instance;
+  return instance;
+}
+
+hooks::Shape hooks::shape_of(const ElementType& type) {
+  Shape shape{type.bytes, {}};
+  std::copy_if(std::begin(type.extents), std::end(type.extents), std::back_inserter(shape.extents),
+               [](std::size_t extent) { return extent != 0; });
+  return shape;
+}
+
+hooks::Region& hooks::region_at(const void* memory) {
+  const auto it = regions().by_begin.find(reinterpret_cast<Address>(memory));
+  if (it == regions().by_begin.end()) throw std::logic_error("not an allocation of the model");
+  return it->second;
+}
+
+DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, const ElementType& type,
+                               bool is_constant) {
+  const auto begin = reinterpret_cast<hooks::Address>(memory);
+  add({.name = name,
+       .begin = begin,
+       .end = begin + bytes,
+       .element = type.smallest_access,
+       .is_constant = is_constant});
+  declare_elements(memory, type);
+}
+
+void declare_elements(void* memory, const ElementType& type) {
+  hooks::Region& region = hooks::region_at(memory);
+  region.alignment = type.alignment;
+  region.declared = hooks::shape_of(type);
+}
+
+}  // namespace simt
 
 namespace tile::machine {
 
@@ -19,19 +74,33 @@ std::string description() {
   const unsigned threads = simt::host_threads();
   return "the SIMT model on " + std::to_string(threads) + (threads == 1 ? " host thread" : " host threads");
 }
+
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name) {
-  try {
-    return simt::allocate(bytes, element, name);
-  } catch (const std::bad_alloc&) {
+  constexpr std::size_t page = 4096, guard = page;  // unregistered memory on both sides
+  // Pages that nobody touches cost nothing, so that a matrix may have a leading dimension of gigabytes.
+  const std::size_t mapped = (bytes + page - 1) / page * page + 2 * guard;
+  void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED)
     throw OutOfMemory("this computer has no " + std::to_string(bytes >> 20) + " MiB to reserve for " + name);
-  }
+  // Nor must a touch cost a page of 2 MiB, as it would where the system hands those out unasked.
+  if (mapped > (std::size_t(64) << 20)) madvise(raw, mapped, MADV_NOHUGEPAGE);
+  const simt::hooks::Address begin = reinterpret_cast<simt::hooks::Address>(raw) + guard;
+  return simt::add({.name = name,
+                    .begin = begin,
+                    .end = begin + bytes,
+                    .element = element,
+                    .storage = {static_cast<std::byte*>(raw), [mapped](std::byte* m) { munmap(m, mapped); }}});
 }
-void release(void* memory) { simt::release(memory); }
+void release(void* memory) {
+  const std::scoped_lock lock(simt::hooks::regions().mutex);
+  simt::hooks::regions().by_begin.erase(reinterpret_cast<simt::hooks::Address>(memory));
+}
 void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
 void copy_to_host(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
 void synchronize() {}
 void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld) {
-  simt::declare_matrix(memory, first, rows, cols, ld);
+  simt::hooks::Region& region = simt::hooks::region_at(memory);
+  std::tie(region.first, region.rows, region.cols, region.ld) = std::tie(first, rows, cols, ld);
 }
 
 void encode_tensor_map(void* map, const void* base, TensorElement element, const BoxedMatrix& matrix) {

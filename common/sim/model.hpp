@@ -95,16 +95,6 @@ std::vector<Counts> launches(const std::function<void()>& work);
 /// Number of host threads that share a grid's blocks: the machine's cores, or SIMT_THREADS from the environment.
 unsigned host_threads();
 
-// --- Global memory -------------------------------------------------------------------------------------------------
-/// Allocates `bytes` of the model's global memory, 256-byte aligned like cudaMalloc; `element` is the size of one
-/// element, the smallest access allowed; `name` appears in counts and errors.
-void* allocate(std::size_t bytes, std::size_t element, const std::string& name);
-void release(void* memory);
-
-/// Declares the allocation's first rows*ld elements (from element `first`) to be a matrix of rows x cols with
-/// leading dimension ld: traced accesses elsewhere in the allocation are errors.
-void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols, std::size_t ld);
-
 /// Throws Error naming the first elements of the declared matrix that the last traced launch did not write.
 void require_all_written(const void* memory);
 

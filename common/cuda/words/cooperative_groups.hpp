@@ -1,9 +1,8 @@
-// cooperative_groups as far as the model goes: the grid but for its barrier, the block and its cluster, tiles of a warp, and sums over a tile.
+// cooperative_groups: the grid without its barrier, the block and its cluster, tiles of a warp, and reductions.
 #pragma once
 
 #include <type_traits>
 
-#include "common/cuda/asynchronous.hpp"
 #include "common/cuda/words/vocabulary.hpp"
 
 namespace cooperative_groups {
@@ -88,22 +87,16 @@ class thread_block_tile {
   SIMT_INLINE static unsigned match_any(T value) {
     return __match_any_sync(mask(), value) >> first_lane();
   }
-  template <class T>
-  SIMT_INLINE static T shfl(T value, int rank) {
-    return __shfl_sync(mask(), value, rank, int(SIZE));
+#define SIMT_TILE_SHUFFLE(name, Operand)                       \
+  template <class T>                                           \
+  SIMT_INLINE static T name(T value, Operand operand) {        \
+    return __##name##_sync(mask(), value, operand, int(SIZE)); \
   }
-  template <class T>
-  SIMT_INLINE static T shfl_down(T value, unsigned delta) {
-    return __shfl_down_sync(mask(), value, delta, int(SIZE));
-  }
-  template <class T>
-  SIMT_INLINE static T shfl_up(T value, unsigned delta) {
-    return __shfl_up_sync(mask(), value, delta, int(SIZE));
-  }
-  template <class T>
-  SIMT_INLINE static T shfl_xor(T value, unsigned ranks) {
-    return __shfl_xor_sync(mask(), value, int(ranks), int(SIZE));
-  }
+  SIMT_TILE_SHUFFLE(shfl, int)
+  SIMT_TILE_SHUFFLE(shfl_down, unsigned)
+  SIMT_TILE_SHUFFLE(shfl_up, unsigned)
+  SIMT_TILE_SHUFFLE(shfl_xor, unsigned)
+#undef SIMT_TILE_SHUFFLE
 
  private:
   SIMT_INLINE static unsigned first_lane() { return thread_block::thread_rank() % 32 / SIZE * SIZE; }

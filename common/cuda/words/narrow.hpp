@@ -1,6 +1,6 @@
-// Floating-point numbers of 16 bits and pairs of them: the words of cuda_fp16.h and cuda_bf16.h that kernels use. __half is IEEE
-// binary16, __nv_bfloat16 the upper half of a float. Arithmetic goes through float and is rounded to nearest once, as the GPU's is;
-// comparisons and selections are exact.
+// Floating-point numbers of 16 bits and pairs of them: the words of cuda_fp16.h and cuda_bf16.h that kernels use.
+// __half is IEEE binary16, __nv_bfloat16 the upper half of a float. Arithmetic goes through float and is rounded to
+// nearest once, as the GPU's is; comparisons and selections are exact.
 #pragma once
 
 #include <bit>
@@ -29,8 +29,8 @@ SIMT_INLINE float float_of_half(std::uint16_t bits) {
   return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
 }
 
-/// To the nearest, of two that are as near the one with an even last bit; any NaN to 0x7fff. As the GPU's cvt.rn.bf16.f32 does: all
-/// 2^32 floats were compared.
+/// To the nearest, of two that are as near the one with an even last bit; any NaN to 0x7fff. As the GPU's
+/// cvt.rn.bf16.f32 does: all 2^32 floats were compared.
 SIMT_INLINE std::uint16_t bf16_of(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
   if ((word & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
@@ -70,8 +70,8 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
   SIMT_INLINE T __hfma(T a, T b, T c) { return T(float(double(float(a)) * float(b) + float(c))); }                      \
   SIMT_INLINE T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
 
-// A type T, which is called `name` in the names of functions, and pairs of it, T2, called `pair`; `of` and `to` convert its bits.
-// constexpr: a __device__ array of it has its values before the program runs.
+// A type T, which is called `name` in the names of functions, and pairs of it, T2, called `pair`; `of` and `to` convert
+// its bits. constexpr: a __device__ array of it has its values before the program runs.
 #define SIMT_NARROW_TYPE(T, T2, name, pair, of, to)                                           \
   struct T {                                                                                  \
     using simt_value = T;                                                                     \

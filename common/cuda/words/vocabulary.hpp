@@ -2,6 +2,8 @@
 // C++. What is not declared here does not compile for the model, which is the point: nothing is guessed at.
 #pragma once
 
+#include <assert.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -78,8 +80,8 @@ struct dim3 {
 // --- What the model provides (common/sim/execute) ------------------------------------------------------------
 namespace simt {
 
-/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its accesses count
-/// from begin() on.
+/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its
+/// accesses count from begin() on.
 struct BoundKernel {
   const void* address;
   virtual void call(void (*begin)()) const = 0;
@@ -120,10 +122,10 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// An index that may be read from memory is handed through this (common/sim/rewrite/rewrite.cpp). It is still a constant where it was one.
+/// The rewriter wraps an index that may be read from memory in this call. A constant remains one.
 template <class T>
 requires std::is_scalar_v<T> SIMT_INLINE constexpr T index_of(T index) { return index; }
-/// One of a class's own operator[], which need not be copied.
+/// For a class's own operator[]: without a copy.
 template <class T>
 requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& index_of(T&& index) {
   return static_cast<T&&>(index);
@@ -144,7 +146,8 @@ template <class Struct, class Any, std::size_t... I>
 constexpr bool is_made_of(std::index_sequence<I...>) {
   return requires { Struct{((void)I, Any{})...}; };
 }
-/// Whether a struct consists of at most COUNT values, those of its members' members as well, each of at least so many bytes of its own.
+/// Whether a struct consists of at most COUNT values, those of its members' members as well, each of at least so many
+/// bytes of its own.
 template <class Struct, std::size_t BYTES, std::size_t COUNT = sizeof(Struct) / BYTES>
 constexpr bool has_values_of() {
   if constexpr (!std::is_aggregate_v<Struct> || std::is_union_v<Struct> || COUNT == 0 || COUNT > 256)
@@ -154,8 +157,8 @@ constexpr bool has_values_of() {
   else
     return has_values_of<Struct, BYTES, COUNT - 1>();
 }
-/// Bytes of the smallest access to an element. Members of a struct may be touched one by one: words or halves of words, where no member is
-/// smaller, or else bytes.
+/// Bytes of the smallest access to an element. Members of a struct may be touched one by one: words or halves of words,
+/// where no member is smaller, or else bytes.
 template <class Element>
 constexpr std::size_t smallest_access() {
   if constexpr (Value<Element>) return sizeof(Element);
@@ -182,7 +185,7 @@ constexpr ElementType element_type() {
 /// Tells the model what the elements of an allocation are.
 void declare_elements(void* memory, const ElementType& type);
 
-/// Makes a __device__ or __constant__ variable known as memory; common/sim/rewrite/rewrite.hpp puts one after each declaration.
+/// Registers a __device__ or __constant__ variable as memory; the rewriter puts one after each declaration.
 struct DeviceVariable {
   template <class T>
   DeviceVariable(const char* name, T& variable, bool is_constant = false)
@@ -194,6 +197,8 @@ struct DeviceVariable {
 
 /// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.
 void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster = {});
+
+struct TensorMap;  // common/cuda/tensor_map.hpp
 
 namespace device {
 // Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers they stand
@@ -218,10 +223,10 @@ using Collective = CollectiveFunction*;
 /// Waits until all lanes of the mask have called this with the same mask and function, which is then run once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
-CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, meet_active;
+CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, active_mask;
 CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
     reduce_xor;
-/// The lanes of the warp that come to this call while the others cannot go on.
+/// The lanes of the warp that reach this call together: those that the others, which cannot go on, leave.
 unsigned active_lanes();
 /// __syncthreads, and how many threads of the block came with `predicate`.
 int block_vote(bool predicate);
@@ -231,7 +236,7 @@ void* dynamic_shared(const char* name);
 /// A barrier of the block with a number from 0 to 15, for so many threads.
 void named_barrier(int number, int threads);
 void arrive_at_named_barrier(int number, int threads);
-/// What the thread did before is seen before what it does next by whoever sees the latter, of its block alone or anywhere.
+/// Orders what the thread did before and what it does after it, for the threads of its block alone or for all.
 void fence(bool block_only);
 /// Lets other threads run.
 void pause();
@@ -243,7 +248,40 @@ void async_copy(void* to, const void* from, std::size_t bytes);
 void commit_async_copies();
 /// Waits until at most so many groups of this thread are under way.
 void wait_for_async_copies(int pending);
-/// Announces an atomic access of `size` bytes; the caller then performs it, and says so if it left everything as it was.
+// An mbarrier is 8 bytes of shared memory, a multiple of 8.
+void mbarrier_init(void* mbarrier, std::uint32_t count);
+/// Announces so many bytes for the current phase, then arrives once.
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
+/// Whether the phase of this parity is over; waits for that, but may give up.
+bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
+/// Lets the asynchronous proxy see the mbarriers that this thread has initialised.
+void fence_mbarrier_init();
+/// Orders what one proxy did before and the other does after it, in shared memory or everywhere.
+void fence_proxy_async(bool global_as_well);
+
+// Bulk copies. x counts columns, y rows; both may lie outside the matrix.
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier);
+void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
+void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
+void bulk_store(void* to, const void* from, std::uint32_t bytes);
+/// A bulk copy to each block of the cluster whose bit is set.
+void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
+                         std::uint32_t blocks);
+void commit_bulk_group();
+/// Waits until at most so many bulk groups of this thread are pending, or have yet to read their source.
+void wait_for_bulk_groups(int pending, bool reads_only);
+
+/// Sets how many registers each thread of the warp has. Waits until the block has as many, if that is more than before.
+void set_registers(int registers, bool more);
+
+// Clusters of blocks. A block that was launched without one is alone in its own.
+[[gnu::const]] std::uint32_t cluster_rank();
+[[gnu::const]] std::uint32_t cluster_blocks();
+void* map_to_block(void* shared, std::uint32_t rank);
+void arrive_at_cluster_barrier();
+void wait_for_cluster_barrier();
+
+/// Announces an atomic access of `size` bytes; the caller then performs it, and reports if it changed nothing.
 void atomic_access(void* address, std::size_t size);
 void changed_nothing();
 
@@ -276,71 +314,15 @@ SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand,
 }  // namespace device
 }  // namespace simt
 
-// --- Device functions -------------------------------------------------------------------------------------------
-#define threadIdx (::simt::device::thread_index())
-#define blockIdx (::simt::device::block_index())
-#define blockDim (::simt::device::block_extent())
-#define gridDim (::simt::device::grid_extent())
-constexpr int warpSize = 32;
-
-SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
-SIMT_INLINE void __threadfence() { simt::device::fence(false); }
-SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
-SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
-SIMT_INLINE void __trap() { simt::device::trap(); }
-SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
-#define SIMT_SHUFFLE(name, Operand, function)                                                \
-  template <class T>                                                                         \
-  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {              \
-    return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
-  }
-SIMT_SHUFFLE(__shfl_sync, int, shuffle)
-SIMT_SHUFFLE(__shfl_up_sync, unsigned, shuffle_up)
-SIMT_SHUFFLE(__shfl_down_sync, unsigned, shuffle_down)
-SIMT_SHUFFLE(__shfl_xor_sync, int, shuffle_xor)
-#undef SIMT_SHUFFLE
-SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
-  return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
-}
-SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::any, predicate != 0));
-}
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::all, predicate != 0));
-}
-#define SIMT_REDUCE(name, T, function)                                               \
-  SIMT_INLINE T name(unsigned mask, T value) {                                       \
-    return T(simt::device::together(mask, simt::device::function, unsigned(value))); \
-  }
-SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
-SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
-SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
-SIMT_REDUCE(__reduce_min_sync, int, reduce_min_signed)
-SIMT_REDUCE(__reduce_max_sync, unsigned, reduce_max)
-SIMT_REDUCE(__reduce_max_sync, int, reduce_max_signed)
-SIMT_REDUCE(__reduce_and_sync, unsigned, reduce_and)
-SIMT_REDUCE(__reduce_or_sync, unsigned, reduce_or)
-SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
-#undef SIMT_REDUCE
-template <class T>
-SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
-  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
-}
-SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
-SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
-SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
-SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
-
 // --- __shared__ variables ---------------------------------------------------------------------------------------
 // `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
-// a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is what a
-// declaration with all its extents, alignments and names can stand in as it is.
+// a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is
+// what a declaration with all its extents, alignments and names can stand in as it is.
 namespace simt {
 
-/// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model finds those that
-/// a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
+/// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model
+/// finds those that a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
 struct SharedDeclaration {
   const char* name;
   const std::type_info* within;  ///< the struct around it, whose own name says in which function it is
@@ -368,7 +350,7 @@ inline constinit SharedDeclaration shared_declaration{.name = NAME.text,
                                                       .element = element_type<Type>()};
 
 namespace device {
-/// Where a variable lies in the shared memory of the running block. Nothing that changes while a thread runs, hence [[gnu::const]].
+/// Where a variable lies in the running block's shared memory: constant while a thread runs, hence [[gnu::const]].
 [[gnu::const]] void* shared(const SharedDeclaration& declaration) noexcept;
 }  // namespace device
 
@@ -379,9 +361,5 @@ SIMT_INLINE Type& shared() noexcept {
 
 }  // namespace simt
 
-// In this order.
-// clang-format off
-#include "common/cuda/words/math.hpp"
+#include "common/cuda/words/functions.hpp"
 #include "common/cuda/words/narrow.hpp"
-#include "common/cuda/words/memory.hpp"
-// clang-format on

@@ -118,7 +118,7 @@ void collective(unsigned mask, Collective function, Slot& mine) {
 unsigned active_lanes() {
   Slot mine;
   const auto pc = Address(__builtin_return_address(0));
-  wait_for({.what = Wait::For::collective, .pc = pc, .mask = 0, .function = meet_active, .slot = &mine});
+  wait_for({.what = Wait::For::collective, .pc = pc, .mask = 0, .function = active_mask, .slot = &mine});
   return unsigned(mine.result);
 }
 
@@ -202,6 +202,6 @@ void match_any(unsigned mask, Slot* const* slots) {
     });
   });
 }
-void meet_active(unsigned mask, Slot* const* slots) { answer(mask, slots, mask); }
+void active_mask(unsigned mask, Slot* const* slots) { answer(mask, slots, mask); }
 
 }  // namespace simt::device

@@ -32,7 +32,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/cuda/asynchronous.hpp"
+#include "common/cuda/tensor_map.hpp"
 #include "common/sim/cost/tally.hpp"
 #include "common/sim/hooks/hooks.hpp"
 #include "common/sim/model.hpp"

@@ -86,7 +86,7 @@ namespace {
 bool name_the_active(std::span<Lane> warp) {
   std::map<Address, unsigned> here;
   const auto asks = [](const Lane& lane) {
-    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::meet_active && lane.wait.mask == 0;
+    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::active_mask && lane.wait.mask == 0;
   };
   for (const Lane& lane : warp)
     if (asks(lane)) here[lane.wait.pc] |= 1u << lane.linear % 32;

@@ -28,8 +28,8 @@ namespace {
   lane_hooks.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
-// Apart from enter_block, and the last thing that it does: so that needs no frame of its own. Counting may begin from another thread
-// at any time, while nobody listens.
+// Apart from enter_block, and the last thing that it does: so that needs no frame of its own. Counting may begin from
+// another thread at any time, while nobody listens.
 [[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
   if (lane_hooks.listener != nullptr) lane_hooks.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
@@ -49,7 +49,7 @@ namespace {
   }
 }
 
-// An access of unknown cost, by a copy of `bytes` or, with 0, an atomic operation: fine on the lane's own stack, else an error.
+// An access of unknown cost: a copy of `bytes`, or an atomic operation (0). An error outside the lane's own stack.
 void refuse(const volatile void* pointer, std::size_t bytes, void* return_address) {
   Listener* const listener = lane_hooks.listener;
   if (listener == nullptr || lane_hooks.on_own_stack(reinterpret_cast<Address>(pointer))) return;
@@ -75,8 +75,8 @@ struct IndexCheck {
   const ArrayType* array;
 };
 
-// An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers, and
-// comes before the access to any other.
+// An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers,
+// and comes before the access to any other.
 void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_address) {
   Listener* const listener = lane_hooks.listener;
   if (listener == nullptr) {
@@ -95,8 +95,8 @@ void access_struct(const void* pointer, std::size_t size, Op op, void* return_ad
   lane_hooks.listener->access_struct(address, size, op, reinterpret_cast<Address>(return_address), alignment);
 }
 
-// More bytes than any access has, or a number that is no power of two, or of less alignment than g++ asks of an access of its own: as many
-// bytes, but of one of 16 only 8.
+// More bytes than any access has, or a number that is no power of two, or of less alignment than g++ asks of an access
+// of its own: as many bytes, but of one of 16 only 8.
 void access_range(const void* pointer, std::size_t size, Op op, void* return_address) {
   const bool is_power = (size & (size - 1)) == 0;
   const std::size_t most = !is_power || size > 16 ? 16 : std::min<std::size_t>(size, 8) / 2;

@@ -1,12 +1,12 @@
 // hooks/: what the compiler tells of a kernel while it runs.
 //
 // In: calls that g++ puts before each load and store (-fsanitize=thread), at the begin of each basic block
-// (-fsanitize-coverage=trace-pc) and before each index into an array of known extent (-fsanitize=bounds), and the calls of memcpy
-// and its kin that the linker sends here (--wrap). Out: calls of a Listener, without what lies on the running lane's own stack
-// (registers and local memory); names.cpp gives lines, kernels and variables for addresses, memory.cpp allocates global memory.
+// (-fsanitize-coverage=trace-pc) and before each index into an array of known extent (-fsanitize=bounds), and the calls
+// of memcpy and its kin that the linker sends here (--wrap). Out: calls of a Listener, without what lies on the running
+// lane's own stack (registers and local memory). names.cpp names addresses, machine_model.cpp allocates global memory.
 //
-// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: most accesses of a kernel
-// are to its own stack.
+// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: most
+// accesses of a kernel are to its own stack.
 #pragma once
 
 #include <array>
@@ -39,17 +39,17 @@ struct Alignment {
   std::size_t least, most;
 };
 
-/// Who hears of accesses. Each call may leave the running lane for good.
+/// Receives what the hooks announce. A call may end the running lane, and then does not return.
 class Listener {
  public:
-  /// An access of `size` bytes, at the instruction before `pc`. Called for each, so the listener itself must ignore the hooks
-  /// (ScopedIgnore) while it calls what may have been compiled for kernels.
+  /// An access of `size` bytes, at the instruction before `pc`. Called for each, so the listener itself must ignore the
+  /// hooks (ScopedIgnore) while it calls what may have been compiled for kernels.
   virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
   /// The same for what may be a struct that the program moves as a whole.
   virtual void access_struct(Address address, std::size_t size, Op op, Address pc, Alignment alignment) = 0;
-  /// The running lane goes round a loop once more, after more turns than are counted; at `pc`.
+  /// The running lane begins another loop iteration, at `pc`, after more than are counted.
   virtual void many_turns(Address pc) = 0;
-  /// Something whose cost the model does not know; `what` continues "unsupported: kernel k, file:line, block, thread ".
+  /// The model does not know what this costs; `what` continues "unsupported: kernel k, file:line, block, thread ".
   virtual void refuse(Address pc, const std::string& what) = 0;
   /// An index that the extent of its array does not allow.
   virtual void refuse_index(Address pc, std::intptr_t index, const char* array_type) = 0;
@@ -58,7 +58,7 @@ class Listener {
   ~Listener() = default;
 };
 
-/// How many loop iterations a lane has begun since the count was reset: one begins with a basic block that the last one has had.
+/// Counts a lane's loop iterations: one begins with a basic block that the last one has executed.
 struct Turns {
   std::uint16_t count = 0;
   std::uint16_t block_count = 0;
@@ -125,7 +125,7 @@ inline Address image_base() { return reinterpret_cast<Address>(&__executable_sta
 inline Address image_end() { return reinterpret_cast<Address>(&_end); }
 inline std::uint32_t offset_of(Address pc) { return std::uint32_t(pc - image_base()); }
 
-// --- Names for addresses (names.cpp), from the program's own debug information and symbol table --------------------------
+// --- Names for addresses (names.cpp), from the program's own debug information and symbol table ----------------------
 struct Place {
   std::string file;
   int line = 0;
@@ -153,15 +153,15 @@ struct SharedVariable {
 /// The source line a call instruction returns to; inlined helpers of common/ are charged to their caller.
 Place place_of(Address return_address);
 std::string function_name(const void* function);
-/// The __shared__ variables that a kernel may touch, in the order of declaration: its own first, then those of functions that are
-/// no kernels.
+/// The __shared__ variables that a kernel may touch, in the order of declaration: its own first, then those of
+/// functions that are no kernels.
 const std::vector<SharedVariable>& shared_variables(const void* kernel);
 /// How many __shared__ variables the program uses. Their numbers go up to here.
 std::uint32_t shared_variable_count();
 /// The variable of the program that holds the address, or "" for memory that is not the program's own image.
 std::string variable_at(Address address);
 
-// --- Global memory (memory.cpp) --------------------------------------------------------------------------------------------
+// --- Global memory (machine_model.cpp) -------------------------------------------------------------------------------
 /// An allocation of global memory, or a __device__ variable.
 struct Region {
   std::string name;
@@ -171,8 +171,8 @@ struct Region {
   std::size_t alignment = 0;                          ///< of what it is declared as an array of; 0: not known
   bool is_constant = false;                           ///< __constant__: kernels may read it
   std::size_t first = 0, rows = 0, cols = 0, ld = 0;  ///< declared matrix; rows == 0: all of it
-  std::shared_ptr<order::GlobalCells> cells;          ///< one per element, of the last traced launch
-  std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage;
+  std::shared_ptr<order::GlobalCells> cells{};        ///< one per element, of the last traced launch
+  std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage{};
 
   std::size_t elements() const { return (end - begin) / element; }
   bool holds(Address address, std::size_t size) const { return address >= begin && address + size <= end; }

@@ -1,5 +1,5 @@
-# What the assembler makes of the calls of hooks.cpp in a kernel: first what hooks.cpp asks, whether anybody is to hear of it, and the call
-# only if so. g++ reads this before what it has compiled (ctest/model.cmake). It changes no more than a call may: flags and %rax.
+# Makes a kernel's calls of hooks.cpp conditional: the check that hooks.cpp begins with comes before the call. g++ reads
+# this before what it has compiled (ctest/model.cmake). It changes no more than a call may: flags and %rax.
 
 # Where the members of LaneHooks are (hooks.hpp).
 .set lane_hooks_stack_low, 0

@@ -46,18 +46,12 @@ struct Program {
     dwfl_report_end(dwfl, nullptr, nullptr);
     module = dwfl_addrmodule(dwfl, reinterpret_cast<Address>(&function_name));
     if (module == nullptr) throw std::runtime_error("the model cannot find its own program among the loaded files");
-    read_symbols();
-  }
-
- private:
-  void read_symbols() {
-    std::vector<SharedDeclaration*> declarations;
     for (const Address* kernel = __start___patchable_function_entries; kernel < __stop___patchable_function_entries;)
       functions.emplace(*kernel++, "");
-    const int count = dwfl_module_getsymtab(module);
-    for (int i = 0; i < count; ++i) {
-      GElf_Sym symbol;
-      GElf_Addr value = 0;
+    std::vector<SharedDeclaration*> declarations;
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    for (int i = 0, count = dwfl_module_getsymtab(module); i < count; ++i) {
       const char* text = dwfl_module_getsym_info(module, i, &symbol, &value, nullptr, nullptr, nullptr);
       if (text == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
       if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && std::string_view(text).starts_with(shared_declarations))
@@ -67,12 +61,12 @@ struct Program {
              kernel != functions.end() && kernel->first < value + symbol.st_size; ++kernel)
           kernel->second = text;
     }
-    std::sort(declarations.begin(), declarations.end(), [](auto* a, auto* b) {
-      return std::pair(a->place, std::string_view(a->within->name())) <
-             std::pair(b->place, std::string_view(b->within->name()));
-    });
-    shared.assign(declarations.begin(), declarations.end());
-    for (std::uint32_t i = 0; i < declarations.size(); ++i) declarations[i]->number = i + 1;
+    std::ranges::sort(declarations, {},
+                      [](auto* d) { return std::pair(d->place, std::string_view(d->within->name())); });
+    for (SharedDeclaration* d : declarations) {
+      shared.push_back(d);
+      d->number = std::uint32_t(shared.size());
+    }
   }
 };
 
@@ -101,8 +95,8 @@ std::string short_name(std::string name) {
   return name.substr(begin, end - begin);
 }
 
-// Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are relative where the
-// compiler ran in the repository itself.
+// Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are
+// relative where the compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
   if (file.starts_with("/usr/include/") || file.starts_with("/usr/lib/")) return true;
   for (const std::string directory : {"common/cuda/", "common/sim/"})
@@ -110,7 +104,7 @@ bool is_plumbing(const std::string& file) {
   return false;
 }
 
-// The line of an instruction; of one that was inlined from the model's words, the line of the call that is none of theirs.
+// The line of an instruction; if it was inlined from the model's words, the line of the innermost call outside them.
 Place find_place(Address return_address) {
   Program& p = program();
   Place place{"?", 0};
@@ -138,7 +132,7 @@ Place find_place(Address return_address) {
 }
 
 std::vector<SharedVariable> find_variables(const void* kernel) {
-  // Whether a type is declared within a function, or within a lambda in it: Z <function> E <type>, ZZ <function> E <lambda> E <type>.
+  // Whether a type is declared in a function (Z <function> E <type>) or in a lambda in it (ZZ <function> E <lambda> E).
   const auto is_within = [](std::string_view type, const std::string& function) {
     const std::string encoded = function.substr(std::min<std::size_t>(1, function.size())) + "E";
     return function.starts_with("_Z") && (type.starts_with(encoded) || type.starts_with("Z" + encoded));
@@ -148,8 +142,8 @@ std::vector<SharedVariable> find_variables(const void* kernel) {
   for (const SharedDeclaration* d : program().shared) {
     const std::string_view within = d->within->name();
     const bool in_kernel = is_within(within, own);
-    const bool elsewhere = std::any_of(program().functions.begin(), program().functions.end(),
-                                       [&](const auto& function) { return is_within(within, function.second); });
+    const bool elsewhere =
+        std::ranges::any_of(program().functions, [&](const auto& f) { return is_within(within, f.second); });
     if (in_kernel || !elsewhere)
       variables.push_back(
           {d->name, d->bytes, d->alignment, in_kernel, shape_of(d->element), d->number, d->element.alignment});

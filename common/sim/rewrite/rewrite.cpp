@@ -1,17 +1,231 @@
 #include "common/sim/rewrite/rewrite.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <map>
-#include <vector>
 
-#include "common/sim/rewrite/code.hpp"
+namespace tokens {
+namespace {
+
+using Kind = Token::Kind;
+
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)); }
+bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// After the first `end` from `from` on, or the end of the text.
+std::size_t end_after(const std::string& text, const std::string& end, std::size_t from) {
+  const auto found = text.find(end, from);
+  return found == std::string::npos ? text.size() : found + end.size();
+}
+
+// The first `end` from `at` on, or the end of the line. What a backslash escapes is skipped, a line's end as well.
+std::size_t end_in_line(const std::string& text, std::size_t at, char end = '\n') {
+  while (at < text.size() && text[at] != end && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
+  return std::min(at, text.size());
+}
+
+std::size_t end_of_number(const std::string& text, std::size_t at) {
+  const auto goes_on = [&](std::size_t i) {
+    const bool exponent = (text[i] == '+' || text[i] == '-') && std::string("eEpP").find(text[i - 1]) < 4;
+    return is_of_name(text[i]) || text[i] == '.' || exponent || (text[i] == '\'' && is_of_name(text[i + 1]));
+  };
+  do ++at;
+  while (at < text.size() && goes_on(at));
+  return at;
+}
+
+}  // namespace
+
+std::vector<Token> of(const std::string& text) {
+  std::vector<Token> tokens;
+  bool line_begins = true;  // only space so far
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+    const char c = text[at];
+    const auto starts = [&](const char* what) { return text.compare(at, 2, what) == 0; };
+    Kind kind = Kind::sign;
+    end = at + 1;
+    if (is_space(c)) {
+      kind = Kind::space;
+      while (end < text.size() && is_space(text[end])) ++end;
+    } else if (starts("\\\n")) {
+      kind = Kind::space, end = at + 2;
+    } else if (starts("//") || starts("/*")) {
+      kind = Kind::comment, end = starts("//") ? end_in_line(text, at) : end_after(text, "*/", at + 2);
+    } else if (c == '#' && line_begins) {
+      kind = Kind::directive, end = end_in_line(text, at);
+    } else if (c == '"' || c == '\'') {
+      kind = Kind::text, end = std::min(end_in_line(text, at + 1, c) + 1, text.size());
+    } else if (std::isdigit(static_cast<unsigned char>(c))) {
+      kind = Kind::number, end = end_of_number(text, at);
+    } else if (is_of_name(c)) {
+      kind = Kind::name;
+      while (end < text.size() && is_of_name(text[end])) ++end;
+      if (end < text.size() && text[end] == '"' && text[end - 1] == 'R' && end - at <= 3) {  // a raw string
+        const auto open = std::min(text.find('(', end), text.size());
+        kind = Kind::text, end = end_after(text, ")" + text.substr(end + 1, open - end - 1) + "\"", open);
+      }
+    }
+    tokens.push_back({kind, text.substr(at, end - at)});
+    line_begins = kind == Kind::space && (line_begins || tokens.back().text.find('\n') != std::string::npos);
+  }
+  return tokens;
+}
+
+}  // namespace tokens
 
 namespace rewrite {
 namespace {
 
+using tokens::Kind;
 using Names = std::set<std::string>;
 
-// --- Variables of the device -----------------------------------------------------------------------------------------------
+// --- Code as tokens --------------------------------------------------------------------------------------------------
+
+// The tokens of a text that the grammar sees. Edits change their texts; what lies between them, lines too, stays.
+class Code {
+ public:
+  explicit Code(const std::string& text) : all_(tokens::of(text)), inserted_(all_.size()) {
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (all_[i].counts()) seen_.push_back(i);
+  }
+  std::size_t size() const { return seen_.size(); }
+  // A token's text; "" after the last.
+  const std::string& operator[](std::size_t i) const { return i < size() ? all_[seen_[i]].text : none_; }
+  bool is_name(std::size_t i) const { return i < size() && all_[seen_[i]].kind == Kind::name; }
+  bool is_directive(std::size_t i) const { return i < size() && all_[seen_[i]].kind == Kind::directive; }
+  // Whether token i is the first of signs that stand together.
+  bool is_sign(std::size_t i, const std::string& sign) const {
+    for (std::size_t k = 0; k < sign.size(); ++k)
+      if ((*this)[i + k] != std::string(1, sign[k]) || seen_[i + k] != seen_[i] + k) return false;
+    return true;
+  }
+  // Whether one of the tokens [begin, end) is this word.
+  bool has(std::size_t begin, std::size_t end, const std::string& word) const {
+    while (begin < end && (*this)[begin] != word) ++begin;
+    return begin < end;
+  }
+  void set(std::size_t i, const std::string& text) { all_[seen_[i]].text = text; }
+  void insert_after(std::size_t i, const std::string& text) { inserted_[seen_[i]] += text; }
+  void remove(std::size_t begin, std::size_t end) {
+    while (begin < end) set(begin++, "");
+  }
+  std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < all_.size(); ++i) text += all_[i].text + inserted_[i];
+    return text;
+  }
+
+ private:
+  std::vector<tokens::Token> all_;
+  std::vector<std::string> inserted_;  // what is inserted after each
+  std::vector<std::size_t> seen_;
+  const std::string none_;
+};
+
+bool opens(const std::string& t) { return t == "(" || t == "[" || t == "{"; }
+bool closes(const std::string& t) { return t == ")" || t == "]" || t == "}"; }
+bool is_alignment(const std::string& t) { return t == "__align__" || t == "alignas"; }
+
+// After the bracket that closes the one at `open`.
+std::size_t after_brackets(const Code& code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < code.size(); ++i) {
+    depth += opens(code[i]) - closes(code[i]);
+    if (depth == 0) return i + 1;
+  }
+  return code.size();
+}
+
+// Skips template arguments: the < after a name up to its >.
+std::size_t after_angles(const Code& code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < code.size() && code[i] != ";" && code[i] != "{"; ++i) {
+    depth += (code[i] == "<") - (code[i] == ">");
+    if (depth == 0) return i + 1;
+  }
+  return open + 1;
+}
+
+// Of each token, whether only namespaces are open there.
+std::vector<bool> outside_of(const Code& code) {
+  std::vector<bool> outside(code.size()), is_namespace;  // the latter of each bracket that is open
+  int others = 0;
+  std::size_t statement = 0;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    outside[i] = others == 0;
+    if (code[i] == "{") {
+      is_namespace.push_back(code.has(statement, i, "namespace") || (i > 1 && code[i - 2] == "extern"));
+      others += !is_namespace.back();
+    } else if (code[i] == "}" && !is_namespace.empty()) {
+      others -= !is_namespace.back();
+      is_namespace.pop_back();
+    }
+    if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
+  }
+  return outside;
+}
+
+// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
+std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
+  if (is_parameter)
+    while (i < code.size() && code[i] != "{" && code[i] != ";") ++i;
+  if (is_parameter && code[i] == "{") return after_brackets(code, i);
+  int depth = 0;
+  for (; i < code.size() && depth >= 0; ++i) depth += (code[i] == "{") - (code[i] == "}");
+  return i;
+}
+
+// A declaration that begins with qualifiers: the variables it declares.
+struct Declaration {
+  bool is_variable = false, is_constant = false, is_constexpr = false, is_array = false;
+  std::vector<std::string> names;
+  std::size_t end = 0;  // of its ;
+};
+Declaration declaration_at(const Code& code, std::size_t begin) {
+  Declaration d;
+  std::size_t i = begin;
+  std::string last;  // name before what comes
+  bool in_value = false;
+  while (i < code.size() && code[i] != ";") {
+    const std::string& t = code[i];
+    d.is_constant = d.is_constant || (!in_value && t == "const");
+    d.is_constexpr = d.is_constexpr || (!in_value && t == "constexpr");
+    if (t == "operator" || t == "template" || closes(t)) return {};
+    if (t == "[" || t == "=" || t == "{" || t == ",") {
+      if (!last.empty()) d.names.push_back(last);
+      last.clear();
+      d.is_array = d.is_array || (t == "[" && !in_value);
+      in_value = t != "," && (in_value || t != "[");
+      i = opens(t) ? after_brackets(code, i) : i + 1;
+      if (t == "{" && code[i] != ";" && code[i] != ",") return {};  // no initialiser: a function or a class
+    } else if (t == "(") {
+      const bool of_qualifier = is_alignment(last) || last == "decltype" || last == "__attribute__";
+      if (!in_value && !of_qualifier) return {};
+      i = after_brackets(code, i);
+      if (of_qualifier) last.clear();
+    } else if (t == "<" && !in_value && !last.empty()) {
+      i = after_angles(code, i);
+    } else {
+      if (!in_value) last = code.is_name(i) ? t : "";
+      ++i;
+    }
+  }
+  if (!last.empty()) d.names.push_back(last);
+  d.is_variable = i < code.size() && !d.names.empty();
+  d.end = i;
+  return d;
+}
+
+// The first token of the statement that token i is part of.
+std::size_t first_of_statement(const Code& code, std::size_t i) {
+  while (i > 0 && code[i - 1] != ";" && code[i - 1] != "{" && code[i - 1] != "}" && code[i - 1] != ">" &&
+         !code.is_directive(i - 1))
+    --i;
+  return i;
+}
+
+// --- Variables of the device -----------------------------------------------------------------------------------------
 
 void rewrite_device_variables(Code& code, const std::vector<bool>& outside) {
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -53,7 +267,7 @@ void refuse_own_tensor_maps(Code& code) {
   }
 }
 
-// --- __shared__ variables ---------------------------------------------------------------------------------------------------
+// --- __shared__ variables --------------------------------------------------------------------------------------------
 
 // Where a name is the variable's, and not a member's or that of another namespace.
 bool is_use(const Code& code, std::size_t i, const std::string& name) {
@@ -121,8 +335,8 @@ void rewrite_static(Code& code, std::size_t first, const Declaration& d, Capture
   }
 }
 
-// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same line.
-// Lambdas that use one capture it.
+// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same
+// line. Lambdas that use one capture it.
 void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
   Captured captured;
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -142,10 +356,10 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
   }
 }
 
-// --- Indices that are read from memory ---------------------------------------------------------------------------------------
+// --- Indices that are read from memory -------------------------------------------------------------------------------
 
-// Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that may refer to such
-// memory. Another name that follows an & is taken for one; that costs nothing.
+// Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that
+// may refer to such memory. Another name that follows an & is taken for one; that costs nothing.
 Names names_that_read(const Code& code, Known& known) {
   static const Names follow{"=", ":", ",", ")", "{", ";"};
   Names references;
@@ -184,8 +398,8 @@ bool may_read(const Code& code, std::size_t begin, std::size_t end, const Names&
   return false;
 }
 
-// Whether [open, close] is one index. What follows a name in double brackets is an attribute; in braces, an index that has no type yet; what
-// a lambda captures may follow the ) of an if; and an extent in a declaration is none.
+// Whether [open, close] is one index. What follows a name in double brackets is an attribute; in braces, an index that
+// has no type yet; what a lambda captures may follow the ) of an if; and an extent in a declaration is none.
 bool is_index(const Code& code, std::size_t open, std::size_t close) {
   if (close == open + 1 || code[close] != "]" || code[open + 1] == "[" || code[open + 1] == "{" ||
       code[close + 1] == "{")
@@ -198,9 +412,9 @@ bool is_index(const Code& code, std::size_t open, std::size_t close) {
   return true;
 }
 
-// Of `table[index[i]]`, where the compiler knows the extent of `table`, g++ -fsanitize=bounds makes two loads of `index[i]`: one to
-// compare it with that extent. So an index that may be read from memory is handed through a call, which is made once. A member of the
-// struct around a function is not seen to be read, where its name stands alone.
+// Of `table[index[i]]`, where the compiler knows the extent of `table`, g++ -fsanitize=bounds makes two loads of
+// `index[i]`: one to compare it with that extent. So an index that may be read from memory is handed through a call,
+// which is made once. A member of the struct around a function is not seen to be read, where its name stands alone.
 void rewrite_indices(Code& code, Known& known) {
   const Names names = names_that_read(code, known);
   for (std::size_t open = 1; open < code.size(); ++open) {
@@ -212,7 +426,7 @@ void rewrite_indices(Code& code, Known& known) {
   }
 }
 
-// --- Launches ----------------------------------------------------------------------------------------------------------------
+// --- Launches --------------------------------------------------------------------------------------------------------
 
 // Where a directive has its word, if it is this one; else npos.
 std::size_t word_of_directive(const std::string& directive, const std::string& word) {
@@ -241,7 +455,7 @@ void rewrite_launches(Code& code) {
   }
 }
 
-// --- Names that the model has taken --------------------------------------------------------------------------------------------
+// --- Names that the model has taken ----------------------------------------------------------------------------------
 
 void rename_extents(Code& code) {
   int parentheses = 0;
@@ -260,7 +474,7 @@ void rename_extents(Code& code) {
   }
 }
 
-// --- Included files ------------------------------------------------------------------------------------------------------------
+// --- Included files --------------------------------------------------------------------------------------------------
 
 void rewrite_includes(Code& code, const Include& include) {
   for (std::size_t i = 0; i < code.size(); ++i) {

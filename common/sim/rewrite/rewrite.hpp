@@ -1,10 +1,28 @@
-// From CUDA C++ to what the SIMT model compiles: the same text, line for line, but for what has no meaning in C++ or whose reads
-// would go uncounted. In: the text of a .cu file, or of one that it includes. Out: C++.
+// From CUDA C++ to what the SIMT model compiles: the same text, line for line, but for what has no meaning in C++ or
+// whose reads would go uncounted. In: the text of a .cu file, or of one that it includes. Out: C++.
 #pragma once
 
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
+
+namespace tokens {
+
+struct Token {
+  enum class Kind { space, comment, directive, text, number, name, sign } kind;
+  std::string text;
+
+  bool is(const char* what) const { return text == what; }
+  /// Whether the grammar sees it.
+  bool counts() const { return kind != Kind::space && kind != Kind::comment; }
+};
+
+/// Signs are single characters. A directive (#include ...) is one token with its continuation lines and its comments;
+/// so is a string, raw or not, and a character. A backslash at the end of a line is space.
+std::vector<Token> of(const std::string& text);
+
+}  // namespace tokens
 
 namespace rewrite {
 
@@ -19,14 +37,14 @@ struct Known {
 
 /// Rewritten are
 /// - `__shared__` variables of functions: references to where they lie in the shared memory of the running block;
-/// - `extern __shared__ T name[];`, an array whose size the launch decides: a pointer to the model's dynamic shared memory;
-/// - `__device__` and `__constant__` variables outside functions and classes: after each follows what registers it as memory; what
-///   is __constant__ loses a `const`, by which g++ would take its values without reading them;
-/// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads would not be
-///   counted;
+/// - `extern __shared__ T name[];`: a pointer to the model's dynamic shared memory;
+/// - `__device__` and `__constant__` variables outside functions and classes: their registration as memory follows, and
+///   a __constant__ one loses its `const`, by which g++ would take its values without reading them;
+/// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads
+///   would not be counted;
 /// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: a call of tile::launch;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
-/// - an index that is read from memory, or by way of a reference: the same, handed through a call;
+/// - an index that is read from memory, or by way of a reference: the same, wrapped in a call;
 /// - included names, as `include` says.
 std::string rewritten(const std::string& text, const Include& include, Known& known);
 

@@ -1,0 +1,271 @@
+// CUDA's built-in variables and functions, of device code and of the runtime. Where a GPU approximates (__expf and its
+// kin), the model computes as accurately as the host: results differ in their last digits, counts do not.
+#pragma once
+
+#include <math.h>  // before the macros below, whose names it declares
+#include <stdlib.h>
+
+// --- Threads, warps and blocks ---------------------------------------------------------------------------------------
+#define threadIdx (::simt::device::thread_index())
+#define blockIdx (::simt::device::block_index())
+#define blockDim (::simt::device::block_extent())
+#define gridDim (::simt::device::grid_extent())
+constexpr int warpSize = 32;
+
+SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
+SIMT_INLINE void __threadfence() { simt::device::fence(false); }
+SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
+SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
+SIMT_INLINE void __trap() { simt::device::trap(); }
+SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
+#define SIMT_SHUFFLE(name, Operand, function)                                                \
+  template <class T>                                                                         \
+  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {              \
+    return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
+  }
+SIMT_SHUFFLE(__shfl_sync, int, shuffle)
+SIMT_SHUFFLE(__shfl_up_sync, unsigned, shuffle_up)
+SIMT_SHUFFLE(__shfl_down_sync, unsigned, shuffle_down)
+SIMT_SHUFFLE(__shfl_xor_sync, int, shuffle_xor)
+#undef SIMT_SHUFFLE
+SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
+  return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
+}
+SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
+  return int(simt::device::together(mask, simt::device::any, predicate != 0));
+}
+SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
+  return int(simt::device::together(mask, simt::device::all, predicate != 0));
+}
+#define SIMT_REDUCE(name, T, function)                                               \
+  SIMT_INLINE T name(unsigned mask, T value) {                                       \
+    return T(simt::device::together(mask, simt::device::function, unsigned(value))); \
+  }
+SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
+SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
+SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
+SIMT_REDUCE(__reduce_min_sync, int, reduce_min_signed)
+SIMT_REDUCE(__reduce_max_sync, unsigned, reduce_max)
+SIMT_REDUCE(__reduce_max_sync, int, reduce_max_signed)
+SIMT_REDUCE(__reduce_and_sync, unsigned, reduce_and)
+SIMT_REDUCE(__reduce_or_sync, unsigned, reduce_or)
+SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
+#undef SIMT_REDUCE
+template <class T>
+SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
+  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
+}
+SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
+SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
+SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
+SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
+
+// --- Minimum and maximum ---------------------------------------------------------------------------------------------
+// Of two types, integral or not, as CUDA's overloads: the one that arithmetic would make of them.
+template <class T, class U>
+requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<T> ==
+         std::is_integral_v<U>) constexpr std::common_type_t<T, U> min(T a, U b) {
+  using Both = std::common_type_t<T, U>;
+  return Both(b) < Both(a) ? Both(b) : Both(a);
+}
+template <class T, class U>
+requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<T> ==
+         std::is_integral_v<U>) constexpr std::common_type_t<T, U> max(T a, U b) {
+  using Both = std::common_type_t<T, U>;
+  return Both(a) < Both(b) ? Both(b) : Both(a);
+}
+
+// --- Functions -------------------------------------------------------------------------------------------------------
+SIMT_INLINE float rsqrtf(float x) { return 1 / sqrtf(x); }
+SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
+SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
+SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
+
+// The C library declares functions of these names for itself, and does not define them.
+#define __expf(x) expf(x)
+#define __exp10f(x) powf(10, x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __log10f(x) log10f(x)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __tanf(x) tanf(x)
+#define __powf(x, y) powf(x, y)
+#define __sincosf(x, sine, cosine) ((void)(*(sine) = sinf(x), *(cosine) = cosf(x)))
+#define sincosf(x, sine, cosine) __sincosf(x, sine, cosine)
+
+// Rounded to nearest, as the host rounds.
+SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+SIMT_INLINE float __fadd_rn(float a, float b) { return a + b; }
+SIMT_INLINE float __fsub_rn(float a, float b) { return a - b; }
+SIMT_INLINE float __fmul_rn(float a, float b) { return a * b; }
+SIMT_INLINE float __fdiv_rn(float a, float b) { return a / b; }
+SIMT_INLINE float __frcp_rn(float a) { return 1 / a; }
+SIMT_INLINE float __fsqrt_rn(float a) { return sqrtf(a); }
+SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+
+#define CUDART_INF_F HUGE_VALF
+#define CUDART_NAN_F NAN
+#define CUDART_PI_F 3.14159265f
+
+// --- Conversions -----------------------------------------------------------------------------------------------------
+SIMT_INLINE int __float_as_int(float x) { return std::bit_cast<int>(x); }
+SIMT_INLINE unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+SIMT_INLINE float __int_as_float(int x) { return std::bit_cast<float>(x); }
+SIMT_INLINE float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+SIMT_INLINE int __float2int_rn(float x) { return int(rintf(x)); }
+SIMT_INLINE int __float2int_rz(float x) { return int(x); }
+SIMT_INLINE int __float2int_rd(float x) { return int(floorf(x)); }
+SIMT_INLINE unsigned __float2uint_rn(float x) { return unsigned(rintf(x)); }
+SIMT_INLINE unsigned __float2uint_rz(float x) { return unsigned(x); }
+SIMT_INLINE float __int2float_rn(int x) { return float(x); }
+SIMT_INLINE float __uint2float_rn(unsigned x) { return float(x); }
+
+// --- Integers and their bits -----------------------------------------------------------------------------------------
+SIMT_INLINE int __popc(unsigned x) { return std::popcount(x); }
+SIMT_INLINE int __popcll(unsigned long long x) { return std::popcount(x); }
+SIMT_INLINE int __clz(int x) { return std::countl_zero(unsigned(x)); }
+SIMT_INLINE int __clzll(long long x) { return std::countl_zero((unsigned long long)(x)); }
+SIMT_INLINE int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(unsigned(x)) + 1; }
+SIMT_INLINE int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1; }
+SIMT_INLINE unsigned __brev(unsigned x) {
+  unsigned reversed = 0;
+  for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
+  return reversed;
+}
+/// The bytes that four digits of `select` name, of the eight of x and y.
+SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned select) {
+  const std::uint64_t both = std::uint64_t(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
+  return result;
+}
+SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return unsigned((std::uint64_t(high) << 32 | low) << (shift & 31u) >> 32);
+}
+SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return unsigned((std::uint64_t(high) << 32 | low) >> (shift & 31u));
+}
+SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
+SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
+/// Four products of signed bytes, and c.
+SIMT_INLINE int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));
+  return c;
+}
+
+// --- Atomic functions ------------------------------------------------------------------------------------------------
+// Each announces its access and then performs it. The value is converted to the type of what is updated, as CUDA's
+// overloads do: atomicAdd(&counter, 1) takes an unsigned counter. A pair of halves is updated as one.
+
+namespace simt::device {
+
+template <class T>
+concept Integer = std::is_integral_v<T> && sizeof(T) >= 4;
+template <class T>
+concept Number = Integer<T> || std::is_floating_point_v<T>;
+template <class T>
+concept Summand = Number<T> || requires {
+  typename T::simt_value;
+} || requires(T pair) {
+  typename decltype(pair.x)::simt_value;
+};
+
+/// The host's atomic operations know integers.
+template <class T, class Update>
+SIMT_INLINE T atomic_update_value(T* address, Update update) {
+  using Word = WordOf<T>;
+  atomic_access(address, sizeof(T));
+  return std::bit_cast<T>(atomic_update(reinterpret_cast<Word*>(address), [update](Word old) {
+    return std::bit_cast<Word>(update(std::bit_cast<T>(old)));
+  }));
+}
+
+}  // namespace simt::device
+
+#define SIMT_ATOMIC_OF(Kind, name, expression)                                                     \
+  template <simt::device::Kind T>                                                                  \
+  SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                  \
+    return simt::device::atomic_update_value(address, [value](T old) -> T { return expression; }); \
+  }
+// Of what scope an operation is, costs the model nothing.
+#define SIMT_ATOMIC(Kind, name, expression)      \
+  SIMT_ATOMIC_OF(Kind, name, expression)         \
+  SIMT_ATOMIC_OF(Kind, name##_block, expression) \
+  SIMT_ATOMIC_OF(Kind, name##_system, expression)
+SIMT_ATOMIC(Summand, atomicAdd, old + value)
+SIMT_ATOMIC(Integer, atomicSub, old - value)
+SIMT_ATOMIC(Number, atomicExch, ((void)old, value))
+SIMT_ATOMIC(Integer, atomicMin, value < old ? value : old)
+SIMT_ATOMIC(Integer, atomicMax, value > old ? value : old)
+SIMT_ATOMIC(Integer, atomicAnd, old& value)
+SIMT_ATOMIC(Integer, atomicOr, old | value)
+SIMT_ATOMIC(Integer, atomicXor, old ^ value)
+SIMT_ATOMIC(Integer, atomicInc, old >= value ? 0 : old + 1)
+SIMT_ATOMIC(Integer, atomicDec, old == 0 || old > value ? value : old - 1)
+#undef SIMT_ATOMIC
+#undef SIMT_ATOMIC_OF
+template <simt::device::Integer T>
+SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  return simt::device::atomic_update_value(address, [=](T old) -> T { return old == expected ? value : old; });
+}
+
+// --- Loads and stores with a cache operator (the model has no caches), and the copies of cuda_pipeline.h -------------
+#define SIMT_LOAD(name)                  \
+  template <class T>                     \
+  SIMT_INLINE T name(const T* address) { \
+    return *address;                     \
+  }
+#define SIMT_STORE(name)                                             \
+  template <class T>                                                 \
+  SIMT_INLINE void name(T* address, std::type_identity_t<T> value) { \
+    *address = value;                                                \
+  }
+SIMT_LOAD(__ldg)
+SIMT_LOAD(__ldca)
+SIMT_LOAD(__ldcg)
+SIMT_LOAD(__ldcs)
+SIMT_STORE(__stcg)
+SIMT_STORE(__stcs)
+#undef SIMT_LOAD
+#undef SIMT_STORE
+
+SIMT_INLINE void __pipeline_memcpy_async(void* shared, const void* global, std::size_t bytes) {
+  simt::device::async_copy(shared, global, bytes);
+}
+SIMT_INLINE void __pipeline_commit() { simt::device::commit_async_copies(); }
+SIMT_INLINE void __pipeline_wait_prior(int pending) { simt::device::wait_for_async_copies(pending); }
+
+// --- The runtime: a launch throws its errors, and returns when the grid has run -------------------------------------
+using cudaError_t = int;
+using cudaStream_t = struct CUstream_st*;
+constexpr cudaError_t cudaSuccess = 0;
+inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+/// The model gives a block the shared memory that its launch asks for.
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+
+enum SimtCopyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
+                               SimtCopyKind = cudaMemcpyHostToDevice) {
+  std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
+                                 SimtCopyKind = cudaMemcpyDeviceToHost) {
+  std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
+  return cudaSuccess;
+}
