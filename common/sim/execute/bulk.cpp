@@ -123,10 +123,13 @@ void note(Worker& w, const Box& box, Op op, Address pc, const std::vector<Party>
     for (const Party& p : parties)
       touch_in_bulk(w, same_place(*p.block, *w.block, place_of_byte(box, byte)), chunk, load ? Op::store : Op::load, pc,
                     p.by);
-  const cost::BulkCopy copy{hooks::offset_of(pc), op, std::uint8_t(box.map.element)};
-  if (!rows.empty()) w.tally.add_bulk(copy, array_of(w, rows.front().first), rows, w.block->serial);
-  w.tally.add_bulk(copy, array_of(w, box.shared),
-                   {parties.size(), Bytes{box.shared, box.shared + box.map.bytes_of_box()}}, w.block->serial);
+  const auto count = [&](Address address, const std::vector<Bytes>& bytes) {
+    const cost::Array array = array_of(w, address);
+    w.tally.add_bulk({hooks::offset_of(pc), op, array.space, std::uint8_t(box.map.element), array.index}, array, bytes,
+                     w.block->serial);
+  };
+  if (!rows.empty()) count(rows.front().first, rows);
+  count(box.shared, {parties.size(), Bytes{box.shared, box.shared + box.map.bytes_of_box()}});
 }
 
 // A load to one or several blocks, in each to the place that the running one names in its own shared memory.
@@ -152,7 +155,7 @@ void start_load(const Call& call, const Box& box, std::size_t shared_alignment, 
   for (const Party& p : parties) {
     Box there = box;
     there.shared = same_place(*p.block, call.block, box.shared);
-    p.block->bulk_loads.push_back({there, &call.block, p.mbarrier, p.state->phase, call.lane.linear, call.pc});
+    p.block->bulk_loads.push_back({there, culprit(w, call.pc), p.mbarrier, p.state->phase});
     p.block->has_news = p.block->has_news || p.block != &call.block;
   }
 }
@@ -194,7 +197,7 @@ void require_no_bulk_copies(Worker& w) {
     block.abandoned = true;
   };
   for (const BulkLoad& load : block.bulk_loads)
-    refuse({*load.by, load.by->lanes[std::size_t(load.thread)], load.pc},
+    refuse(load.by,
            fmt::format("starts a copy to {} that may still be on its way when the block ends: nobody waits for {}",
                        shared_name(w, load.box.shared, load.box.map.element), name_of_mbarrier(w, load.mbarrier)));
   for (const Lane& lane : block.lanes)

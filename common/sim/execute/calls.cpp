@@ -10,8 +10,8 @@ using namespace execute;
 
 uint3 thread_index() { return running->lane->thread; }
 uint3 block_index() { return running->block->index; }
-dim3 block_extent() { return running->launch->block; }
-dim3 grid_extent() { return running->launch->grid; }
+dim3 block_extent() { return running->launch->counts.block; }
+dim3 grid_extent() { return running->launch->counts.grid; }
 
 void* shared(const SharedDeclaration& declaration) noexcept {
   const Worker* const w = running;

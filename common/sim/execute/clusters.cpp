@@ -68,15 +68,15 @@ void note_visit(Worker& w, Block& owner, Op op, Address pc) {
                          of_block(owner));
     });
   const order::Stamp by = order.stamp_of(w.lane->linear);
-  owner.visits[order::actor_and_block_of(by)] = {w.block, by, pc, op};
+  owner.visits.insert_or_assign(order::actor_and_block_of(by), Visit{culprit(w, pc), by, op});
 }
 
 void require_no_late_visits(Worker& w) {
   const Block& owner = *w.block;
   for (const auto& [visitor, visit] : owner.visits) {
-    const auto knows = [&](const Lane& lane) { return owner.order.ordered(visit.by, lane.linear); };
+    const auto knows = [&](const Lane& lane) { return owner.order.ordered(visit.stamp, lane.linear); };
     if (std::ranges::any_of(owner.lanes, knows)) continue;
-    report(w, "cluster", {*visit.block, visit.block->lanes[order::thread_of(visit.by)], visit.pc}, 1, [&] {
+    report(w, "cluster", visit.by, 1, [&] {
       return fmt::format("{} shared memory{}, which may have ended: no cluster barrier lies behind", verb_of(visit.op),
                          of_block(owner));
     });

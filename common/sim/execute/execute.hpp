@@ -1,20 +1,18 @@
 // execute/: running the threads of a grid.
 //
-// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions:
-// barriers, shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what
-// the kernel did wrong.
+// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the device functions they call:
+// barriers, shuffles, asynchronous copies. Out: the Counts of a traced launch, or an Error that says what is wrong.
 //
 // How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the
-// lanes of a block in turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps
-// loading the same element, or the same few, waits for a value that another lane will write: it *polls*. Bulk copies
-// land when no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the
-// worker runs others, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists
-// who waits where for what, and what is missing (findings.cpp).
+// lanes of a block one after the other, warp by warp, each until it waits, and decides when a wait is over. A lane that
+// keeps loading the same few elements waits for a value that another lane will write: it *polls*. TMA copies land when
+// no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the worker runs
+// other blocks, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists which
+// threads wait where, and what is missing (findings.cpp).
 //
-// Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which
-// findings.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a
-// warp have run up to the same wait, cost/ turns their logs into costs (launch.cpp collects them). Dependencies go from
-// here to the other rooms, never back.
+// touch.cpp checks each access: it must lie in an array (memory.cpp) and be ordered with other threads' accesses
+// (order/). Once the lanes of a warp have run up to the same wait, cost/ turns their logs into costs, which launch.cpp
+// collects. Dependencies go from here to the other rooms, never back.
 #pragma once
 
 #include <atomic>
@@ -45,8 +43,16 @@ using hooks::Place;
 using hooks::Region;
 
 struct Block;
+struct Lane;
 struct Launch;
 struct Worker;
+
+/// Who makes a mistake, and at which instruction.
+struct Culprit {
+  std::reference_wrapper<const Block> block;
+  std::reference_wrapper<const Lane> lane;
+  Address pc;
+};
 
 constexpr int max_threads = 1024;  ///< of a block
 
@@ -55,8 +61,8 @@ constexpr int max_threads = 1024;  ///< of a block
 /// of two, the tops of all stacks would share a few entries of the host's address translation.
 constexpr std::size_t stack_bytes = 65 * 4096;
 
-/// The memory of one block, which no other block of a cluster that has not ended has: stacks for as many lanes as a
-/// block may have, and shared memory.
+/// The memory of one block, until its cluster has ended: stacks for as many lanes as a block may have, and shared
+/// memory.
 struct Arena {
   std::byte *stacks = nullptr, *memory = nullptr;
   std::size_t bytes = 0;                ///< of the latter
@@ -122,11 +128,9 @@ struct Box {
 /// A bulk copy in flight to shared memory: it lands when nothing else can go on.
 struct BulkLoad {
   Box box;
-  const Block* by = nullptr;  ///< the block that started it
+  Culprit by;  ///< which thread started it
   Address mbarrier = 0;
   std::uint64_t phase = 0;  ///< that of the mbarrier when the copy was started
-  int thread = 0;
-  Address pc = 0;
 };
 /// A bulk copy out of shared memory: it is made when its thread waits for its group.
 struct BulkStore {
@@ -155,8 +159,17 @@ struct Look {
   std::size_t logged = 0;  ///< accesses in the lane's log
 };
 
-/// What a lane starts with nothing of, in each block anew.
+/// What a lane starts anew in each block. What each access needs comes first, in one line of the host's cache.
 struct LaneProgress {
+  Address last_pc = 0, last_address = 0;  ///< of its last load or update,
+  std::uint32_t retries = 0;              ///< and how often that, or the last few looks, were made before
+  std::uint32_t idle_turns = 0;           ///< of a long loop, since its last access
+  bool changed_nothing = false;           ///< the last one was volatile or atomic, and wrote no new value
+  std::uint8_t look_count = 0;
+  bool unsettled = false;  ///< there is something to check once the current access has been made:
+  Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
+  std::vector<SameValue> same_values;  ///< and stores that may be of the same value
+
   std::vector<PendingCopy> copies;
   std::vector<BulkStore> bulk_stores;
   std::uint64_t tried_at = 0;  ///< Block::events when it last tried an mbarrier whose phase was not over
@@ -175,24 +188,14 @@ struct LaneProgress {
   bool watched = false;                ///< if it has
 };
 
-/// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
+/// A thread of the grid. What each access needs comes first, in a line of the host's cache.
 struct alignas(64) LaneAccesses {
   hooks::LaneHooks lane_hooks{};
   cost::Log log;
   int linear = 0;
   LaneState state = LaneState::done;
 };
-struct LastAccess {
-  Address last_pc = 0, last_address = 0;  ///< of its last load or update,
-  std::uint32_t retries = 0;              ///< and how often that, or the last few looks, were made before
-  std::uint32_t idle_turns = 0;           ///< of a long loop, since its last access
-  bool changed_nothing = false;           ///< the last one was volatile or atomic, and wrote no new value
-  std::uint8_t look_count = 0;
-  bool unsettled = false;  ///< there is something to be looked at once the current access has been made:
-  Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
-  std::vector<SameValue> same_values;  ///< and stores that may be of the same value
-};
-struct Lane : LaneAccesses, LastAccess, LaneProgress {
+struct Lane : LaneAccesses, LaneProgress {
   boost::context::detail::fcontext_t context = nullptr;
   uint3 thread{};
   Wait wait{};
@@ -239,11 +242,10 @@ struct Cluster {
   Released released;           ///< in the shared memory of its blocks
 };
 
-/// The last access of another block's thread to the shared memory of a block.
+/// The last access of a thread of another block to the shared memory of a block.
 struct Visit {
-  const Block* block = nullptr;  ///< whose thread it was
-  order::Stamp by = 0;
-  Address pc = 0;
+  Culprit by;
+  order::Stamp stamp = 0;
   Op op{};
 };
 
@@ -331,9 +333,7 @@ struct Worker final : hooks::Listener {
 
 struct Launch {
   const BoundKernel* kernel = nullptr;
-  std::string name;
-  dim3 grid, block, cluster;
-  std::size_t dynamic_shared = 0, static_shared = 0;
+  Counts counts;  // of the kernel, its grid and its shared memory; the rest once a traced launch has ended
   bool traced = false;
   std::uint64_t patience = 1;  // as SIMT_PATIENCE says: what a lane may do before it counts as endless, in multiples
   Trace options;
@@ -384,12 +384,6 @@ struct Call {
 };
 
 // --- Findings (findings.cpp) -----------------------------------------------------------------------------------------
-/// Who makes a mistake, and at which instruction.
-struct Culprit {
-  const Block& block;
-  const Lane& lane;
-  Address pc;
-};
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
 /// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is
 /// there.
@@ -496,8 +490,7 @@ void run_blocks(Worker& worker);
 
 // --- Polls, lanes without end, and the watchdog (polls.cpp) ----------------------------------------------------------
 /// Notes that the running lane is about to load or update, and puts it to sleep if it polls.
-enum class Polling : std::uint8_t { plainly, strongly, atomically };
-void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
+void notice_polling(Worker& worker, Address address, std::size_t size, Op op, Address pc, bool is_volatile);
 /// Puts the running lane to sleep until one of the last `polled` values that it looked at has changed (0: until it is
 /// as good a moment as any), unless it has patience left.
 void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);

@@ -141,7 +141,7 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
   if (owner != nullptr && !owner->ended) report_wild_shared_access(w, *owner, size, t);
   const std::string what = fmt::format("{} shared memory", verb_of(t.op)), address = format_address(t.address);
   const std::uint32_t number = arena.block, linear = number - 1;
-  const dim3 grid = w.launch->grid;
+  const dim3 grid = w.launch->counts.grid;
   fail(w, "cluster", t.pc(),
        owner != nullptr ? fmt::format("{}{} at address {}, which has ended: no cluster barrier keeps it", what,
                                       of_block(*owner), address)
@@ -183,9 +183,9 @@ std::string missing_barrier(const Worker& w, order::Stamp with) {
 
 void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what) {
   const std::scoped_lock lock(launch.mutex);
-  const uint3 b = by.block.index;
-  std::string text = fmt::format("{}: {}, {}, block ({},{},{}), thread {} {}", kind, launch.name, line_of(by.pc), b.x,
-                                 b.y, b.z, thread_name(by.lane), what());
+  const uint3 b = by.block.get().index;
+  std::string text = fmt::format("{}: {}, {}, block ({},{},{}), thread {} {}", kind, launch.counts.kernel,
+                                 line_of(by.pc), b.x, b.y, b.z, thread_name(by.lane), what());
   if (launch.told.insert(without_who_and_where(text)).second) launch.findings.push_back(std::move(text));
 }
 
@@ -198,7 +198,7 @@ std::string thread_name(const Lane& lane) {
   return fmt::format("({},{},{})", lane.thread.x, lane.thread.y, lane.thread.z);
 }
 std::string thread_name(const Worker& worker, std::uint64_t linear) {
-  const dim3 b = worker.launch->block;
+  const dim3 b = worker.launch->counts.block;
   return fmt::format("({},{},{})", linear % b.x, linear / b.x % b.y, linear / (b.x * b.y));
 }
 std::string of_block(const Block& block) {
@@ -231,7 +231,8 @@ std::string shared_name(const Worker& w, Address address, std::size_t element) {
   const Block* const block = owner_of(w, address);
   const PlacedVariable* v = block == nullptr ? nullptr : variable_of(w, address, 1, block->shared_begin());
   if (v == nullptr) return "";
-  return element_name({&v->name, element, block->shared_begin() + v->offset, nullptr, &v->shape}, nullptr, address);
+  const Block* const owner = block == w.block ? nullptr : block;
+  return element_name({&v->name, element, block->shared_begin() + v->offset, owner, &v->shape}, nullptr, address);
 }
 
 void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {

@@ -12,22 +12,21 @@ constexpr std::size_t size_of_mbarrier = 8;
 // So often may the lanes of a block give up waiting, with no event in between, before they wait for ever.
 constexpr int most_give_ups = 64;
 
-// "VERB mbarrier full[1] (address A)"
-std::string use_of(const Worker& w, const Block& owner, Address mbarrier, const std::string& verb) {
-  return fmt::format("{} {}{} (address {:#x})", verb, name_of_mbarrier(w, mbarrier),
-                     &owner == w.block ? "" : of_block(owner), mbarrier);
+// "mbarrier full[1] (address A)"
+std::string described_mbarrier(const Worker& w, Address mbarrier) {
+  return fmt::format("{} (address {:#x})", name_of_mbarrier(w, mbarrier), mbarrier);
 }
 
-[[noreturn]] void refuse_use(Worker& w, const Block& owner, Address mbarrier, Address pc, const std::string& verb,
-                             const std::string& why) {
-  fail(w, "mbarrier", pc, use_of(w, owner, mbarrier, verb) + why);
+[[noreturn]] void refuse_use(Worker& w, Address mbarrier, Address pc, std::string_view verb, const std::string& why) {
+  fail(w, "mbarrier", pc, fmt::format("{} {}{}", verb, described_mbarrier(w, mbarrier), why));
 }
 
 // Whether an mbarrier may be there, in the shared memory of `owner`.
 void require_place(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb) {
-  if (owner_of(w, mbarrier) != &owner) refuse_use(w, *w.block, mbarrier, pc, verb, ", which is not in shared memory");
-  if (mbarrier % size_of_mbarrier != 0) refuse_use(w, *w.block, mbarrier, pc, verb, ", which is not a multiple of 8");
-  if (owner.ended) refuse_use(w, owner, mbarrier, pc, verb, ", which has ended: no cluster barrier keeps it");
+  const auto refuse = [&](const char* why) { refuse_use(w, mbarrier, pc, verb, why); };
+  if (owner_of(w, mbarrier) != &owner) refuse(", which is not in shared memory");
+  if (mbarrier % size_of_mbarrier != 0) refuse(", which is not a multiple of 8");
+  if (owner.ended) refuse(", which has ended: no cluster barrier keeps it");
   require_in_bounds(w, mbarrier, size_of_mbarrier, Op::store, pc);
 }
 
@@ -58,12 +57,12 @@ std::string name_of_mbarrier(const Worker& w, Address mbarrier) {
 Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, const char* verb) {
   require_place(w, owner, mbarrier, pc, verb);
   const auto found = owner.mbarriers.find(mbarrier);
-  if (found == owner.mbarriers.end()) refuse_use(w, owner, mbarrier, pc, verb, ", which nobody has initialised");
+  if (found == owner.mbarriers.end()) refuse_use(w, mbarrier, pc, verb, ", which nobody has initialised");
   Mbarrier& m = found->second;
   if (w.traced && !w.block->order.ordered(m.initialised, w.lane->linear))
     report(w, "race", culprit(w, pc), m.init_pc, [&] {
-      return fmt::format("{}, which thread {} initialised at {} with no barrier between that orders the two",
-                         use_of(w, owner, mbarrier, verb), thread_name(w, order::thread_of(m.initialised)),
+      return fmt::format("{} {}, which thread {} initialised at {} with no barrier between that orders the two", verb,
+                         described_mbarrier(w, mbarrier), thread_name(w, order::thread_of(m.initialised)),
                          line_of(m.init_pc));
     });
   return m;
@@ -72,16 +71,16 @@ Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, con
 void refuse_mbarrier(Worker& w, const Block& owner, std::size_t size, Touched t) {
   auto m = owner.mbarriers.upper_bound(t.address - size_of_mbarrier);
   for (; m != owner.mbarriers.end() && m->first < t.address + size; ++m)
-    refuse_use(w, owner, m->first, t.pc(), (t.by_copy ? "asynchronously " : "") + std::string(verb_of(t.op)),
+    refuse_use(w, m->first, t.pc(), (t.by_copy ? "asynchronously " : "") + std::string(verb_of(t.op)),
                " as ordinary memory");
 }
 
 void complete_bytes(Worker& w, const BulkLoad& load) {
   Mbarrier& m = w.block->mbarriers.at(load.mbarrier);
   const auto refuse = [&](const std::string& why) {
-    report(w, "bulk copy", {*load.by, load.by->lanes[std::size_t(load.thread)], load.pc}, 0, [&] {
-      return fmt::format("copies {} bytes for {} (address {:#x}){}", load.box.map.bytes_of_box(),
-                         name_of_mbarrier(w, load.mbarrier), load.mbarrier, why);
+    report(w, "bulk copy", load.by, 0, [&] {
+      return fmt::format("copies {} bytes for {}{}", load.box.map.bytes_of_box(), described_mbarrier(w, load.mbarrier),
+                         why);
     });
     w.block->abandoned = true;
   };
@@ -133,10 +132,9 @@ std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
   const std::string ended = m.phase == 0   ? "no phase has ended"
                             : m.phase == 1 ? "phase 0 has ended"
                                            : fmt::format("phases 0 to {} have ended", m.phase - 1);
-  return fmt::format(
-      "waits for phase {} (parity {}) of {} (address {:#x}), of which {}: {} of {} arrivals and {} bytes are missing",
-      m.phase, lane.wait.number, name_of_mbarrier(w, lane.wait.mbarrier), lane.wait.mbarrier, ended, m.missing, m.count,
-      m.bytes);
+  return fmt::format("waits for phase {} (parity {}) of {}, of which {}: {} of {} arrivals and {} bytes are missing",
+                     m.phase, lane.wait.number, described_mbarrier(w, lane.wait.mbarrier), ended, m.missing, m.count,
+                     m.bytes);
 }
 
 }  // namespace simt::execute
@@ -149,9 +147,7 @@ using namespace execute;
 void mbarrier_init(void* mbarrier, std::uint32_t count) {
   const Call call(__builtin_return_address(0));
   const auto address = reinterpret_cast<Address>(mbarrier);
-  const auto refuse = [&](const std::string& why) {
-    refuse_use(call.w, call.block, address, call.pc, "initialises", why);
-  };
+  const auto refuse = [&](const std::string& why) { refuse_use(call.w, address, call.pc, "initialises", why); };
   require_place(call.w, call.block, address, call.pc, "initialises");
   if (count == 0 || count > most_arrivals)
     refuse(fmt::format(" for {} arrivals; 1 to {} are possible", count, most_arrivals));
@@ -177,7 +173,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   const bool remote = &owner != &call.block;
   if (remote && w.traced) note_visit(w, owner, Op::atomic, call.pc);
   Mbarrier& m = mbarrier_at(w, owner, address, call.pc, verb);
-  const auto refuse = [&](const std::string& why) { refuse_use(w, owner, address, call.pc, verb, why); };
+  const auto refuse = [&](const std::string& why) { refuse_use(w, address, call.pc, verb, why); };
   ++owner.events;
   owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
@@ -196,8 +192,7 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   const auto address = reinterpret_cast<Address>(mbarrier);
   mbarrier_at(call.w, call.block, address, call.pc, "waits for");
   if (parity > 1)
-    refuse_use(call.w, call.block, address, call.pc, "waits for",
-               fmt::format(" with parity {}, which is 0 or 1", parity));
+    refuse_use(call.w, address, call.pc, "waits for", fmt::format(" with parity {}, which is 0 or 1", parity));
   wait_for({.what = Wait::For::mbarrier, .pc = call.pc, .number = int(parity), .mbarrier = address});
   return call.lane.wait.over;
 }

@@ -83,7 +83,7 @@ void place_shared_memory(Launch& launch) {
   }
   PlacedVariable& dynamic = launch.variables.back();
   dynamic.name = unnamed_dynamic_shared;
-  dynamic.size = launch.dynamic_shared;
+  dynamic.size = launch.counts.dynamic_shared_bytes;
   dynamic.is_dynamic = true;
   dynamic.offset = rounded_up(end + guard_bytes, dynamic_alignment);
   for (PlacedVariable& v : launch.variables) {
@@ -91,7 +91,7 @@ void place_shared_memory(Launch& launch) {
     launch.variable_bytes += rounded_up(v.size, SharedLayout::grain);
   }
   launch.arena_bytes = rounded_up(dynamic.offset + dynamic.size + guard_bytes, SharedLayout::grain);
-  launch.static_shared = static_bytes(launch);
+  launch.counts.static_shared_bytes = static_bytes(launch);
 }
 
 void describe_layout(Launch& launch) {
@@ -148,7 +148,8 @@ void require_announced_stores(const Launch& launch) {
       throw Error(fmt::format(
           "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
           "be wrong",
-          launch.name, element_name({&region.name, region.element, region.begin}, &region, region.begin + at)));
+          launch.counts.kernel,
+          element_name({&region.name, region.element, region.begin}, &region, region.begin + at)));
     }
   }
 }

@@ -86,7 +86,7 @@ std::string value_seen(const Look& look) {
 
 }  // namespace
 
-void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Polling how) {
+void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   Lane& lane = *w.lane;
   const bool repeated = lane.last_address == address && lane.last_pc == pc;
   if (lane.looks.empty()) lane.looks.resize(most_looks);
@@ -126,11 +126,11 @@ void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Po
   }
   lane.last_address = address;
   lane.last_pc = pc;
-  lane.changed_nothing = how == Polling::strongly;  // an atomic operation says so itself
+  lane.changed_nothing = is_volatile && op != Op::atomic;  // an atomic operation says so itself
   Look& look = lane.looks[lane.look_count++];
   look.address = address;
   look.pc = pc;
-  look.strong = how != Polling::plainly;
+  look.strong = is_volatile || op == Op::atomic;
   look.logged = lane.log.size();
   look.turns = lane.turns.count;
   if (w.traced && look.strong)

@@ -240,7 +240,7 @@ void switch_to(Worker& worker, Block& block) {
 
 void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cluster) {
   const Launch& launch = *worker.launch;
-  const dim3 b = launch.block, g = launch.grid;
+  const dim3 b = launch.counts.block, g = launch.counts.grid;
   if (worker.idle.empty()) {
     worker.idle.push_back(std::make_unique<Block>());
     worker.idle.back()->lanes.resize(b.x * b.y * b.z);
@@ -268,7 +268,6 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
   for (int i = 0; i < threads; ++i) {
     Lane& lane = block.lanes[std::size_t(i)];
     static_cast<LaneProgress&>(lane) = {};
-    static_cast<LastAccess&>(lane) = {};
     lane.linear = i;
     lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
     resume(lane);
@@ -279,7 +278,7 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
 
 // Lets the blocks of a cluster begin together.
 void start_cluster(Worker& worker, std::uint64_t number) {
-  const dim3 size = worker.launch->cluster, grid = worker.launch->grid;
+  const dim3 size = worker.launch->counts.cluster, grid = worker.launch->counts.grid;
   const dim3 clusters(grid.x / size.x, grid.y / size.y, grid.z / size.z);
   const uint3 first{unsigned(number % clusters.x) * size.x, unsigned(number / clusters.x % clusters.y) * size.y,
                     unsigned(number / (std::uint64_t(clusters.x) * clusters.y)) * size.z};

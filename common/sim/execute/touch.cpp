@@ -179,10 +179,7 @@ order::Access access_of(const Worker& w, Touched t) {
   Lane& lane = *w.lane;
   if (op != Op::store) {
     if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
-      notice_polling(w, address, size, pc,
-                     op == Op::atomic ? Polling::atomically
-                     : is_volatile    ? Polling::strongly
-                                      : Polling::plainly);
+      notice_polling(w, address, size, op, pc, is_volatile);
     else
       forget_polling(lane, address, pc);
   } else {
