@@ -1,5 +1,5 @@
 // What the functions of ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp do on the model.
-// Implemented in common/sim/execute/mbarriers.cpp, bulk.cpp, registers.cpp and clusters.cpp.
+// Implemented in common/sim/execute/tma.cpp, registers.cpp and clusters.cpp.
 #pragma once
 
 #include <cstddef>

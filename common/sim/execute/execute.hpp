@@ -536,15 +536,11 @@ void explain_standstill(Worker& worker);
 std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
 std::string described_register_wait(const Block& block, const Lane& lane);
 
-/// "mbarrier full[1]" (mbarriers.cpp)
+/// "mbarrier full[1]" (tma.cpp)
 std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
-/// The mbarrier of a block that the running lane is about to use for what `verb` says; else the lane does not go on.
-Mbarrier& mbarrier_at(Worker& worker, Block& owner, Address mbarrier, Address pc, const char* verb);
 /// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
 void refuse_mbarrier(Worker& worker, const Block& owner, std::size_t size, Touched t);
-/// Notes that the bytes of a copy have landed for its mbarrier.
-void complete_bytes(Worker& worker, const BulkLoad& load);
-/// Lets bulk copies land for which a lane waits (bulk.cpp). Returns whether there were any.
+/// Lets TMA copies land for which a lane waits. Returns whether there were any.
 bool let_bulk_loads_arrive(Worker& worker);
 
 /// The block of the running one's cluster whose shared memory an address lies in, or nullptr (clusters.cpp).
