@@ -39,8 +39,7 @@ NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   } else if (barrier.expected != threads) {
     report(call.w, "barrier", culprit(call.w, call.pc), barrier.first_pc, [&] {
       return fmt::format("comes to barrier {} for {} threads, and thread {} came to it for {} at {}", number, threads,
-                         thread_name(call.w, std::uint64_t(barrier.first)), barrier.expected,
-                         line_of(barrier.first_pc));
+                         thread_name(call.w, std::size_t(barrier.first)), barrier.expected, line_of(barrier.first_pc));
     });
     abandon_block(call.w);
   }

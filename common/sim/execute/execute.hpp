@@ -286,6 +286,11 @@ struct Block : BlockProgress {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<std::string_view, Address, Address>;
 
+/// The index that has so many others before it, x first.
+inline uint3 index_in(dim3 extents, std::uint64_t linear) {
+  return {unsigned(linear % extents.x), unsigned(linear / extents.x % extents.y),
+          unsigned(linear / (std::uint64_t(extents.x) * extents.y))};
+}
 inline std::size_t warps_of(const Block& block) { return (block.lanes.size() + 31) / 32; }
 template <class SomeBlock>  // const or not
 auto lanes_of(SomeBlock& block, std::size_t warp) {
@@ -400,11 +405,10 @@ void report(Worker& worker, const char* kind, const Culprit& by, Address other_p
 /// Leaves the running lane for good: its block cannot go on.
 [[noreturn]] void abandon_block(Worker& worker);
 
-std::string thread_name(const Worker& worker, std::uint64_t linear);  ///< "(3,1,0)"
-std::string thread_name(const Lane& lane);
-std::string of_block(const Block& block);  ///< " of block (1,0,0)"
-std::string format_address(Address address);
-std::string line_of(Address return_address);  ///< "chapter03.cu:57"
+std::string coordinates(uint3 index);                               ///< "(3,1,0)"
+std::string thread_name(const Worker& worker, std::size_t linear);  ///< the same, of a thread of any block
+std::string of_block(const Block& block);                           ///< " of block (1,0,0)"
+std::string line_of(Address return_address);                        ///< "chapter03.cu:57"
 bool on_one_line(Address a, Address b);
 const char* verb_of(Op op);
 

@@ -130,8 +130,8 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
 // Outside every variable of a block.
 [[noreturn]] void report_wild_shared_access(Worker& w, const Block& owner, std::size_t size, Touched t) {
   fail(w, "out of bounds", t.pc(),
-       fmt::format("{} {} bytes of shared memory{} at address {}, {}", verb_of(t.op), size,
-                   &owner == w.block ? "" : of_block(owner), format_address(t.address),
+       fmt::format("{} {} bytes of shared memory{} at address {:#x}, {}", verb_of(t.op), size,
+                   &owner == w.block ? "" : of_block(owner), t.address,
                    beside_which_variable(w, std::ptrdiff_t(t.address - owner.shared_begin()), size)));
 }
 
@@ -139,16 +139,14 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
 [[noreturn]] void report_foreign_access(Worker& w, std::size_t size, Touched t, const Arena& arena) {
   const Block* const owner = owner_of(w, t.address);
   if (owner != nullptr && !owner->ended) report_wild_shared_access(w, *owner, size, t);
-  const std::string what = fmt::format("{} shared memory", verb_of(t.op)), address = format_address(t.address);
-  const std::uint32_t number = arena.block, linear = number - 1;
-  const dim3 grid = w.launch->counts.grid;
+  const std::uint32_t number = arena.block;
+  const auto [whose, why] =
+      owner != nullptr ? std::pair(of_block(*owner), ", which has ended: no cluster barrier keeps it")
+      : number == 0    ? std::pair(std::string(" of a block that has ended,"), "")
+                       : std::pair(" of block " + coordinates(index_in(w.launch->counts.grid, number - 1)),
+                                   ": only blocks of one cluster reach each other's");
   fail(w, "cluster", t.pc(),
-       owner != nullptr ? fmt::format("{}{} at address {}, which has ended: no cluster barrier keeps it", what,
-                                      of_block(*owner), address)
-       : number == 0
-           ? fmt::format("{} of a block that has ended, at address {}", what, address)
-           : fmt::format("{} of block ({},{},{}) at address {}: only blocks of one cluster reach each other's", what,
-                         linear % grid.x, linear / grid.x % grid.y, linear / grid.x / grid.y, address));
+       fmt::format("{} shared memory{} at address {:#x}{}", verb_of(t.op), whose, t.address, why));
 }
 
 // A variable of the model's own, or one that has no name.
@@ -166,8 +164,7 @@ bool is_internal(const std::string& variable) {
                      verb_of(t.op), variable));
   if (where.empty()) where = "in no allocation: is it a pointer of the host? a tile::array has .device()";
   fail(w, "out of bounds", t.pc(),
-       fmt::format("{} {} bytes of global memory at address {}, {}", verb_of(t.op), size, format_address(t.address),
-                   where));
+       fmt::format("{} {} bytes of global memory at address {:#x}, {}", verb_of(t.op), size, t.address, where));
 }
 
 // Which barrier would order a race of the running lane with another of its warp, or "".
@@ -183,9 +180,8 @@ std::string missing_barrier(const Worker& w, order::Stamp with) {
 
 void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what) {
   const std::scoped_lock lock(launch.mutex);
-  const uint3 b = by.block.get().index;
-  std::string text = fmt::format("{}: {}, {}, block ({},{},{}), thread {} {}", kind, launch.counts.kernel,
-                                 line_of(by.pc), b.x, b.y, b.z, thread_name(by.lane), what());
+  std::string text = fmt::format("{}: {}, {}, block {}, thread {} {}", kind, launch.counts.kernel, line_of(by.pc),
+                                 coordinates(by.block.get().index), coordinates(by.lane.get().thread), what());
   if (launch.told.insert(without_who_and_where(text)).second) launch.findings.push_back(std::move(text));
 }
 
@@ -194,17 +190,11 @@ void fail(Worker& worker, const char* kind, Address pc, const std::string& what)
   abandon_block(worker);
 }
 
-std::string thread_name(const Lane& lane) {
-  return fmt::format("({},{},{})", lane.thread.x, lane.thread.y, lane.thread.z);
+std::string coordinates(uint3 index) { return fmt::format("({},{},{})", index.x, index.y, index.z); }
+std::string thread_name(const Worker& worker, std::size_t linear) {
+  return coordinates(worker.block->lanes[linear].thread);
 }
-std::string thread_name(const Worker& worker, std::uint64_t linear) {
-  const dim3 b = worker.launch->counts.block;
-  return fmt::format("({},{},{})", linear % b.x, linear / b.x % b.y, linear / (b.x * b.y));
-}
-std::string of_block(const Block& block) {
-  return fmt::format(" of block ({},{},{})", block.index.x, block.index.y, block.index.z);
-}
-std::string format_address(Address address) { return fmt::format("{:#x}", address); }
+std::string of_block(const Block& block) { return " of block " + coordinates(block.index); }
 std::string line_of(Address return_address) {
   const Place place = hooks::place_of(return_address);
   return fmt::format("{}:{}", place.file.substr(place.file.rfind('/') + 1), place.line);
@@ -241,20 +231,20 @@ void report_race(Worker& w, Touched t, const Target& target, const Region* regio
   report(w, other.unfenced ? "missing proxy fence" : "race", culprit(w, t.pc()), other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
-    return fmt::format(
-        "{}{} {} (address {}), which {}{} {} at {} with {}{}", t.by_copy ? "asynchronously " : "", verb_of(t.op),
-        element_name(target, region, t.address), format_address(t.address), actor_name(w, other.with),
-        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
-        other.wrote ? "wrote" : "read", line_of(other_pc),
-        other.unfenced      ? "no fence.proxy.async between that orders the two"
-        : of_copy           ? "no wait between that orders the two"
-        : own_block         ? "no barrier between that orders the two"
-        : region == nullptr ? "no cluster barrier between that orders the two"
-                            : "nothing between that orders the two, as a fence and an atomic operation do",
-        // No barrier can come between two accesses on one line, which an update is.
-        own_block && !of_copy && !other.unfenced && line_of(t.pc()) != line_of(other_pc)
-            ? missing_barrier(w, other.with)
-            : "");
+    return fmt::format("{}{} {} (address {:#x}), which {}{} {} at {} with {}{}", t.by_copy ? "asynchronously " : "",
+                       verb_of(t.op), element_name(target, region, t.address), t.address, actor_name(w, other.with),
+                       own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
+                       other.wrote ? "wrote" : "read", line_of(other_pc),
+                       other.unfenced ? "no fence.proxy.async between that orders the two"
+                       : of_copy      ? "no wait between that orders the two"
+                       : own_block    ? "no barrier between that orders the two"
+                       : region == nullptr
+                           ? "no cluster barrier between that orders the two"
+                           : "nothing between that orders the two, as a fence and an atomic operation do",
+                       // No barrier can come between two accesses on one line, which an update is.
+                       own_block && !of_copy && !other.unfenced && line_of(t.pc()) != line_of(other_pc)
+                           ? missing_barrier(w, other.with)
+                           : "");
   });
 }
 
@@ -288,7 +278,7 @@ std::string missing_lanes(const Block& block, const Lane& lane) {
     if (absent == nullptr && (missing >> l & 1u) != 0) absent = &warp[l];
   }
   return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it: {}{}", missing, lane.wait.mask,
-                     absent == nullptr ? "" : "thread " + thread_name(*absent) + " ",
+                     absent == nullptr ? "" : "thread " + coordinates(absent->thread) + " ",
                      absent == nullptr                  ? "the block has no such threads"
                      : absent->state == LaneState::done ? "has returned"
                      : absent->wait.pc == Address(0)    ? "is elsewhere"
@@ -340,9 +330,9 @@ bool explain_barrier(Worker& worker) {
       return missing > 0 ? fmt::format(
                                "waits at __syncthreads, but {} of the block's {} threads returned without "
                                "reaching it, thread {} among them",
-                               missing, lanes.size(), thread_name(*returned))
+                               missing, lanes.size(), coordinates(returned->thread))
                          : fmt::format("waits at __syncthreads while thread {} waits at the one of {}",
-                                       thread_name(*elsewhere), line_of(elsewhere->wait.pc));
+                                       coordinates(elsewhere->thread), line_of(elsewhere->wait.pc));
     });
     return true;
   }
@@ -410,7 +400,7 @@ void explain_standstill(Worker& worker) {
       if (told == 1)
         text = described(worker, *group.first) + more;
       else
-        text += fmt::format("; thread {}{}{} {} at {}", thread_name(*group.first),
+        text += fmt::format("; thread {}{}{} {} at {}", coordinates(group.first->thread),
                             group.block == first.block ? "" : of_block(*group.block), more.empty() ? "" : more + ",",
                             described(worker, *group.first), line_of(std::get<Address>(where)));
     }

@@ -73,7 +73,7 @@ std::string name_of(const Worker& w, const Look& look) {
   if (const std::string shared = shared_name(w, look.address, look.size); !shared.empty()) return shared;
   if (const Region* region = region_of(w, look.address, 1))
     return element_name({&region->name, region->element, region->begin}, region, look.address);
-  return "address " + format_address(look.address);
+  return fmt::format("address {:#x}", look.address);
 }
 
 // As a whole number; what has no such form is left to the reader of its bits.

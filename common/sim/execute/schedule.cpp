@@ -269,7 +269,7 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
     Lane& lane = block.lanes[std::size_t(i)];
     static_cast<LaneProgress&>(lane) = {};
     lane.linear = i;
-    lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
+    lane.thread = index_in(b, std::uint64_t(i));
     resume(lane);
     lane.log.clear();
     prepare_fiber(worker, block.arena->stacks, lane);
@@ -280,12 +280,12 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
 void start_cluster(Worker& worker, std::uint64_t number) {
   const dim3 size = worker.launch->counts.cluster, grid = worker.launch->counts.grid;
   const dim3 clusters(grid.x / size.x, grid.y / size.y, grid.z / size.z);
-  const uint3 first{unsigned(number % clusters.x) * size.x, unsigned(number / clusters.x % clusters.y) * size.y,
-                    unsigned(number / (std::uint64_t(clusters.x) * clusters.y)) * size.z};
+  const uint3 c = index_in(clusters, number);
   const auto cluster = std::make_shared<Cluster>();
-  for (std::uint32_t rank = 0; rank < worker.launch->cluster_blocks; ++rank)
-    start_block(worker, {first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)},
-                cluster);
+  for (std::uint32_t rank = 0; rank < worker.launch->cluster_blocks; ++rank) {
+    const uint3 in = index_in(size, rank);
+    start_block(worker, {c.x * size.x + in.x, c.y * size.y + in.y, c.z * size.z + in.z}, cluster);
+  }
 }
 
 // Runs the block until all of its lanes have returned (true), or each waits for what other blocks do.

@@ -34,8 +34,8 @@ order::Access access_of(const Worker& w, Touched t) {
                                          std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
     report(w, "uninitialised", culprit(w, t.pc()), 0, [&] {
-      return fmt::format("reads {} (address {}), which no thread of the {} has written",
-                         element_name(target, nullptr, t.address + i), format_address(t.address + i),
+      return fmt::format("reads {} (address {:#x}), which no thread of the {} has written",
+                         element_name(target, nullptr, t.address + i), t.address + i,
                          w.launch->cluster_blocks > 1 ? "cluster" : "block");
     });
   if (order::Conflict conflict; block.shared.put(cell, access_of(w, t), conflict))
@@ -101,9 +101,8 @@ order::Access access_of(const Worker& w, Touched t) {
     const Address element = t.address + i * region->element;
     if (region->cells->untouched(first + i) && !region->inside(first + i)) {
       report(w, "out of bounds", culprit(w, t.pc()), 1, [&] {
-        return fmt::format("{} {} (address {}), outside the {} x {} matrix with leading dimension {}", verb_of(t.op),
-                           element_name(target, region, element), format_address(element), region->rows, region->cols,
-                           region->ld);
+        return fmt::format("{} {} (address {:#x}), outside the {} x {} matrix with leading dimension {}", verb_of(t.op),
+                           element_name(target, region, element), element, region->rows, region->cols, region->ld);
       });
       return;
     }
@@ -154,8 +153,8 @@ order::Access access_of(const Worker& w, Touched t) {
 [[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
   if ((t.address & (size - 1)) != 0) [[unlikely]]
     fail(w, "misaligned", t.pc(),
-         fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
-                     format_address(t.address), size));
+         fmt::format("{} {} bytes at address {:#x}, which is not a multiple of {}", verb_of(t.op), size, t.address,
+                     size));
   if (w.traced) return touch_and_log(w, size, t);
   if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
