@@ -28,8 +28,7 @@ int block_vote(bool predicate) {
 
 // --- Named barriers --------------------------------------------------------------------------------------------------
 namespace {
-// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have
-// said.
+// The running lane arrives at a named barrier of so many threads, which those before it must have named as well.
 NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   NamedBarrier& barrier = call.block.barriers[std::size_t(number) % 16];
   if (barrier.first_pc == 0) {

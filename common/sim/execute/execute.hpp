@@ -34,7 +34,7 @@
 #include "common/sim/cost/tally.hpp"
 #include "common/sim/hooks/hooks.hpp"
 #include "common/sim/model.hpp"
-#include "common/sim/order/cells.hpp"
+#include "common/sim/order/order.hpp"
 
 namespace simt::execute {
 
@@ -57,8 +57,8 @@ struct Culprit {
 constexpr int max_threads = 1024;  ///< of a block
 
 // --- Shared memory ---------------------------------------------------------------------------------------------------
-/// Bytes of a lane's stack: a finding reads debug information there. An odd number of pages: at a distance of a power
-/// of two, the tops of all stacks would share a few entries of the host's address translation.
+/// Bytes of a lane's stack, where findings read debug information. An odd number of pages keeps the tops of the stacks
+/// from sharing a few entries of the host's TLB.
 constexpr std::size_t stack_bytes = 65 * 4096;
 
 /// The memory of one block, until its cluster has ended: stacks for as many lanes as a block may have, and shared
@@ -89,8 +89,7 @@ struct PlacedVariable : hooks::SharedVariable {
 // --- Lanes -----------------------------------------------------------------------------------------------------------
 enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
-/// A setmaxnreg: to how many registers a thread, whether to more, which thread came to it first, and where in the
-/// program.
+/// A setmaxnreg: whether to more registers, to how many a thread, and which thread came to it first, where.
 struct RegisterChange {
   bool more = false;
   int registers = 0, thread = 0;
@@ -107,7 +106,6 @@ struct Wait {
   device::Slot* slot = nullptr;           ///< and this lane's part
   Address mbarrier = 0;                   ///< an mbarrier: where it lies,
   bool over = false;                      ///< and whether that was over when the wait ended
-  bool at_once = false;                   ///< a cluster's barrier: the thread did nothing since it arrived
   RegisterChange registers{};             ///< registers: what its warp asks for
 };
 
@@ -139,8 +137,7 @@ struct BulkStore {
   Address pc = 0;
 };
 
-/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is
-/// known once the store has been made.
+/// A store to where another lane of the warp stored by the same instruction: no race if it proves to be the same value.
 struct SameValue {
   Address address = 0;
   std::array<std::byte, 16> before{};
@@ -174,7 +171,6 @@ struct LaneProgress {
   std::vector<BulkStore> bulk_stores;
   std::uint64_t tried_at = 0;  ///< Block::events when it last tried an mbarrier whose phase was not over
   std::uint64_t cluster_arrivals = 0, cluster_waits = 0;  ///< barriers of the cluster at which it arrived, and waited
-  std::size_t done_at_arrival = 0;                        ///< of its accesses, in a traced run
   std::size_t register_changes = 0;                       ///< how often it came to a setmaxnreg
   // Polling (polls.cpp).
   std::vector<Look> looks;            ///< the last ones, of which no two are the same: the first `look_count` of these
@@ -231,8 +227,7 @@ struct Mbarrier {
 /// What was released, by the element that was written then.
 using Released = std::unordered_map<Address, order::KnownPointer>;
 
-/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one
-/// by itself.
+/// Blocks that run at the same time and reach into each other's shared memory. A launch without clusters has one each.
 struct Cluster {
   std::vector<Block*> blocks;  ///< by rank
   std::uint64_t barriers = 0;  ///< that are over
@@ -325,7 +320,6 @@ struct Worker final : hooks::Listener {
   std::vector<Touch> touches;
   std::vector<cost::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
-  std::uint64_t counted_warps = 0;    // how often logs were turned into costs
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
 
@@ -390,8 +384,7 @@ struct Call {
 
 // --- Findings (findings.cpp) -----------------------------------------------------------------------------------------
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
-/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is
-/// there.
+/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings, once.
 void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what);
 /// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the
 /// first time.
@@ -419,6 +412,7 @@ struct Target {
   Address begin;
   const Block* of = nullptr;            // if not the running one: whose shared memory it is
   const hooks::Shape* shape = nullptr;  // of a __shared__ array, if that is known
+  const Region* region = nullptr;       // of an array in global memory
 };
 /// An access to one address. Small enough to be passed in registers.
 struct Touched {
@@ -432,10 +426,11 @@ struct Touched {
   Address pc() const { return hooks::image_base() + at; }
 };
 /// "As[7]", or "C[1][3]" where the region is a matrix or the array has two dimensions.
-std::string element_name(const Target& target, const Region* region, Address address);
+std::string element_name(const Target& target, Address address);
+inline Target target_of(const Region& r) { return {&r.name, r.element, r.begin, nullptr, nullptr, &r}; }
 /// The same for an address of shared memory in steps of `element` bytes; "" outside every __shared__ array.
 std::string shared_name(const Worker& worker, Address address, std::size_t element);
-void report_race(Worker& worker, Touched t, const Target& target, const Region* region, const order::Conflict& other);
+void report_race(Worker& worker, Touched t, const Target& target, const order::Conflict& other);
 [[noreturn]] void report_out_of_bounds(Worker& worker, std::size_t size, Touched t);
 
 // --- Memory (memory.cpp) ---------------------------------------------------------------------------------------------
@@ -460,8 +455,7 @@ cost::Array array_of(const Worker& worker, Address address);
 
 /// Whether an address lies in the running block's shared memory.
 inline bool is_shared(const Worker& w, Address address) { return address - w.shared_begin < w.shared.bytes; }
-/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or
-/// nullptr.
+/// The __shared__ variable that holds `size` bytes at an address, in shared memory that begins at another; or nullptr.
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
@@ -472,14 +466,12 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.sha
 }
 
 // --- Accesses (touch.cpp) --------------------------------------------------------------------------------------------
-/// Whether so many bytes lie in one __shared__ array or allocation; require_in_bounds ends the running lane unless they
-/// do.
+/// Whether so many bytes lie in one __shared__ array or allocation. Unless they do, require_in_bounds ends the lane.
 bool in_bounds(const Worker& worker, Address address, std::size_t size);
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// The allocation or __device__ variable that holds so many bytes, or nullptr.
 Region* region_of(const Worker& worker, Address address, std::size_t size);
-/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what
-/// threads do.
+/// Checks that an access in bounds, by a TMA copy or to an mbarrier, is ordered with those of threads.
 void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, order::Stamp copy = 0);
 /// Lets the copies of groups before `group` land.
 void deliver_copies(Lane& lane, order::Epoch group);
@@ -495,13 +487,13 @@ void run_blocks(Worker& worker);
 // --- Polls, lanes without end, and the watchdog (polls.cpp) ----------------------------------------------------------
 /// Notes that the running lane is about to load or update, and puts it to sleep if it polls.
 void notice_polling(Worker& worker, Address address, std::size_t size, Op op, Address pc, bool is_volatile);
-/// Puts the running lane to sleep until one of the last `polled` values that it looked at has changed (0: until it is
-/// as good a moment as any), unless it has patience left.
+/// Puts the running lane to sleep, unless it has patience left, until one of the last `polled` values it saw changes
+/// (0: until any time).
 void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);
 /// What a lane that polls does: which elements it loads, and what it finds there.
 std::string described_poll(const Worker& worker, const Lane& lane);
-/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they
-/// poll, or whether they do; all of them, for so many retries; or nobody, ever.
+/// Which polling lanes go on: those whose value has changed; also those that may not be polling, or poll something
+/// unknown; all of them, for so many retries; or none, ever.
 struct Wake {
   enum class Who : std::uint8_t { changed, vague, all, nobody } who{};
   std::uint32_t patience = 0;
@@ -514,13 +506,12 @@ bool wake(Worker& worker, const Wake& who);
 Wake wait_for_change(Worker& worker);
 /// SIMT_PATIENCE from the environment, or 1.
 std::uint64_t patience_of_launch();
-/// Ends the running lane if it has made too many accesses since its last wait: its log would take all memory.
+/// These end the running lane if it has made too many accesses since its last wait, or since the watchdog found it; or
+/// waits, too many times.
 void require_bounded_log(Worker& worker, Address pc);
-/// Counts an access of a lane that the watchdog has found, or a wait; ends the lane if there are too many.
 void count_watched_access(Worker& worker, Address pc);
 void count_wait(Worker& worker, Address pc);
-/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for
-/// long.
+/// Waits for the workers of an untraced launch, and has loop iterations counted of lanes that run for long.
 void watch_until_done(Launch& launch, std::vector<Worker>& workers);
 
 // --- Waits for mbarriers, of clusters, for registers -----------------------------------------------------------------
@@ -559,10 +550,9 @@ void leave_cluster(Worker& worker);
 void note_visit(Worker& worker, Block& owner, Op op, Address pc);
 
 // When all lanes of the running block have returned, these report
-void require_no_bulk_copies(Worker& worker);  ///< bulk copies that nobody has waited for,
-void require_no_late_visits(Worker& worker);  ///< who may touch its shared memory after it has ended,
-/// and warps that did not change their registers as others of the same four did.
-void require_equal_register_changes(Worker& worker);
+void require_no_bulk_copies(Worker& worker);          ///< TMA copies that nobody has waited for,
+void require_no_late_visits(Worker& worker);          ///< accesses that may come after its shared memory has ended,
+void require_equal_register_changes(Worker& worker);  ///< and setmaxnregs that not all warps of a group execute.
 
 // --- Counts (launch.cpp) ---------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.

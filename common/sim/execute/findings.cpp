@@ -25,8 +25,7 @@ const char* name_of(Space space) {
 namespace simt::execute {
 namespace {
 
-// A finding without what differs between two threads that make one mistake: threads, elements, addresses. Two
-// instructions of a line may make it, of an unrolled loop for example, which no reader can tell apart.
+// A finding without what differs between two threads, or two copies of an instruction, that make the same mistake.
 std::string without_who_and_where(const std::string& finding) {
   static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
   return std::regex_replace(finding, varying, "");
@@ -86,7 +85,7 @@ std::string beside(const Region& region, Address address, std::size_t size) {
                 region.end - first, std::ptrdiff_t(address - first), size);
 }
 
-// A variable of the program is told to lie beside an array that is no farther away; what is farther than the second
+// A variable of the program is told to lie beside an array within the first distance. What is farther than the second
 // from every array may be no mistaken index.
 constexpr Address near_bytes = 4096, far_bytes = Address(16) << 20;
 
@@ -108,8 +107,7 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   return closest == nullptr ? "" : beside(*closest, address, size);
 }
 
-// The same of `size` bytes at `offset` in shared memory that belong to no variable: they are told from the last one
-// before them.
+// The same of `size` bytes at `offset` in shared memory that belong to no variable, from the last variable before them.
 std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
   const PlacedVariable* v = nullptr;
   for (const PlacedVariable& candidate : w.launch->variables)
@@ -202,7 +200,8 @@ std::string line_of(Address return_address) {
 bool on_one_line(Address a, Address b) { return a == b || hooks::place_of(a) == hooks::place_of(b); }
 const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ? "writes" : "updates"; }
 
-std::string element_name(const Target& target, const Region* region, Address address) {
+std::string element_name(const Target& target, Address address) {
+  const Region* const region = target.region;
   const std::string owner = target.of == nullptr ? "" : of_block(*target.of);
   const auto offset = std::ptrdiff_t(address - target.begin);
   if (target.shape != nullptr && target.shape->known()) return *target.array + indices(*target.shape, offset) + owner;
@@ -222,23 +221,22 @@ std::string shared_name(const Worker& w, Address address, std::size_t element) {
   const PlacedVariable* v = block == nullptr ? nullptr : variable_of(w, address, 1, block->shared_begin());
   if (v == nullptr) return "";
   const Block* const owner = block == w.block ? nullptr : block;
-  return element_name({&v->name, element, block->shared_begin() + v->offset, owner, &v->shape}, nullptr, address);
+  return element_name({&v->name, element, block->shared_begin() + v->offset, owner, &v->shape}, address);
 }
 
-void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {
-  if (!w.launch->options.report_races) return;
+void report_race(Worker& w, Touched t, const Target& target, const order::Conflict& other) {
   const Address other_pc = hooks::image_base() + other.pc;
   report(w, other.unfenced ? "missing proxy fence" : "race", culprit(w, t.pc()), other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
     return fmt::format("{}{} {} (address {:#x}), which {}{} {} at {} with {}{}", t.by_copy ? "asynchronously " : "",
-                       verb_of(t.op), element_name(target, region, t.address), t.address, actor_name(w, other.with),
+                       verb_of(t.op), element_name(target, t.address), t.address, actor_name(w, other.with),
                        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
                        other.wrote ? "wrote" : "read", line_of(other_pc),
                        other.unfenced ? "no fence.proxy.async between that orders the two"
                        : of_copy      ? "no wait between that orders the two"
                        : own_block    ? "no barrier between that orders the two"
-                       : region == nullptr
+                       : target.region == nullptr
                            ? "no cluster barrier between that orders the two"
                            : "nothing between that orders the two, as a fence and an atomic operation do",
                        // No barrier can come between two accesses on one line, which an update is.
@@ -267,8 +265,7 @@ void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_typ
 // --- Standstill ------------------------------------------------------------------------------------------------------
 namespace {
 
-// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned", of a lane that waits for others of its
-// warp.
+// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned"
 std::string missing_lanes(const Block& block, const Lane& lane) {
   const auto warp = lanes_of(block, std::size_t(lane.linear) / 32);
   unsigned missing = lane.wait.mask;

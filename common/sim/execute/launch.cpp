@@ -147,7 +147,6 @@ std::vector<Counts> collected(const std::function<void()>& work, Collector mine)
 
 void count_warp(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
-  ++worker.counted_warps;
   const Trace& options = worker.launch->options;
   const dim3 grid = worker.launch->counts.grid, wanted = options.sample_block;
   const bool sampled_block = block.index.x == std::min(wanted.x, grid.x - 1) &&

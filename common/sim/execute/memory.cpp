@@ -60,8 +60,7 @@ const Arena* arena_at(Address address) {
 
 void place_shared_memory(Launch& launch) {
   constexpr std::size_t dynamic_alignment = 1024;
-  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out
-  // of bounds is reported as one.
+  // Separates the kernel's own variables, those of functions, and dynamic memory: a near miss is then out of bounds.
   constexpr std::size_t guard_bytes = 4096;
   const std::vector<hooks::SharedVariable>& variables = hooks::shared_variables(launch.kernel->address);
   launch.variables = std::vector<PlacedVariable>(variables.size() + 1);
@@ -141,8 +140,7 @@ void require_announced_stores(const Launch& launch) {
       throw Error(fmt::format(
           "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
           "be wrong",
-          launch.counts.kernel,
-          element_name({&region.name, region.element, region.begin}, &region, region.begin + at)));
+          launch.counts.kernel, element_name(target_of(region), region.begin + at)));
     }
   }
 }

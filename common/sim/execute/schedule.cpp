@@ -29,15 +29,6 @@ void lane_main(context::transfer_t from) {
   context::jump_fcontext(worker.scheduler, nullptr);
 }
 
-// Lets a lane begin with the kernel, on its part of a block's stacks.
-void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane) {
-  std::byte* low = stacks + std::size_t(lane.linear) * stack_bytes;
-  // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
-  std::byte* top = low + stack_bytes - std::size_t(lane.linear % 64) * 128;
-  lane.lane_hooks = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
-  lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
-}
-
 void run_lane(Worker& worker, Lane& lane) {
   worker.lane = &lane;
   worker.looks_closely = worker.traced || lane.watched;
@@ -110,19 +101,19 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     if ((wait.mask >> l & 1u) == 0)
       return refuse(warp[l], fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask));
     std::vector<Lane*> lanes;
-    for (Lane& lane : warp)
-      if ((wait.mask >> lane.linear % 32 & 1u) != 0) lanes.push_back(&lane);
+    std::vector<int> threads;
+    std::array<device::Slot*, 32> slots{};
+    for (Lane& lane : warp) {
+      if ((wait.mask >> lane.linear % 32 & 1u) == 0) continue;
+      lanes.push_back(&lane);
+      threads.push_back(lane.linear);
+      slots[std::size_t(lane.linear) % 32] = lane.wait.slot;
+    }
     const bool complete = int(lanes.size()) == std::popcount(wait.mask) && std::ranges::all_of(lanes, [&](Lane* lane) {
                             return waits_for(*lane, Wait::For::collective) && lane->wait.mask == wait.mask &&
                                    lane->wait.function == wait.function;
                           });
     if (!complete) continue;
-    std::array<device::Slot*, 32> slots{};
-    std::vector<int> threads;
-    for (const Lane* lane : lanes) {
-      slots[std::size_t(lane->linear) % 32] = lane->wait.slot;
-      threads.push_back(lane->linear);
-    }
     wait.function(wait.mask, slots.data());
     for (Lane* lane : lanes) {
       if (const int missing = lane->wait.slot->missing_lane; missing >= 0)
@@ -272,7 +263,11 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
     lane.thread = index_in(b, std::uint64_t(i));
     resume(lane);
     lane.log.clear();
-    prepare_fiber(worker, block.arena->stacks, lane);
+    std::byte* const low = block.arena->stacks + std::size_t(i) * stack_bytes;
+    // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
+    std::byte* const top = low + stack_bytes - std::size_t(i % 64) * 128;
+    lane.lane_hooks = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
+    lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
   }
 }
 

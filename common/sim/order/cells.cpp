@@ -1,9 +1,9 @@
-#include "common/sim/order/cells.hpp"
-
 #include <sys/mman.h>
 
 #include <bit>
 #include <new>
+
+#include "common/sim/order/order.hpp"
 
 namespace simt::order {
 namespace {

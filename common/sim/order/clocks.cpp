@@ -1,7 +1,7 @@
-#include "common/sim/order/clocks.hpp"
-
 #include <numeric>
 #include <stdexcept>
+
+#include "common/sim/order/order.hpp"
 
 namespace simt::order {
 namespace {
