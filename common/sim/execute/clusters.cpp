@@ -70,7 +70,7 @@ void require_no_late_visits(Worker& w) {
     const auto knows = [&](const Lane& lane) { return owner.order.ordered(visit.stamp, lane.linear); };
     if (std::ranges::any_of(owner.lanes, knows)) continue;
     report(w, "cluster", visit.by, 1, [&] {
-      return fmt::format("{} shared memory{}, which may have ended: no cluster barrier lies behind", verb_of(visit.op),
+      return fmt::format("{} shared memory{}, which may have ended: no cluster barrier follows", verb_of(visit.op),
                          of_block(owner));
     });
   }

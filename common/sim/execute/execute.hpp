@@ -360,6 +360,7 @@ struct Launch {
   std::condition_variable workers_done;
   std::mutex mutex;
   std::vector<std::string> findings;
+  std::set<MistakeKey> seen;   // that some worker has reported
   std::set<std::string> told;  // findings without who and where
 };
 
@@ -385,13 +386,13 @@ struct Call {
 // --- Findings (findings.cpp) -----------------------------------------------------------------------------------------
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
 /// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings, once.
-void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what);
+void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what);
 /// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the
 /// first time.
 template <class What>
 void report(Worker& worker, const char* kind, const Culprit& by, Address other_pc, What&& what) {
   const MistakeKey key{kind, by.pc, other_pc};
-  if (worker.seen.insert(key).second) add_finding(*worker.launch, kind, by, what);
+  if (worker.seen.insert(key).second) add_finding(*worker.launch, key, by, what);
 }
 /// Reports a mistake of the running lane, which it cannot go on from.
 [[noreturn]] void fail(Worker& worker, const char* kind, Address pc, const std::string& what);

@@ -176,10 +176,12 @@ std::string missing_barrier(const Worker& w, order::Stamp with) {
 
 }  // namespace
 
-void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what) {
+void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what) {
   const std::scoped_lock lock(launch.mutex);
-  std::string text = fmt::format("{}: {}, {}, block {}, thread {} {}", kind, launch.counts.kernel, line_of(by.pc),
-                                 coordinates(by.block.get().index), coordinates(by.lane.get().thread), what());
+  if (!launch.seen.insert(key).second) return;
+  std::string text =
+      fmt::format("{}: {}, {}, block {}, thread {} {}", std::get<0>(key), launch.counts.kernel, line_of(by.pc),
+                  coordinates(by.block.get().index), coordinates(by.lane.get().thread), what());
   if (launch.told.insert(without_who_and_where(text)).second) launch.findings.push_back(std::move(text));
 }
 

@@ -251,11 +251,9 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
   block.arena->block = block.serial;
   switch_to(worker, block);
   block.order.start(block.serial, threads);
-  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask
-  // for one before the block has touched it.
-  const std::size_t cells = launch.variable_bytes >> block.granule_bits;
-  if (worker.traced && (launch.cluster_blocks > 1 || !block.shared.fits(cells, threads)))
-    block.shared.start(cells, threads, launch.cluster_blocks > 1 ? block.serial : 0);
+  if (worker.traced)
+    block.shared.start(launch.variable_bytes >> block.granule_bits, threads,
+                       launch.cluster_blocks > 1 ? block.serial : 0);
   for (int i = 0; i < threads; ++i) {
     Lane& lane = block.lanes[std::size_t(i)];
     static_cast<LaneProgress&>(lane) = {};

@@ -28,6 +28,7 @@
 #include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -264,9 +265,6 @@ class SharedCells {
   /// So many words, for a block of so many threads; none is written yet. `owner`: the number of a block of a cluster.
   void start(std::size_t words, int threads, std::uint32_t owner = 0);
   std::size_t size() const { return words_.size(); }
-  bool fits(std::size_t words, int threads) const {
-    return words_.size() == words && warps_ == std::size_t(threads + 31) / 32;
-  }
 
   /// Whether a thread of the block, or of its cluster, has written the word.
   bool written(std::size_t word, const BlockOrder& order) const {
@@ -349,11 +347,7 @@ class GlobalCells {
   void note_read(std::size_t element, const Access& access);
   void note_another(Cell& cell, const Access& access);
   bool read_before(std::size_t element, const Access& access, Conflict& conflict);
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(Cell* cells) const;
-  };
-  std::unique_ptr<Cell[], Unmap> cells_;
+  std::unique_ptr<Cell[], std::function<void(Cell*)>> cells_;
   std::array<std::mutex, 64> locks_;  // held by who looks at an element's readers while they are several
   std::mutex sets_mutex_;
   std::deque<ReaderSet> sets_;
