@@ -124,7 +124,7 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
   for (const Worker& worker : workers)
     for (const auto& [key, offsets] : worker.tally.samples)
       counts.samples.push_back({std::size_t(std::distance(sites.begin(), sites.find(name_of_key(key)))), offsets});
-  std::ranges::stable_sort(counts.samples, {}, &Sample::site);
+  std::ranges::sort(counts.samples, {}, &Sample::site);
 }
 
 // --- The trace that launches report to, while simt::trace runs -------------------------------------------------------
