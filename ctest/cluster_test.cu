@@ -465,7 +465,7 @@ TEST_CASE("what is wrong with the use of a cluster") {
     }
     CHECK(says(said(Use::after), "of block (1,0,0)"));
     CHECK(says(said(Use::before),
-               "reads shared memory of block (0,0,0), which may have ended: no cluster barrier lies behind"));
+               "reads shared memory of block (0,0,0), which may have ended: no cluster barrier follows"));
     CHECK(says(said(Use::rewritten), "block (0,0,0), thread (0,0,0) writes words[0]",
                "which thread (0,0,0) of block number 1 read at cluster_test.cu:"));
     CHECK(says(said(Use::split), "race: use, cluster_test.cu:"));

@@ -5,6 +5,7 @@
 // (book/appendix-simt-model.md).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,10 +45,10 @@ struct Site : SiteCost {
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 
-/// One warp-wide access kept as an example: the first one of a site by the sampled warp.
+/// One warp-wide access kept as an example: the first one at a site by warp 0 of the sampled block.
 struct Sample {
-  std::size_t site = 0;               ///< index into Counts::sites
-  std::int64_t byte_offset[32] = {};  ///< from the matrix's (or array's) begin; -1: took no part
+  std::size_t site = 0;                        ///< index into Counts::sites
+  std::array<std::int64_t, 32> byte_offset{};  ///< from the matrix's (or array's) begin; -1: an inactive lane
 };
 
 /// An element (by byte offset) that the sampled block touched between two barriers.
@@ -67,21 +68,19 @@ struct Counts {
   dim3 cluster;  ///< 1 x 1 x 1: none
   std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint64_t barriers = 0;  ///< __syncthreads per block, summed over blocks
-  /// Waits for asynchronous copies (cp.async.wait_group), of all threads: in place n those that left n of the thread's groups
-  /// under way.
-  std::vector<std::uint64_t> waits_for_copies;
+  /// Waits for asynchronous copies (cp.async.wait_group), of all threads, by how many of the thread's groups stay pending.
+  std::vector<std::uint64_t> waits_for_copies{};
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
   std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid
   double seconds = 0;                     ///< wall-clock time of the run on the CPU
-  std::vector<Site> sites;                ///< ordered by file, line, op, array
-  std::vector<Sample> samples;
-  std::vector<Touch> touches;
+  std::vector<Site> sites{};              ///< ordered by file, line, op, array
+  std::vector<Sample> samples{};
+  std::vector<Touch> touches{};
 };
 
 struct Trace {
   dim3 sample_block{0, 0, 0};  ///< or the last one along an axis that has fewer
-  int sample_warp = 0;
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
 };

@@ -56,25 +56,24 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   SiteTally& tally = add_to(key, cost, new_sectors);
   if (!sampled || tally.is_sampled) return;
   tally.is_sampled = true;
-  auto& offsets = samples.emplace_back(SampledAccess{key}).offsets;
+  auto& offsets = samples.emplace_back(key, std::array<std::int64_t, 32>{}).second;
   for (std::size_t lane = 0; lane < 32; ++lane)
     offsets[lane] = access.active >> lane & 1u ? std::int64_t(access.address[lane] - array.counted_from) : -1;
 }
 
-void Tally::add_bulk(const BulkCopy& copy, const Array& array,
+void Tally::add_bulk(const SiteKey& key, const Array& array,
                      const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block) {
   SiteCost cost;
   cost.requests = 1;
-  const bool load = copy.op == Op::bulk_load;
   for (const auto& [begin, end] : rows) {
-    cost.accesses += (end - begin) / copy.element;
+    cost.accesses += (end - begin) / key.size;
     if (array.space == Space::shared) continue;
-    LastBlocks& last_block = of_array(load ? loaded_by : stored_by, array);
+    LastBlocks& last_block = of_array(key.op == Op::bulk_load ? loaded_by : stored_by, array);
     const std::uint64_t first = (begin - array.begin) / 32, last = (end - 1 - array.begin) / 32;
     for (std::uint64_t sector = first; sector <= last; ++sector) last_block[sector] = block;
     cost.sectors += last - first + 1;
   }
-  add_to({copy.pc, copy.op, array.space, copy.element, array.index}, cost, cost.sectors);
+  add_to(key, cost, cost.sectors);
 }
 
 }  // namespace simt::cost

@@ -31,20 +31,12 @@ struct SiteKeyHash {
 struct SiteTally : SiteCost {
   bool is_sampled = false;  ///< Tally::samples has an access of it
 };
-using SiteTallies = std::unordered_map<SiteKey, SiteTally, SiteKeyHash>;
 
 /// An array: where its allocation begins and ends, and where addresses are to be counted from in samples.
 struct Array {
   Space space{};
   std::uint16_t index = 0;
   std::uint64_t begin = 0, end = 0, counted_from = 0;
-};
-
-/// A bulk copy: the instruction that starts it, its direction, and the bytes of an element.
-struct BulkCopy {
-  std::uint32_t pc;
-  Op op;
-  std::uint8_t element;
 };
 
 /// For each sector of an array the serial of the last block that touched it; 0: none. Of a large array only those that are touched
@@ -64,16 +56,11 @@ class LastBlocks {
   std::unique_ptr<std::uint32_t[], void (*)(void*)> serials_;
 };
 
-/// The first access of a site by the sampled warp.
-struct SampledAccess {
-  SiteKey key;
-  std::array<std::int64_t, 32> offsets{};  ///< bytes from where its array counts from, -1 for a lane that took no part
-};
-
 /// The cost of what one host thread ran.
 struct Tally {
-  SiteTallies sites;
-  std::vector<SampledAccess> samples;
+  std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
+  /// The first access at each site by the sampled warp: see Sample::byte_offset.
+  std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
   /// By global array: who loaded and stored its sectors.
   std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
   /// Distinct sectors per block, summed over blocks.
@@ -82,9 +69,9 @@ struct Tally {
   /// Adds one warp-wide access of block number `block` (1-based).
   void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
            bool sampled);
-  /// Adds one side of a bulk copy: the bytes [begin, end) of each row. It bypasses L1, so that each copy fetches its sectors anew and
-  /// takes no tags or wavefronts; those of shared memory are not known.
-  void add_bulk(const BulkCopy& copy, const Array& array,
+  /// Adds one side of a bulk copy of elements of key.size bytes: the bytes [begin, end) of each row. It bypasses L1, so each
+  /// copy fetches its sectors anew and takes no tags or wavefronts; those of shared memory are not known.
+  void add_bulk(const SiteKey& key, const Array& array,
                 const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
 
  private:

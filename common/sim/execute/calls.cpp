@@ -10,8 +10,8 @@ using namespace execute;
 
 uint3 thread_index() { return running->lane->thread; }
 uint3 block_index() { return running->block->index; }
-dim3 block_extent() { return running->launch->block; }
-dim3 grid_extent() { return running->launch->grid; }
+dim3 block_extent() { return running->launch->counts.block; }
+dim3 grid_extent() { return running->launch->counts.grid; }
 
 void* shared(const SharedDeclaration& declaration) noexcept {
   const Worker* const w = running;
@@ -28,8 +28,7 @@ int block_vote(bool predicate) {
 
 // --- Named barriers --------------------------------------------------------------------------------------------------
 namespace {
-// The running lane comes to a barrier with a number, for so many threads: as those that have come before must have
-// said.
+// The running lane arrives at a named barrier of so many threads, which those before it must have named as well.
 NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   NamedBarrier& barrier = call.block.barriers[std::size_t(number) % 16];
   if (barrier.first_pc == 0) {
@@ -39,8 +38,7 @@ NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   } else if (barrier.expected != threads) {
     report(call.w, "barrier", culprit(call.w, call.pc), barrier.first_pc, [&] {
       return fmt::format("comes to barrier {} for {} threads, and thread {} came to it for {} at {}", number, threads,
-                         thread_name(call.w, std::uint64_t(barrier.first)), barrier.expected,
-                         line_of(barrier.first_pc));
+                         thread_name(call.w, std::size_t(barrier.first)), barrier.expected, line_of(barrier.first_pc));
     });
     abandon_block(call.w);
   }

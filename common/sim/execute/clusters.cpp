@@ -22,9 +22,6 @@ void end_barrier(const Worker& w, Cluster& cluster) {
   }
 }
 
-// A number that changes when the running lane of a traced run touches memory.
-std::size_t done_by(const Worker& w) { return w.lane->log.size() + (w.counted_warps << 32); }
-
 }  // namespace
 
 Block* owner_of(const Worker& w, Address address) {
@@ -37,18 +34,14 @@ bool end_cluster_waits(Worker& w) {
   Block& block = *w.block;
   const Cluster& cluster = *block.cluster;
   if (cluster.barriers == 0) return false;
-  bool any = false, all_at_once = true;
+  bool any = false;
   for (Lane& lane : block.lanes) {
-    const bool over = waits_for(lane, Wait::For::cluster_barrier) && lane.cluster_waits <= cluster.barriers;
-    all_at_once = all_at_once && over && lane.wait.at_once;
-    if (!over) continue;
+    if (!waits_for(lane, Wait::For::cluster_barrier) || lane.cluster_waits > cluster.barriers) continue;
     any = true;
     resume(lane);
     if (w.traced) block.order.learn(lane.linear, cluster.over);
   }
   if (any) ++block.events;
-  // A barrier of the block as well, if none did anything between its two halves.
-  if (w.traced && all_at_once) block.order.block_barrier();
   return any;
 }
 
@@ -68,16 +61,16 @@ void note_visit(Worker& w, Block& owner, Op op, Address pc) {
                          of_block(owner));
     });
   const order::Stamp by = order.stamp_of(w.lane->linear);
-  owner.visits[order::actor_and_block_of(by)] = {w.block, by, pc, op};
+  owner.visits.insert_or_assign(order::actor_and_block_of(by), Visit{culprit(w, pc), by, op});
 }
 
 void require_no_late_visits(Worker& w) {
   const Block& owner = *w.block;
   for (const auto& [visitor, visit] : owner.visits) {
-    const auto knows = [&](const Lane& lane) { return owner.order.ordered(visit.by, lane.linear); };
+    const auto knows = [&](const Lane& lane) { return owner.order.ordered(visit.stamp, lane.linear); };
     if (std::ranges::any_of(owner.lanes, knows)) continue;
-    report(w, "cluster", {*visit.block, visit.block->lanes[order::thread_of(visit.by)], visit.pc}, 1, [&] {
-      return fmt::format("{} shared memory{}, which may have ended: no cluster barrier lies behind", verb_of(visit.op),
+    report(w, "cluster", visit.by, 1, [&] {
+      return fmt::format("{} shared memory{}, which may have ended: no cluster barrier follows", verb_of(visit.op),
                          of_block(owner));
     });
   }
@@ -113,7 +106,6 @@ void arrive_at_cluster_barrier() {
     fail(call.w, "cluster", call.pc, "arrives at the cluster's barrier again, before it has waited for it");
   ++lane.cluster_arrivals;
   ++call.block.cluster->arrived;
-  lane.done_at_arrival = done_by(call.w);
   if (call.w.traced) call.order.arrive(lane.linear, call.block.cluster_arrivals);
   end_barrier(call.w, *call.block.cluster);
 }
@@ -124,7 +116,7 @@ void wait_for_cluster_barrier() {
   if (lane.cluster_arrivals == lane.cluster_waits)
     fail(call.w, "cluster", call.pc, "waits for the cluster's barrier, at which it has not arrived");
   ++lane.cluster_waits;
-  wait_for({.what = Wait::For::cluster_barrier, .pc = call.pc, .at_once = lane.done_at_arrival == done_by(call.w)});
+  wait_for({.what = Wait::For::cluster_barrier, .pc = call.pc});
 }
 
 }  // namespace simt::device

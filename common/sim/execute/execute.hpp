@@ -1,20 +1,18 @@
 // execute/: running the threads of a grid.
 //
-// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the calls of device functions:
-// barriers, shuffles, asynchronous copies. Out: for a traced launch its Counts, and in any case an Error that says what
-// the kernel did wrong.
+// In: a kernel and its grid (run() in launch.cpp), what its threads touch (hooks/), and the device functions they call:
+// barriers, shuffles, asynchronous copies. Out: the Counts of a traced launch, or an Error that says what is wrong.
 //
 // How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the
-// lanes of a block in turn, warp by warp, each until it waits, and decides when a wait is over. A lane that keeps
-// loading the same element, or the same few, waits for a value that another lane will write: it *polls*. Bulk copies
-// land when no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the
-// worker runs others, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists
-// who waits where for what, and what is missing (findings.cpp).
+// lanes of a block one after the other, warp by warp, each until it waits, and decides when a wait is over. A lane that
+// keeps loading the same few elements waits for a value that another lane will write: it *polls*. TMA copies land when
+// no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the worker runs
+// other blocks, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists which
+// threads wait where, and what is missing (findings.cpp).
 //
-// Each access is looked at in touch.cpp: in which array it falls (memory.cpp) and whether it may be made, which
-// findings.cpp says if not; order/ says whether another thread's access is unordered with it; and once the lanes of a
-// warp have run up to the same wait, cost/ turns their logs into costs (launch.cpp collects them). Dependencies go from
-// here to the other rooms, never back.
+// touch.cpp checks each access: it must lie in an array (memory.cpp) and be ordered with other threads' accesses
+// (order/). Once the lanes of a warp have run up to the same wait, cost/ turns their logs into costs, which launch.cpp
+// collects. Dependencies go from here to the other rooms, never back.
 #pragma once
 
 #include <atomic>
@@ -36,7 +34,7 @@
 #include "common/sim/cost/tally.hpp"
 #include "common/sim/hooks/hooks.hpp"
 #include "common/sim/model.hpp"
-#include "common/sim/order/cells.hpp"
+#include "common/sim/order/order.hpp"
 
 namespace simt::execute {
 
@@ -45,18 +43,26 @@ using hooks::Place;
 using hooks::Region;
 
 struct Block;
+struct Lane;
 struct Launch;
 struct Worker;
+
+/// Who makes a mistake, and at which instruction.
+struct Culprit {
+  std::reference_wrapper<const Block> block;
+  std::reference_wrapper<const Lane> lane;
+  Address pc;
+};
 
 constexpr int max_threads = 1024;  ///< of a block
 
 // --- Shared memory ---------------------------------------------------------------------------------------------------
-/// Bytes of a lane's stack: a finding reads debug information there. An odd number of pages: at a distance of a power
-/// of two, the tops of all stacks would share a few entries of the host's address translation.
+/// Bytes of a lane's stack, where findings read debug information. An odd number of pages keeps the tops of the stacks
+/// from sharing a few entries of the host's TLB.
 constexpr std::size_t stack_bytes = 65 * 4096;
 
-/// The memory of one block, which no other block of a cluster that has not ended has: stacks for as many lanes as a
-/// block may have, and shared memory.
+/// The memory of one block, until its cluster has ended: stacks for as many lanes as a block may have, and shared
+/// memory.
 struct Arena {
   std::byte *stacks = nullptr, *memory = nullptr;
   std::size_t bytes = 0;                ///< of the latter
@@ -83,8 +89,7 @@ struct PlacedVariable : hooks::SharedVariable {
 // --- Lanes -----------------------------------------------------------------------------------------------------------
 enum class LaneState : std::uint8_t { ready, waiting, polling, done };
 
-/// A setmaxnreg: to how many registers a thread, whether to more, which thread came to it first, and where in the
-/// program.
+/// A setmaxnreg: whether to more registers, to how many a thread, and which thread came to it first, where.
 struct RegisterChange {
   bool more = false;
   int registers = 0, thread = 0;
@@ -101,7 +106,6 @@ struct Wait {
   device::Slot* slot = nullptr;           ///< and this lane's part
   Address mbarrier = 0;                   ///< an mbarrier: where it lies,
   bool over = false;                      ///< and whether that was over when the wait ended
-  bool at_once = false;                   ///< a cluster's barrier: the thread did nothing since it arrived
   RegisterChange registers{};             ///< registers: what its warp asks for
 };
 
@@ -122,11 +126,9 @@ struct Box {
 /// A bulk copy in flight to shared memory: it lands when nothing else can go on.
 struct BulkLoad {
   Box box;
-  const Block* by = nullptr;  ///< the block that started it
+  Culprit by;  ///< which thread started it
   Address mbarrier = 0;
   std::uint64_t phase = 0;  ///< that of the mbarrier when the copy was started
-  int thread = 0;
-  Address pc = 0;
 };
 /// A bulk copy out of shared memory: it is made when its thread waits for its group.
 struct BulkStore {
@@ -135,8 +137,7 @@ struct BulkStore {
   Address pc = 0;
 };
 
-/// A store where another lane of the warp stored by the same instruction: no race if the value is the same, which is
-/// known once the store has been made.
+/// A store to where another lane of the warp stored by the same instruction: no race if it proves to be the same value.
 struct SameValue {
   Address address = 0;
   std::array<std::byte, 16> before{};
@@ -155,13 +156,21 @@ struct Look {
   std::size_t logged = 0;  ///< accesses in the lane's log
 };
 
-/// What a lane starts with nothing of, in each block anew.
+/// What a lane starts anew in each block. What each access needs comes first, in one line of the host's cache.
 struct LaneProgress {
+  Address last_pc = 0, last_address = 0;  ///< of its last load or update,
+  std::uint32_t retries = 0;              ///< and how often that, or the last few looks, were made before
+  std::uint32_t idle_turns = 0;           ///< of a long loop, since its last access
+  bool changed_nothing = false;           ///< the last one was volatile or atomic, and wrote no new value
+  std::uint8_t look_count = 0;
+  bool unsettled = false;  ///< there is something to check once the current access has been made:
+  Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
+  std::vector<SameValue> same_values;  ///< and stores that may be of the same value
+
   std::vector<PendingCopy> copies;
   std::vector<BulkStore> bulk_stores;
   std::uint64_t tried_at = 0;  ///< Block::events when it last tried an mbarrier whose phase was not over
   std::uint64_t cluster_arrivals = 0, cluster_waits = 0;  ///< barriers of the cluster at which it arrived, and waited
-  std::size_t done_at_arrival = 0;                        ///< of its accesses, in a traced run
   std::size_t register_changes = 0;                       ///< how often it came to a setmaxnreg
   // Polling (polls.cpp).
   std::vector<Look> looks;            ///< the last ones, of which no two are the same: the first `look_count` of these
@@ -175,24 +184,14 @@ struct LaneProgress {
   bool watched = false;                ///< if it has
 };
 
-/// A thread of the grid. What each access needs comes first, in two lines of the host's cache.
+/// A thread of the grid. What each access needs comes first, in a line of the host's cache.
 struct alignas(64) LaneAccesses {
   hooks::LaneHooks lane_hooks{};
   cost::Log log;
   int linear = 0;
   LaneState state = LaneState::done;
 };
-struct LastAccess {
-  Address last_pc = 0, last_address = 0;  ///< of its last load or update,
-  std::uint32_t retries = 0;              ///< and how often that, or the last few looks, were made before
-  std::uint32_t idle_turns = 0;           ///< of a long loop, since its last access
-  bool changed_nothing = false;           ///< the last one was volatile or atomic, and wrote no new value
-  std::uint8_t look_count = 0;
-  bool unsettled = false;  ///< there is something to be looked at once the current access has been made:
-  Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
-  std::vector<SameValue> same_values;  ///< and stores that may be of the same value
-};
-struct Lane : LaneAccesses, LastAccess, LaneProgress {
+struct Lane : LaneAccesses, LaneProgress {
   boost::context::detail::fcontext_t context = nullptr;
   uint3 thread{};
   Wait wait{};
@@ -228,8 +227,7 @@ struct Mbarrier {
 /// What was released, by the element that was written then.
 using Released = std::unordered_map<Address, order::KnownPointer>;
 
-/// Blocks that run at the same time and reach into each other's shared memory. A block that was launched without is one
-/// by itself.
+/// Blocks that run at the same time and reach into each other's shared memory. A launch without clusters has one each.
 struct Cluster {
   std::vector<Block*> blocks;  ///< by rank
   std::uint64_t barriers = 0;  ///< that are over
@@ -239,11 +237,10 @@ struct Cluster {
   Released released;           ///< in the shared memory of its blocks
 };
 
-/// The last access of another block's thread to the shared memory of a block.
+/// The last access of a thread of another block to the shared memory of a block.
 struct Visit {
-  const Block* block = nullptr;  ///< whose thread it was
-  order::Stamp by = 0;
-  Address pc = 0;
+  Culprit by;
+  order::Stamp stamp = 0;
   Op op{};
 };
 
@@ -284,6 +281,11 @@ struct Block : BlockProgress {
 /// Tells repetitions of a mistake apart: its kind and the places in the program that take part.
 using MistakeKey = std::tuple<std::string_view, Address, Address>;
 
+/// The index that has so many others before it, x first.
+inline uint3 index_in(dim3 extents, std::uint64_t linear) {
+  return {unsigned(linear % extents.x), unsigned(linear / extents.x % extents.y),
+          unsigned(linear / (std::uint64_t(extents.x) * extents.y))};
+}
 inline std::size_t warps_of(const Block& block) { return (block.lanes.size() + 31) / 32; }
 template <class SomeBlock>  // const or not
 auto lanes_of(SomeBlock& block, std::size_t warp) {
@@ -318,7 +320,6 @@ struct Worker final : hooks::Listener {
   std::vector<Touch> touches;
   std::vector<cost::Log> empty_logs;  // of lanes whose logs were counted: the next to run use the same memory
   std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
-  std::uint64_t counted_warps = 0;    // how often logs were turned into costs
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
 
@@ -331,9 +332,7 @@ struct Worker final : hooks::Listener {
 
 struct Launch {
   const BoundKernel* kernel = nullptr;
-  std::string name;
-  dim3 grid, block, cluster;
-  std::size_t dynamic_shared = 0, static_shared = 0;
+  Counts counts;  // of the kernel, its grid and its shared memory; the rest once a traced launch has ended
   bool traced = false;
   std::uint64_t patience = 1;  // as SIMT_PATIENCE says: what a lane may do before it counts as endless, in multiples
   Trace options;
@@ -361,6 +360,7 @@ struct Launch {
   std::condition_variable workers_done;
   std::mutex mutex;
   std::vector<std::string> findings;
+  std::set<MistakeKey> seen;   // that some worker has reported
   std::set<std::string> told;  // findings without who and where
 };
 
@@ -384,33 +384,25 @@ struct Call {
 };
 
 // --- Findings (findings.cpp) -----------------------------------------------------------------------------------------
-/// Who makes a mistake, and at which instruction.
-struct Culprit {
-  const Block& block;
-  const Lane& lane;
-  Address pc;
-};
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
-/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings unless it is
-/// there.
-void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what);
+/// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings, once.
+void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what);
 /// Reports a mistake once for each kind and places. A race comes back millions of times, so what() is only called the
 /// first time.
 template <class What>
 void report(Worker& worker, const char* kind, const Culprit& by, Address other_pc, What&& what) {
   const MistakeKey key{kind, by.pc, other_pc};
-  if (worker.seen.insert(key).second) add_finding(*worker.launch, kind, by, what);
+  if (worker.seen.insert(key).second) add_finding(*worker.launch, key, by, what);
 }
 /// Reports a mistake of the running lane, which it cannot go on from.
 [[noreturn]] void fail(Worker& worker, const char* kind, Address pc, const std::string& what);
 /// Leaves the running lane for good: its block cannot go on.
 [[noreturn]] void abandon_block(Worker& worker);
 
-std::string thread_name(const Worker& worker, std::uint64_t linear);  ///< "(3,1,0)"
-std::string thread_name(const Lane& lane);
-std::string of_block(const Block& block);  ///< " of block (1,0,0)"
-std::string format_address(Address address);
-std::string line_of(Address return_address);  ///< "chapter03.cu:57"
+std::string coordinates(uint3 index);                               ///< "(3,1,0)"
+std::string thread_name(const Worker& worker, std::size_t linear);  ///< the same, of a thread of any block
+std::string of_block(const Block& block);                           ///< " of block (1,0,0)"
+std::string line_of(Address return_address);                        ///< "chapter03.cu:57"
 bool on_one_line(Address a, Address b);
 const char* verb_of(Op op);
 
@@ -421,6 +413,7 @@ struct Target {
   Address begin;
   const Block* of = nullptr;            // if not the running one: whose shared memory it is
   const hooks::Shape* shape = nullptr;  // of a __shared__ array, if that is known
+  const Region* region = nullptr;       // of an array in global memory
 };
 /// An access to one address. Small enough to be passed in registers.
 struct Touched {
@@ -434,10 +427,11 @@ struct Touched {
   Address pc() const { return hooks::image_base() + at; }
 };
 /// "As[7]", or "C[1][3]" where the region is a matrix or the array has two dimensions.
-std::string element_name(const Target& target, const Region* region, Address address);
+std::string element_name(const Target& target, Address address);
+inline Target target_of(const Region& r) { return {&r.name, r.element, r.begin, nullptr, nullptr, &r}; }
 /// The same for an address of shared memory in steps of `element` bytes; "" outside every __shared__ array.
 std::string shared_name(const Worker& worker, Address address, std::size_t element);
-void report_race(Worker& worker, Touched t, const Target& target, const Region* region, const order::Conflict& other);
+void report_race(Worker& worker, Touched t, const Target& target, const order::Conflict& other);
 [[noreturn]] void report_out_of_bounds(Worker& worker, std::size_t size, Touched t);
 
 // --- Memory (memory.cpp) ---------------------------------------------------------------------------------------------
@@ -462,8 +456,7 @@ cost::Array array_of(const Worker& worker, Address address);
 
 /// Whether an address lies in the running block's shared memory.
 inline bool is_shared(const Worker& w, Address address) { return address - w.shared_begin < w.shared.bytes; }
-/// The __shared__ variable that holds `size` bytes at an address of the shared memory that begins at another, or
-/// nullptr.
+/// The __shared__ variable that holds `size` bytes at an address, in shared memory that begins at another; or nullptr.
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
@@ -474,14 +467,12 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.sha
 }
 
 // --- Accesses (touch.cpp) --------------------------------------------------------------------------------------------
-/// Whether so many bytes lie in one __shared__ array or allocation; require_in_bounds ends the running lane unless they
-/// do.
+/// Whether so many bytes lie in one __shared__ array or allocation. Unless they do, require_in_bounds ends the lane.
 bool in_bounds(const Worker& worker, Address address, std::size_t size);
 void require_in_bounds(Worker& worker, Address address, std::size_t size, Op op, Address pc);
 /// The allocation or __device__ variable that holds so many bytes, or nullptr.
 Region* region_of(const Worker& worker, Address address, std::size_t size);
-/// An access of a TMA copy, or to an mbarrier, to `size` bytes that are in bounds: whether it is ordered with what
-/// threads do.
+/// Checks that an access in bounds, by a TMA copy or to an mbarrier, is ordered with those of threads.
 void touch_in_bulk(Worker& worker, Address address, std::size_t size, Op op, Address pc, order::Stamp copy = 0);
 /// Lets the copies of groups before `group` land.
 void deliver_copies(Lane& lane, order::Epoch group);
@@ -496,15 +487,14 @@ void run_blocks(Worker& worker);
 
 // --- Polls, lanes without end, and the watchdog (polls.cpp) ----------------------------------------------------------
 /// Notes that the running lane is about to load or update, and puts it to sleep if it polls.
-enum class Polling : std::uint8_t { plainly, strongly, atomically };
-void notice_polling(Worker& worker, Address address, std::size_t size, Address pc, Polling how);
-/// Puts the running lane to sleep until one of the last `polled` values that it looked at has changed (0: until it is
-/// as good a moment as any), unless it has patience left.
+void notice_polling(Worker& worker, Address address, std::size_t size, Op op, Address pc, bool is_volatile);
+/// Puts the running lane to sleep, unless it has patience left, until one of the last `polled` values it saw changes
+/// (0: until any time).
 void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);
 /// What a lane that polls does: which elements it loads, and what it finds there.
 std::string described_poll(const Worker& worker, const Lane& lane);
-/// Which of the lanes that poll go on: those whose value has changed; besides, those of which it is not known what they
-/// poll, or whether they do; all of them, for so many retries; or nobody, ever.
+/// Which polling lanes go on: those whose value has changed; also those that may not be polling, or poll something
+/// unknown; all of them, for so many retries; or none, ever.
 struct Wake {
   enum class Who : std::uint8_t { changed, vague, all, nobody } who{};
   std::uint32_t patience = 0;
@@ -517,13 +507,12 @@ bool wake(Worker& worker, const Wake& who);
 Wake wait_for_change(Worker& worker);
 /// SIMT_PATIENCE from the environment, or 1.
 std::uint64_t patience_of_launch();
-/// Ends the running lane if it has made too many accesses since its last wait: its log would take all memory.
+/// These end the running lane if it has made too many accesses since its last wait, or since the watchdog found it; or
+/// waits, too many times.
 void require_bounded_log(Worker& worker, Address pc);
-/// Counts an access of a lane that the watchdog has found, or a wait; ends the lane if there are too many.
 void count_watched_access(Worker& worker, Address pc);
 void count_wait(Worker& worker, Address pc);
-/// Waits until no worker of an untraced launch works any more, and lets the turns be counted of lanes that run for
-/// long.
+/// Waits for the workers of an untraced launch, and has loop iterations counted of lanes that run for long.
 void watch_until_done(Launch& launch, std::vector<Worker>& workers);
 
 // --- Waits for mbarriers, of clusters, for registers -----------------------------------------------------------------
@@ -543,15 +532,11 @@ void explain_standstill(Worker& worker);
 std::string described_mbarrier_wait(const Worker& worker, const Lane& lane);
 std::string described_register_wait(const Block& block, const Lane& lane);
 
-/// "mbarrier full[1]" (mbarriers.cpp)
+/// "mbarrier full[1]" (tma.cpp)
 std::string name_of_mbarrier(const Worker& worker, Address mbarrier);
-/// The mbarrier of a block that the running lane is about to use for what `verb` says; else the lane does not go on.
-Mbarrier& mbarrier_at(Worker& worker, Block& owner, Address mbarrier, Address pc, const char* verb);
 /// Ends the running lane if an access to shared memory is to an mbarrier, which is for its own instructions.
 void refuse_mbarrier(Worker& worker, const Block& owner, std::size_t size, Touched t);
-/// Notes that the bytes of a copy have landed for its mbarrier.
-void complete_bytes(Worker& worker, const BulkLoad& load);
-/// Lets bulk copies land for which a lane waits (bulk.cpp). Returns whether there were any.
+/// Lets TMA copies land for which a lane waits. Returns whether there were any.
 bool let_bulk_loads_arrive(Worker& worker);
 
 /// The block of the running one's cluster whose shared memory an address lies in, or nullptr (clusters.cpp).
@@ -566,10 +551,9 @@ void leave_cluster(Worker& worker);
 void note_visit(Worker& worker, Block& owner, Op op, Address pc);
 
 // When all lanes of the running block have returned, these report
-void require_no_bulk_copies(Worker& worker);  ///< bulk copies that nobody has waited for,
-void require_no_late_visits(Worker& worker);  ///< who may touch its shared memory after it has ended,
-/// and warps that did not change their registers as others of the same four did.
-void require_equal_register_changes(Worker& worker);
+void require_no_bulk_copies(Worker& worker);          ///< TMA copies that nobody has waited for,
+void require_no_late_visits(Worker& worker);          ///< accesses that may come after its shared memory has ended,
+void require_equal_register_changes(Worker& worker);  ///< and setmaxnregs that not all warps of a group execute.
 
 // --- Counts (launch.cpp) ---------------------------------------------------------------------------------------------
 /// Turns the logs of a warp's lanes into costs and clears them.

@@ -25,13 +25,9 @@ const char* name_of(Space space) {
 namespace simt::execute {
 namespace {
 
-// A finding without what differs between two threads that make one mistake: threads, elements, addresses, and whether
-// the other thread is of the same block. Two instructions of a line may make it, of an unrolled loop for example, which
-// no reader can tell apart.
+// A finding without what differs between two threads, or two copies of an instruction, that make the same mistake.
 std::string without_who_and_where(const std::string& finding) {
-  static const std::regex varying(
-      R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on| of block number \d+)"
-      R"(|with (no barrier|nothing) between.*)");
+  static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
   return std::regex_replace(finding, varying, "");
 }
 
@@ -89,7 +85,7 @@ std::string beside(const Region& region, Address address, std::size_t size) {
                 region.end - first, std::ptrdiff_t(address - first), size);
 }
 
-// A variable of the program is told to lie beside an array that is no farther away; what is farther than the second
+// A variable of the program is told to lie beside an array within the first distance. What is farther than the second
 // from every array may be no mistaken index.
 constexpr Address near_bytes = 4096, far_bytes = Address(16) << 20;
 
@@ -111,8 +107,7 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
   return closest == nullptr ? "" : beside(*closest, address, size);
 }
 
-// The same of `size` bytes at `offset` in shared memory that belong to no variable: they are told from the last one
-// before them.
+// The same of `size` bytes at `offset` in shared memory that belong to no variable, from the last variable before them.
 std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
   const PlacedVariable* v = nullptr;
   for (const PlacedVariable& candidate : w.launch->variables)
@@ -133,8 +128,8 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
 // Outside every variable of a block.
 [[noreturn]] void report_wild_shared_access(Worker& w, const Block& owner, std::size_t size, Touched t) {
   fail(w, "out of bounds", t.pc(),
-       fmt::format("{} {} bytes of shared memory{} at address {}, {}", verb_of(t.op), size,
-                   &owner == w.block ? "" : of_block(owner), format_address(t.address),
+       fmt::format("{} {} bytes of shared memory{} at address {:#x}, {}", verb_of(t.op), size,
+                   &owner == w.block ? "" : of_block(owner), t.address,
                    beside_which_variable(w, std::ptrdiff_t(t.address - owner.shared_begin()), size)));
 }
 
@@ -142,16 +137,14 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
 [[noreturn]] void report_foreign_access(Worker& w, std::size_t size, Touched t, const Arena& arena) {
   const Block* const owner = owner_of(w, t.address);
   if (owner != nullptr && !owner->ended) report_wild_shared_access(w, *owner, size, t);
-  const std::string what = fmt::format("{} shared memory", verb_of(t.op)), address = format_address(t.address);
-  const std::uint32_t number = arena.block, linear = number - 1;
-  const dim3 grid = w.launch->grid;
+  const std::uint32_t number = arena.block;
+  const auto [whose, why] =
+      owner != nullptr ? std::pair(of_block(*owner), ", which has ended: no cluster barrier keeps it")
+      : number == 0    ? std::pair(std::string(" of a block that has ended,"), "")
+                       : std::pair(" of block " + coordinates(index_in(w.launch->counts.grid, number - 1)),
+                                   ": only blocks of one cluster reach each other's");
   fail(w, "cluster", t.pc(),
-       owner != nullptr ? fmt::format("{}{} at address {}, which has ended: no cluster barrier keeps it", what,
-                                      of_block(*owner), address)
-       : number == 0
-           ? fmt::format("{} of a block that has ended, at address {}", what, address)
-           : fmt::format("{} of block ({},{},{}) at address {}: only blocks of one cluster reach each other's", what,
-                         linear % grid.x, linear / grid.x % grid.y, linear / grid.x / grid.y, address));
+       fmt::format("{} shared memory{} at address {:#x}{}", verb_of(t.op), whose, t.address, why));
 }
 
 // A variable of the model's own, or one that has no name.
@@ -169,8 +162,7 @@ bool is_internal(const std::string& variable) {
                      verb_of(t.op), variable));
   if (where.empty()) where = "in no allocation: is it a pointer of the host? a tile::array has .device()";
   fail(w, "out of bounds", t.pc(),
-       fmt::format("{} {} bytes of global memory at address {}, {}", verb_of(t.op), size, format_address(t.address),
-                   where));
+       fmt::format("{} {} bytes of global memory at address {:#x}, {}", verb_of(t.op), size, t.address, where));
 }
 
 // Which barrier would order a race of the running lane with another of its warp, or "".
@@ -184,11 +176,12 @@ std::string missing_barrier(const Worker& w, order::Stamp with) {
 
 }  // namespace
 
-void add_finding(Launch& launch, const char* kind, const Culprit& by, const std::function<std::string()>& what) {
+void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what) {
   const std::scoped_lock lock(launch.mutex);
-  const uint3 b = by.block.index;
-  std::string text = fmt::format("{}: {}, {}, block ({},{},{}), thread {} {}", kind, launch.name, line_of(by.pc), b.x,
-                                 b.y, b.z, thread_name(by.lane), what());
+  if (!launch.seen.insert(key).second) return;
+  std::string text =
+      fmt::format("{}: {}, {}, block {}, thread {} {}", std::get<0>(key), launch.counts.kernel, line_of(by.pc),
+                  coordinates(by.block.get().index), coordinates(by.lane.get().thread), what());
   if (launch.told.insert(without_who_and_where(text)).second) launch.findings.push_back(std::move(text));
 }
 
@@ -197,17 +190,11 @@ void fail(Worker& worker, const char* kind, Address pc, const std::string& what)
   abandon_block(worker);
 }
 
-std::string thread_name(const Lane& lane) {
-  return fmt::format("({},{},{})", lane.thread.x, lane.thread.y, lane.thread.z);
+std::string coordinates(uint3 index) { return fmt::format("({},{},{})", index.x, index.y, index.z); }
+std::string thread_name(const Worker& worker, std::size_t linear) {
+  return coordinates(worker.block->lanes[linear].thread);
 }
-std::string thread_name(const Worker& worker, std::uint64_t linear) {
-  const dim3 b = worker.launch->block;
-  return fmt::format("({},{},{})", linear % b.x, linear / b.x % b.y, linear / (b.x * b.y));
-}
-std::string of_block(const Block& block) {
-  return fmt::format(" of block ({},{},{})", block.index.x, block.index.y, block.index.z);
-}
-std::string format_address(Address address) { return fmt::format("{:#x}", address); }
+std::string of_block(const Block& block) { return " of block " + coordinates(block.index); }
 std::string line_of(Address return_address) {
   const Place place = hooks::place_of(return_address);
   return fmt::format("{}:{}", place.file.substr(place.file.rfind('/') + 1), place.line);
@@ -215,7 +202,8 @@ std::string line_of(Address return_address) {
 bool on_one_line(Address a, Address b) { return a == b || hooks::place_of(a) == hooks::place_of(b); }
 const char* verb_of(Op op) { return op == Op::load ? "reads" : op == Op::store ? "writes" : "updates"; }
 
-std::string element_name(const Target& target, const Region* region, Address address) {
+std::string element_name(const Target& target, Address address) {
+  const Region* const region = target.region;
   const std::string owner = target.of == nullptr ? "" : of_block(*target.of);
   const auto offset = std::ptrdiff_t(address - target.begin);
   if (target.shape != nullptr && target.shape->known()) return *target.array + indices(*target.shape, offset) + owner;
@@ -234,29 +222,29 @@ std::string shared_name(const Worker& w, Address address, std::size_t element) {
   const Block* const block = owner_of(w, address);
   const PlacedVariable* v = block == nullptr ? nullptr : variable_of(w, address, 1, block->shared_begin());
   if (v == nullptr) return "";
-  return element_name({&v->name, element, block->shared_begin() + v->offset, nullptr, &v->shape}, nullptr, address);
+  const Block* const owner = block == w.block ? nullptr : block;
+  return element_name({&v->name, element, block->shared_begin() + v->offset, owner, &v->shape}, address);
 }
 
-void report_race(Worker& w, Touched t, const Target& target, const Region* region, const order::Conflict& other) {
-  if (!w.launch->options.report_races) return;
+void report_race(Worker& w, Touched t, const Target& target, const order::Conflict& other) {
   const Address other_pc = hooks::image_base() + other.pc;
   report(w, other.unfenced ? "missing proxy fence" : "race", culprit(w, t.pc()), other_pc, [&] {
     const bool own_block = order::block_of(other.with) == w.block->serial;
     const bool of_copy = order::actor_of(other.with) >= order::copies_of;
-    return fmt::format(
-        "{}{} {} (address {}), which {}{} {} at {} with {}{}", t.by_copy ? "asynchronously " : "", verb_of(t.op),
-        element_name(target, region, t.address), format_address(t.address), actor_name(w, other.with),
-        own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
-        other.wrote ? "wrote" : "read", line_of(other_pc),
-        other.unfenced      ? "no fence.proxy.async between that orders the two"
-        : of_copy           ? "no wait between that orders the two"
-        : own_block         ? "no barrier between that orders the two"
-        : region == nullptr ? "no cluster barrier between that orders the two"
-                            : "nothing between that orders the two, as a fence and an atomic operation do",
-        // No barrier can come between two accesses on one line, which an update is.
-        own_block && !of_copy && !other.unfenced && line_of(t.pc()) != line_of(other_pc)
-            ? missing_barrier(w, other.with)
-            : "");
+    return fmt::format("{}{} {} (address {:#x}), which {}{} {} at {} with {}{}", t.by_copy ? "asynchronously " : "",
+                       verb_of(t.op), element_name(target, t.address), t.address, actor_name(w, other.with),
+                       own_block ? "" : fmt::format(" of block number {}", order::block_of(other.with) - 1),
+                       other.wrote ? "wrote" : "read", line_of(other_pc),
+                       other.unfenced ? "no fence.proxy.async between that orders the two"
+                       : of_copy      ? "no wait between that orders the two"
+                       : own_block    ? "no barrier between that orders the two"
+                       : target.region == nullptr
+                           ? "no cluster barrier between that orders the two"
+                           : "nothing between that orders the two, as a fence and an atomic operation do",
+                       // No barrier can come between two accesses on one line, which an update is.
+                       own_block && !of_copy && !other.unfenced && line_of(t.pc()) != line_of(other_pc)
+                           ? missing_barrier(w, other.with)
+                           : "");
   });
 }
 
@@ -279,8 +267,7 @@ void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_typ
 // --- Standstill ------------------------------------------------------------------------------------------------------
 namespace {
 
-// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned", of a lane that waits for others of its
-// warp.
+// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned"
 std::string missing_lanes(const Block& block, const Lane& lane) {
   const auto warp = lanes_of(block, std::size_t(lane.linear) / 32);
   unsigned missing = lane.wait.mask;
@@ -290,7 +277,7 @@ std::string missing_lanes(const Block& block, const Lane& lane) {
     if (absent == nullptr && (missing >> l & 1u) != 0) absent = &warp[l];
   }
   return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it: {}{}", missing, lane.wait.mask,
-                     absent == nullptr ? "" : "thread " + thread_name(*absent) + " ",
+                     absent == nullptr ? "" : "thread " + coordinates(absent->thread) + " ",
                      absent == nullptr                  ? "the block has no such threads"
                      : absent->state == LaneState::done ? "has returned"
                      : absent->wait.pc == Address(0)    ? "is elsewhere"
@@ -342,9 +329,9 @@ bool explain_barrier(Worker& worker) {
       return missing > 0 ? fmt::format(
                                "waits at __syncthreads, but {} of the block's {} threads returned without "
                                "reaching it, thread {} among them",
-                               missing, lanes.size(), thread_name(*returned))
+                               missing, lanes.size(), coordinates(returned->thread))
                          : fmt::format("waits at __syncthreads while thread {} waits at the one of {}",
-                                       thread_name(*elsewhere), line_of(elsewhere->wait.pc));
+                                       coordinates(elsewhere->thread), line_of(elsewhere->wait.pc));
     });
     return true;
   }
@@ -412,7 +399,7 @@ void explain_standstill(Worker& worker) {
       if (told == 1)
         text = described(worker, *group.first) + more;
       else
-        text += fmt::format("; thread {}{}{} {} at {}", thread_name(*group.first),
+        text += fmt::format("; thread {}{}{} {} at {}", coordinates(group.first->thread),
                             group.block == first.block ? "" : of_block(*group.block), more.empty() ? "" : more + ",",
                             described(worker, *group.first), line_of(std::get<Address>(where)));
     }

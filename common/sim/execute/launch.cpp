@@ -22,31 +22,31 @@ namespace {
 // --- What a launch may be --------------------------------------------------------------------------------------------
 void check_launch(const Launch& launch) {
   constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
-  const dim3 b = launch.block, g = launch.grid;
-  const auto refuse = [&](const std::string& why) { throw Error(fmt::format("launch of {}: {}", launch.name, why)); };
+  const dim3 b = launch.counts.block, g = launch.counts.grid, c = launch.counts.cluster;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(fmt::format("launch of {}: {}", launch.counts.kernel, why));
+  };
   if (b.x == 0 || b.y == 0 || b.z == 0 || g.x == 0 || g.y == 0 || g.z == 0) refuse("an extent of grid or block is 0");
   if (std::uint64_t(b.x) * b.y * b.z > max_threads || b.z > 64)
     refuse(fmt::format("a block of {} x {} x {} threads; 1024 is the limit, 64 along z", b.x, b.y, b.z));
   if (g.x > 2147483647u || g.y > 65535 || g.z > 65535) refuse("grid y and z end at 65535");
   if (launch.block_count >= 1u << 24) refuse("the model runs at most 16,777,215 blocks");
-  const dim3 c = launch.cluster;
   if (c.x == 0 || c.y == 0 || c.z == 0 || launch.cluster_blocks > most_blocks_of_cluster)
     refuse(
         fmt::format("a cluster of {} x {} x {} blocks; 1 to {} are possible", c.x, c.y, c.z, most_blocks_of_cluster));
   if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
     refuse(fmt::format("a grid of {} x {} x {} blocks is no multiple of a cluster of {} x {} x {}", g.x, g.y, g.z, c.x,
                        c.y, c.z));
-  if (launch.static_shared > 48 * 1024)
-    refuse(fmt::format("{} bytes of static shared memory; 48 KB is the limit of a block", launch.static_shared));
-  const std::size_t shared = launch.static_shared + launch.dynamic_shared;
+  const std::size_t fixed = launch.counts.static_shared_bytes, shared = fixed + launch.counts.dynamic_shared_bytes;
+  if (fixed > 48 * 1024) refuse(fmt::format("{} bytes of static shared memory; 48 KB is the limit of a block", fixed));
   if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
 // How many blocks an H200 holds at once, by threads and shared memory alone.
-std::size_t most_resident(const Launch& launch) {
+std::size_t most_resident(const Counts& launched) {
   constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
-  const std::size_t threads = (std::size_t(launch.block.x) * launch.block.y * launch.block.z + 31) / 32 * 32;
-  const std::size_t shared = launch.static_shared + launch.dynamic_shared + 1024;  // 1 KB is the system's
+  const std::size_t threads = (std::size_t(launched.block.x) * launched.block.y * launched.block.z + 31) / 32 * 32;
+  const std::size_t shared = launched.static_shared_bytes + launched.dynamic_shared_bytes + 1024;  // 1 KB: the system's
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
@@ -87,20 +87,8 @@ unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const 
   return within;
 }
 
-Counts description_of(const Launch& launch) {
-  Counts counts;
-  counts.kernel = launch.name;
-  counts.function = launch.kernel->address;
-  counts.grid = launch.grid;
-  counts.block = launch.block;
-  counts.cluster = launch.cluster;
-  counts.static_shared_bytes = launch.static_shared;
-  counts.dynamic_shared_bytes = launch.dynamic_shared;
-  return counts;
-}
-
-Counts collect(Launch& launch, std::vector<Worker>& workers) {
-  Counts counts = description_of(launch);
+void collect(Launch& launch, std::vector<Worker>& workers) {
+  Counts& counts = launch.counts;
   // The compiler may have copied an access (a peeled loop, say): same line, operation and array are one site.
   using Name = std::tuple<std::string, int, Op, Space, std::string, int>;
   std::map<Name, Site> sites;
@@ -108,8 +96,8 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
     const Place place = hooks::place_of(hooks::image_base() + key.pc);
     return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
   };
-  std::map<std::uint16_t, std::vector<bool>> touched;
-  for (Worker& worker : workers) {
+  std::map<std::uint16_t, std::vector<const cost::LastBlocks*>> touched;
+  for (const Worker& worker : workers) {
     counts.barriers += worker.barriers;
     const auto& waits = worker.waits_for_copies;
     counts.waits_for_copies.resize(std::max(counts.waits_for_copies.size(), waits.size()));
@@ -127,25 +115,16 @@ Counts collect(Launch& launch, std::vector<Worker>& workers) {
     }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
     for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})
-      for (const auto& [array, serials] : *by_array) {
-        auto& bits = touched[array];
-        bits.resize(std::max(bits.size(), serials.size()));
-        for (std::size_t i = 0; i < serials.size(); ++i)
-          if (serials[i] != 0) bits[i] = true;
-      }
+      for (const auto& [array, last_blocks] : *by_array) touched[array].push_back(&last_blocks);
   }
-  for (const auto& [array, bits] : touched)
-    counts.grid_sectors += std::uint64_t(std::count(bits.begin(), bits.end(), true));
+  for (const auto& [array, by_worker] : touched)
+    for (std::size_t sector = 0; sector < by_worker.front()->size(); ++sector)
+      counts.grid_sectors += std::ranges::any_of(by_worker, [&](const auto* last) { return (*last)[sector] != 0; });
   for (const auto& [name, site] : sites) counts.sites.push_back(site);
-  for (Worker& worker : workers)
-    for (const cost::SampledAccess& sampled : worker.tally.samples) {
-      Sample sample;
-      sample.site = std::size_t(std::distance(sites.begin(), sites.find(name_of_key(sampled.key))));
-      std::copy(sampled.offsets.begin(), sampled.offsets.end(), sample.byte_offset);
-      counts.samples.push_back(sample);
-    }
-  std::sort(counts.samples.begin(), counts.samples.end(), [](auto& a, auto& b) { return a.site < b.site; });
-  return counts;
+  for (const Worker& worker : workers)
+    for (const auto& [key, offsets] : worker.tally.samples)
+      counts.samples.push_back({std::size_t(std::distance(sites.begin(), sites.find(name_of_key(key)))), offsets});
+  std::ranges::sort(counts.samples, {}, &Sample::site);
 }
 
 // --- The trace that launches report to, while simt::trace runs -------------------------------------------------------
@@ -168,13 +147,12 @@ std::vector<Counts> collected(const std::function<void()>& work, Collector mine)
 
 void count_warp(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
-  ++worker.counted_warps;
   const Trace& options = worker.launch->options;
-  const dim3 grid = worker.launch->grid, wanted = options.sample_block;
+  const dim3 grid = worker.launch->counts.grid, wanted = options.sample_block;
   const bool sampled_block = block.index.x == std::min(wanted.x, grid.x - 1) &&
                              block.index.y == std::min(wanted.y, grid.y - 1) &&
                              block.index.z == std::min(wanted.z, grid.z - 1);
-  const bool sampled = sampled_block && warp.front().linear / 32 == options.sample_warp;
+  const bool sampled = sampled_block && warp.front().linear == 0;
   std::array<const cost::Log*, 32> logs{};
   for (std::size_t l = 0; l < warp.size(); ++l) {
     logs[l] = &warp[l].log;
@@ -211,11 +189,12 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
   Launch launch;
   launch.kernel = &kernel;
-  launch.name = hooks::function_name(kernel.address);
-  launch.grid = grid;
-  launch.block = block;
-  launch.dynamic_shared = shared_bytes;
-  launch.cluster = cluster;
+  launch.counts = {.kernel = hooks::function_name(kernel.address),
+                   .function = kernel.address,
+                   .grid = grid,
+                   .block = block,
+                   .cluster = cluster,
+                   .dynamic_shared_bytes = shared_bytes};
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
   launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
@@ -224,9 +203,9 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   place_shared_memory(launch);
   check_launch(launch);
   launch.cluster_count = launch.block_count / launch.cluster_blocks;
-  launch.most_resident = most_resident(launch);
+  launch.most_resident = most_resident(launch.counts);
   if (launch.traced && !collector->runs) {
-    collector->counts.push_back(description_of(launch));
+    collector->counts.push_back(std::move(launch.counts));
     return;
   }
   describe_layout(launch);
@@ -253,10 +232,11 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));
   if (launch.traced) {
     require_announced_stores(launch);
-    launch.static_shared = static_bytes(launch);  // with what turned out to be part of it
+    launch.counts.static_shared_bytes = static_bytes(launch);  // with what turned out to be part of it
     check_launch(launch);
-    collector->counts.push_back(collect(launch, workers));
-    collector->counts.back().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    collect(launch, workers);
+    launch.counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    collector->counts.push_back(std::move(launch.counts));
   }
 }
 

@@ -15,16 +15,10 @@ const char* const unnamed_dynamic_shared = "dynamic shared memory";
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Memory that is reused from launch to launch.
-struct Pool {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Arena>> arenas;
-  std::vector<Arena*> free;
-};
-Pool& pool() {
-  static Pool instance;
-  return instance;
-}
+// Arenas are reused from launch to launch.
+std::mutex arenas_mutex;
+std::vector<std::unique_ptr<Arena>> arenas;
+std::vector<Arena*> free_arenas;
 
 // Room before and after what a launch asks for, for addresses that miss it; arenas have few sizes.
 constexpr std::size_t room_before = 64 * 1024, room_after = 256 * 1024, unit = 1024 * 1024;
@@ -32,12 +26,11 @@ constexpr std::size_t room_before = 64 * 1024, room_after = 256 * 1024, unit = 1
 }  // namespace
 
 Arena* take_arena(std::size_t bytes) {
-  const std::scoped_lock lock(pool().mutex);
-  auto& free = pool().free;
-  const auto found = std::ranges::find_if(free, [&](const Arena* a) { return a->bytes >= bytes + room_after; });
-  if (found != free.end()) {
+  const std::scoped_lock lock(arenas_mutex);
+  const auto found = std::ranges::find_if(free_arenas, [&](const Arena* a) { return a->bytes >= bytes + room_after; });
+  if (found != free_arenas.end()) {
     Arena* const arena = *found;
-    free.erase(found);
+    free_arenas.erase(found);
     return arena;
   }
   // Pages that nobody touches cost nothing.
@@ -45,7 +38,7 @@ Arena* take_arena(std::size_t bytes) {
   void* const memory =
       mmap(nullptr, stacks + mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  Arena& arena = *pool().arenas.emplace_back(std::make_unique<Arena>());
+  Arena& arena = *arenas.emplace_back(std::make_unique<Arena>());
   arena.stacks = static_cast<std::byte*>(memory);
   arena.memory = arena.stacks + stacks + room_before;
   arena.bytes = mapped - room_before;
@@ -54,12 +47,12 @@ Arena* take_arena(std::size_t bytes) {
 }
 void give_arena(Arena* arena) {
   arena->block = 0;
-  const std::scoped_lock lock(pool().mutex);
-  pool().free.push_back(arena);
+  const std::scoped_lock lock(arenas_mutex);
+  free_arenas.push_back(arena);
 }
 const Arena* arena_at(Address address) {
-  const std::scoped_lock lock(pool().mutex);
-  for (const auto& arena : pool().arenas)
+  const std::scoped_lock lock(arenas_mutex);
+  for (const auto& arena : arenas)
     if (address - reinterpret_cast<Address>(arena->memory) + room_before < arena->bytes + room_before)
       return arena.get();
   return nullptr;
@@ -67,8 +60,7 @@ const Arena* arena_at(Address address) {
 
 void place_shared_memory(Launch& launch) {
   constexpr std::size_t dynamic_alignment = 1024;
-  // Between the kernel's own variables, those of functions, and dynamic shared memory, so that an access a little out
-  // of bounds is reported as one.
+  // Separates the kernel's own variables, those of functions, and dynamic memory: a near miss is then out of bounds.
   constexpr std::size_t guard_bytes = 4096;
   const std::vector<hooks::SharedVariable>& variables = hooks::shared_variables(launch.kernel->address);
   launch.variables = std::vector<PlacedVariable>(variables.size() + 1);
@@ -83,7 +75,7 @@ void place_shared_memory(Launch& launch) {
   }
   PlacedVariable& dynamic = launch.variables.back();
   dynamic.name = unnamed_dynamic_shared;
-  dynamic.size = launch.dynamic_shared;
+  dynamic.size = launch.counts.dynamic_shared_bytes;
   dynamic.is_dynamic = true;
   dynamic.offset = rounded_up(end + guard_bytes, dynamic_alignment);
   for (PlacedVariable& v : launch.variables) {
@@ -91,7 +83,7 @@ void place_shared_memory(Launch& launch) {
     launch.variable_bytes += rounded_up(v.size, SharedLayout::grain);
   }
   launch.arena_bytes = rounded_up(dynamic.offset + dynamic.size + guard_bytes, SharedLayout::grain);
-  launch.static_shared = static_bytes(launch);
+  launch.counts.static_shared_bytes = static_bytes(launch);
 }
 
 void describe_layout(Launch& launch) {
@@ -148,7 +140,7 @@ void require_announced_stores(const Launch& launch) {
       throw Error(fmt::format(
           "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
           "be wrong",
-          launch.name, element_name({&region.name, region.element, region.begin}, &region, region.begin + at)));
+          launch.counts.kernel, element_name(target_of(region), region.begin + at)));
     }
   }
 }

@@ -1,15 +1,13 @@
-// Lanes that wait for a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes
-// that go on without end.
+// Lanes that poll a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes that
+// never end.
 //
-// A lane that makes the same access again and again, or pauses (__nanosleep), is taken to wait for another value. It
-// sleeps until the value that it saw has changed. How often it would retry in the meantime is a matter of time, of
-// which the model knows nothing: volatile or atomic looks that changed nothing are taken back, and the last one is
-// counted. The same holds of several looks that it makes one after the other, with no other access in between, and then
-// the first of them again.
+// A lane that repeats an access, or pauses (__nanosleep), is taken to wait for another value, and sleeps until the one
+// that it saw has changed. How often it would retry meanwhile depends on time, which the model does not know: volatile
+// or atomic looks that changed nothing are taken back, and the last one is counted. The same holds of a sequence of
+// looks that it repeats with no other access in between.
 //
-// A loop that does something in each turn may end after any number of them, so that it is a matter of patience; and in
-// a traced run of memory, since what a lane does between two waits is kept until the others of its warp have done the
-// same.
+// A loop that does something else in each iteration may end after any number of them: that takes patience, and in a
+// traced run memory, which keeps what a lane does between two waits until the rest of its warp has done the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +26,7 @@ constexpr std::uint32_t retries_of_a_poll = 64;
 // How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_retries = 1 << 16;
 // When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait,
-// or give up after so many iterations. After so many wake-ups from which none gets anywhere, none ever will.
+// or give up after so many iterations. After so many futile wake-ups it is a deadlock.
 constexpr int most_futile_wakes = 11;
 // How many different values a lane may poll at once.
 constexpr std::size_t most_looks = 16;
@@ -71,9 +69,8 @@ bool any_may_go_on(const Worker& w, Wake::Who who) {
 // "flag[0]", or the address where no array is known.
 std::string name_of(const Worker& w, const Look& look) {
   if (const std::string shared = shared_name(w, look.address, look.size); !shared.empty()) return shared;
-  if (const Region* region = region_of(w, look.address, 1))
-    return element_name({&region->name, region->element, region->begin}, region, look.address);
-  return "address " + format_address(look.address);
+  if (const Region* region = region_of(w, look.address, 1)) return element_name(target_of(*region), look.address);
+  return fmt::format("address {:#x}", look.address);
 }
 
 // As a whole number; what has no such form is left to the reader of its bits.
@@ -86,7 +83,7 @@ std::string value_seen(const Look& look) {
 
 }  // namespace
 
-void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Polling how) {
+void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   Lane& lane = *w.lane;
   const bool repeated = lane.last_address == address && lane.last_pc == pc;
   if (lane.looks.empty()) lane.looks.resize(most_looks);
@@ -126,11 +123,11 @@ void notice_polling(Worker& w, Address address, std::size_t size, Address pc, Po
   }
   lane.last_address = address;
   lane.last_pc = pc;
-  lane.changed_nothing = how == Polling::strongly;  // an atomic operation says so itself
+  lane.changed_nothing = is_volatile && op != Op::atomic;  // an atomic operation says so itself
   Look& look = lane.looks[lane.look_count++];
   look.address = address;
   look.pc = pc;
-  look.strong = how != Polling::plainly;
+  look.strong = is_volatile || op == Op::atomic;
   look.logged = lane.log.size();
   look.turns = lane.turns.count;
   if (w.traced && look.strong)
@@ -225,9 +222,8 @@ void count_watched_access(Worker& w, Address pc) {
 void count_wait(Worker& w, Address pc) { require_end(w, pc, ++w.lane->waits, 1 << 21, "waits for others"); }
 
 // --- The watchdog over untraced runs ---------------------------------------------------------------------------------
-// The turns of loops are counted in traced runs, from the start. That takes time, so in an untraced one it begins when
-// a quarter of a second has passed in which a worker went from no lane to another. From then on that lane's accesses
-// are counted, too.
+// Traced runs count loop iterations from the start. That takes time, so an untraced run begins to count them, and the
+// accesses, of a lane once its worker has not switched lanes for a quarter of a second.
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;

@@ -98,7 +98,7 @@ void simt::device::set_registers(int registers, bool more) {
   const RegisterChange& others = changes[lane.register_changes++];
   if (others.more != more || others.registers != registers || !on_one_line(others.pc, call.pc))
     refuse(fmt::format(", and thread {} {} at {}: four warps execute one instruction",
-                       thread_name(block.lanes[std::size_t(others.thread)]), described(others), line_of(others.pc)));
+                       thread_name(call.w, std::size_t(others.thread)), described(others), line_of(others.pc)));
   // How many a warp has before its first change is not known, only how many at most.
   const bool first = lane.register_changes == 1;
   const int held = block.registers[warp];

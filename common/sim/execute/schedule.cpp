@@ -29,15 +29,6 @@ void lane_main(context::transfer_t from) {
   context::jump_fcontext(worker.scheduler, nullptr);
 }
 
-// Lets a lane begin with the kernel, on its part of a block's stacks.
-void prepare_fiber(Worker& worker, std::byte* stacks, Lane& lane) {
-  std::byte* low = stacks + std::size_t(lane.linear) * stack_bytes;
-  // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
-  std::byte* top = low + stack_bytes - std::size_t(lane.linear % 64) * 128;
-  lane.lane_hooks = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
-  lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
-}
-
 void run_lane(Worker& worker, Lane& lane) {
   worker.lane = &lane;
   worker.looks_closely = worker.traced || lane.watched;
@@ -110,19 +101,19 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     if ((wait.mask >> l & 1u) == 0)
       return refuse(warp[l], fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask));
     std::vector<Lane*> lanes;
-    for (Lane& lane : warp)
-      if ((wait.mask >> lane.linear % 32 & 1u) != 0) lanes.push_back(&lane);
+    std::vector<int> threads;
+    std::array<device::Slot*, 32> slots{};
+    for (Lane& lane : warp) {
+      if ((wait.mask >> lane.linear % 32 & 1u) == 0) continue;
+      lanes.push_back(&lane);
+      threads.push_back(lane.linear);
+      slots[std::size_t(lane.linear) % 32] = lane.wait.slot;
+    }
     const bool complete = int(lanes.size()) == std::popcount(wait.mask) && std::ranges::all_of(lanes, [&](Lane* lane) {
                             return waits_for(*lane, Wait::For::collective) && lane->wait.mask == wait.mask &&
                                    lane->wait.function == wait.function;
                           });
     if (!complete) continue;
-    std::array<device::Slot*, 32> slots{};
-    std::vector<int> threads;
-    for (const Lane* lane : lanes) {
-      slots[std::size_t(lane->linear) % 32] = lane->wait.slot;
-      threads.push_back(lane->linear);
-    }
     wait.function(wait.mask, slots.data());
     for (Lane* lane : lanes) {
       if (const int missing = lane->wait.slot->missing_lane; missing >= 0)
@@ -240,7 +231,7 @@ void switch_to(Worker& worker, Block& block) {
 
 void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cluster) {
   const Launch& launch = *worker.launch;
-  const dim3 b = launch.block, g = launch.grid;
+  const dim3 b = launch.counts.block, g = launch.counts.grid;
   if (worker.idle.empty()) {
     worker.idle.push_back(std::make_unique<Block>());
     worker.idle.back()->lanes.resize(b.x * b.y * b.z);
@@ -260,33 +251,34 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
   block.arena->block = block.serial;
   switch_to(worker, block);
   block.order.start(block.serial, threads);
-  // Cells of a block that ran before count as unwritten, as its stamps name another; but others of a cluster may ask
-  // for one before the block has touched it.
-  const std::size_t cells = launch.variable_bytes >> block.granule_bits;
-  if (worker.traced && (launch.cluster_blocks > 1 || !block.shared.fits(cells, threads)))
-    block.shared.start(cells, threads, launch.cluster_blocks > 1 ? block.serial : 0);
+  if (worker.traced)
+    block.shared.start(launch.variable_bytes >> block.granule_bits, threads,
+                       launch.cluster_blocks > 1 ? block.serial : 0);
   for (int i = 0; i < threads; ++i) {
     Lane& lane = block.lanes[std::size_t(i)];
     static_cast<LaneProgress&>(lane) = {};
-    static_cast<LastAccess&>(lane) = {};
     lane.linear = i;
-    lane.thread = {unsigned(i) % b.x, unsigned(i) / b.x % b.y, unsigned(i) / (b.x * b.y)};
+    lane.thread = index_in(b, std::uint64_t(i));
     resume(lane);
     lane.log.clear();
-    prepare_fiber(worker, block.arena->stacks, lane);
+    std::byte* const low = block.arena->stacks + std::size_t(i) * stack_bytes;
+    // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
+    std::byte* const top = low + stack_bytes - std::size_t(i % 64) * 128;
+    lane.lane_hooks = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
+    lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
   }
 }
 
 // Lets the blocks of a cluster begin together.
 void start_cluster(Worker& worker, std::uint64_t number) {
-  const dim3 size = worker.launch->cluster, grid = worker.launch->grid;
+  const dim3 size = worker.launch->counts.cluster, grid = worker.launch->counts.grid;
   const dim3 clusters(grid.x / size.x, grid.y / size.y, grid.z / size.z);
-  const uint3 first{unsigned(number % clusters.x) * size.x, unsigned(number / clusters.x % clusters.y) * size.y,
-                    unsigned(number / (std::uint64_t(clusters.x) * clusters.y)) * size.z};
+  const uint3 c = index_in(clusters, number);
   const auto cluster = std::make_shared<Cluster>();
-  for (std::uint32_t rank = 0; rank < worker.launch->cluster_blocks; ++rank)
-    start_block(worker, {first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)},
-                cluster);
+  for (std::uint32_t rank = 0; rank < worker.launch->cluster_blocks; ++rank) {
+    const uint3 in = index_in(size, rank);
+    start_block(worker, {c.x * size.x + in.x, c.y * size.y + in.y, c.z * size.z + in.z}, cluster);
+  }
 }
 
 // Runs the block until all of its lanes have returned (true), or each waits for what other blocks do.

@@ -14,32 +14,30 @@ order::Access access_of(const Worker& w, Touched t) {
   return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.may_poll, t.by_copy ? w.copying : 0, t.at};
 }
 
-[[gnu::noinline]] void handle_conflict(Worker& w, Touched t, const Target& target, const Region* region,
-                                       const order::Conflict& other) {
+[[gnu::noinline]] void handle_conflict(Worker& w, Touched t, const Target& target, const order::Conflict& other) {
   if (!w.launch->options.report_races) return;
   const bool of_one_instruction = t.op == Op::store && !t.by_copy && other.wrote && other.pc == t.at &&
                                   order::block_of(other.with) == w.block->serial &&
                                   order::warp_of(other.with) == std::uint32_t(w.lane->linear) / 32;
-  if (!of_one_instruction) return report_race(w, t, target, region, other);
+  if (!of_one_instruction) return report_race(w, t, target, other);
   SameValue check{t.address, {}, std::min<std::size_t>(target.element, 16), {}};
   std::memcpy(check.before.data(), reinterpret_cast<const void*>(t.address), check.bytes);
-  check.report = [&w, t, target, region, other] { report_race(w, t, target, region, other); };
+  check.report = [&w, t, target, other] { report_race(w, t, target, other); };
   w.lane->same_values.push_back(std::move(check));
   w.lane->unsettled = true;
 }
 
-// Part `i` of an access to a block's shared memory that is more than a read of what was written before the last
-// barrier.
+// Part `i` of an access to a block's shared memory, other than a read of what was written before the last barrier.
 [[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
                                          std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
     report(w, "uninitialised", culprit(w, t.pc()), 0, [&] {
-      return fmt::format("reads {} (address {}), which no thread of the {} has written",
-                         element_name(target, nullptr, t.address + i), format_address(t.address + i),
+      return fmt::format("reads {} (address {:#x}), which no thread of the {} has written",
+                         element_name(target, t.address + i), t.address + i,
                          w.launch->cluster_blocks > 1 ? "cluster" : "block");
     });
   if (order::Conflict conflict; block.shared.put(cell, access_of(w, t), conflict))
-    handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, nullptr, conflict);
+    handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, conflict);
 }
 
 // Cells for accesses to less than a word.
@@ -94,21 +92,20 @@ order::Access access_of(const Worker& w, Touched t) {
   if (size < region->element)
     w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
                                  region->element));
-  const Target target{&region->name, region->element, region->begin};
+  const Target target = target_of(*region);
   const std::size_t first = (t.address - region->begin) / region->element;
   const order::Access access = access_of(w, t);
   for (std::size_t i = 0; i < size / region->element; ++i) {
     const Address element = t.address + i * region->element;
     if (region->cells->untouched(first + i) && !region->inside(first + i)) {
       report(w, "out of bounds", culprit(w, t.pc()), 1, [&] {
-        return fmt::format("{} {} (address {}), outside the {} x {} matrix with leading dimension {}", verb_of(t.op),
-                           element_name(target, region, element), format_address(element), region->rows, region->cols,
-                           region->ld);
+        return fmt::format("{} {} (address {:#x}), outside the {} x {} matrix with leading dimension {}", verb_of(t.op),
+                           element_name(target, element), element, region->rows, region->cols, region->ld);
       });
       return;
     }
     if (order::Conflict conflict; region->cells->put(first + i, access, conflict))
-      handle_conflict(w, {element, t.at, t.op, t.by_copy, t.strong}, target, region, conflict);
+      handle_conflict(w, {element, t.at, t.op, t.by_copy, t.strong}, target, conflict);
   }
 }
 
@@ -118,8 +115,7 @@ order::Access access_of(const Worker& w, Touched t) {
   return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
 }
 
-// A strong access after a fence releases what its thread had done before the fence; whoever finds the value has learnt
-// it.
+// A strong access after a fence releases what its thread had done before the fence, to those who then read the value.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   const auto release = [&](Released& all, const order::KnownPointer& fenced) {
@@ -138,7 +134,16 @@ order::Access access_of(const Worker& w, Touched t) {
   }
 }
 
-[[gnu::always_inline]] inline void touch_and_log(Worker& w, std::size_t size, Touched t) {
+// An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
+[[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
+  if ((t.address & (size - 1)) != 0) [[unlikely]]
+    fail(w, "misaligned", t.pc(),
+         fmt::format("{} {} bytes at address {:#x}, which is not a multiple of {}", verb_of(t.op), size, t.address,
+                     size));
+  if (!w.traced) {
+    if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
+    return;
+  }
   if (w.lane->unsettled) settle(w);
   if (t.strong) release_and_learn(w, t);
   if (is_shared(w, t.address))
@@ -148,16 +153,6 @@ order::Access access_of(const Worker& w, Touched t) {
   if (w.lane->log.size() == w.lane->log.capacity()) [[unlikely]]
     require_bounded_log(w, t.pc());
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
-}
-
-// An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
-[[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
-  if ((t.address & (size - 1)) != 0) [[unlikely]]
-    fail(w, "misaligned", t.pc(),
-         fmt::format("{} {} bytes at address {}, which is not a multiple of {}", verb_of(t.op), size,
-                     format_address(t.address), size));
-  if (w.traced) return touch_and_log(w, size, t);
-  if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
 }
 
 // Whether a lane's last load is about to be made once more, by the same instruction.
@@ -179,10 +174,7 @@ order::Access access_of(const Worker& w, Touched t) {
   Lane& lane = *w.lane;
   if (op != Op::store) {
     if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
-      notice_polling(w, address, size, pc,
-                     op == Op::atomic ? Polling::atomically
-                     : is_volatile    ? Polling::strongly
-                                      : Polling::plainly);
+      notice_polling(w, address, size, op, pc, is_volatile);
     else
       forget_polling(lane, address, pc);
   } else {
@@ -294,34 +286,14 @@ void deliver_copies(Lane& lane, order::Epoch group) {
 }
 
 // --- Structs ---------------------------------------------------------------------------------------------------------
-// The accesses that nvcc makes of a struct that a kernel moves as a whole, in global memory: of as many bytes as the
-// struct is aligned to, 16 at most. Measured: the SASS of nvcc 13.0 for sm_90a, of structs of 5 to 1024 bytes with
-// alignments from 1 to 16. In shared memory nvcc joins what it moves as far as the place of the array allows, which is
-// not known here.
+// Measured on the SASS of nvcc 13.0 for sm_90a, with structs of 5 to 1024 bytes and alignments from 1 to 16: it moves a
+// struct in global memory by accesses of as many bytes as the struct is aligned to, 16 at most. In shared memory it
+// joins accesses as far as the offset of the array allows, which is not known here.
 namespace {
-
-using hooks::Alignment;
 
 constexpr std::size_t most_at_once = 16;
 
 bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
-
-// What a struct of so many bytes in an array may be aligned to, as far as one access goes, if the compiler knows that
-// much of it.
-Alignment alignment_in(const Region& region, Address address, std::size_t size, Alignment known) {
-  if (size == region.declared.element && (address - region.begin) % size == 0) {
-    const std::size_t own = std::min(region.alignment, most_at_once);
-    return {own, own};
-  }
-  const std::size_t least = std::max(known.least, region.element), most = std::min(known.most, size & -size);
-  return {least, size < region.declared.element ? std::min(most, region.alignment) : most};
-}
-
-// Whether it lies in an array of which it is not known that structs of so many bytes in it are aligned to less.
-bool lies_in_plain_array(const Region* region, Address address, std::size_t size) {
-  return region != nullptr && region->holds(address, size) &&
-         (region->alignment >= size || region->declared.element < size);
-}
 
 // Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left
 // to join.
@@ -332,16 +304,18 @@ bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
          (address - w.shared_begin - variable->offset) % size == 0;
 }
 
-// As many bytes as nvcc moves at once. Where that is not known, or nothing may be touched, the lane does not go on.
-std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, Address pc, Alignment known) {
+// How many bytes nvcc moves at once. Where that is not known, or nothing may be touched, the lane does not go on.
+std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, Address pc, hooks::Alignment known) {
   const hooks::ScopedIgnore ignore;
   const Region* const region = region_of(w, address, size);
   const bool shared = is_shared(w, address) || (region == nullptr && arena_at(address) != nullptr);
   if (region != nullptr && !region->is_constant) {
-    const Alignment alignment = alignment_in(*region, address, size, known);
-    if (alignment.least >= alignment.most) return alignment.most;
+    const std::size_t of_struct = region->declared.element, alignment = region->alignment;
+    if (size == of_struct && (address - region->begin) % size == 0) return std::min(alignment, most_at_once);
+    const std::size_t most = std::min({known.most, size & -size, size < of_struct ? alignment : known.most});
+    if (std::max(known.least, region->element) >= most) return most;
   }
-  if (shared && is_whole_vectors(w, address, size)) return most_at_once;
+  if (is_whole_vectors(w, address, size)) return most_at_once;
   if (region == nullptr && !shared) require_in_bounds(w, address, size, op, pc);
   if (is_one_access(size) && known.most >= size) return size;
   if (size == 3 || size == 6 || size == 12) return size / 3;  // taken for a float3 or the like, wherever it lies
@@ -357,10 +331,12 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
 
 }  // namespace
 
-void Worker::access_struct(Address address, std::size_t size, Op op, Address pc, Alignment alignment) {
-  // Most are vectors.
-  const bool may_be_one = is_one_access(size) && alignment.most >= size;
-  if (may_be_one && (is_shared(*this, address) || lies_in_plain_array(last_region, address, size)))
+void Worker::access_struct(Address address, std::size_t size, Op op, Address pc, hooks::Alignment alignment) {
+  const Region* const r = last_region;
+  // Most are vectors, in an array of which it is not known that structs of this size are aligned to less.
+  if (is_one_access(size) && alignment.most >= size &&
+      (is_shared(*this, address) ||
+       (r != nullptr && r->holds(address, size) && (r->alignment >= size || r->declared.element < size))))
     return access(address, size, op, pc, false);
   const std::size_t at_once = bytes_at_once(*this, address, size, op, pc, alignment);
   for (std::size_t at = 0; at < size; at += at_once) access(address + at, at_once, op, pc, false);

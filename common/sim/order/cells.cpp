@@ -1,9 +1,9 @@
-#include "common/sim/order/cells.hpp"
-
 #include <sys/mman.h>
 
 #include <bit>
 #include <new>
+
+#include "common/sim/order/order.hpp"
 
 namespace simt::order {
 namespace {
@@ -83,8 +83,12 @@ std::size_t ReaderSet::blocks() const {
 }
 
 // --- Shared memory -----------------------------------------------------------------------------------------------
+// Cells that an earlier block has left count as unwritten, as its stamps name another; but others of a cluster may ask
+// for a cell before its block has touched it.
 void SharedCells::start(std::size_t words, int threads, std::uint32_t owner) {
-  warps_ = std::size_t(threads + 31) / 32;
+  const std::size_t warps = std::size_t(threads + 31) / 32;
+  if (owner == 0 && words_.size() == words && warps_ == warps) return;
+  warps_ = warps;
   words_.assign(words, {});
   readers_.assign(words * warps_, {});
   apart_.clear();
@@ -198,10 +202,8 @@ GlobalCells::GlobalCells(std::size_t elements) {
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | at_once, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   if (bytes > (std::size_t(64) << 20)) madvise(memory, bytes, MADV_NOHUGEPAGE);
-  cells_ = {static_cast<Cell*>(memory), Unmap{bytes}};
+  cells_ = {static_cast<Cell*>(memory), [bytes](Cell* cells) { munmap(cells, bytes); }};
 }
-
-void GlobalCells::Unmap::operator()(Cell* cells) const { munmap(cells, bytes); }
 
 ReaderSet* GlobalCells::new_set() {
   const std::scoped_lock lock(sets_mutex_);

@@ -1,7 +1,7 @@
-#include "common/sim/order/clocks.hpp"
-
 #include <numeric>
 #include <stdexcept>
+
+#include "common/sim/order/order.hpp"
 
 namespace simt::order {
 namespace {
@@ -73,14 +73,11 @@ News joined(const News& one, const News& other) {
 }
 
 void BlockOrder::start(std::uint32_t serial, int threads) {
+  std::vector<ThreadClock> clocks = std::move(clocks_);  // whose memory is used again
+  *this = BlockOrder();
   serial_ = serial;
-  any_fenced_ = false;
-  floor_ = 1;
-  warp_floors_.fill(0);
-  used_.clear();
-  floors_.clear();
+  clocks_ = std::move(clocks);
   clocks_.assign(std::size_t(threads), {});
-  last_learnt_ = {};
 }
 
 void BlockOrder::use(std::uint32_t kind) {
@@ -136,11 +133,8 @@ View BlockOrder::over_for(const std::vector<int>& threads) const {
 
 void BlockOrder::block_barrier() {
   Epoch latest = 0;
-  bool news = false;
-  for (const ThreadClock& c : clocks_) {
-    latest = std::max(latest, c.epoch);
-    news = news || c.known != nullptr;
-  }
+  for (const ThreadClock& c : clocks_) latest = std::max(latest, c.epoch);
+  const bool news = std::ranges::any_of(clocks_, [](const ThreadClock& c) { return c.known != nullptr; });
   floor_ = next_epoch(latest);
   for (ThreadClock& c : clocks_) c.epoch = floor_;
   for (const std::uint32_t kind : used_)  // what is over for one thread, all know now
@@ -229,11 +223,10 @@ void BlockOrder::fence(int thread, bool block_only) {
 void BlockOrder::fence_proxy(int thread, bool global_as_well) {
   const KnownPointer known = published(thread, false);
   ThreadClock& c = clock(thread);
-  for (const bool global : {false, true}) {
-    if (global && !global_as_well) break;
+  for (int global = 0; global <= int(global_as_well); ++global) {
     const std::uint32_t kind = global ? fenced_global_of : fenced_shared_of;
     use(kind);
-    c.proxy_fenced[global] = known;
+    c.proxy_fenced[std::size_t(global)] = known;
     c.over[kind_of(kind)] = c.epoch;
   }
 }
