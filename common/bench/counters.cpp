@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "common/bench/metrics.hpp"
-#include "common/bench/numbers.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 

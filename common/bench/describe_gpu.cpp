@@ -1,13 +1,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdio>
 #include <ctime>
-#include <string>
 
 #include "common/bench/clocks.hpp"
-#include "common/bench/rotation.hpp"
+#include "common/bench/cublas.hpp"
 
 namespace tile {
 
@@ -32,30 +30,24 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
 }
 
 const Nvml& nvml() {
-  const auto pci_bus_id = [] {
-    std::array<char, 32> id{};
-    check(cudaDeviceGetPCIBusId(id.data(), int(id.size()), 0), "PCI bus id");
-    return std::string(id.data());
-  };
-  static const struct Told : Nvml {
-    explicit Told(const std::string& gpu) : Nvml(gpu) {
-      if (!missing().empty()) fmt::print(stderr, "{}: no clocks and no power are recorded\n", missing());
-    }
-  } instance(pci_bus_id());
+  static const Nvml instance = [] {
+    char pci_bus_id[32];
+    check(cudaDeviceGetPCIBusId(pci_bus_id, int(sizeof pci_bus_id), 0), "PCI bus id");
+    Nvml found(pci_bus_id);
+    if (!found.missing().empty()) fmt::print(stderr, "{}: no clocks and no power are recorded\n", found.missing());
+    return found;
+  }();
   return instance;
 }
 
 Record describe_gpu() {
   cudaDeviceProp p{};
   check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
-  int driver = 0;
-  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  const std::string cuda_of_driver = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
   int clock_khz = 0;
   check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
   return {{"gpu", p.name},
           {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
-          {"driver", nvml().driver().empty() ? cuda_of_driver : nvml().driver()},
+          {"driver", nvml().driver()},
           {"cuda", TILE_NVCC_VERSION},
           {"architecture", TILE_CUDA_ARCHITECTURE},
           {"sms", p.multiProcessorCount},

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 namespace {

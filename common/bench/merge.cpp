@@ -11,7 +11,7 @@
 
 #include "common/bench/machine_code.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 namespace {
@@ -38,11 +38,11 @@ Record recorded(const std::map<std::string, int>& tally) {
   return kept;
 }
 
-// The kernel of the record with this mangled name, or nullptr.
-Record* kernel_named(Record& record, const std::string& mangled) {
-  for (auto& kernel : record.at("kernels"))
-    if (kernel.at("function") == mangled) return &kernel;
-  return nullptr;
+// Where a record keeps what is said of a function: its kernel's entry, or one of the other kernels'.
+Record& entry_of(Record& record, const std::string& function) {
+  for (Record& kernel : record.at("kernels"))
+    if (kernel.at("function") == function) return kernel;
+  return record["other_kernels"][function];
 }
 
 }  // namespace
@@ -86,14 +86,12 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
   std::map<Record*, std::map<std::string, std::vector<double>>> launches;  // the values of each kernel's metrics
   for (const Row& row : rows_of(table, ncu_csv.string())) {
     if (row.text("ID").empty()) continue;  // the units
-    const std::string& function = row.text("Kernel Name");
-    Record* kernel = kernel_named(record, function);
-    if (kernel == nullptr) kernel = &record["other_kernels"][function];
-    for (auto [name, digits] : row.fields()) {
+    auto& values = launches[&entry_of(record, row.text("Kernel Name"))];
+    for (auto [name, digits] : row.fields) {
       const std::string key = key_of_metric(name);
       if (key.empty() || digits.empty()) continue;
       std::erase(digits, ',');
-      launches[kernel][key].push_back(Row(ncu_csv.string(), {{name, digits}}).number(name));
+      values[key].push_back(Row{ncu_csv.string(), {{name, digits}}}.number(name));
     }
   }
   if (launches.empty())
@@ -111,19 +109,22 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
 
 void add_sass(Record& record, const std::filesystem::path& sass) {
   const auto functions = functions_of(read_whole(sass));
-  for (const auto& kernel : record.at("kernels"))
-    if (functions.count(kernel.at("function")) == 0)
-      throw RecordError(fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(),
-                                    kernel.at("function").get<std::string>()));
-  for (const auto& [name, code] : functions) {
-    Record* kernel = kernel_named(record, name);
-    if (kernel == nullptr && !record.value("other_kernels", Record::object()).contains(name)) continue;
-    if (kernel == nullptr) kernel = &record["other_kernels"][name];
-    (*kernel)["sass"] = recorded(tally_of(code));
+  const auto add = [](Record& entry, const std::vector<Instruction>& code) {
+    entry["sass"] = recorded(tally_of(code));
     const Code loop = main_loop(code);
-    (*kernel)["sass_loop"] = recorded(tally_of(loop));
-    for (const auto& [place, ffma] : places_in(loop)) (*kernel)["sass_loop"][place] = ffma;
+    entry["sass_loop"] = recorded(tally_of(loop));
+    for (const auto& [place, ffma] : places_in(loop)) entry["sass_loop"][place] = ffma;
+  };
+  for (Record& kernel : record.at("kernels")) {
+    const std::string function = kernel.at("function");
+    if (!functions.contains(function))
+      throw RecordError(fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(),
+                                    function));
+    add(kernel, functions.at(function));
   }
+  if (record.contains("other_kernels"))
+    for (auto& [function, entry] : record["other_kernels"].items())
+      if (functions.contains(function)) add(entry, functions.at(function));
 }
 
 }  // namespace tile

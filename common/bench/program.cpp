@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "common/bench/counters.hpp"
 #include "common/bench/merge.hpp"
 
@@ -11,30 +14,27 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-void add(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
-
-/// The kernel that the tuner chose is the one that was timed.
-Lines other_than_tuned(const Record& entry, const std::filesystem::path& directory) {
-  const std::string name = entry.at("name");
-  if (!holds_record(directory, RecordKind::tuned)) return {name + ": there is no tuning of this GPU"};
-  const Record tuning = load_record(directory, RecordKind::tuned);
-  const std::string chosen = tuning.at("chosen"), timed = entry.at("function");
-  if (without_build(timed) == without_build(find_timed(tuning, chosen)->at("function"))) return {};
-  return {fmt::format("{}: timed is {}, the tuning chose {}", name, timed, chosen)};
-}
-
-/// The problems at which a record has a kernel timed, in order; the types are the kernel's.
-Lines other_than_asked(const Record& entry, const Lines& problems) {
+// The problems at which a kernel was timed are the program's, in order; the types are the kernel's.
+void check_problems(Lines& lines, const Record& entry, const Lines& problems) {
   Lines timed;
-  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_of(run).of({})));
-  if (timed == problems) return {};
-  return {fmt::format("{}: timed at {}, the program says {}", entry.at("name").get<std::string>(),
-                      fmt::join(timed, ", "), fmt::join(problems, ", "))};
+  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_named(run.at("problem")).of({})));
+  if (timed != problems)
+    lines.push_back(fmt::format("{}: timed at {}, the program says {}", entry.at("name").get<std::string>(),
+                                fmt::join(timed, ", "), fmt::join(problems, ", ")));
 }
 
-/// The kernels, problems and rates of a record are the chapter's.
-Lines other_than_chapter(const Record& record, const Record& program) {
-  Lines lines;
+// The kernel that was timed is the one that the tuner chose.
+void check_tuned(Lines& lines, const Record& entry, const std::filesystem::path& directory) {
+  const std::string name = entry.at("name"), timed = entry.at("function");
+  if (!holds_record(directory, RecordKind::tuned)) return lines.push_back(name + ": there is no tuning of this GPU");
+  const Record tuning = load_record(directory, RecordKind::tuned);
+  const std::string chosen = tuning.at("chosen");
+  if (without_build(timed) != without_build(find_timed(tuning, chosen)->at("function")))
+    lines.push_back(fmt::format("{}: timed is {}, the tuning chose {}", name, timed, chosen));
+}
+
+// The kernels and problems of a record are the chapter's.
+void check_kernels(Lines& lines, const Record& record, const Record& program) {
   for (const Record& kernel : program.at("kernels")) {
     const std::string name = kernel.at("name");
     const Record* entry = find_kernel(record, name);
@@ -43,55 +43,24 @@ Lines other_than_chapter(const Record& record, const Record& program) {
       continue;
     }
     if (kernel.value("tuned", false))
-      add(lines, other_than_tuned(*entry, record_directory(directory_of(program), record.at("gpu"))));
+      check_tuned(lines, *entry, record_directory(directory_of(program), record.at("gpu")));
     else
       for (const char* key : {"block_threads", "dynamic_shared"})
         if (const int own = kernel.at(key), recorded = entry->value(key, -1); recorded != own)
           lines.push_back(fmt::format("{}: {} is {}, the program says {}", name, key, recorded, own));
-    add(lines, other_than_asked(*entry, program.at("problems")));
-    for (const int architecture : program.at("compiled_for"))
-      if (!entry->value("registers_for", Record::object()).contains(std::to_string(architecture)))
-        lines.push_back(fmt::format("{}: its registers for {} are missing", name, architecture));
+    check_problems(lines, *entry, program.at("problems"));
   }
   for (const Record& entry : record.at("kernels"))
     if (const std::string name = entry.at("name"); find_kernel(program, name) == nullptr)
       lines.push_back(name + ": this chapter has no such kernel");
-  for (const std::string rate : program.at("rates"))
-    if (!record.at("rates").contains(rate)) lines.push_back(fmt::format("the rate {} is missing", rate));
-  return lines;
 }
 
-/// The rows of the book's table of counters: equal, or named in differences.json.
-Lines unequal_counters(const Record& record, const Record& counted) {
-  Lines lines;
+// The rows of the book's table of counters are equal, or named in differences.json.
+void check_counters(Lines& lines, const Record& record, const Record& counted) {
   const auto differences = load_differences(directory_of(counted));
-  for (const Record& kernel : counted.at("kernels")) {
-    const Record* entry = find_kernel(record, kernel.at("name"));
-    if (entry == nullptr || !entry->contains("counters")) continue;
-    if (!kernel.contains("tallies"))
-      throw RecordError(kernel.at("name").get<std::string>() + ": the program does not say what it counts");
-    add(lines, unexplained(kernel.at("tallies"), *entry, differences));
-  }
-  return lines;
-}
-
-/// Each candidate that is worth timing is timed.
-Lines other_than_candidates(const Record& tuning, const Record& program) {
-  Lines lines;
-  for (const Record& candidate : program.value("candidates", Record::array()))
-    if (const std::string name = candidate.at("name");
-        candidate.at("pruned") == "" && find_timed(tuning, name) == nullptr)
-      lines.push_back(name + ": the tuning has not timed it");
-  return lines;
-}
-
-/// A sweep is of the chapter's kernel for it, at its problems.
-Lines other_than_swept(const Record& record, const Record& program) {
-  const Record sweep = program.value("sweep", Record{{"kernel", ""}, {"problems", Lines()}});
-  const std::string kernel = sweep.at("kernel");
-  const Record* entry = find_kernel(record, kernel);
-  if (entry == nullptr) return {"the sweep is not of " + kernel};
-  return other_than_asked(*entry, sweep.at("problems"));
+  for (const Record& kernel : counted.at("kernels"))
+    if (const Record* entry = find_kernel(record, kernel.at("name")); entry != nullptr && entry->contains("counters"))
+      std::ranges::move(unexplained(kernel.at("tallies"), *entry, differences), std::back_inserter(lines));
 }
 
 }  // namespace
@@ -102,10 +71,22 @@ std::filesystem::path directory_of(const Record& program) {
 
 std::vector<std::string> wrong_with_record(const Record& record, RecordKind kind, const Record& program,
                                            const std::function<Record()>& count) {
-  if (kind == RecordKind::tuned) return other_than_candidates(record, program);
-  if (kind == RecordKind::sweep) return other_than_swept(record, program);
-  Lines lines = other_than_chapter(record, program);
-  if (record.at("gpu") == reference_gpu) add(lines, unequal_counters(record, count()));
+  Lines lines;
+  if (kind == RecordKind::tuned) {
+    for (const Record& candidate : program.value("candidates", Record::array()))
+      if (const std::string name = candidate.at("name");
+          candidate.at("pruned") == "" && find_timed(record, name) == nullptr)
+        lines.push_back(name + ": the tuning has not timed it");
+  } else if (kind == RecordKind::sweep) {
+    const std::string kernel = program.at("sweep").at("kernel");
+    if (const Record* entry = find_kernel(record, kernel))
+      check_problems(lines, *entry, program.at("sweep").at("problems"));
+    else
+      lines.push_back("the sweep is not of " + kernel);
+  } else {
+    check_kernels(lines, record, program);
+    if (record.at("gpu") == reference_gpu) check_counters(lines, record, count());
+  }
   return lines;
 }
 

@@ -7,9 +7,9 @@
 //   kernels          in the order of a record: "name", "block_threads", "dynamic_shared"; "tuned": true for whichever of
 //                    the candidates the tuner chose; with `--describe counts` "tallies", what the model counts at the
 //                    chapter's counted problem
-//   problems, rates  what `tile bench` times, as key_of names them, and measures
-//   profiled_pads    its kernels are profiled with these pads as well
-//   compiled_for     architectures whose registers are recorded as well
+//   problems         what `tile bench` times, as key_of names them
+//   profiled_pads    pads with which `tile bench` profiles the kernels as well
+//   compiled_for     architectures whose registers `tile bench` records as well
 //   candidates       of its tuner, where it has one: "name", and "pruned", empty or why it is not timed
 //   sweep            where it has one: its "kernel" and its "problems"
 #pragma once

@@ -63,16 +63,13 @@ std::vector<Record> load_records(const std::filesystem::path& chapter_directory,
 
 /// A problem as a run has it: "M", "N", "K", its name as "problem", and its "types" where they are not FP32.
 Record to_json(const Problem& problem);
-/// The problem that a run is of.
-Problem problem_of(const Record& run);
-/// The problem with this name (see key_of). Throws RecordError for what names none.
+/// The problem with this name (see key_of), which is that of a run's "problem". Throws RecordError for what names none.
 Problem problem_named(const std::string& key);
 
 /// The run of `kernel` on that problem, or nullptr. Its types are the kernel's: they are not compared.
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem);
 /// The same at M = N = K = size, row by row, without padding.
 const Record* find_run(const Record& record, const std::string& kernel, int size);
-const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K);
 /// The entry of `kernel` (registers, counters, ...), or nullptr.
 const Record* find_kernel(const Record& record, const std::string& kernel);
 /// What a tuning says of a configuration, or nullptr.

@@ -18,7 +18,7 @@
 #include "common/bench/metrics.hpp"
 #include "common/bench/program.hpp"
 #include "common/bench/record.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 namespace {

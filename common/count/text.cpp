@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 #include "common/count/counting.hpp"
 #include "common/report/table.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 #include "common/count/counting.hpp"
 
 namespace tile::counting {
