@@ -81,7 +81,7 @@ tile::Record made_up_record() {
       "runs": [{"problem": "1024", "clocks": {"samples": 0}},
                {"problem": "64x32x16.bf16,bf16,f32.ld16,40,32",
                 "clocks": {"samples": 9, "sm_mhz": [1800, 1900, 1980], "power_w": [500.5, 600, 700],
-                           "throttled": ["power cap", "temperature (hardware)"]}}]}]})--");
+                           "throttled": "power cap; temperature (hardware)"}}]}]})--");
   for (tile::Record& run : record["kernels"][0]["runs"]) {
     run.update(tile::to_json(tile::problem_named(run["problem"])));
     run["freivalds_deviation"] = 0.01;
@@ -642,7 +642,7 @@ TEST_CASE("clocks and power are NVML's, and without it there is a reason") {
   REQUIRE(sampled["samples"] > 1);
   CHECK(sampled["sm_mhz"][0] < sampled["sm_mhz"][2]);  // the clock of that GPU falls
   CHECK(sampled["sm_mhz"][2] < now["sm_mhz"]);
-  CHECK(sampled["throttled"] == tile::Record{"power cap"});
+  CHECK(sampled["throttled"] == "power cap");
 
   const auto missing = [](const char* gpu, const char* library) {
     const tile::Nvml none(gpu, library);
@@ -651,8 +651,7 @@ TEST_CASE("clocks and power are NVML's, and without it there is a reason") {
     return none.missing();
   };
   CHECK(missing("0000:19:00.0", "libno-such.so.1") == "libno-such.so.1 cannot be opened");
-  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) ==
-        "NVML does not say what the GPU 9999:19:00.0 does");
+  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML does not say what the GPU 9999:19:00.0 does");
 }
 
 TEST_SUITE_END();

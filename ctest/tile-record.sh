@@ -30,7 +30,6 @@ echo nothing >"$scratch/nothing"
 
 refuse 2 "Exactly 1 option from .--show"
 refuse 2 "--bogus" --show "$record" --bogus
-refuse 2 "something to merge" --merge "$record"
 refuse 2 "--registers requires --architecture" --merge "$record" --registers "$scratch/usage.txt"
 refuse 2 "--size requires --profile" --merge "$record" --counters "$scratch/ncu.csv" --size 4096
 refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere

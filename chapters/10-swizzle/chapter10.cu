@@ -667,14 +667,13 @@ void measure_variants(tile::RateSink& sink) {
     std::array<std::vector<double>, variants.size()> cycles;
     std::vector<double> prices;
     for (int round = 0; round < ROUNDS; ++round) {
-      std::vector<std::vector<double>> terms;
-      std::vector<double> values;
+      std::vector<double> stores, values;
       for (std::size_t i = 0; i < variants.size(); ++i) {
-        terms.push_back({1, stores_per_fma(variants[i])});
+        stores.push_back(stores_per_fma(variants[i]));
         values.push_back(cycles_per_ms * tile::median_ms(variants[i].launch, rotation, 20));
         cycles[i].push_back(values.back());
       }
-      prices.push_back(tile::least_squares(terms, values).weights[1]);
+      prices.push_back(tile::slope_of(stores, values));
     }
     for (std::size_t i = 0; i < variants.size(); ++i)
       sink.rate(rate_name(size, variants[i].words), tile::spread_of(cycles[i]).median);

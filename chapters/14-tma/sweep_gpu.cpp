@@ -17,11 +17,10 @@ int time_sweep(const Sweep& sweep, const Options& options) {
   Record record = describe_gpu();
   note_clocks(record, "clocks_before");
   Record entry = entry_of(sweep.kernel);
-  std::vector<Case> cases = sweep.problems;
-  for (Case& c : cases) c.types = sweep.kernel.types;
-  const Inputs inputs(cases);
-  for (const Case& c : cases) {
-    const Rotation rotation(c, inputs);
+  entry["runs"] = Record::array();
+  for (Case c : sweep.problems) {
+    c.types = sweep.kernel.types;
+    const Rotation rotation(c);
     constexpr int of_each_suggestion = 7;
     constexpr Effort quick{1, 5, 60, 0.5};
     Record run =
@@ -29,7 +28,7 @@ int time_sweep(const Sweep& sweep, const Options& options) {
     run["choice"] = sweep.choice(rotation.product(0));
     entry["runs"].push_back(run);
     fmt::print(stderr, "[{:2}/{}] {:>22}: {:5.1f} TFLOP/s, {:.3f} x {}   {:.0f} s\n",
-               entry["runs"].size(), cases.size(), key_of(c.problem()),
+               entry["runs"].size(), sweep.problems.size(), key_of(c.problem()),
                run["tflops"].get<double>(), run["stronger_ratio"].get<double>(),
                stronger_of(run), watch.seconds());
   }

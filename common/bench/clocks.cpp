@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -32,8 +33,8 @@ int Nvml::call(const char* name, auto... arguments) const {
 Nvml::Nvml(const std::string& pci_bus_id, const std::string& library) : library_(dlopen(library.c_str(), RTLD_NOW)) {
   if (library_ == nullptr)
     missing_ = fmt::format("{} cannot be opened", library);
-  else if (call("nvmlInit_v2") != 0 ||
-           call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 || state().empty())
+  else if (call("nvmlInit_v2") != 0 || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 ||
+           state().empty())
     missing_ = fmt::format("NVML does not say what the GPU {} does", pci_bus_id);
 }
 
@@ -71,13 +72,13 @@ Record ClockSampler::stop() {
   if (states_.empty()) return {{"samples", 0}};
   unsigned long long reasons = 0;
   for (const Record& state : states_) reasons |= state.at("throttle_reasons").get<unsigned long long>();
-  Record throttled = Record::array();
+  std::vector<const char*> throttled;
   for (const auto& [bit, name] : throttle_reasons)
     if (reasons & bit) throttled.push_back(name);
   return {{"samples", states_.size()},
           {"sm_mhz", spread(states_, "sm_mhz")},
           {"power_w", spread(states_, "power_w")},
-          {"throttled", throttled}};
+          {"throttled", fmt::format("{}", fmt::join(throttled, "; "))}};
 }
 
 }  // namespace tile

@@ -45,7 +45,7 @@ class ClockSampler {
   explicit ClockSampler(const Nvml& nvml);
 
   /// Ends the sampling. {"samples", "sm_mhz": [lowest, median, highest], "power_w": the same, "throttled":
-  /// [reasons]}, or {"samples": 0} where NVML could not be asked.
+  /// reasons}, or {"samples": 0} where NVML could not be asked.
   Record stop();
 
  private:

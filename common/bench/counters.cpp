@@ -14,11 +14,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Difference, kernel, counter, from, to, why)
 
 namespace {
 
+// Why a row of the table of counters is wrong, or "". `difference` is what is named for it, or nullptr.
 std::string contradiction_of(const Difference* difference, double counted, const Measured& measured) {
+  const auto in_table = [](double ratio) { return std::lround(ratio * 1e4); };  // it has four decimals
   if (measured == counted) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
   if (difference == nullptr) return "find out why, and name the row in differences.json";
-  const auto in_table = [&](double value) { return std::round(value / counted * 1e4) * 1e-4; };
-  if (difference->from - 1e-9 <= in_table(measured.low) && in_table(measured.high) <= difference->to + 1e-9) return "";
+  if (in_table(difference->from) <= in_table(measured.low / counted) &&
+      in_table(measured.high / counted) <= in_table(difference->to))
+    return "";
   return fmt::format("{} is not from {} to {}, as differences.json has it", ratio_text(measured, counted),
                      difference->from, difference->to);
 }
@@ -113,12 +116,11 @@ std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
     if (!counts.contains(counter.key)) continue;
     const double counted = double(counts.at(counter.key));
     const auto found = measured(entry, counter);
-    if (!found) {
+    const std::string wrong =
+        found ? contradiction_of(find_difference(differences, kernel, counter), counted, *found) : "";
+    if (!found)
       lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.key));
-      continue;
-    }
-    const std::string wrong = contradiction_of(find_difference(differences, kernel, counter), counted, *found);
-    if (!wrong.empty())
+    else if (!wrong.empty())
       lines.push_back(fmt::format("{}: {}: {} counted, {} measured; {}", kernel, counter.label, format_number(counted),
                                   text_of(*found), wrong));
   }

@@ -1,11 +1,11 @@
-#include "common/bench/cublas.hpp"
-
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <utility>
 #include <vector>
+
+#include "common/bench/cublas.hpp"
 
 namespace tile {
 namespace {
@@ -94,8 +94,8 @@ CublasLt::CublasLt(const Rotation& rotation, int repetitions) : workspace_(devic
   A_ = stored(p.types.A, p.A, p.M, p.K, p.lda);
   B_ = stored(p.types.B, p.B, p.K, p.N, p.ldb);
   C_ = stored(p.types.C, Layout::rows, p.M, p.N, p.ldc);
-  product_ = created<decltype(product_)>("cublasLtMatmulDescCreate", cublasLtMatmulDescCreate, CUBLAS_COMPUTE_32F,
-                                         CUDA_R_32F);
+  product_ =
+      created<decltype(product_)>("cublasLtMatmulDescCreate", cublasLtMatmulDescCreate, CUBLAS_COMPUTE_32F, CUDA_R_32F);
   // B comes first, as in cublas_multiply.
   for (const auto& [operand, layout] :
        {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, p.B}, {CUBLASLT_MATMUL_DESC_TRANSB, p.A}}) {

@@ -118,8 +118,8 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
   for (Record& kernel : record.at("kernels")) {
     const std::string function = kernel.at("function");
     if (!functions.contains(function))
-      throw RecordError(fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(),
-                                    function));
+      throw RecordError(
+          fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(), function));
     add(kernel, functions.at(function));
   }
   if (record.contains("other_kernels"))

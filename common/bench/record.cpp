@@ -19,7 +19,7 @@ using Fields = std::vector<std::string>;
 
 /// A column of a table: how a field is read, and where a record has it. What a record lacks is an empty field.
 struct Column {
-  enum Kind { number, numbers, text, texts };
+  enum Kind { number, numbers, text };
 
   std::string name;
   Kind kind = number;
@@ -50,7 +50,7 @@ const RunTable run_tables[] = {
       {"clock_samples", Column::number, "/clocks/samples"},
       {"sm_mhz", Column::numbers, "/clocks/sm_mhz"},
       {"power_w", Column::numbers, "/clocks/power_w"},
-      {"throttled", Column::texts, "/clocks/throttled"},
+      {"throttled", Column::text, "/clocks/throttled"},
       {"samples_ms", Column::numbers}}},
     {"cublas.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/cublas_samples_ms"}}},
     {"cublaslt.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/lt_samples_ms"}}},
@@ -66,7 +66,6 @@ fs::path file_in(const fs::path& directory, RecordKind kind, const std::string& 
 std::string text_of(const Record& value) {
   if (value.is_string()) return value;
   if (!value.is_array()) return fmt::format("{}", value.get<double>());
-  if (!value.empty() && value.front().is_string()) return fmt::format("{}", fmt::join(value.get<Fields>(), "; "));
   return fmt::format("{}", fmt::join(value.get<std::vector<double>>(), " "));
 }
 
@@ -87,10 +86,8 @@ void read_fields(Record& into, const Row& row, const Columns& columns) {
       value = row.number(name);
     else if (kind == Column::numbers)
       value = row.numbers(name);
-    else if (kind == Column::text)
-      value = row.text(name);
     else
-      value = split(row.text(name), ';');
+      value = row.text(name);
   }
 }
 
@@ -116,7 +113,7 @@ std::vector<Fields> rows_of_runs(const RunTable& table, const Record& kernels) {
     for (const Record& run : kernel.at("runs")) {
       const std::string problem = run.at("problem");
       const Fields fields = fields_of(run, table.columns);
-      const bool empty = std::ranges::all_of(fields, [](const std::string& field) { return field.empty(); });
+      const bool empty = std::ranges::all_of(fields, &std::string::empty);
       if (empty || (table.keys.size() == 1 && !problems.insert(problem).second)) continue;
       Fields& row = rows.emplace_back(Fields{problem});
       if (table.keys.size() == 2) row.insert(row.begin(), kernel.at("name"));

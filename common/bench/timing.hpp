@@ -32,21 +32,13 @@ struct DeviceFree {
 using Buffer = std::unique_ptr<void, DeviceFree>;
 Buffer device_memory(std::size_t bytes);
 
-/// What A and B are filled with, in device memory, made once for many problems of the same types, fill and seed: enough
-/// for the largest. Random numbers come from the CPU, and for a large problem they take longer than all that is timed.
-struct Inputs {
-  explicit Inputs(const std::vector<Case>& cases);
-  Buffer A, B;
-};
-
 /// What a timed call finds in the L2: nothing that it uses, or what the call before it left there.
 enum class L2 { cold, warm };
 
 /// One problem in device memory several times over, so often that all copies together are larger than three times the
 /// L2, or once for a warm L2. Inputs are as the case fills them, C is poisoned with NaN.
 struct Rotation {
-  explicit Rotation(const Case& c, L2 l2 = L2::cold) : Rotation(c, Inputs({c}), l2) {}
-  Rotation(const Case& c, const Inputs& inputs, L2 l2 = L2::cold);
+  explicit Rotation(const Case& c, L2 l2 = L2::cold);
   std::size_t size() const { return C.size(); }
   /// The operands that a rotation's i-th call takes.
   Product product(std::size_t i) const;

@@ -1,10 +1,12 @@
 // Calls timed one by one with CUDA events, kernels interleaved with cuBLAS for a record or a sweep, and many kernels
-// for a tuner: timing.hpp. Nothing is timed whose result is wrong.
+// for a tuner: timing.hpp. Nothing is timed whose result is wrong. Then what a record says of the GPU: clocks.hpp.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <future>
 #include <optional>
 
@@ -49,9 +51,6 @@ Buffer uploaded(const std::vector<float>& values, Element type) {
   return device;
 }
 
-// Elements from the first of each matrix to the end of its last row.
-std::size_t elements_of_A(const Case& c) { return std::size_t(c.layout_A == Layout::rows ? c.M : c.K) * c.lda(); }
-std::size_t elements_of_B(const Case& c) { return std::size_t(c.layout_B == Layout::rows ? c.K : c.N) * c.ldb(); }
 std::size_t bytes_of_C(const Case& c) { return std::size_t(c.M) * c.ldc() * size_of(c.types.C); }
 
 void poison(const Case& c, void* C) { check(cudaMemset(C, 0xff, bytes_of_C(c)), "poison C"); }  // a NaN of every type
@@ -117,27 +116,22 @@ Buffer device_memory(std::size_t bytes) {
   return Buffer(memory);
 }
 
-Inputs::Inputs(const std::vector<Case>& cases) {
-  const Case& c = cases.front();
-  std::size_t count_A = 0, count_B = 0;
-  for (const Case& each : cases) {
-    count_A = std::max(count_A, elements_of_A(each));
-    count_B = std::max(count_B, elements_of_B(each));
-  }
-  auto values = std::async(std::launch::async, [&] { return make_values(count_B, c.fill, c.seed + 1); });
-  A = uploaded(make_values(count_A, c.fill, c.seed), c.types.A);
-  B = uploaded(values.get(), c.types.B);
-}
-
-Rotation::Rotation(const Case& c, const Inputs& inputs, L2 l2) : problem(c) {
+Rotation::Rotation(const Case& c, L2 l2) : problem(c) {
   int l2_bytes = 0;
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "L2 size");
-  const std::size_t bytes_A = elements_of_A(c) * size_of(c.types.A), bytes_B = elements_of_B(c) * size_of(c.types.B);
+  const std::size_t count_A = std::size_t(c.layout_A == Layout::rows ? c.M : c.K) * c.lda(),
+                    count_B = std::size_t(c.layout_B == Layout::rows ? c.K : c.N) * c.ldb();
+  const std::size_t bytes_A = count_A * size_of(c.types.A), bytes_B = count_B * size_of(c.types.B);
   const std::size_t copies =
       l2 == L2::warm ? 1 : copies_past_l2(std::size_t(l2_bytes), bytes_A + bytes_B + bytes_of_C(c));
-  for (std::size_t i = 0; i < copies; ++i) {
-    A.push_back(copy_of(inputs.A, bytes_A));
-    B.push_back(copy_of(inputs.B, bytes_B));
+  auto values_of_B = std::async(std::launch::async, make_values, count_B, c.fill, c.seed + 1);
+  A.push_back(uploaded(make_values(count_A, c.fill, c.seed), c.types.A));
+  B.push_back(uploaded(values_of_B.get(), c.types.B));
+  while (A.size() < copies) {
+    A.push_back(copy_of(A.front(), bytes_A));
+    B.push_back(copy_of(B.front(), bytes_B));
+  }
+  while (C.size() < copies) {
     C.push_back(device_memory(bytes_of_C(c)));
     poison(c, C.back().get());
   }
@@ -186,7 +180,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   std::vector<Event> events(sides + 1);
   ClockSampler clocks(nvml());
   for (std::size_t iteration = 0; !std::ranges::all_of(timed, done); ++iteration) {
-    const std::vector<std::size_t> order = order_of_round(sides, iteration);
+    const std::vector<std::size_t> order = order_of_iteration(sides, iteration);
     for (std::size_t i = 0; i < timed.size(); ++i) {
       // A different kernel begins each iteration: otherwise one would always run after the same neighbour and its heat.
       Timed& t = timed[(i + iteration) % timed.size()];
@@ -242,6 +236,60 @@ double median_ms(const Launchable& kernel, const Rotation& rotation, int repetit
   const auto prepared = prepared_for(kernel, rotation);
   const auto run = [&](int call) { prepared[std::size_t(call) % prepared.size()]->run(); };
   return to_nanosecond(time_ms(run, repetitions).median);
+}
+
+Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared) {
+  cudaFuncAttributes a{};
+  check(cudaFuncGetAttributes(&a, function), "cudaFuncGetAttributes");
+  int blocks = 0;
+  if (dynamic_shared > 48 * 1024)  // as launch() allows it; without it none would fit
+    check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(dynamic_shared)),
+          "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block_threads, dynamic_shared),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  const char* mangled = nullptr;
+  check(cudaFuncGetName(&mangled, function), "cudaFuncGetName");
+  return {{"function", mangled},
+          {"registers", a.numRegs},
+          {"spill_bytes", a.localSizeBytes},
+          {"static_shared", a.sharedSizeBytes},
+          {"dynamic_shared", dynamic_shared},
+          {"block_threads", block_threads},
+          {"blocks_per_sm", blocks}};
+}
+
+const Nvml& nvml() {
+  static const Nvml instance = [] {
+    char pci_bus_id[32];
+    check(cudaDeviceGetPCIBusId(pci_bus_id, int(sizeof pci_bus_id), 0), "PCI bus id");
+    Nvml found(pci_bus_id);
+    if (!found.missing().empty()) fmt::print(stderr, "{}: no clocks and no power are recorded\n", found.missing());
+    return found;
+  }();
+  return instance;
+}
+
+Record describe_gpu() {
+  cudaDeviceProp p{};
+  check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
+  int clock_khz = 0;
+  check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
+  return {{"gpu", p.name},
+          {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+          {"driver", nvml().driver()},
+          {"cuda", TILE_NVCC_VERSION},
+          {"architecture", TILE_CUDA_ARCHITECTURE},
+          {"sms", p.multiProcessorCount},
+          {"sm",
+           {{"registers", p.regsPerMultiprocessor},
+            {"shared_bytes", p.sharedMemPerMultiprocessor},
+            {"reserved_shared", p.reservedSharedMemPerBlock},
+            {"threads", p.maxThreadsPerMultiProcessor},
+            {"blocks", p.maxBlocksPerMultiProcessor}}},
+          {"l2_bytes", p.l2CacheSize},
+          {"clock_hz", clock_khz * 1e3},
+          {"rates", Record::object()},
+          {"kernels", Record::array()}};
 }
 
 }  // namespace tile

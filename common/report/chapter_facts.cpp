@@ -243,7 +243,7 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     if (this_chapter().baseline == Baseline::stronger) {
       add_fields(facts, name, run, of_stronger_baseline);
       const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run);
-      add_measured(facts, name + "stronger_behind", places ? std::optional(places->behind) : std::nullopt, 3);
+      add_measured(facts, name + "stronger_behind", places ? std::optional(places->after_kernel) : std::nullopt, 3);
       add_measured(facts, name + "first_ratio", places ? std::optional(places->first_ratio) : std::nullopt, 3);
     }
     add_fields(facts, name, run, of_clocks);
