@@ -3,11 +3,9 @@
 // stream, and what was searched. GPU programs only; chapters ask for rates through timing.hpp.
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
-#include <limits>
-#include <memory>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -23,38 +21,14 @@ inline void check(cudaError_t status, const char* what) {
 /// The product by cublasGemmEx with a 32 MiB workspace, in FP32 unless TF32 is allowed. A and B are of the same type.
 void cublas_multiply(const Product& product, bool tf32 = false);
 
-/// What a handle of cuBLAS's or cuBLASLt's refers to destroys itself.
-template <auto destroy>
-struct Destroy {
-  void operator()(auto* handle) const { destroy(handle); }
+/// What a search in cuBLASLt found.
+struct CublasLt {
+  std::function<void(const Product&)> multiply;  ///< the product by the fastest suggestion; empty without suggestions
+  Record search;                                 ///< how many were "asked" for, and how many were "suggested"
 };
-template <class Handle, auto destroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<destroy>>;
 
-/// Asks cuBLASLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times
-/// what they suggest; of operands in FP32 not what would use tensor cores.
-class CublasLt {
- public:
-  /// Searches, timing each suggestion so often and rotating through the problem's copies.
-  CublasLt(const Rotation& rotation, int repetitions);
-
-  /// Whether there was anything to try.
-  bool found() const { return fastest_ms_ < std::numeric_limits<double>::infinity(); }
-  /// The product by the fastest; it is of the problem that was searched.
-  void multiply(const Product& product) const;
-
-  Record search;  ///< how many suggestions were "asked" for, and how many were "suggested"
-
- private:
-  using Matrix = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-  static Matrix stored(Element element, Layout layout, int rows, int columns, int ld);
-  cublasStatus_t multiply(const Product& product, const cublasLtMatmulAlgo_t& algorithm) const;
-
-  Matrix A_, B_, C_;
-  Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product_;
-  Buffer workspace_;
-  cublasLtMatmulAlgo_t fastest_{};
-  double fastest_ms_ = std::numeric_limits<double>::infinity();
-};
+/// Asks cuBLASLt's heuristics how to multiply with sums in FP32, in as much workspace as cublasGemmEx has, and times each
+/// suggestion so often, rotating through the problem's copies; of operands in FP32 not what would use tensor cores.
+CublasLt search_cublas_lt(const Rotation& rotation, int repetitions);
 
 }  // namespace tile

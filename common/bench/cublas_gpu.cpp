@@ -1,7 +1,10 @@
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,14 @@ void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
     throw std::runtime_error(std::string(what) + ": " + cublasGetStatusString(status));
 }
+
+/// What a handle of cuBLAS's or cuBLASLt's refers to destroys itself.
+template <auto destroy>
+struct Destroy {
+  void operator()(auto* handle) const { destroy(handle); }
+};
+template <class Handle, auto destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<destroy>>;
 
 /// A handle made by `create(&handle, arguments...)`.
 template <class OwnedHandle>
@@ -49,6 +60,41 @@ cudaDataType_t type_of(Element element) {
 
 cublasOperation_t as_stored(Layout layout) { return layout == Layout::rows ? CUBLAS_OP_N : CUBLAS_OP_T; }
 
+using Matrix = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+
+// A matrix as column-major sees it: row by row it is stored as its transpose.
+Matrix stored(Element element, Layout layout, int rows, int columns, int ld) {
+  if (layout == Layout::rows) std::swap(rows, columns);
+  return created<Matrix>("cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate, type_of(element),
+                         std::uint64_t(rows), std::uint64_t(columns), std::int64_t(ld));
+}
+
+/// What cuBLASLt is told of a problem.
+struct Described {
+  Matrix A, B, C;
+  Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
+  Buffer workspace = device_memory(workspace_bytes);
+
+  explicit Described(const Problem& p)
+      : A(stored(p.types.A, p.A, p.M, p.K, p.lda)),
+        B(stored(p.types.B, p.B, p.K, p.N, p.ldb)),
+        C(stored(p.types.C, Layout::rows, p.M, p.N, p.ldc)),
+        product(created<decltype(product)>("cublasLtMatmulDescCreate", cublasLtMatmulDescCreate, CUBLAS_COMPUTE_32F,
+                                           CUDA_R_32F)) {
+    // B comes first, as in cublas_multiply.
+    for (const auto& [operand, layout] :
+         {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, p.B}, {CUBLASLT_MATMUL_DESC_TRANSB, p.A}}) {
+      const cublasOperation_t operation = as_stored(layout);
+      check(cublasLtMatmulDescSetAttribute(product.get(), operand, &operation, sizeof operation),
+            "cublasLtMatmulDescSetAttribute");
+    }
+  }
+  cublasStatus_t multiply(const Product& p, const cublasLtMatmulAlgo_t& algorithm) const {
+    return cublasLtMatmul(cublas_lt(), product.get(), &p.alpha, p.B, B.get(), p.A, A.get(), &p.beta, p.C, C.get(), p.C,
+                          C.get(), &algorithm, workspace.get(), workspace_bytes, nullptr);
+  }
+};
+
 // Where cuBLASLt does not tell what it multiplies with, the compute type is relied upon: FP32 without shortcuts.
 bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
   std::uint64_t flags = 0;
@@ -81,28 +127,10 @@ double cublas_tflops(const Case& c, bool tf32, int repetitions) {
   return tflops_of(c.M, c.N, c.K, time_ms(run, repetitions).median);
 }
 
-// A matrix as column-major sees it: row by row it is stored as its transpose.
-CublasLt::Matrix CublasLt::stored(Element element, Layout layout, int rows, int columns, int ld) {
-  if (layout == Layout::rows) std::swap(rows, columns);
-  return created<Matrix>("cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate, type_of(element),
-                         std::uint64_t(rows), std::uint64_t(columns), std::int64_t(ld));
-}
-
-CublasLt::CublasLt(const Rotation& rotation, int repetitions) : workspace_(device_memory(workspace_bytes)) {
+CublasLt search_cublas_lt(const Rotation& rotation, int repetitions) {
   require_plain_cublas();
   const Problem p = rotation.problem.problem();
-  A_ = stored(p.types.A, p.A, p.M, p.K, p.lda);
-  B_ = stored(p.types.B, p.B, p.K, p.N, p.ldb);
-  C_ = stored(p.types.C, Layout::rows, p.M, p.N, p.ldc);
-  product_ =
-      created<decltype(product_)>("cublasLtMatmulDescCreate", cublasLtMatmulDescCreate, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-  // B comes first, as in cublas_multiply.
-  for (const auto& [operand, layout] :
-       {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, p.B}, {CUBLASLT_MATMUL_DESC_TRANSB, p.A}}) {
-    const cublasOperation_t operation = as_stored(layout);
-    check(cublasLtMatmulDescSetAttribute(product_.get(), operand, &operation, sizeof operation),
-          "cublasLtMatmulDescSetAttribute");
-  }
+  const auto described = std::make_shared<Described>(p);
   const auto preference = created<Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>>(
       "cublasLtMatmulPreferenceCreate", cublasLtMatmulPreferenceCreate);
   check(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -111,29 +139,27 @@ CublasLt::CublasLt(const Rotation& rotation, int repetitions) : workspace_(devic
   std::vector<cublasLtMatmulHeuristicResult_t> suggestions(32);
   const int asked = int(suggestions.size());
   int count = 0;
+  const auto& [A, B, C, product, workspace] = *described;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(cublas_lt(), product_.get(), B_.get(), A_.get(), C_.get(), C_.get(),
-                                     preference.get(), asked, suggestions.data(), &count);
+      cublasLtMatmulAlgoGetHeuristic(cublas_lt(), product.get(), B.get(), A.get(), C.get(), C.get(), preference.get(),
+                                     asked, suggestions.data(), &count);
   if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "cublasLtMatmulAlgoGetHeuristic");  // else it suggests none
   suggestions.resize(std::size_t(count));
-  search = {{"asked", asked}, {"suggested", count}};
 
+  CublasLt found{{}, {{"asked", asked}, {"suggested", count}}};
+  double fastest_ms = std::numeric_limits<double>::infinity();
   std::size_t calls = 0;  // of all suggestions: none finds in the L2 what another has just read
-  for (const auto& [algorithm, workspace, state, waves, reserved] : suggestions) {
+  for (const auto& suggestion : suggestions) {
+    const cublasLtMatmulAlgo_t algorithm = suggestion.algo;
     if (p.types == Types{} && uses_tensor_cores(algorithm)) continue;
-    if (state != CUBLAS_STATUS_SUCCESS || multiply(rotation.product(calls++), algorithm) != CUBLAS_STATUS_SUCCESS)
+    if (suggestion.state != CUBLAS_STATUS_SUCCESS ||
+        described->multiply(rotation.product(calls++), algorithm) != CUBLAS_STATUS_SUCCESS)
       continue;
-    const auto run = [&](int) { check(multiply(rotation.product(calls++), algorithm), "cublasLtMatmul"); };
-    const double ms = to_nanosecond(time_ms(run, repetitions, 0).median);
-    if (ms < fastest_ms_) fastest_ms_ = ms, fastest_ = algorithm;
+    const auto multiply = [=](const Product& by) { check(described->multiply(by, algorithm), "cublasLtMatmul"); };
+    const double ms = time_ms([&](int) { multiply(rotation.product(calls++)); }, repetitions, 0).median;
+    if (ms < fastest_ms) fastest_ms = ms, found.multiply = multiply;
   }
+  return found;
 }
-
-cublasStatus_t CublasLt::multiply(const Product& p, const cublasLtMatmulAlgo_t& algorithm) const {
-  return cublasLtMatmul(cublas_lt(), product_.get(), &p.alpha, p.B, B_.get(), p.A, A_.get(), &p.beta, p.C, C_.get(),
-                        p.C, C_.get(), &algorithm, workspace_.get(), workspace_bytes, nullptr);
-}
-
-void CublasLt::multiply(const Product& product) const { check(multiply(product, fastest_), "cublasLtMatmul"); }
 
 }  // namespace tile

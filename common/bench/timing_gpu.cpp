@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <ctime>
 #include <future>
-#include <optional>
 
 #include "common/bench/clocks.hpp"
 #include "common/bench/cublas.hpp"
@@ -79,8 +78,8 @@ double require_correct(const std::function<void(const Product&)>& run, const Rot
   return deviation;
 }
 
-double require_correct(const Launchable& kernel, const Rotation& rotation) {
-  return require_correct([&](const Product& product) { kernel.run(product); }, rotation);
+auto runs_of(const Launchable& kernel) {
+  return [&](const Product& product) { kernel.run(product); };
 }
 
 // A kernel made ready for each copy of a rotation.
@@ -148,11 +147,11 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
                                         int repetitions_of_suggestions, const Effort& effort) {
   std::vector<Timed> timed;
   for (const Launchable& kernel : kernels)
-    timed.push_back({require_correct(kernel, rotation), prepared_for(kernel, rotation), {}});
-  std::optional<CublasLt> lt;
-  if (repetitions_of_suggestions > 0) lt.emplace(rotation, repetitions_of_suggestions);
-  const std::size_t sides = lt && lt->found() ? 3 : 2;
-  if (sides == 3) require_correct([&](const Product& product) { lt->multiply(product); }, rotation);
+    timed.push_back({require_correct(runs_of(kernel), rotation), prepared_for(kernel, rotation), {}});
+  CublasLt lt;
+  if (repetitions_of_suggestions > 0) lt = search_cublas_lt(rotation, repetitions_of_suggestions);
+  if (lt.multiply) require_correct(lt.multiply, rotation);
+  const std::size_t sides = lt.multiply ? 3 : 2;
 
   std::size_t calls = 0;  // of all: no call finds in the L2 what another just read
   const auto run = [&](const Timed& t, std::size_t side) {
@@ -162,7 +161,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
     else if (side == 1)
       cublas_multiply(rotation.product(call));
     else
-      lt->multiply(rotation.product(call));
+      lt.multiply(rotation.product(call));
   };
   for (Timed& t : timed) {
     t.ms.resize(sides);
@@ -204,7 +203,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
                    {"cublas_samples_ms", t.ms[1]},
                    {"clocks", sampled},
                    {"freivalds_deviation", t.deviation}});
-    if (lt) result["lt_search"] = lt->search;
+    if (!lt.search.is_null()) result["lt_search"] = lt.search;
     if (sides == 3) result["lt_samples_ms"] = t.ms[2];
     result.update(summary_of(result));
   }
@@ -214,7 +213,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
 void require_exact(const std::vector<Launchable>& kernels, Case c) {
   c.fill = Fill::integers;
   const Rotation rotation(c);
-  for (const Launchable& kernel : kernels) require_correct(kernel, rotation);
+  for (const Launchable& kernel : kernels) require_correct(runs_of(kernel), rotation);
 }
 
 Spread time_ms(const std::function<void(int)>& work, int repetitions, int warm_up) {
@@ -232,7 +231,7 @@ Spread time_ms(const std::function<void(int)>& work, int repetitions, int warm_u
 }
 
 double median_ms(const Launchable& kernel, const Rotation& rotation, int repetitions) {
-  require_correct(kernel, rotation);
+  require_correct(runs_of(kernel), rotation);
   const auto prepared = prepared_for(kernel, rotation);
   const auto run = [&](int call) { prepared[std::size_t(call) % prepared.size()]->run(); };
   return to_nanosecond(time_ms(run, repetitions).median);
