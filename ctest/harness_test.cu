@@ -16,8 +16,7 @@
 #include "common/bench/clocks.hpp"
 #include "common/bench/counters.hpp"
 #include "common/bench/machine_code.hpp"
-#include "common/bench/merge.hpp"
-#include "common/bench/program.hpp"
+#include "common/bench/programs.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/text.hpp"
@@ -624,7 +623,7 @@ TEST_CASE("numbers are written the same everywhere") {
            {2097152, "2,097,152"}, {-1234.5, "-1,234"}, {0.5072, "0.507"}, {8.3635, "8.36"}, {33, "33"}})
     CHECK(tile::format_number(number) == text);
   CHECK(tile::format_number(66.9, 1) == "66.9");
-  CHECK(tile::slug("NVIDIA GeForce RTX 5060") == "nvidia-geforce-rtx-5060");
+  CHECK(tile::record_directory("c", "NVIDIA GeForce RTX 5060") == "c/measured/nvidia-geforce-rtx-5060");
 }
 
 TEST_CASE("clocks and power are NVML's, and without it there is a reason") {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "chapters/14-tma/sweep.hpp"
-#include "common/bench/program.hpp"
+#include "common/bench/programs.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"
@@ -95,15 +95,15 @@ TEST_CASE("cuBLAS is judged by what ran before it") {
   run["samples_ms"] = {2, 2, 1, 1, 1, 1};
   run["cublas_samples_ms"] = {2.5, 2.3, 2.2, 2.2, 2.5, 2.3};
   run["lt_samples_ms"] = {9, 9, 9, 9, 9, 9};
-  const auto places = tile::by_place(run, 1);
+  const auto places = tile::by_place(run, "cublasGemmEx");
   REQUIRE(places);
   CHECK(places->after_kernel == doctest::Approx(2.5 / 2.2));
   CHECK(places->first_ratio == doctest::Approx(1.1));
   CHECK(places->apart.low == doctest::Approx(1.15));  // of 1.15, 2.2, 2.2 and 2.3
   CHECK(places->apart.high == doctest::Approx(2.3));
   CHECK(places->flatters());
-  CHECK(tile::by_place(run, 2)->first_ratio == doctest::Approx(4.5));
-  CHECK_FALSE(tile::by_place(made_up_run(64, 64, 64, 2, 2.2, 9), 1));  // five rounds
+  CHECK(tile::by_place(run, "cuBLASLt")->first_ratio == doctest::Approx(4.5));
+  CHECK_FALSE(tile::by_place(made_up_run(64, 64, 64, 2, 2.2, 9), "cuBLASLt"));  // five rounds
 }
 
 TEST_CASE("where cuBLASLt suggests nothing, cuBLAS is the stronger") {

@@ -14,6 +14,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Difference, kernel, counter, from, to, why)
 
 namespace {
 
+std::string range_text(const std::string& low, const std::string& high) {
+  return low == high ? low : low + " to " + high;
+}
+
 // Why a row of the table of counters is wrong, or "". `difference` is what is named for it, or nullptr.
 std::string contradiction_of(const Difference* difference, double counted, const Measured& measured) {
   const auto in_table = [](double ratio) { return std::lround(ratio * 1e4); };  // it has four decimals
@@ -80,14 +84,11 @@ std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
 }
 
 std::string text_of(const Measured& measured) {
-  const std::string low = format_number(measured.low);
-  return measured.low == measured.high ? low : low + " to " + format_number(measured.high);
+  return range_text(format_number(measured.low), format_number(measured.high));
 }
 
 std::string ratio_text(const Measured& measured, double counted) {
-  const std::string lowest = fmt::format("{:.4f}", measured.low / counted),
-                    highest = fmt::format("{:.4f}", measured.high / counted);
-  return lowest == highest ? lowest : lowest + " to " + highest;
+  return range_text(fmt::format("{:.4f}", measured.low / counted), fmt::format("{:.4f}", measured.high / counted));
 }
 
 std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory) {

@@ -58,6 +58,15 @@ const RunTable run_tables[] = {
      {"problem"},
      {{"asked", Column::number, "/lt_search/asked"}, {"suggested", Column::number, "/lt_search/suggested"}}}};
 
+const Record* named(const Record& entries, const std::string& name) {
+  const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+Element element_named(const std::string& name) {
+  return name == "bf16" ? Element::bf16 : name == "f16" ? Element::f16 : Element::f32;
+}
+
 fs::path file_in(const fs::path& directory, RecordKind kind, const std::string& name) {
   const char* prefix = kind == RecordKind::measured ? "" : kind == RecordKind::tuned ? "tuned-" : "sweep-";
   return directory / (prefix + name);
@@ -258,15 +267,11 @@ bool holds_record(const fs::path& directory, RecordKind kind) {
   return fs::exists(file_in(directory, kind, "environment.json"));
 }
 
-std::string slug(const std::string& gpu_name) {
-  std::string result = std::regex_replace(gpu_name, std::regex("[^A-Za-z0-9]+"), "-");
-  boost::algorithm::to_lower(result);
-  boost::algorithm::trim_if(result, boost::algorithm::is_any_of("-"));
-  return result;
-}
-
 fs::path record_directory(const fs::path& chapter_directory, const std::string& gpu_name) {
-  return chapter_directory / "measured" / slug(gpu_name);
+  std::string name = std::regex_replace(gpu_name, std::regex("[^A-Za-z0-9]+"), "-");
+  boost::algorithm::to_lower(name);
+  boost::algorithm::trim_if(name, boost::algorithm::is_any_of("-"));
+  return chapter_directory / "measured" / name;
 }
 
 std::vector<fs::path> record_directories(const fs::path& chapter_directory, RecordKind kind) {
@@ -275,9 +280,7 @@ std::vector<fs::path> record_directories(const fs::path& chapter_directory, Reco
   for (const auto& entry : fs::directory_iterator(chapter_directory / "measured", none))
     if (holds_record(entry.path(), kind)) found.push_back(entry.path());
   const fs::path reference = record_directory(chapter_directory, reference_gpu);
-  std::sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-    return (a == reference) != (b == reference) ? a == reference : a < b;
-  });
+  std::ranges::sort(found, {}, [&](const fs::path& directory) { return std::pair(directory != reference, directory); });
   return found;
 }
 
@@ -287,19 +290,6 @@ std::vector<Record> load_records(const fs::path& chapter_directory, RecordKind k
     records.push_back(load_record(directory, kind));
   return records;
 }
-
-namespace {
-
-const Record* named(const Record& entries, const std::string& name) {
-  const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });
-  return found == entries.end() ? nullptr : &*found;
-}
-
-Element element_named(const std::string& name) {
-  return name == "bf16" ? Element::bf16 : name == "f16" ? Element::f16 : Element::f32;
-}
-
-}  // namespace
 
 Record to_json(const Problem& p) {
   Record json{{"M", p.M}, {"N", p.N}, {"K", p.K}, {"problem", key_of(p)}};

@@ -51,15 +51,15 @@ std::vector<std::size_t> order_of_iteration(std::size_t sides, std::size_t itera
   return order;
 }
 
-std::optional<ByPlace> by_place(const Record& run, std::size_t baseline) {
-  const std::size_t sides = run.contains("lt_samples_ms") ? 3 : 2;
+std::optional<ByPlace> by_place(const Record& run, const std::string& baseline) {
+  const std::size_t sides = run.contains("lt_samples_ms") ? 3 : 2, side = baseline == "cuBLASLt" ? 2 : 1;
   const std::vector<double> ms = run.at("samples_ms"),
-                            baseline_ms = run.at(baseline == 2 ? "lt_samples_ms" : "cublas_samples_ms");
+                            baseline_ms = run.at(side == 2 ? "lt_samples_ms" : "cublas_samples_ms");
   if (ms.size() < (sides == 3 ? 6 : 2)) return std::nullopt;
   std::vector<double> kernel_first, first, after_kernel, apart;
   for (std::size_t i = 0; i < ms.size(); ++i) {
     const std::vector<std::size_t> order = order_of_iteration(sides, i);
-    const auto place = std::size_t(std::ranges::find(order, baseline) - order.begin());
+    const auto place = std::size_t(std::ranges::find(order, side) - order.begin());
     if (order[0] == 0) kernel_first.push_back(ms[i]);
     if (place == 0) first.push_back(baseline_ms.at(i));
     if (place > 0 && order[place - 1] == 0)
@@ -69,10 +69,6 @@ std::optional<ByPlace> by_place(const Record& run, std::size_t baseline) {
   }
   const double begins = spread_of(first).median;
   return ByPlace{spread_of(after_kernel).median / begins, begins / spread_of(kernel_first).median, spread_of(apart)};
-}
-
-std::optional<ByPlace> stronger_by_place(const Record& run) {
-  return by_place(run, stronger_of(run) == "cuBLASLt" ? 2 : 1);
 }
 
 std::string stronger_of(const Record& run) {

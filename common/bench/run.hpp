@@ -56,14 +56,10 @@ struct ByPlace {
   /// Whether it takes over one percent longer right after the kernel, so that the ratio of all pairs flatters this.
   bool flatters() const { return after_kernel > 1.01; }
 };
-/// Of cuBLAS, `baseline` = 1, or cuBLASLt, 2; nothing where the run has fewer iterations than orders. Throws
-/// nlohmann::json::exception when the samples are missing.
-std::optional<ByPlace> by_place(const Record& run, std::size_t baseline);
+/// Of "cuBLASLt" or "cublasGemmEx"; nothing where the run has fewer iterations than orders.
+std::optional<ByPlace> by_place(const Record& run, const std::string& baseline);
 
-/// Which of the two is the stronger one in a run that has been summed up: "cuBLASLt" or "cublasGemmEx".
+/// Which of the two is the stronger one in a run that has been summed up.
 std::string stronger_of(const Record& run);
-
-/// by_place of that one.
-std::optional<ByPlace> stronger_by_place(const Record& run);
 
 }  // namespace tile

@@ -49,12 +49,10 @@ std::string read_whole(const std::filesystem::path& file) {
 
 void write_whole(const std::filesystem::path& file, const std::string& text) {
   const std::filesystem::path part = file.string() + ".part";
-  std::ofstream out(part, std::ios::binary);
-  out << text;
-  out.close();
+  const bool written = bool(std::ofstream(part, std::ios::binary) << text << std::flush);
   std::error_code error;
-  if (out) std::filesystem::rename(part, file, error);
-  if (out && !error) return;
+  if (written) std::filesystem::rename(part, file, error);
+  if (written && !error) return;
   std::filesystem::remove(part, error);
   throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
 }

@@ -9,14 +9,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "common/bench/machine_code.hpp"
-#include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/program.hpp"
+#include "common/bench/programs.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/text.hpp"
 
@@ -43,18 +41,13 @@ Record ask(const std::string& program, const std::string& what) {
   if (fs::path(program).extension() == ".json") {
     said = read_whole(program);
   } else {
-    if (!fs::is_regular_file(program) || access(program.c_str(), X_OK) != 0)
-      throw RecordError(fmt::format("{} is no program: build it first", program));
+    if (access(program.c_str(), X_OK) != 0) throw RecordError(fmt::format("{} is no program: build it first", program));
     const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
     FILE* const pipe = popen(command.c_str(), "r");
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
     if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
   }
-  try {
-    return Record::parse(said);
-  } catch (const Record::exception& e) {
-    throw RecordError(fmt::format("{}: what it says of itself is no description ({})", program, e.what()));
-  }
+  return Record::parse(said);
 }
 
 void show(const fs::path& directory) {
@@ -75,7 +68,7 @@ void show(const fs::path& directory) {
 void merge(const Options& o) {
   Record record = load_record(o.merge);
   if (!o.counters.empty()) add_counters(record, o.counters, "counters");
-  if (!o.profile.empty()) add_counters(record, o.profile, profile_with_pad(o.pad));
+  if (!o.profile.empty()) add_counters(record, o.profile, o.pad == 0 ? "profile" : fmt::format("profile+{}", o.pad));
   if (o.size != 0) record["profiled_size"] = o.size;
   if (!o.sass.empty()) add_sass(record, o.sass);
   if (!o.registers.empty()) add_registers(record, o.registers, o.architecture);
@@ -170,9 +163,10 @@ int run(int argc, char** argv) {
   app.add_option("--known", o.known, "  with what ncu --query-metrics printed, metrics of newer GPUs, too");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // help
+    fmt::print(stderr, "tile-record: {} (see --help)\n", e.what());
+    return 2;
   }
   if (!o.check.empty()) return check(o);
   if (!o.digests.empty())
@@ -190,10 +184,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace tile
 
-int main(int argc, char** argv) try { return tile::run(argc, argv); } catch (const CLI::ParseError& e) {
-  fmt::print(stderr, "tile-record: {} (see --help)\n", e.what());
-  return 2;
-} catch (const std::exception& e) {
+int main(int argc, char** argv) try { return tile::run(argc, argv); } catch (const std::exception& e) {
   fmt::print(stderr, "tile-record: {}\n", e.what());
   return 1;
 }

@@ -72,12 +72,10 @@ void require_exact(const std::vector<Launchable>& kernels, Case c);
 double median_ms(const Launchable& kernel, const Rotation& rotation, int repetitions = 9);
 
 /// The wall clock, for telling how far a long measurement is: seconds since it was made.
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+struct Stopwatch {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
 };
 
 }  // namespace tile

@@ -35,18 +35,15 @@ class Event {
   cudaEvent_t event_{};
 };
 
-template <class T>
-void upload_as(void* device, const std::vector<float>& values) {
-  const std::vector<T> elements(values.begin(), values.end());
-  machine::copy_to_device(device, elements.data(), elements.size() * sizeof(T));
-}
-
 Buffer uploaded(const std::vector<float>& values, Element type) {
   Buffer device = device_memory(values.size() * size_of(type));
-  const auto upload = type == Element::bf16  ? upload_as<__nv_bfloat16>
-                      : type == Element::f16 ? upload_as<__half>
-                                             : upload_as<float>;
-  upload(device.get(), values);
+  const auto upload_as = [&](auto element) {
+    const std::vector<decltype(element)> elements(values.begin(), values.end());
+    machine::copy_to_device(device.get(), elements.data(), elements.size() * sizeof element);
+  };
+  if (type == Element::f32) upload_as(float());
+  if (type == Element::bf16) upload_as(__nv_bfloat16());
+  if (type == Element::f16) upload_as(__half());
   return device;
 }
 

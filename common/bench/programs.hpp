@@ -1,5 +1,6 @@
-// Whether a chapter's records are of its program. In: what the program says of itself, a record. Out: a line for each
-// thing that is wrong with the record.
+// What other programs say of a chapter's kernels, merged into its record: Nsight Compute's counters, the disassembler's listing,
+// registers on another architecture; and what the chapter's own program says, which the record is compared with. In: a record, and
+// what such a program wrote. Out: the record with more in it; or a line for each thing that is wrong with it.
 //
 // A program describes itself (`chapterNN --describe program`) as a JSON object:
 //   chapter, source  its number, and its file; its records lie beside that
@@ -22,6 +23,20 @@
 #include "common/bench/record.hpp"
 
 namespace tile {
+
+/// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel
+/// the counters of its last launch, under the key `group`, and [lowest, highest] of those that differed between launches under
+/// `group` + "_range"; what is no kernel of the record goes under "other_kernels". Throws RecordError without any launch.
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
+
+/// Reads how many registers each kernel of the record has when compiled for another architecture, from the output of
+/// `cuobjdump -res-usage` for that: under "registers_for" and the architecture's number. Throws RecordError when one is missing.
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture);
+
+/// Tallies (machine_code.hpp) of the output of `cuobjdump -sass` for each kernel of the record, "other_kernels" included: of
+/// the whole function under "sass", and of its main loop, with the places in it, under "sass_loop". Throws RecordError when a
+/// kernel of the chapter is missing.
+void add_sass(Record& record, const std::filesystem::path& sass);
 
 /// The folder of a program's chapter.
 std::filesystem::path directory_of(const Record& program);
