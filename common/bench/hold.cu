@@ -4,8 +4,7 @@
 namespace tile {
 
 static __global__ void wait_for(long long cycles) {
-  const long long begin = clock64();
-  while (clock64() - begin < cycles) {
+  for (const long long begin = clock64(); clock64() - begin < cycles;) {
   }
 }
 

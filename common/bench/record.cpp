@@ -299,7 +299,7 @@ Record to_json(const Problem& p) {
 
 Problem problem_named(const std::string& key) {
   static const std::regex pattern(
-      R"((\d+)(?:x(\d+)x(\d+))?(?:\.(f32|bf16|f16),(f32|bf16|f16),(f32|bf16|f16))?(\.At)?(\.Bt)?(?:\.ld(\d+),(\d+),(\d+))?)");
+      R"((\d+)(?:x(\d+)x(\d+))?(?:\.(f32|b?f16),(f32|b?f16),(f32|b?f16))?(\.At)?(\.Bt)?(?:\.ld(\d+),(\d+),(\d+))?)");
   std::smatch match;
   if (!std::regex_match(key, match, pattern)) throw RecordError(fmt::format("'{}' names no problem", key));
   const auto number = [&](int at, int otherwise) { return match[at].matched ? std::stoi(match[at]) : otherwise; };
