@@ -6,6 +6,7 @@
 #include "common/bench/gpu.hpp"
 #include "common/bench/metrics.hpp"
 #include "common/bench/record.hpp"
+#include "common/sim/model.hpp"
 
 namespace tile {
 namespace {

@@ -1,7 +1,6 @@
 // What follows from counts without a run: for each resource that a kernel uses, the throughput at which that resource
 // alone would be busy all the time. In: what the model counted of a kernel, what its record says of its machine code,
-// and the rates that chapter 00 measured. Out: ceilings. All are sums and quotients, checked against examples by hand
-// in ctest/harness_test.cu.
+// and the rates that chapter 00 measured. Out: ceilings, sums and quotients of these.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +10,10 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/sim/model.hpp"
+
+namespace simt {
+struct Counts;
+}
 
 namespace tile {
 
