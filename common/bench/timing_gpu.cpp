@@ -1,5 +1,5 @@
-// Calls timed one by one with CUDA events, kernels interleaved with cuBLAS for a record or a sweep, and many kernels
-// for a tuner: timing.hpp. Nothing is timed whose result is wrong. Then what a record says of the GPU: clocks.hpp.
+// Calls timed one by one with CUDA events: timing.hpp. Nothing is timed whose result is wrong. Then what a record says of
+// the GPU: clocks.hpp.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <fmt/chrono.h>
@@ -57,8 +57,7 @@ Buffer copy_of(const Buffer& original, std::size_t bytes) {
   return copy;
 }
 
-// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right. C is
-// poisoned before.
+// Runs a product once, without beta and into a poisoned C: how far the result lies from right, by Freivalds' check.
 double require_correct(const std::function<void(const Product&)>& run, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
