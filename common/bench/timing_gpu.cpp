@@ -1,5 +1,4 @@
-// Calls timed one by one with CUDA events: timing.hpp. Nothing is timed whose result is wrong. Then what a record says of
-// the GPU: clocks.hpp.
+// Timing by CUDA events (timing.hpp), never of a wrong result; and what a record says of the GPU (clocks.hpp).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <fmt/chrono.h>
