@@ -2,7 +2,6 @@
 extern "C" {
 
 int nvmlInit_v2() { return 0; }
-int nvmlShutdown() { return 0; }
 
 int nvmlSystemGetDriverVersion(char* version, unsigned length) {
   const char text[] = "123.45.6";

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "chapters/14-tma/sweep.hpp"
-#include "common/bench/program.hpp"
+#include "common/bench/programs.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"
@@ -28,7 +28,7 @@ TILE_CHAPTER(.number = 77, .title = "a sweep", .kernels = {only()}, .counted = {
 
 namespace {
 
-// A run of 5 rounds: each takes the kernel, cuBLAS and the tried suggestion so many milliseconds, but for the last digit.
+// A run of 5 iterations: each takes the kernel, cuBLAS and the tried suggestion so many milliseconds, but for the last digit.
 tile::Record made_up_run(int M, int N, int K, double ms, double cublas_ms, double lt_ms) {
   tile::Record run = tile::to_json(tile::Problem::plain(M, N, K));
   run["choice"] = M < 512 ? "small" : "large";
@@ -86,24 +86,24 @@ TEST_CASE("the stronger baseline is the one with the lower median, and its ratio
 }
 
 TEST_CASE("cuBLAS is judged by what ran before it") {
-  CHECK(tile::order_of_round(2, 3) == std::vector<std::size_t>{1, 0});
-  CHECK(tile::order_of_round(3, 4) == std::vector<std::size_t>{2, 0, 1});
-  CHECK(tile::order_of_round(3, 9) == tile::order_of_round(3, 3));
+  CHECK(tile::order_of_iteration(2, 3) == std::vector<std::size_t>{1, 0});
+  CHECK(tile::order_of_iteration(3, 4) == std::vector<std::size_t>{2, 0, 1});
+  CHECK(tile::order_of_iteration(3, 9) == tile::order_of_iteration(3, 3));
 
-  // Rounds 0 to 5 of the kernel (k), cuBLAS (c) and cuBLASLt (l): kcl klc ckl clk lkc lck. cuBLAS takes 2.5 ms right behind the kernel, 2.2 first.
+  // Iterations 0 to 5 of the kernel (k), cuBLAS (c) and cuBLASLt (l): kcl klc ckl clk lkc lck. cuBLAS takes 2.5 ms right behind the kernel, 2.2 first.
   tile::Record run = made_up_run(64, 64, 64, 2, 2.2, 9);
   run["samples_ms"] = {2, 2, 1, 1, 1, 1};
   run["cublas_samples_ms"] = {2.5, 2.3, 2.2, 2.2, 2.5, 2.3};
   run["lt_samples_ms"] = {9, 9, 9, 9, 9, 9};
-  const auto places = tile::by_place(run, 1);
+  const auto places = tile::by_place(run, "cublasGemmEx");
   REQUIRE(places);
-  CHECK(places->behind == doctest::Approx(2.5 / 2.2));
+  CHECK(places->after_kernel == doctest::Approx(2.5 / 2.2));
   CHECK(places->first_ratio == doctest::Approx(1.1));
   CHECK(places->apart.low == doctest::Approx(1.15));  // of 1.15, 2.2, 2.2 and 2.3
   CHECK(places->apart.high == doctest::Approx(2.3));
   CHECK(places->flatters());
-  CHECK(tile::by_place(run, 2)->first_ratio == doctest::Approx(4.5));
-  CHECK_FALSE(tile::by_place(made_up_run(64, 64, 64, 2, 2.2, 9), 1));  // five rounds
+  CHECK(tile::by_place(run, "cuBLASLt")->first_ratio == doctest::Approx(4.5));
+  CHECK_FALSE(tile::by_place(made_up_run(64, 64, 64, 2, 2.2, 9), "cuBLASLt"));  // five iterations
 }
 
 TEST_CASE("where cuBLASLt suggests nothing, cuBLAS is the stronger") {

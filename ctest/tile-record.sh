@@ -30,7 +30,6 @@ echo nothing >"$scratch/nothing"
 
 refuse 2 "Exactly 1 option from .--show"
 refuse 2 "--bogus" --show "$record" --bogus
-refuse 2 "something to merge" --merge "$record"
 refuse 2 "--registers requires --architecture" --merge "$record" --registers "$scratch/usage.txt"
 refuse 2 "--size requires --profile" --merge "$record" --counters "$scratch/ncu.csv" --size 4096
 refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere
@@ -39,7 +38,7 @@ refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
 refuse 1 "says nothing of $function" --merge "$record" --registers "$scratch/nothing" --architecture 86
 refuse 1 "missing is no program: build it first" --check "$scratch/missing"
-refuse 1 "true: what it says of itself is no description" --steps /bin/true
+refuse 1 "parse error" --steps /bin/true
 
 # What is read is written again to the last byte.
 mkdir "$scratch/chapter"

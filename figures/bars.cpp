@@ -7,7 +7,7 @@
 
 #include "common/bench/gpu.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 #include "common/report/facts.hpp"
 #include "drawing.hpp"
 #include "figures.hpp"

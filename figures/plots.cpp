@@ -96,7 +96,7 @@ std::vector<Measured> fastest_of_each(const std::vector<Measured>& all, const st
 
 // The ratio to cuBLAS; where that of all pairs flatters, of the calls that began a round.
 double fair_ratio(const Record& run) {
-  const auto places = by_place(run, 1);
+  const auto places = by_place(run, "cublasGemmEx");
   return places && places->flatters() ? places->first_ratio : run["ratio"].get<double>();
 }
 
@@ -220,8 +220,8 @@ void print_results(const fs::path& chapters, bool only_fastest) {
   };
   for (const auto& [chapter, kernel, run, record] : only_fastest ? fastest_of_each(all) : all)
     fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", chapter, kernel, run["median_ms"].get<double>(),
-               format_number(run["tflops"].get<double>()), ratio(run, "", by_place(run, 1)),
-               run.contains("stronger_ratio") ? ratio(run, "stronger_", stronger_by_place(run)) : " |");
+               format_number(run["tflops"].get<double>()), ratio(run, "", by_place(run, "cublasGemmEx")),
+               run.contains("stronger_ratio") ? ratio(run, "stronger_", by_place(run, stronger_of(run))) : " |");
   std::vector<std::string> types;  // in the order in which they come
   std::map<std::string, double> cublas, lt;
   std::set<std::string> dates;

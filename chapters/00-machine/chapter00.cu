@@ -336,19 +336,18 @@ void measure_rates(tile::RateSink& sink) {
   cudaFree(out);
 
   for (const int size : {1024, 2048, 4096, 8192}) {
-    sink.rate("cublas_fp32_" + std::to_string(size),
-              tile::cublas_tflops(size, tile::CublasMode::fp32).median);
-    sink.rate("cublas_tf32_" + std::to_string(size),
-              tile::cublas_tflops(size, tile::CublasMode::tf32).median);
-    sink.rate("cublas_bf16_" + std::to_string(size),
-              tile::cublas_tflops(size, tile::CublasMode::bf16).median);
+    tile::Case cube{size, size, size};
+    sink.rate("cublas_fp32_" + std::to_string(size), tile::cublas_tflops(cube));
+    sink.rate("cublas_tf32_" + std::to_string(size), tile::cublas_tflops(cube, true));
+    cube.types.A = cube.types.B = tile::Element::bf16;
+    sink.rate("cublas_bf16_" + std::to_string(size), tile::cublas_tflops(cube));
   }
 }
 
 // For a profiler: which kernel does cuBLAS choose, what do the L2 slices see of l2_read, what
 // do warps of ffma_operands wait for?
 void profile() {
-  tile::cublas_tflops(4096, tile::CublasMode::fp32, 1);
+  tile::cublas_tflops({4096, 4096, 4096}, false, 1);
   char* memory;
   const std::size_t bytes = std::size_t(16) << 20;
   tile::cuda_check(cudaMalloc(&memory, 2 * bytes), "cudaMalloc");

@@ -164,11 +164,11 @@ std::vector<tile::Chapter::Profiled> profiled_rows() {
 // They take turns, so that no drift of the GPU's clock looks like a difference.
 void measure_rows(tile::RateSink& sink) {
   constexpr int ROUNDS = 9;
-  tile::TuningBench bench(rows_timed_at);
+  const tile::Rotation rotation({rows_timed_at, rows_timed_at, rows_timed_at});
   std::array<std::vector<double>, words_of_a_row.size()> ms;
   for (int round = 0; round < ROUNDS; ++round)
     for (std::size_t i = 0; i < ms.size(); ++i)
-      ms[i].push_back(bench.median_ms(launches_with_rows[i], 9));
+      ms[i].push_back(tile::median_ms(launches_with_rows[i], rotation));
   for (std::size_t i = 0; i < ms.size(); ++i) {
     const std::string key = row_key(words_of_a_row[i]);
     sink.rate(key, tile::spread_of(ms[i]).median);

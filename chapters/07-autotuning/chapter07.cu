@@ -16,6 +16,7 @@
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
+#include "common/report/statistics.hpp"
 #endif
 
 namespace {
@@ -569,16 +570,15 @@ void measure_experiments(tile::RateSink& sink) {
   tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice),
                    "fill B");
   for (const Experiment& e : experiments()) {
-    std::vector<std::vector<double>> terms;
-    std::vector<double> cycles;
+    std::vector<double> costs, cycles;
     for (const Variant& v : e.variants) {
       const tile::Gemm g{SIZE, SIZE, SIZE, 1, A, v.lda, B, SIZE, 0, C, SIZE};
       const double ms = tile::time_ms([&](int) { v.launch(g); }).median;
-      terms.push_back({1, v.cost});
+      costs.push_back(v.cost);
       cycles.push_back(ms * khz * sms / (double(n) * n * n / 32));
       sink.rate(e.key + "." + v.key, cycles.back());
     }
-    sink.rate(e.key + ".price", tile::least_squares(terms, cycles).weights[1]);
+    sink.rate(e.key + ".price", tile::slope_of(costs, cycles));
   }
   cudaFree(A), cudaFree(B), cudaFree(C);
 }

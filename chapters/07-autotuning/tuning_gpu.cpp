@@ -70,11 +70,11 @@ int tune(const Tuner& tuner, const Options& options, bool pruned) {
       size, size);
 
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  TuningBench bench(size);
+  const Rotation rotation({size, size, size});
   const Stopwatch watch;
   for (std::size_t i = 0; i < missing.size() && !interrupted; ++i) {
     const Candidate& c = *missing[i];
-    const double ms = bench.median_ms(c.kernel);
+    const double ms = tile::median_ms(c.kernel, rotation);
     Record entry = entry_of(c.kernel);
     entry["pruned"] = c.pruned;
     entry["median_ms"] = ms;

@@ -889,7 +889,7 @@ void predict(tile::Facts& facts) {
     return;
   }
   const auto cycles_of_samples = [&](const std::string& kernel) {
-    const tile::Record& run = *tile::find_run(own, kernel, 4096, 4096, 4096);
+    const tile::Record& run = *tile::find_run(own, kernel, 4096);
     std::vector<double> cycles;
     for (const double ms : run["samples_ms"].get<std::vector<double>>())
       cycles.push_back(cycles_of(own, kernel) * ms / run["median_ms"].get<double>());
@@ -1461,7 +1461,7 @@ TEST_CASE("the prose's arithmetic: wavefronts for a multiply-add, and what one c
   const auto throughput = [&](const char* chapter, const char* kernel) {
     for (const tile::Record& record : tile::load_records(chapters / chapter))
       if (record["gpu"] == tile::reference_gpu)
-        return tile::find_run(record, kernel, 4096, 4096, 4096)->at("tflops").get<double>();
+        return tile::find_run(record, kernel, 4096)->at("tflops").get<double>();
     return 0.0;
   };
   const double more = facts.value("flat.read_wavefronts_per_fma") -

@@ -662,19 +662,18 @@ void measure_variants(tile::RateSink& sink) {
                    "multiprocessor count");
   tile::cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock rate");
   for (const int size : experiment_sizes) {
-    tile::TuningBench bench(size);
+    const tile::Rotation rotation({size, size, size});
     const double cycles_per_ms = double(khz) * sms / (std::pow(size, 3) / 32);
     std::array<std::vector<double>, variants.size()> cycles;
     std::vector<double> prices;
     for (int round = 0; round < ROUNDS; ++round) {
-      std::vector<std::vector<double>> terms;
-      std::vector<double> values;
+      std::vector<double> stores, values;
       for (std::size_t i = 0; i < variants.size(); ++i) {
-        terms.push_back({1, stores_per_fma(variants[i])});
-        values.push_back(cycles_per_ms * bench.median_ms(variants[i].launch, 20));
+        stores.push_back(stores_per_fma(variants[i]));
+        values.push_back(cycles_per_ms * tile::median_ms(variants[i].launch, rotation, 20));
         cycles[i].push_back(values.back());
       }
-      prices.push_back(tile::least_squares(terms, values).weights[1]);
+      prices.push_back(tile::slope_of(stores, values));
     }
     for (std::size_t i = 0; i < variants.size(); ++i)
       sink.rate(rate_name(size, variants[i].words), tile::spread_of(cycles[i]).median);

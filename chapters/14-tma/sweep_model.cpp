@@ -123,7 +123,7 @@ void add_sweep_facts(Facts& facts, const Sweep& sweep, const Record* record) {
   for (const Case& c : sweep.problems) {
     const Record* run = run_of(sweep, record, c);
     const std::string name = fmt::format("sweep.{}.", key_of(c.problem()));
-    const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run);
+    const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
     add_fields(facts, name, run, of_problem);
     std::optional<double> apart_low;
     if (places) apart_low = places->apart.low;

@@ -6,20 +6,19 @@
 #include "common/bench/gpu.hpp"
 #include "common/bench/metrics.hpp"
 #include "common/bench/record.hpp"
+#include "common/sim/model.hpp"
 
 namespace tile {
 namespace {
 
-double results_of(const Case& c) { return double(c.M) * c.N; }
+double elements_of_C(const Case& c) { return double(c.M) * c.N; }
 
 // What a problem asks for, whoever computes it. C is read unless beta is 0.
 Work asked_for(const Case& c) {
   const auto bytes = [](Element type, double rows, double cols) { return double(size_of(type)) * rows * cols; };
-  const double c_passes = c.beta == 0 ? 1 : 2;
-  Work work;
-  work.flops = 2 * results_of(c) * c.K;
-  work.dram_bytes = bytes(c.types.A, c.M, c.K) + bytes(c.types.B, c.K, c.N) + c_passes * bytes(c.types.C, c.M, c.N);
-  return work;
+  return {.flops = 2 * elements_of_C(c) * c.K,
+          .dram_bytes = bytes(c.types.A, c.M, c.K) + bytes(c.types.B, c.K, c.N) +
+                        (c.beta == 0 ? 1 : 2) * bytes(c.types.C, c.M, c.N)};
 }
 
 }  // namespace
@@ -45,10 +44,9 @@ Work work_at(const Case& to, const CountedWork& one, const CountedWork& other) {
   Work work = asked_for(to);
   for (double Work::*const number : {&Work::requests, &Work::lines, &Work::l1_cycles, &Work::wavefronts,
                                      &Work::l1_wavefronts, &Work::requested_bytes, &Work::l2_bytes}) {
-    const double of_result = one.work.*number / results_of(one.problem),
-                 of_other = other.work.*number / results_of(other.problem);
-    const double of_step = (of_other - of_result) / deeper;
-    work.*number = results_of(to) * (of_result + of_step * (double(to.K) - one.problem.K));
+    const double of_one = one.work.*number / elements_of_C(one.problem),
+                 of_other = other.work.*number / elements_of_C(other.problem);
+    work.*number = elements_of_C(to) * (of_one + (of_other - of_one) / deeper * (double(to.K) - one.problem.K));
   }
   return work;
 }
@@ -59,7 +57,7 @@ std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Reco
     if (!kernel.contains(group)) return {};
   const Record& loop = kernel.at("sass_loop");
   const double ffma = loop.value("FFMA", 0.0), size = record.value("profiled_size", 0);
-  if (ffma == 0 || !loop.contains("ffma_reads_even") || to.M != size || to.N != size || to.K != size) return {};
+  if (ffma == 0 || to.M != size || to.N != size || to.K != size) return {};
   const Record &counters = kernel.at("counters"), &profile = kernel.at("profile");
   const double loads_and_stores = counters.at(metric("shared_load_wavefronts")).get<double>() +
                                   counters.at(metric("shared_store_wavefronts")).get<double>();
@@ -95,7 +93,7 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   add("banks", (work.wavefronts + work.l1_wavefronts) / cycles_per_second);
   if (rates.l2_bytes_per_second > 0) add("L2 bytes", work.l2_bytes / rates.l2_bytes_per_second);
   if (rates.dram_bytes_per_second > 0) add("DRAM bytes", work.dram_bytes / rates.dram_bytes_per_second);
-  std::stable_sort(result.begin(), result.end(), [](auto& a, auto& b) { return a.tflops < b.tflops; });
+  std::ranges::stable_sort(result, {}, &Ceiling::tflops);
   return result;
 }
 

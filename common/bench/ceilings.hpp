@@ -1,7 +1,6 @@
 // What follows from counts without a run: for each resource that a kernel uses, the throughput at which that resource
 // alone would be busy all the time. In: what the model counted of a kernel, what its record says of its machine code,
-// and the rates that chapter 00 measured. Out: ceilings. All are sums and quotients, checked against examples by hand
-// in ctest/harness_test.cu.
+// and the rates that chapter 00 measured. Out: ceilings, sums and quotients of these.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +10,10 @@
 #include <vector>
 
 #include "common/check/gemm.hpp"
-#include "common/sim/model.hpp"
+
+namespace simt {
+struct Counts;
+}
 
 namespace tile {
 
@@ -56,16 +58,16 @@ struct CountedWork {
   Work work;
 };
 /// The work of a kernel at `to`, if each number is a * M * N + b * M * N * K: two counted problems of different K say
-/// what a and b are. Exact when tiles divide all three, and the blocks of all three do the same; the tests of each
-/// chapter ask that of its kernels. Throws std::invalid_argument for problems of one depth.
+/// what a and b are. Exact when tiles divide all three and all blocks do the same; the tests of each chapter ask that of
+/// its kernels. Throws std::invalid_argument for problems of one depth.
 Work work_at(const Case& to, const CountedWork& one, const CountedWork& other);
 
 /// The work of what nvcc made of a kernel whose source does `work` at `to`, and `counted` on the chapter's problem:
 /// instructions that the hardware counted at `to`; shared wavefronts, scaled by how many it counted on the chapter's
-/// problem; and the register reads of its machine code's main loop. Global accesses stay as in the source if the
-/// hardware counted as many requests of loads, and are left out otherwise, where nvcc has merged some;
-/// `counted_load_requests` is the model's count of these. Nothing where `kernel`, its entry in `record`, lacks the
-/// counters, was not profiled at `to`, or has no FFMA in a loop.
+/// problem; and the register reads of its machine code's main loop. Global accesses stay as in the source unless nvcc has
+/// merged some, so that the hardware counted another number of load requests than the model, `counted_load_requests`; then they
+/// are left out. Nothing where `kernel`, its entry in `record`, lacks the counters, was not profiled at `to`, or has no
+/// FFMA in a loop.
 std::optional<Work> work_as_compiled(Work work, const nlohmann::json& kernel, const nlohmann::json& record,
                                      double counted_load_requests, const Work& counted, const Case& to);
 

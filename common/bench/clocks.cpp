@@ -2,16 +2,16 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace tile {
 namespace {
 
 // nvmlClocksEventReasons. Idle and the clocks that an application asked for are no throttling.
-const std::vector<std::pair<unsigned long long, const char*>> throttle_reasons{
+constexpr std::pair<unsigned long long, const char*> throttle_reasons[] = {
     {0x4, "power cap"},    {0x8, "hardware slowdown"},       {0x10, "synchronised boost"},
     {0x20, "temperature"}, {0x40, "temperature (hardware)"}, {0x80, "power brake"}};
 
@@ -27,25 +27,15 @@ Record spread(const std::vector<Record>& states, const char* reading) {
 
 int Nvml::call(const char* name, auto... arguments) const {
   const auto function = reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(library_, name));
-  const int status = function == nullptr ? -1 : function(arguments...);
-  if (status != 0) failed_ = fmt::format("{} fails with status {}", name, status);
-  return status;
+  return function == nullptr ? -1 : function(arguments...);
 }
 
 Nvml::Nvml(const std::string& pci_bus_id, const std::string& library) : library_(dlopen(library.c_str(), RTLD_NOW)) {
-  if (library_ == nullptr) {
+  if (library_ == nullptr)
     missing_ = fmt::format("{} cannot be opened", library);
-    return;
-  }
-  initialized_ = call("nvmlInit_v2") == 0;
-  if (!initialized_ || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 || state().empty())
-    missing_ =
-        fmt::format("NVML does not say what the GPU {} does: {} (-1: the driver is too old)", pci_bus_id, failed_);
-}
-
-Nvml::~Nvml() {
-  if (initialized_) call("nvmlShutdown");
-  if (library_ != nullptr) dlclose(library_);
+  else if (call("nvmlInit_v2") != 0 || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 ||
+           state().empty())
+    missing_ = fmt::format("NVML does not say what the GPU {} does", pci_bus_id);
 }
 
 Record Nvml::state() const {
@@ -64,40 +54,31 @@ Record Nvml::state() const {
 }
 
 std::string Nvml::driver() const {
-  std::array<char, 80> version{};
-  const bool known = initialized_ && call("nvmlSystemGetDriverVersion", version.data(), unsigned(version.size())) == 0;
-  return known ? version.data() : "";
+  char version[80] = "unknown";
+  if (device_ != nullptr) call("nvmlSystemGetDriverVersion", version, unsigned(sizeof version));
+  return version;
 }
 
-Record clocks_now(const Nvml& nvml) {
-  Record now = nvml.state();
-  now.erase("throttle_reasons");
-  return now;
-}
-
-ClockSampler::ClockSampler(const Nvml& nvml) {
-  thread_ = std::thread([this, &nvml] {
-    for (Record now; running_ && !(now = nvml.state()).empty();
-         std::this_thread::sleep_for(std::chrono::milliseconds(5)))
-      states_.push_back(now);
-  });
-}
-
-ClockSampler::~ClockSampler() { stop(); }
+ClockSampler::ClockSampler(const Nvml& nvml)
+    : thread_([this, &nvml](std::stop_token stopped) {
+        using namespace std::chrono_literals;
+        for (Record now; !stopped.stop_requested() && !(now = nvml.state()).empty(); std::this_thread::sleep_for(5ms))
+          states_.push_back(now);
+      }) {}
 
 Record ClockSampler::stop() {
-  running_ = false;
-  if (thread_.joinable()) thread_.join();
+  thread_.request_stop();
+  thread_.join();
   if (states_.empty()) return {{"samples", 0}};
   unsigned long long reasons = 0;
   for (const Record& state : states_) reasons |= state.at("throttle_reasons").get<unsigned long long>();
-  Record throttled = Record::array();
+  std::vector<const char*> throttled;
   for (const auto& [bit, name] : throttle_reasons)
     if (reasons & bit) throttled.push_back(name);
   return {{"samples", states_.size()},
           {"sm_mhz", spread(states_, "sm_mhz")},
           {"power_w", spread(states_, "power_w")},
-          {"throttled", throttled}};
+          {"throttled", fmt::format("{}", fmt::join(throttled, "; "))}};
 }
 
 }  // namespace tile

@@ -3,7 +3,6 @@
 // readings, or why there are none; parts of a record.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,25 +15,21 @@ class Nvml {
  public:
   /// `pci_bus_id` as CUDA gives it ("0000:19:00.0"). Where NVML cannot be opened or asked, missing() says why.
   explicit Nvml(const std::string& pci_bus_id, const std::string& library = "libnvidia-ml.so.1");
-  ~Nvml();
-  Nvml(const Nvml&) = delete;
 
   /// "", or why there are no readings: one line.
   const std::string& missing() const { return missing_; }
   /// Clocks, power and temperature now, and NVML's bits of "throttle_reasons"; empty where one of them is refused.
   Record state() const;
-  /// The driver's version ("580.159.04"), or "".
+  /// The driver's version ("580.159.04"), or "unknown".
   std::string driver() const;
 
  private:
-  /// Calls a function of the library, and returns its status: 0 is success, -1 says that the library lacks it.
+  /// Calls a function of the library. Its status: 0 is success, -1 says that there is no such function.
   int call(const char* name, auto... arguments) const;
 
-  void* library_ = nullptr;
-  bool initialized_ = false;
+  void* library_;
   void* device_ = nullptr;
   std::string missing_;
-  mutable std::string failed_;  ///< the last call that did, and its status
 };
 
 /// NVML for the GPU that CUDA calls 0. Where it cannot be asked, a line on stderr says so, once. GPU programs only, as the next two.
@@ -44,24 +39,18 @@ Record describe_gpu();
 /// What the compiler and the driver say of a kernel: mangled name, registers, spills, shared memory, resident blocks per SM.
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);
 
-/// Clocks, power and temperature now; an empty object without NVML.
-Record clocks_now(const Nvml& nvml);
-
 /// Samples a GPU's SM clock, power and throttle reasons while it lives.
 class ClockSampler {
  public:
   explicit ClockSampler(const Nvml& nvml);
-  ~ClockSampler();
-  ClockSampler(const ClockSampler&) = delete;
 
   /// Ends the sampling. {"samples", "sm_mhz": [lowest, median, highest], "power_w": the same, "throttled":
-  /// [reasons]}, or {"samples": 0} where NVML could not be asked.
+  /// reasons}, or {"samples": 0} where NVML could not be asked.
   Record stop();
 
  private:
-  std::atomic<bool> running_{true};
   std::vector<Record> states_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace tile

@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "common/bench/metrics.hpp"
-#include "common/bench/numbers.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 
@@ -15,11 +14,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Difference, kernel, counter, from, to, why)
 
 namespace {
 
+std::string range_text(const std::string& low, const std::string& high) {
+  return low == high ? low : low + " to " + high;
+}
+
+// Why a row of the table of counters is wrong, or "". `difference` is what is named for it, or nullptr.
 std::string contradiction_of(const Difference* difference, double counted, const Measured& measured) {
+  const auto in_table = [](double ratio) { return std::lround(ratio * 1e4); };  // it has four decimals
   if (measured == counted) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
   if (difference == nullptr) return "find out why, and name the row in differences.json";
-  const auto in_table = [&](double value) { return std::round(value / counted * 1e4) * 1e-4; };
-  if (difference->from - 1e-9 <= in_table(measured.low) && in_table(measured.high) <= difference->to + 1e-9) return "";
+  if (in_table(difference->from) <= in_table(measured.low / counted) &&
+      in_table(measured.high / counted) <= in_table(difference->to))
+    return "";
   return fmt::format("{} is not from {} to {}, as differences.json has it", ratio_text(measured, counted),
                      difference->from, difference->to);
 }
@@ -78,14 +84,11 @@ std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
 }
 
 std::string text_of(const Measured& measured) {
-  const std::string low = format_number(measured.low);
-  return measured.low == measured.high ? low : low + " to " + format_number(measured.high);
+  return range_text(format_number(measured.low), format_number(measured.high));
 }
 
 std::string ratio_text(const Measured& measured, double counted) {
-  const std::string lowest = fmt::format("{:.4f}", measured.low / counted),
-                    highest = fmt::format("{:.4f}", measured.high / counted);
-  return lowest == highest ? lowest : lowest + " to " + highest;
+  return range_text(fmt::format("{:.4f}", measured.low / counted), fmt::format("{:.4f}", measured.high / counted));
 }
 
 std::vector<Difference> load_differences(const std::filesystem::path& chapter_directory) {
@@ -114,12 +117,11 @@ std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
     if (!counts.contains(counter.key)) continue;
     const double counted = double(counts.at(counter.key));
     const auto found = measured(entry, counter);
-    if (!found) {
+    const std::string wrong =
+        found ? contradiction_of(find_difference(differences, kernel, counter), counted, *found) : "";
+    if (!found)
       lines.push_back(fmt::format("{}: its counters lack {}", kernel, counter.key));
-      continue;
-    }
-    const std::string wrong = contradiction_of(find_difference(differences, kernel, counter), counted, *found);
-    if (!wrong.empty())
+    else if (!wrong.empty())
       lines.push_back(fmt::format("{}: {}: {} counted, {} measured; {}", kernel, counter.label, format_number(counted),
                                   text_of(*found), wrong));
   }

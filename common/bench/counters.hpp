@@ -64,8 +64,8 @@ std::vector<Difference> load_differences(const std::filesystem::path& chapter_di
 const Difference* find_difference(const std::vector<Difference>& differences, const std::string& kernel,
                                   const Counter& counter);
 
-/// What is wrong with a kernel's counters, one line each: a row that is not equal and is not named or is outside of
-/// what is named, and a row that is named although it is equal. `entry` is the kernel's in a record.
+/// What is wrong with the counters of a kernel, `entry` in a record, one line each: a row that differs and is not named, or
+/// lies outside what is named for it, and a row that is named although it is equal.
 std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
                                      const std::vector<Difference>& differences);
 

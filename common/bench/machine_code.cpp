@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 namespace {
@@ -25,78 +25,48 @@ std::string digest(std::string_view bytes) {
   return fmt::format("{:016x}", hash);
 }
 
-// Adds the functions of an ELF file, which `bytes` begins with, unless it is only the mark of one.
-void add_functions(std::string_view bytes, std::map<std::string, std::string>& digests) {
-  Elf64_Ehdr head;
-  if (bytes.size() < sizeof head) return;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  const std::size_t end = head.e_shoff + std::size_t(head.e_shnum) * sizeof(Elf64_Shdr);
-  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr) || end > bytes.size()) return;
-  std::vector<Elf64_Shdr> sections(head.e_shnum);
-  std::memcpy(sections.data(), bytes.data() + head.e_shoff, sections.size() * sizeof(Elf64_Shdr));
-  if (head.e_shstrndx >= sections.size()) return;
-  const auto content = [&](const Elf64_Shdr& s) {
-    return bytes.substr(std::min(s.sh_offset, bytes.size()), s.sh_size);
-  };
-  const std::string_view names = content(sections[head.e_shstrndx]);
-  for (const Elf64_Shdr& section : sections) {
-    const std::string name = section.sh_name < names.size() ? names.data() + section.sh_name : "";
-    if (name.starts_with(".text.")) digests[name.substr(6)] = digest(content(section));
-  }
-}
-
 // "sgemm<8>" for the mangled name of (anonymous namespace)::sgemm<8>(float*).
 std::string name_in_source(const std::string& mangled) {
-  std::string name = boost::core::demangle(mangled.c_str());
-  for (const std::string_view omitted : {"(anonymous namespace)::", "void "})
-    for (std::size_t at; (at = name.find(omitted)) != std::string::npos;) name.erase(at, omitted.size());
-  return name.substr(0, name.rfind('('));
+  static const std::regex omitted(R"(\(anonymous namespace\)::|void |\([^(]*$)");
+  return std::regex_replace(boost::core::demangle(mangled.c_str()), omitted, "");
 }
 
-constexpr std::size_t places = 3;  // of an FFMA's operands
-using Registers = std::array<int, places>;
 constexpr int none = -1;
+using Registers = std::array<int, 3>;  // of an FFMA's operands, or none
 
 struct Operands {
-  Registers read{none, none, none};    ///< registers by place
-  Registers reused{none, none, none};  ///< those flagged .reuse
+  Registers read{none, none, none}, reused = read;  // all, and those flagged .reuse
 };
 
 Operands operands_of(const Instruction& ffma) {
   static const std::regex operand(R"(-?\|?R(\d+)\|?(\.reuse)?\s*)");
   Operands found;
-  std::istringstream list(ffma.operands.substr(std::min(ffma.operands.find(',') + 1, ffma.operands.size())));
-  std::size_t place = 0;
-  for (std::string text; place < places && std::getline(list >> std::ws, text, ','); ++place) {
+  const std::vector<std::string> all = split(ffma.operands, ',');  // the destination first
+  for (std::size_t place = 0; place < found.read.size() && place + 1 < all.size(); ++place) {
     std::smatch match;
-    if (!std::regex_match(text, match, operand)) continue;
+    if (!std::regex_match(all[place + 1], match, operand)) continue;
     found.read[place] = std::stoi(match[1]);
     if (match[2].matched) found.reused[place] = found.read[place];
   }
   return found;
 }
 
-// Whether operands that an FFMA has flagged are kept for the next one although this instruction comes between.
-bool leaves_operands(const Instruction& instruction) {
-  const std::string& opcode = instruction.opcode;
-  return opcode.starts_with("LDS") || opcode.starts_with("U") || opcode == "NOP";
-}
-
-// For each instruction, the registers that it reads from the even and from the odd bank if it is an FFMA. An operand is kept for
-// the next instruction, or across those that leave it.
-enum class Kept { for_next, across_others };
-std::vector<BankReads> bank_reads(Code code, Kept how) {
+// For each instruction, the registers that it reads from the even and from the odd bank if it is an FFMA. An operand that an FFMA
+// has flagged is kept for the next instruction, and `across_loads` of shared memory and the like for the next FFMA.
+std::vector<BankReads> bank_reads(Code code, bool across_loads) {
   std::vector<BankReads> reads;
   Registers kept{none, none, none};
   for (const Instruction& instruction : code) {
     const Operands operands = instruction.opcode == "FFMA" ? operands_of(instruction) : Operands{};
     std::set<int> registers;
-    for (std::size_t place = 0; place < places; ++place)
+    for (std::size_t place = 0; place < kept.size(); ++place)
       if (operands.read[place] != kept[place]) registers.insert(operands.read[place]);
     registers.erase(none);
     auto& [even, odd] = reads.emplace_back();
     for (const int number : registers) ++(number % 2 == 0 ? even : odd);
-    if (how == Kept::for_next || !leaves_operands(instruction)) kept = operands.reused;
+    const std::string& opcode = instruction.opcode;
+    const bool leaves_operands = opcode.starts_with("LDS") || opcode.starts_with("U") || opcode == "NOP";
+    if (!across_loads || !leaves_operands) kept = operands.reused;
   }
   return reads;
 }
@@ -106,10 +76,27 @@ int ffmas(Code code) { return int(std::ranges::count(code, "FFMA", &Instruction:
 }  // namespace
 
 std::map<std::string, std::string> digests_of(const std::filesystem::path& program) {
-  const std::string bytes = read_whole(program);
+  const std::string file = read_whole(program);
   std::map<std::string, std::string> digests;
-  for (auto at = bytes.find(ELFMAG); at != std::string::npos; at = bytes.find(ELFMAG, at + 1))
-    add_functions(std::string_view(bytes).substr(at), digests);
+  for (auto at = file.find(ELFMAG); at != std::string::npos; at = file.find(ELFMAG, at + 1)) {
+    const std::string_view bytes = std::string_view(file).substr(at);  // an ELF file, or only the mark of one
+    Elf64_Ehdr head;
+    if (bytes.size() < sizeof head) continue;
+    std::memcpy(&head, bytes.data(), sizeof head);
+    const std::size_t end = head.e_shoff + std::size_t(head.e_shnum) * sizeof(Elf64_Shdr);
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr) || end > bytes.size()) continue;
+    std::vector<Elf64_Shdr> sections(head.e_shnum);
+    std::memcpy(sections.data(), bytes.data() + head.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+    if (head.e_shstrndx >= sections.size()) continue;
+    const auto content = [&](const Elf64_Shdr& s) {
+      return bytes.substr(std::min(s.sh_offset, bytes.size()), s.sh_size);
+    };
+    const std::string_view names = content(sections[head.e_shstrndx]);
+    for (const Elf64_Shdr& section : sections) {
+      const std::string name = section.sh_name < names.size() ? names.data() + section.sh_name : "";
+      if (name.starts_with(".text.")) digests[name.substr(6)] = digest(content(section));
+    }
+  }
   return digests;
 }
 
@@ -170,11 +157,10 @@ Code main_loop(Code code) {
 }
 
 int issue_cycles(const std::vector<BankReads>& reads) {
-  constexpr int iterations = 2, longest_backlog = 1;
+  constexpr int longest_backlog = 1;
   BankReads backlog{};
   int cycles = 0;
-  for (int iteration = 0; iteration < iterations;
-       ++iteration) {  // the second finds the banks as an iteration leaves them
+  for (int iteration = 0; iteration < 2; ++iteration) {  // the second finds the banks as the first leaves them
     cycles = 0;
     for (const BankReads& read : reads) {
       for (std::size_t bank = 0; bank < backlog.size(); ++bank) backlog[bank] += read[bank];
@@ -189,9 +175,9 @@ int issue_cycles(const std::vector<BankReads>& reads) {
 
 std::map<std::string, int> tally_of(Code code) {
   std::map<std::string, int> count{
-      {"all", int(code.size())}, {"reuse", 0}, {"issue_cycles", issue_cycles(bank_reads(code, Kept::across_others))}};
+      {"all", int(code.size())}, {"reuse", 0}, {"issue_cycles", issue_cycles(bank_reads(code, true))}};
   int &even = count["ffma_reads_even"], &odd = count["ffma_reads_odd"], &cycles = count["bank_cycles"];
-  const auto reads = bank_reads(code, Kept::for_next);
+  const auto reads = bank_reads(code, false);
   constexpr std::size_t group = 4;
   for (std::size_t first = 0; first < code.size(); first += group) {
     const std::size_t end = std::min(first + group, code.size());

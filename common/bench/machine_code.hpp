@@ -41,25 +41,23 @@ Code main_loop(Code code);
 /// The registers that an instruction reads from the even and from the odd bank.
 using BankReads = std::array<int, 2>;
 
-/// The cycles in which one warp can issue a loop of instructions that read so, a turn of it: one for each, and one besides
-/// whenever a bank, which gives one register a cycle, would fall behind by more than one. Found with the loops of
+/// The cycles in which one warp can issue an iteration of a loop of instructions that read so: one for each, and one more whenever
+/// a bank, which gives one register a cycle, would otherwise be late by more than one. Found with the loops of
 /// chapters/14-tma/h200-register-banks.csv; all but two of them take these cycles, and a few for their branch.
 int issue_cycles(const std::vector<BankReads>& reads);
 
-/// Instructions by opcode; besides, "all": how many there are; "reuse": how many operands carry the flag .reuse;
-/// "ffma_reads_even" and "ffma_reads_odd": the registers that FFMA read from the two banks of the register file;
-/// "bank_cycles": the cycles that the busier bank needs, or the issue slot, added up over groups of four instructions;
-/// "issue_cycles": see above, where an operand is kept across loads from shared memory, too, as it was in these loops.
-///
+/// Instructions by opcode, and "all" of them; "reuse": how many operands carry the flag .reuse; "ffma_reads_even" and
+/// "ffma_reads_odd": the registers that FFMA read from the two banks of the register file; "bank_cycles": the cycles that the busier
+/// bank needs, or the issue slot, added up over groups of four instructions; "issue_cycles": see above, where an operand is also
+/// kept across loads from shared memory, as it was in these loops.
 /// A register's bank is its number's parity, and a bank gives one register a cycle: measured, see chapter 00. An operand is
-/// not read when the instruction right before, an FFMA too, had the same register in the same place and flagged it .reuse;
+/// not read when the instruction right before, also an FFMA, had the same register in the same place and flagged it .reuse;
 /// one that stands twice in an instruction is read once.
 std::map<std::string, int> tally_of(Code code);
 
-/// Where the compiler put a loop's loads from global memory ("ldg"), asynchronous copies ("copy"), stores to shared memory
-/// ("sts") and barriers ("bar"):
-/// how many of its FFMA stand before the first and before the last of them, as "ldg_first" and "ldg_last". A kind that the
-/// loop does not have has no such names.
+/// Where the compiler put a loop's loads from global memory ("ldg"), asynchronous copies ("copy"), stores to shared memory ("sts")
+/// and barriers ("bar"): how many of its FFMA stand before the first and before the last of them, as "ldg_first" and "ldg_last";
+/// nothing for a kind that the loop does not have.
 std::map<std::string, int> places_in(Code loop);
 
 }  // namespace tile

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 

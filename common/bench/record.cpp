@@ -9,7 +9,7 @@
 #include <set>
 
 #include "common/bench/run.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 namespace {
@@ -19,7 +19,7 @@ using Fields = std::vector<std::string>;
 
 /// A column of a table: how a field is read, and where a record has it. What a record lacks is an empty field.
 struct Column {
-  enum Kind { number, numbers, text, texts };
+  enum Kind { number, numbers, text };
 
   std::string name;
   Kind kind = number;
@@ -50,13 +50,22 @@ const RunTable run_tables[] = {
       {"clock_samples", Column::number, "/clocks/samples"},
       {"sm_mhz", Column::numbers, "/clocks/sm_mhz"},
       {"power_w", Column::numbers, "/clocks/power_w"},
-      {"throttled", Column::texts, "/clocks/throttled"},
+      {"throttled", Column::text, "/clocks/throttled"},
       {"samples_ms", Column::numbers}}},
     {"cublas.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/cublas_samples_ms"}}},
     {"cublaslt.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/lt_samples_ms"}}},
     {"cublaslt-search.csv",
      {"problem"},
      {{"asked", Column::number, "/lt_search/asked"}, {"suggested", Column::number, "/lt_search/suggested"}}}};
+
+const Record* named(const Record& entries, const std::string& name) {
+  const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+Element element_named(const std::string& name) {
+  return name == "bf16" ? Element::bf16 : name == "f16" ? Element::f16 : Element::f32;
+}
 
 fs::path file_in(const fs::path& directory, RecordKind kind, const std::string& name) {
   const char* prefix = kind == RecordKind::measured ? "" : kind == RecordKind::tuned ? "tuned-" : "sweep-";
@@ -66,7 +75,6 @@ fs::path file_in(const fs::path& directory, RecordKind kind, const std::string& 
 std::string text_of(const Record& value) {
   if (value.is_string()) return value;
   if (!value.is_array()) return fmt::format("{}", value.get<double>());
-  if (!value.empty() && value.front().is_string()) return fmt::format("{}", fmt::join(value.get<Fields>(), "; "));
   return fmt::format("{}", fmt::join(value.get<std::vector<double>>(), " "));
 }
 
@@ -87,16 +95,9 @@ void read_fields(Record& into, const Row& row, const Columns& columns) {
       value = row.number(name);
     else if (kind == Column::numbers)
       value = row.numbers(name);
-    else if (kind == Column::text)
-      value = row.text(name);
     else
-      value = split(row.text(name), ';');
+      value = row.text(name);
   }
-}
-
-void write(const fs::path& file, const std::string& text) {
-  if (!write_whole(file, text))
-    throw RecordError(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
 }
 
 // Without rows there is no such file.
@@ -107,7 +108,7 @@ void write_table(const fs::path& file, Fields names, const Columns& columns, con
   if (rows.empty())
     fs::remove(file);
   else
-    write(file, text);
+    write_whole(file, text);
 }
 
 std::vector<Row> rows_in(const fs::path& file) {
@@ -121,7 +122,7 @@ std::vector<Fields> rows_of_runs(const RunTable& table, const Record& kernels) {
     for (const Record& run : kernel.at("runs")) {
       const std::string problem = run.at("problem");
       const Fields fields = fields_of(run, table.columns);
-      const bool empty = std::ranges::all_of(fields, [](const std::string& field) { return field.empty(); });
+      const bool empty = std::ranges::all_of(fields, &std::string::empty);
       if (empty || (table.keys.size() == 1 && !problems.insert(problem).second)) continue;
       Fields& row = rows.emplace_back(Fields{problem});
       if (table.keys.size() == 2) row.insert(row.begin(), kernel.at("name"));
@@ -210,18 +211,16 @@ void load_kernels(Record& record, const fs::path& directory, RecordKind kind) {
 }
 
 void load_candidates(Record& tuning, const fs::path& directory) {
-  tuning["candidates"] = Record::array();
+  Record& candidates = tuning["candidates"] = Record::array();
   const double size = tuning.at("size");
-  const Record* fastest = nullptr;
   for (const Row& row : rows_in(directory / "tuned.csv")) {
-    Record& timed = tuning["candidates"].emplace_back(Record{{"pruned", ""}});
+    Record& timed = candidates.emplace_back(Record{{"pruned", ""}});
     read_fields(timed, row, of_candidates);
     timed["tflops"] = tflops_of(size, size, size, timed.at("median_ms"));
   }
-  for (const Record& timed : tuning["candidates"])
-    if (fastest == nullptr || timed["tflops"] > (*fastest)["tflops"]) fastest = &timed;
-  if (fastest == nullptr) throw RecordError("no configuration is timed");
-  tuning["chosen"] = (*fastest)["name"];
+  if (candidates.empty()) throw RecordError("no configuration is timed");
+  const auto slower = [](const Record& a, const Record& b) { return a.at("tflops") < b.at("tflops"); };
+  tuning["chosen"] = std::ranges::max_element(candidates, slower)->at("name");
 }
 
 }  // namespace
@@ -231,10 +230,8 @@ Record load_record(const fs::path& directory, RecordKind kind) {
   const std::string text = read_whole(file);
   try {
     Record record = Record::parse(text);
-    for (const char* key : {"gpu", "date", "driver", "cuda"}) record.at(key).get<std::string>();
-    for (const char* key : {"sms", "clock_hz"}) record.at(key).get<double>();
-    record.at("fingerprint");
-    if (kind == RecordKind::sweep) record.at("sweep").at("seconds").get<double>();
+    for (const char* key : {"gpu", "date", "driver", "cuda", "fingerprint", "sms", "clock_hz"}) record.at(key);
+    if (kind == RecordKind::sweep) record.at("sweep");
     if (kind == RecordKind::tuned)
       load_candidates(record, directory);
     else
@@ -263,22 +260,18 @@ void save_record(const fs::path& directory, const Record& record) {
   Record environment = record;
   for (const char* key : {"rates", "kernels", "other_kernels", "candidates", "chosen"}) environment.erase(key);
   // Last: a record is there once this is.
-  write(file_in(directory, kind, "environment.json"), environment.dump(2) + '\n');
+  write_whole(file_in(directory, kind, "environment.json"), environment.dump(2) + '\n');
 }
 
 bool holds_record(const fs::path& directory, RecordKind kind) {
   return fs::exists(file_in(directory, kind, "environment.json"));
 }
 
-std::string slug(const std::string& gpu_name) {
-  std::string result = std::regex_replace(gpu_name, std::regex("[^A-Za-z0-9]+"), "-");
-  boost::algorithm::to_lower(result);
-  boost::algorithm::trim_if(result, boost::algorithm::is_any_of("-"));
-  return result;
-}
-
 fs::path record_directory(const fs::path& chapter_directory, const std::string& gpu_name) {
-  return chapter_directory / "measured" / slug(gpu_name);
+  std::string name = std::regex_replace(gpu_name, std::regex("[^A-Za-z0-9]+"), "-");
+  boost::algorithm::to_lower(name);
+  boost::algorithm::trim_if(name, boost::algorithm::is_any_of("-"));
+  return chapter_directory / "measured" / name;
 }
 
 std::vector<fs::path> record_directories(const fs::path& chapter_directory, RecordKind kind) {
@@ -287,9 +280,7 @@ std::vector<fs::path> record_directories(const fs::path& chapter_directory, Reco
   for (const auto& entry : fs::directory_iterator(chapter_directory / "measured", none))
     if (holds_record(entry.path(), kind)) found.push_back(entry.path());
   const fs::path reference = record_directory(chapter_directory, reference_gpu);
-  std::sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-    return (a == reference) != (b == reference) ? a == reference : a < b;
-  });
+  std::ranges::sort(found, {}, [&](const fs::path& directory) { return std::pair(directory != reference, directory); });
   return found;
 }
 
@@ -300,55 +291,26 @@ std::vector<Record> load_records(const fs::path& chapter_directory, RecordKind k
   return records;
 }
 
-namespace {
-
-const Record* named(const Record& entries, const std::string& name) {
-  const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });
-  return found == entries.end() ? nullptr : &*found;
-}
-
-Element element_named(const std::string& name) {
-  for (const Element element : {Element::f32, Element::bf16, Element::f16})
-    if (name == name_of(element)) return element;
-  throw std::invalid_argument(name);
-}
-
-}  // namespace
-
 Record to_json(const Problem& p) {
   Record json{{"M", p.M}, {"N", p.N}, {"K", p.K}, {"problem", key_of(p)}};
   if (p.types != Types{}) json["types"] = {name_of(p.types.A), name_of(p.types.B), name_of(p.types.C)};
   return json;
 }
 
-Problem problem_of(const Record& run) { return problem_named(run.at("problem")); }
-
-Problem problem_named(const std::string& key) try {
-  Problem p{};
-  std::vector<int> leading;
-  for (const std::string& part : split(key, '.')) {
-    if (p.M == 0) {
-      const auto extents = split(part, 'x');
-      p.M = std::stoi(extents.at(0));
-      p.N = extents.size() == 1 ? p.M : std::stoi(extents.at(1));
-      p.K = extents.size() == 1 ? p.M : std::stoi(extents.at(2));
-    } else if (part == "At") {
-      p.A = Layout::columns;
-    } else if (part == "Bt") {
-      p.B = Layout::columns;
-    } else if (part.starts_with("ld")) {
-      for (const std::string& elements : split(part.substr(2), ',')) leading.push_back(std::stoi(elements));
-    } else {
-      const auto types = split(part, ',');
-      p.types = {element_named(types.at(0)), element_named(types.at(1)), element_named(types.at(2))};
-    }
-  }
-  if (p.M == 0) throw std::invalid_argument("no extents");
+Problem problem_named(const std::string& key) {
+  static const std::regex pattern(
+      R"((\d+)(?:x(\d+)x(\d+))?(?:\.(f32|b?f16),(f32|b?f16),(f32|b?f16))?(\.At)?(\.Bt)?(?:\.ld(\d+),(\d+),(\d+))?)");
+  std::smatch match;
+  if (!std::regex_match(key, match, pattern)) throw RecordError(fmt::format("'{}' names no problem", key));
+  const auto number = [&](int at, int otherwise) { return match[at].matched ? std::stoi(match[at]) : otherwise; };
+  const int M = number(1, 0);
+  Problem p = Problem::plain(M, number(2, M), number(3, M));
+  p.types = {element_named(match[4]), element_named(match[5]), element_named(match[6])};
+  if (match[7].matched) p.A = Layout::columns;
+  if (match[8].matched) p.B = Layout::columns;
   p = p.packed();
-  if (!leading.empty()) p.lda = leading.at(0), p.ldb = leading.at(1), p.ldc = leading.at(2);
+  p.lda = number(9, p.lda), p.ldb = number(10, p.ldb), p.ldc = number(11, p.ldc);
   return p;
-} catch (const std::logic_error&) {  // of std::stoi, or a part that is missing
-  throw RecordError(fmt::format("'{}' names no problem", key));
 }
 
 const Record* find_kernel(const Record& record, const std::string& kernel) {
@@ -358,16 +320,12 @@ const Record* find_kernel(const Record& record, const std::string& kernel) {
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem) {
   if (const Record* entry = find_kernel(record, kernel))
     for (const auto& run : entry->at("runs"))
-      if (problem_of(run).of({}) == problem.of({})) return &run;
+      if (problem_named(run.at("problem")).of({}) == problem.of({})) return &run;
   return nullptr;
 }
 
-const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K) {
-  return find_run(record, kernel, Problem::plain(M, N, K));
-}
-
 const Record* find_run(const Record& record, const std::string& kernel, int size) {
-  return find_run(record, kernel, size, size, size);
+  return find_run(record, kernel, Problem::plain(size, size, size));
 }
 
 const Record* find_timed(const Record& tuning, const std::string& name) { return named(tuning.at("candidates"), name); }

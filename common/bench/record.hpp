@@ -1,7 +1,7 @@
 // bench/: how long kernels take on a GPU, and the records of it. In: launchers and problems, what the profiler and
 // the disassembler print, a program's description of itself. Out: times of kernels and of cuBLAS in pairs
 // (timing.hpp), records (here), ceilings that follow from counts (ceilings.hpp), and what is wrong with a record
-// (program.hpp). The program of this room is tile-record.
+// (programs.hpp). The program of this room is tile-record.
 //
 // A record is a directory, chapters/NN-name/measured/<gpu>/:
 //   environment.json     GPU, driver, toolkit, date, clocks before and after, what an SM holds, digests of machine code
@@ -44,13 +44,10 @@ void save_record(const std::filesystem::path& directory, const Record& record);
 /// Whether the directory holds a record of that kind.
 bool holds_record(const std::filesystem::path& directory, RecordKind kind);
 
-/// "NVIDIA H200" -> "nvidia-h200".
-std::string slug(const std::string& gpu_name);
-
 /// The GPU whose records the book is written from.
 inline constexpr const char* reference_gpu = "NVIDIA H200";
 
-/// Where a chapter keeps what was found on a GPU.
+/// Where a chapter keeps what was found on a GPU: on an "NVIDIA H200", in measured/nvidia-h200.
 std::filesystem::path record_directory(const std::filesystem::path& chapter_directory, const std::string& gpu_name);
 
 /// The directories with a record of that kind, the reference GPU's first, then by name.
@@ -63,16 +60,13 @@ std::vector<Record> load_records(const std::filesystem::path& chapter_directory,
 
 /// A problem as a run has it: "M", "N", "K", its name as "problem", and its "types" where they are not FP32.
 Record to_json(const Problem& problem);
-/// The problem that a run is of.
-Problem problem_of(const Record& run);
-/// The problem with this name (see key_of). Throws RecordError for what names none.
+/// The problem with this name (see key_of), which is that of a run's "problem". Throws RecordError for what names none.
 Problem problem_named(const std::string& key);
 
 /// The run of `kernel` on that problem, or nullptr. Its types are the kernel's: they are not compared.
 const Record* find_run(const Record& record, const std::string& kernel, const Problem& problem);
 /// The same at M = N = K = size, row by row, without padding.
 const Record* find_run(const Record& record, const std::string& kernel, int size);
-const Record* find_run(const Record& record, const std::string& kernel, int M, int N, int K);
 /// The entry of `kernel` (registers, counters, ...), or nullptr.
 const Record* find_kernel(const Record& record, const std::string& kernel);
 /// What a tuning says of a configuration, or nullptr.

@@ -20,7 +20,7 @@ Spread spread_of(std::vector<double> samples);
 /// Whether the median of these samples is known well enough: half the distance between its quartiles over the square
 /// root of their number, the size of the median's own spread, is less than a quarter of a percent of it. Never with
 /// fewer than 20.
-bool settled(const std::vector<double>& samples);
+bool settled(std::vector<double> samples);
 
 /// TFLOP/s of a product of these extents that takes so many milliseconds.
 double tflops_of(double M, double N, double K, double ms);
@@ -32,39 +32,33 @@ double to_nanosecond(double ms);
 /// one after the other: repetitions, medians, spreads, throughputs, and the spread of the paired ratio (cuBLAS's time
 /// over the kernel's). Where cuBLASLt was searched as well ("lt_search"), the same of "lt_samples_ms", unless it
 /// suggested nothing, and the spread of the paired ratio to the stronger of the two, the one with the lower median.
-/// Throws RecordError when the samples do not come in
-/// pairs, nlohmann::json::exception when something is missing.
+/// Throws RecordError when the samples do not come in pairs, nlohmann::json::exception when something is missing.
 Record summary_of(const Record& run);
 
-/// How many copies of a problem to rotate through: together three times as large as the L2, so that a call finds
-/// nothing there that it uses; four at least, and for the smallest problems 256 at most. An even number: a pair
-/// of calls takes two, and both sides see the same ones.
+/// How many copies of a problem to rotate through: together three times as large as the L2, so that a call finds nothing
+/// there that it uses; from 4 to 256. An even number: a pair of calls takes two, and both sides see the same ones.
 constexpr std::size_t copies_past_l2(std::size_t l2_bytes, std::size_t bytes_of_copy) {
   const std::size_t to_fill = (3 * l2_bytes + bytes_of_copy - 1) / bytes_of_copy;
   return std::clamp<std::size_t>((to_fill + 1) / 2 * 2, 4, 256);
 }
 
-/// In which order the sides of a comparison are timed in a round, 0 the kernel, 1 cuBLAS and, where there are three,
-/// 2 cuBLASLt: all orders one after the other, beginning with that of the numbers.
-std::vector<std::size_t> order_of_round(std::size_t sides, std::size_t round);
+/// In which order the sides of a comparison are timed in an iteration, 0 the kernel, 1 cuBLAS and, where there are three,
+/// 2 cuBLASLt: all permutations one after the other, beginning with that of the numbers.
+std::vector<std::size_t> order_of_iteration(std::size_t sides, std::size_t iteration);
 
-/// What a run's samples say of cuBLAS by what ran right before it in its round.
+/// What a run's samples say of a baseline by what ran right before it in its iteration.
 struct ByPlace {
-  double behind = 0;       ///< its median time right after the kernel, over that where it begins a round
-  double first_ratio = 0;  ///< its median time where it begins a round, over the kernel's where that begins one
-  Spread apart;            ///< of the paired ratio, over the rounds in which it does not run right after the kernel
+  double after_kernel = 0;  ///< its median time right after the kernel, over that where it begins an iteration
+  double first_ratio = 0;   ///< its median time where it begins an iteration, over the kernel's where that begins one
+  Spread apart;  ///< of the paired ratio, over the iterations in which it does not run right after the kernel
 
   /// Whether it takes over one percent longer right after the kernel, so that the ratio of all pairs flatters this.
-  bool flatters() const { return behind > 1.01; }
+  bool flatters() const { return after_kernel > 1.01; }
 };
-/// Of cuBLAS, `other` = 1, or cuBLASLt, 2; nothing where the run has fewer rounds than orders. Throws
-/// nlohmann::json::exception when the samples are missing.
-std::optional<ByPlace> by_place(const Record& run, std::size_t other);
+/// Of "cuBLASLt" or "cublasGemmEx"; nothing where the run has fewer iterations than orders.
+std::optional<ByPlace> by_place(const Record& run, const std::string& baseline);
 
-/// Which of the two is the stronger one in a run that has been summed up: "cuBLASLt" or "cublasGemmEx".
+/// Which of the two is the stronger one in a run that has been summed up.
 std::string stronger_of(const Record& run);
-
-/// by_place of that one.
-std::optional<ByPlace> stronger_by_place(const Record& run);
 
 }  // namespace tile

@@ -9,16 +9,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "common/bench/machine_code.hpp"
-#include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/program.hpp"
+#include "common/bench/programs.hpp"
 #include "common/bench/record.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 namespace {
@@ -30,7 +28,7 @@ constexpr int exit_not_checked = 77;  // CTest's SKIP_RETURN_CODE
 struct Options {
   std::string show, merge, check, keep, steps, metrics, digests;  ///< what to do: one of them
   std::string counters, profile, sass, registers;                 ///< with merge: files
-  std::string architecture;                                       ///< with registers
+  std::string architecture;                                       ///< with registers, and with compiled
   int size = 0, pad = 0;                                          ///< with profile
   std::string in;                                                 ///< with keep: a chapter's directory
   std::string known;                                              ///< with metrics: what `ncu --query-metrics` printed
@@ -43,18 +41,13 @@ Record ask(const std::string& program, const std::string& what) {
   if (fs::path(program).extension() == ".json") {
     said = read_whole(program);
   } else {
-    if (!fs::is_regular_file(program) || access(program.c_str(), X_OK) != 0)
-      throw RecordError(fmt::format("{} is no program: build it first", program));
+    if (access(program.c_str(), X_OK) != 0) throw RecordError(fmt::format("{} is no program: build it first", program));
     const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
     FILE* const pipe = popen(command.c_str(), "r");
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
     if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
   }
-  try {
-    return Record::parse(said);
-  } catch (const Record::exception& e) {
-    throw RecordError(fmt::format("{}: what it says of itself is no description ({})", program, e.what()));
-  }
+  return Record::parse(said);
 }
 
 void show(const fs::path& directory) {
@@ -73,21 +66,13 @@ void show(const fs::path& directory) {
 }
 
 void merge(const Options& o) {
-  if ((o.counters + o.profile + o.sass + o.registers).empty())
-    throw CLI::ValidationError("--merge needs something to merge: --counters, --profile, --sass or --registers");
   Record record = load_record(o.merge);
   if (!o.counters.empty()) add_counters(record, o.counters, "counters");
-  if (!o.profile.empty()) add_counters(record, o.profile, profile_with_pad(o.pad));
+  if (!o.profile.empty()) add_counters(record, o.profile, o.pad == 0 ? "profile" : fmt::format("profile+{}", o.pad));
   if (o.size != 0) record["profiled_size"] = o.size;
   if (!o.sass.empty()) add_sass(record, o.sass);
   if (!o.registers.empty()) add_registers(record, o.registers, o.architecture);
   save_record(o.merge, record);
-}
-
-// A file as one would name it here.
-std::string shown(const fs::path& file) {
-  const std::string near = fs::proximate(file).string();
-  return near.starts_with("..") ? file.string() : near;
 }
 
 // Why the machine code that a record is of cannot be compared with what this nvcc compiled for this architecture, or "".
@@ -101,34 +86,32 @@ std::string not_comparable(const Record& record, const std::string& nvcc, const 
 
 int check(const Options& o) {
   const Record program = ask(o.check, "program");
-  const int chapter = program.at("chapter");
   const auto compiled = o.compiled.empty() ? std::map<std::string, std::string>() : digests_of(o.compiled);
   if (!o.compiled.empty() && compiled.empty())
     throw RecordError(fmt::format("{} holds no machine code of a GPU: compile it with --no-compress", o.compiled));
   bool any_wrong = false, all_checked = true;
   for (const RecordKind kind : {RecordKind::measured, RecordKind::tuned, RecordKind::sweep})
     for (const fs::path& directory : record_directories(directory_of(program), kind)) {
+      const std::string head =
+          fmt::format("chapter{:02}: {}", program.at("chapter").get<int>(), fs::proximate(directory).string());
       const Record record = load_record(directory, kind);
-      const Record& made = record.at("fingerprint");
       const std::string gpu = record.at("gpu");
       auto lines = wrong_with_record(record, kind, program, [&] { return ask(o.check, "counts"); });
-      if (made.value("kernels", Record()).empty()) {
+      if (record.at("fingerprint").value("kernels", Record()).empty()) {
         lines.push_back(fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu));
       } else if (const std::string why = not_comparable(record, program.at("nvcc"), o); !why.empty()) {
         all_checked = false;
-        fmt::print("chapter{:02}: {}: its machine code was not checked here: {}\n", chapter, shown(directory), why);
+        fmt::print("{}: its machine code was not checked here: {}\n", head, why);
       } else {
-        const std::string chosen =
-            record.value("chosen", "");  // a tuning times the other candidates anew if they changed
-        for (const std::string& kernel : changed_kernels(made, compiled))
+        const std::string chosen = record.value("chosen", "");  // a tuning times the others anew if they changed
+        for (const std::string& kernel : changed_kernels(record.at("fingerprint"), compiled))
           if (chosen.empty() || kernel == chosen)
-            lines.push_back(fmt::format(
-                "{} has other machine code than was measured: run ./tile bench on an {} (if nothing was changed, build "
-                "again: nvcc does not always spill alike)",
-                kernel, gpu));
+            lines.push_back(
+                fmt::format("{} has other machine code than was measured: run ./tile bench on an {} (if "
+                            "nothing was changed, build again: nvcc does not always spill alike)",
+                            kernel, gpu));
       }
-      for (const std::string& line : lines)
-        fmt::print(stderr, "chapter{:02}: {}: {}\n", chapter, shown(directory), line);
+      for (const std::string& line : lines) fmt::print(stderr, "{}: {}\n", head, line);
       any_wrong = any_wrong || !lines.empty();
     }
   return any_wrong ? 1 : all_checked ? 0 : exit_not_checked;
@@ -140,7 +123,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
     const Record record = load_record(finished, kind);
     const fs::path directory = record_directory(chapter, record.at("gpu"));
     save_record(directory, record);
-    if (kind == RecordKind::measured) fmt::print("wrote {}\n", shown(directory));
+    if (kind == RecordKind::measured) fmt::print("wrote {}\n", directory.string());
   }
 }
 
@@ -162,10 +145,8 @@ int run(int argc, char** argv) {
   auto* merging = actions->add_option("--merge", o.merge, "add to a record what these files hold:");
   app.add_option("--counters", o.counters, "  ncu's counters of a run with --once (--csv --page raw)")->needs(merging);
   auto* profile = app.add_option("--profile", o.profile, "  the same of a run that fills the GPU,")->needs(merging);
-  app.add_option("--size", o.size, "    whose size was this")->check(CLI::Range(1, 65536))->needs(profile);
-  app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")
-      ->check(CLI::Range(0, 65536))
-      ->needs(profile);
+  app.add_option("--size", o.size, "    whose size was this")->needs(profile);
+  app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")->needs(profile);
   app.add_option("--sass", o.sass, "  what cuobjdump -sass printed")->needs(merging);
   auto* registers = app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed")->needs(merging);
   registers->needs(
@@ -174,17 +155,18 @@ int run(int argc, char** argv) {
   app.add_option("--compiled", o.compiled, "  and the machine code that they are of with this program's");
   actions->add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
   auto* keeping = actions->add_option("--keep", o.keep, "put a finished record where it belongs,");
-  keeping->needs(app.add_option("--in", o.in, "  into this chapter, such as chapters/02-coalescing")
-                     ->check(CLI::ExistingDirectory));
+  auto* chapter = app.add_option("--in", o.in, "  into this chapter, such as chapters/02-coalescing");
+  keeping->needs(chapter->check(CLI::ExistingDirectory));
   actions->add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");
   actions->add_option("--metrics", o.metrics, "print what ncu is asked for: counters or profile")
       ->check(CLI::IsMember({"counters", "profile"}));
   app.add_option("--known", o.known, "  with what ncu --query-metrics printed, metrics of newer GPUs, too");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // help
+    fmt::print(stderr, "tile-record: {} (see --help)\n", e.what());
+    return 2;
   }
   if (!o.check.empty()) return check(o);
   if (!o.digests.empty())
@@ -202,10 +184,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace tile
 
-int main(int argc, char** argv) try { return tile::run(argc, argv); } catch (const CLI::ParseError& e) {
-  fmt::print(stderr, "tile-record: {} (see --help)\n", e.what());
-  return 2;
-} catch (const std::exception& e) {
+int main(int argc, char** argv) try { return tile::run(argc, argv); } catch (const std::exception& e) {
   fmt::print(stderr, "tile-record: {}\n", e.what());
   return 1;
 }

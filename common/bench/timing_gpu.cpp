@@ -1,37 +1,80 @@
-// Calls timed one by one with CUDA events, kernels interleaved with cuBLAS for a record or a sweep, and many kernels
-// for a tuner: timing.hpp. Nothing is timed whose result is wrong.
-#include <cuda_runtime_api.h>
+// Timing by CUDA events (timing.hpp), never of a wrong result; and what a record says of the GPU (clocks.hpp).
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <stdexcept>
+#include <ctime>
+#include <future>
 
 #include "common/bench/clocks.hpp"
 #include "common/bench/cublas.hpp"
-#include "common/bench/rotation.hpp"
-#include "common/bench/timing.hpp"
 #include "common/check/freivalds.hpp"
+#include "common/check/operands.hpp"
 
 namespace tile {
 namespace {
 
-// One run of a product without beta, checked in float64 arithmetic on the GPU: how far its result lies from right. C is
-// poisoned before.
-double require_correct(const Launchable& kernel, const Rotation& rotation) {
+/// A moment on the GPU's default stream.
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  void record() { check(cudaEventRecord(event_), "cudaEventRecord"); }
+  double ms_since(const Event& start) const {
+    float ms = 0;
+    check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+    check(cudaEventElapsedTime(&ms, start.event_, event_), "cudaEventElapsedTime");
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_{};
+};
+
+Buffer uploaded(const std::vector<float>& values, Element type) {
+  Buffer device = device_memory(values.size() * size_of(type));
+  const auto upload_as = [&](auto element) {
+    const std::vector<decltype(element)> elements(values.begin(), values.end());
+    machine::copy_to_device(device.get(), elements.data(), elements.size() * sizeof element);
+  };
+  if (type == Element::f32) upload_as(float());
+  if (type == Element::bf16) upload_as(__nv_bfloat16());
+  if (type == Element::f16) upload_as(__half());
+  return device;
+}
+
+std::size_t bytes_of_C(const Case& c) { return std::size_t(c.M) * c.ldc() * size_of(c.types.C); }
+
+void poison(const Case& c, void* C) { check(cudaMemset(C, 0xff, bytes_of_C(c)), "poison C"); }  // a NaN of every type
+
+Buffer copy_of(const Buffer& original, std::size_t bytes) {
+  Buffer copy = device_memory(bytes);
+  check(cudaMemcpy(copy.get(), original.get(), bytes, cudaMemcpyDeviceToDevice), "copy");
+  return copy;
+}
+
+// Runs a product once, without beta and into a poisoned C: how far the result lies from right, by Freivalds' check.
+double require_correct(const std::function<void(const Product&)>& run, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
   product.beta = 0;
-  check(cudaMemset(product.C, 0xff, size_of(c.types.C) * c.M * product.problem.ldc), "poison C");
-  kernel.run(product);
-  check(cudaDeviceSynchronize(), "kernel");
+  poison(c, product.C);
+  run(product);
+  machine::synchronize();
   const double deviation = freivalds(product, nullptr, 2024);
-  const double allowed = c.fill != Fill::random && c.types.C == Element::f32 ? 0 : 1;
+  const double allowed = c.fill != Fill::random && c.types.C == Element::f32 ? 0 : 1;  // whole numbers are exact
   if (!(deviation <= allowed))
     throw std::runtime_error(
         fmt::format("wrong result at {}: Freivalds deviation {}, at most {} allowed; no timing is recorded",
                     key_of(c.problem()), deviation, allowed));
   return deviation;
+}
+
+auto runs_of(const Launchable& kernel) {
+  return [&](const Product& product) { kernel.run(product); };
 }
 
 // A kernel made ready for each copy of a rotation.
@@ -41,59 +84,79 @@ std::vector<std::unique_ptr<BoundKernel>> prepared_for(const Launchable& kernel,
   return prepared;
 }
 
-// Integers are exact.
-void require_exact(const std::vector<Launchable>& kernels, Case c) {
-  c.fill = Fill::integers;
-  const Rotation rotation(c, Inputs({c}));
-  for (const Launchable& kernel : kernels) require_correct(kernel, rotation);
-}
-
-/// A kernel and the times of its rounds: its own, cuBLAS's, and cuBLASLt's where that takes part.
+/// A kernel and the times of its iterations: its own, cuBLAS's, and cuBLASLt's where that takes part.
 struct Timed {
-  std::vector<std::unique_ptr<BoundKernel>> prepared;
   double deviation;
-  std::vector<std::vector<double>> ms{};
+  std::vector<std::unique_ptr<BoundKernel>> prepared;
+  std::vector<std::vector<double>> ms;
 
-  std::size_t rounds() const { return ms.front().size(); }
   // Whether the medians of its time and of its ratio to each of the others have settled.
-  bool settled() const {
-    bool all = tile::settled(ms.front());
-    for (std::size_t other = 1; other < ms.size(); ++other) {
-      std::vector<double> ratio;
-      for (std::size_t i = 0; i < rounds(); ++i) ratio.push_back(ms[other][i] / ms.front()[i]);
-      all = all && tile::settled(ratio);
-    }
-    return all;
+  bool all_settled() const {
+    return std::ranges::all_of(ms, [&](const std::vector<double>& side) {
+      std::vector<double> values = ms.front();
+      if (&side != &ms.front()) std::ranges::transform(side, values, values.begin(), std::divides());
+      return settled(values);
+    });
   }
 };
 
-Timed checked_and_prepared(const Launchable& kernel, const Rotation& rotation) {
-  const double deviation = require_correct(kernel, rotation);
-  return {prepared_for(kernel, rotation), deviation};
+}  // namespace
+
+void DeviceFree::operator()(void* memory) const { cudaFree(memory); }
+
+Buffer device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, bytes), "cudaMalloc");
+  return Buffer(memory);
 }
 
-/// How often each kernel is timed, after so many rounds to warm up: until it has settled, but at most so often; or,
-/// once done at least so often, for so long.
-struct Effort {
-  int warm_up;
-  std::size_t fewest, most;
-  double seconds;
-};
+Rotation::Rotation(const Case& c, L2 l2) : problem(c) {
+  int l2_bytes = 0;
+  check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "L2 size");
+  const std::size_t count_A = std::size_t(c.layout_A == Layout::rows ? c.M : c.K) * c.lda(),
+                    count_B = std::size_t(c.layout_B == Layout::rows ? c.K : c.N) * c.ldb();
+  const std::size_t bytes_A = count_A * size_of(c.types.A), bytes_B = count_B * size_of(c.types.B);
+  const std::size_t copies =
+      l2 == L2::warm ? 1 : copies_past_l2(std::size_t(l2_bytes), bytes_A + bytes_B + bytes_of_C(c));
+  auto values_of_B = std::async(std::launch::async, make_values, count_B, c.fill, c.seed + 1);
+  A.push_back(uploaded(make_values(count_A, c.fill, c.seed), c.types.A));
+  B.push_back(uploaded(values_of_B.get(), c.types.B));
+  while (A.size() < copies) {
+    A.push_back(copy_of(A.front(), bytes_A));
+    B.push_back(copy_of(B.front(), bytes_B));
+  }
+  while (C.size() < copies) {
+    C.push_back(device_memory(bytes_of_C(c)));
+    poison(c, C.back().get());
+  }
+}
 
-/// Times kernels interleaved, one round of each after the other: the kernel, cuBLAS, and cuBLASLt where it is given, in an
-/// order that changes from round to round, so that none always finds another's clock and heat. Returns their runs.
-std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rotation,
-                                   const std::optional<CublasLt>& lt, const Effort& effort) {
-  const std::size_t sides = lt && lt->found() ? 3 : 2;
+Product Rotation::product(std::size_t i) const {
+  const std::size_t copy = i % size();
+  return {problem.problem(), problem.alpha, A[copy].get(), B[copy].get(), problem.beta, C[copy].get()};
+}
+
+// The kernel, cuBLAS, and cuBLASLt where it is given, in an order that changes from iteration to iteration, so that none
+// always finds another's clock and heat.
+std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Rotation& rotation,
+                                        int repetitions_of_suggestions, const Effort& effort) {
+  std::vector<Timed> timed;
+  for (const Launchable& kernel : kernels)
+    timed.push_back({require_correct(runs_of(kernel), rotation), prepared_for(kernel, rotation), {}});
+  CublasLt lt;
+  if (repetitions_of_suggestions > 0) lt = search_cublas_lt(rotation, repetitions_of_suggestions);
+  if (lt.multiply) require_correct(lt.multiply, rotation);
+  const std::size_t sides = lt.multiply ? 3 : 2;
+
   std::size_t calls = 0;  // of all: no call finds in the L2 what another just read
   const auto run = [&](const Timed& t, std::size_t side) {
-    const std::size_t copy = calls++ % rotation.size();
+    const std::size_t call = calls++;
     if (side == 0)
-      t.prepared[copy]->run();
+      t.prepared[call % rotation.size()]->run();
     else if (side == 1)
-      cublas_multiply(rotation.product(copy));
+      cublas_multiply(rotation.product(call));
     else
-      lt->multiply(rotation.product(copy));
+      lt.multiply(rotation.product(call));
   };
   for (Timed& t : timed) {
     t.ms.resize(sides);
@@ -104,104 +167,123 @@ std::vector<Record> time_in_rounds(std::vector<Timed> timed, const Rotation& rot
 
   const Stopwatch watch;
   const auto done = [&](const Timed& t) {
-    return t.rounds() >= effort.most || t.settled() ||
-           (t.rounds() >= effort.fewest && watch.seconds() > effort.seconds);
+    const std::size_t iterations = t.ms.front().size();
+    return iterations >= effort.most || t.all_settled() ||
+           (iterations >= effort.fewest && watch.seconds() > effort.seconds);
   };
   std::vector<Event> events(sides + 1);
   ClockSampler clocks(nvml());
-  for (std::size_t round = 0; !std::all_of(timed.begin(), timed.end(), done); ++round) {
-    const std::vector<std::size_t> order = order_of_round(sides, round);
-    for (std::size_t turn = 0; turn < timed.size(); ++turn) {
-      // A different kernel begins each round: otherwise one would always run after the same neighbour and its heat.
-      Timed& t = timed[(turn + round) % timed.size()];
+  for (std::size_t iteration = 0; !std::ranges::all_of(timed, done); ++iteration) {
+    const std::vector<std::size_t> order = order_of_iteration(sides, iteration);
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      // A different kernel begins each iteration: otherwise one would always run after the same neighbour and its heat.
+      Timed& t = timed[(i + iteration) % timed.size()];
       if (done(t)) continue;
       hold_gpu();
       events[0].record();
-      for (std::size_t i = 0; i < sides; ++i) {
-        run(t, order[i]);
-        events[i + 1].record();
+      for (std::size_t place = 0; place < sides; ++place) {
+        run(t, order[place]);
+        events[place + 1].record();
       }
-      for (std::size_t i = 0; i < sides; ++i)
-        t.ms[order[i]].push_back(to_nanosecond(events[i + 1].ms_since(events[i])));
+      for (std::size_t place = 0; place < sides; ++place)
+        t.ms[order[place]].push_back(to_nanosecond(events[place + 1].ms_since(events[place])));
     }
   }
 
   const Record sampled = clocks.stop();
-  std::vector<Record> results;
+  std::vector<Record> runs;
   for (const Timed& t : timed) {
-    Record result = to_json(rotation.problem.problem());
+    Record& result = runs.emplace_back(to_json(rotation.problem.problem()));
     result.update({{"samples_ms", t.ms[0]},
                    {"cublas_samples_ms", t.ms[1]},
                    {"clocks", sampled},
                    {"freivalds_deviation", t.deviation}});
-    if (lt) result["lt_search"] = lt->search();
+    if (!lt.search.is_null()) result["lt_search"] = lt.search;
     if (sides == 3) result["lt_samples_ms"] = t.ms[2];
     result.update(summary_of(result));
-    results.push_back(result);
-  }
-  return results;
-}
-
-}  // namespace
-
-std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Case& of_any_types,
-                                        bool with_cublas_lt, L2 l2) {
-  Case c = of_any_types;
-  c.types = kernels.front().types();
-  for (const Launchable& kernel : kernels)
-    if (kernel.types() != c.types) throw std::invalid_argument("kernels of different types are timed one by one");
-  require_exact(kernels, c);
-  const Rotation rotation(c, Inputs({c}), l2);
-  std::vector<Timed> timed;
-  for (const Launchable& kernel : kernels) timed.push_back(checked_and_prepared(kernel, rotation));
-  std::optional<CublasLt> lt;
-  if (with_cublas_lt) lt.emplace(rotation, CublasLt::Effort{10, 10});
-  constexpr Effort thorough{3, 20, 200, 1e9};
-  return time_in_rounds(std::move(timed), rotation, lt, thorough);
-}
-
-std::vector<Record> time_for_sweep(const Launchable& kernel, std::string (*choice)(const Product&),
-                                   const std::vector<Case>& of_any_types,
-                                   const std::function<void(const Record&)>& done) {
-  std::vector<Case> cases = of_any_types;
-  for (Case& c : cases) c.types = kernel.types();
-  const Inputs inputs(cases);
-  std::vector<Record> runs;
-  for (const Case& c : cases) {
-    const Rotation rotation(c, inputs);
-    std::vector<Timed> timed;
-    timed.push_back(checked_and_prepared(kernel, rotation));
-    const std::optional<CublasLt> lt(std::in_place, rotation, CublasLt::Effort{7, 2});
-    constexpr Effort quick{1, 5, 60, 0.5};
-    runs.push_back(time_in_rounds(std::move(timed), rotation, lt, quick).front());
-    runs.back()["choice"] = choice(rotation.product(0));
-    done(runs.back());
   }
   return runs;
 }
 
+void require_exact(const std::vector<Launchable>& kernels, Case c) {
+  c.fill = Fill::integers;
+  const Rotation rotation(c);
+  for (const Launchable& kernel : kernels) require_correct(runs_of(kernel), rotation);
+}
+
 Spread time_ms(const std::function<void(int)>& work, int repetitions, int warm_up) {
-  for (int i = 0; i < warm_up; ++i) work(i);
+  for (int call = 0; call < warm_up; ++call) work(call);
   std::vector<double> samples;
   Event start, stop;
-  for (int i = 0; i < repetitions; ++i) {
+  for (int call = warm_up; call < warm_up + repetitions; ++call) {
     hold_gpu();
     start.record();
-    work(i);
+    work(call);
     stop.record();
     samples.push_back(stop.ms_since(start));
   }
   return spread_of(samples);
 }
 
-TuningBench::TuningBench(int size) : rotation_(new Rotation(Case{size, size, size})) {}
-TuningBench::~TuningBench() = default;
-
-double TuningBench::median_ms(const Launchable& kernel, int repetitions) {
-  require_correct(kernel, *rotation_);
-  const auto prepared = prepared_for(kernel, *rotation_);
-  const auto run = [&](int repetition) { prepared[std::size_t(repetition) % prepared.size()]->run(); };
+double median_ms(const Launchable& kernel, const Rotation& rotation, int repetitions) {
+  require_correct(runs_of(kernel), rotation);
+  const auto prepared = prepared_for(kernel, rotation);
+  const auto run = [&](int call) { prepared[std::size_t(call) % prepared.size()]->run(); };
   return to_nanosecond(time_ms(run, repetitions).median);
+}
+
+Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared) {
+  cudaFuncAttributes a{};
+  check(cudaFuncGetAttributes(&a, function), "cudaFuncGetAttributes");
+  int blocks = 0;
+  if (dynamic_shared > 48 * 1024)  // as launch() allows it; without it none would fit
+    check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(dynamic_shared)),
+          "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block_threads, dynamic_shared),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  const char* mangled = nullptr;
+  check(cudaFuncGetName(&mangled, function), "cudaFuncGetName");
+  return {{"function", mangled},
+          {"registers", a.numRegs},
+          {"spill_bytes", a.localSizeBytes},
+          {"static_shared", a.sharedSizeBytes},
+          {"dynamic_shared", dynamic_shared},
+          {"block_threads", block_threads},
+          {"blocks_per_sm", blocks}};
+}
+
+const Nvml& nvml() {
+  static const Nvml instance = [] {
+    char pci_bus_id[32];
+    check(cudaDeviceGetPCIBusId(pci_bus_id, int(sizeof pci_bus_id), 0), "PCI bus id");
+    Nvml found(pci_bus_id);
+    if (!found.missing().empty()) fmt::print(stderr, "{}: no clocks and no power are recorded\n", found.missing());
+    return found;
+  }();
+  return instance;
+}
+
+Record describe_gpu() {
+  cudaDeviceProp p{};
+  check(cudaGetDeviceProperties(&p, 0), "cudaGetDeviceProperties");
+  int clock_khz = 0;
+  check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock rate");
+  return {{"gpu", p.name},
+          {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+          {"driver", nvml().driver()},
+          {"cuda", TILE_NVCC_VERSION},
+          {"architecture", TILE_CUDA_ARCHITECTURE},
+          {"sms", p.multiProcessorCount},
+          {"sm",
+           {{"registers", p.regsPerMultiprocessor},
+            {"shared_bytes", p.sharedMemPerMultiprocessor},
+            {"reserved_shared", p.reservedSharedMemPerBlock},
+            {"threads", p.maxThreadsPerMultiProcessor},
+            {"blocks", p.maxBlocksPerMultiProcessor}}},
+          {"l2_bytes", p.l2CacheSize},
+          {"clock_hz", clock_khz * 1e3},
+          {"rates", Record::object()},
+          {"kernels", Record::array()}};
 }
 
 }  // namespace tile

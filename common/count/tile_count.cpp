@@ -19,7 +19,7 @@
 #include <stdexcept>
 
 #include "common/bench/ceilings.hpp"
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 #include "common/check/repository.hpp"
 #include "common/count/counting.hpp"
 #include "common/report/table.hpp"

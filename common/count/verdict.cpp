@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 #include "common/count/counting.hpp"
 #include "common/sim/rules.hpp"
 

@@ -9,7 +9,6 @@
 
 #include "common/bench/counters.hpp"
 #include "common/bench/gpu.hpp"
-#include "common/bench/merge.hpp"
 #include "common/bench/metrics.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
@@ -242,8 +241,8 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     add_fields(facts, name, run, of_run);
     if (this_chapter().baseline == Baseline::stronger) {
       add_fields(facts, name, run, of_stronger_baseline);
-      const auto places = run == nullptr ? std::nullopt : stronger_by_place(*run);
-      add_measured(facts, name + "stronger_behind", places ? std::optional(places->behind) : std::nullopt, 3);
+      const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
+      add_measured(facts, name + "stronger_behind", places ? std::optional(places->after_kernel) : std::nullopt, 3);
       add_measured(facts, name + "first_ratio", places ? std::optional(places->first_ratio) : std::nullopt, 3);
     }
     add_fields(facts, name, run, of_clocks);
@@ -259,7 +258,8 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
   add_counter_facts(facts, kernel, entry);
   add_profile_facts(facts, kernel, part_of(entry, "profile"), sms_of(record));
   for (const int pad : this_chapter().profiled_pads)
-    add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, profile_with_pad(pad)), sms_of(record));
+    add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, fmt::format("profile+{}", pad)),
+                      sms_of(record));
   add_machine_code_facts(facts, kernel, entry, sms_of(record));
   for (const int architecture : this_chapter().compiled_for)
     add_measured(facts, fmt::format("{}.registers_for.{}", kernel, architecture),

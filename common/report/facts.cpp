@@ -41,13 +41,6 @@ const std::map<std::string, std::string> units{{"tflops", "TFLOP/s"},
 // What a ceiling can follow from, in keys: `ceiling.l2`, `compiled.l2`.
 const std::set<std::string> resources{"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest"};
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
-  return parts;
-}
-
 std::string unit_of_word(const std::string& word) {
   const std::vector<std::string> parts = split(word, '_');
   if (std::ranges::find(parts, "times") != parts.end()) return "";  // a product

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 
 namespace tile {
 

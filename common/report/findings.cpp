@@ -75,13 +75,9 @@ bool same_problem(const Case& a, const Case& b) {
 
 Record describe_program(const std::vector<CountedKernel>& counted) {
   const Chapter& chapter = this_chapter();
-  Record program{{"chapter", chapter.number},
-                 {"source", chapter_source().string()},
-                 {"nvcc", TILE_NVCC_VERSION},
-                 {"kernels", Record::array()},
-                 {"problems", Record::array()},
-                 {"rates", Record::array()},
-                 {"profiled_pads", chapter.profiled_pads},
+  Record program{{"chapter", chapter.number},           {"source", chapter_source().string()},
+                 {"nvcc", TILE_NVCC_VERSION},           {"kernels", Record::array()},
+                 {"problems", Record::array()},         {"profiled_pads", chapter.profiled_pads},
                  {"compiled_for", chapter.compiled_for}};
   for (const Kernel& kernel : chapter.kernels) {
     Record& described = program["kernels"].emplace_back(Record{
@@ -91,7 +87,6 @@ Record describe_program(const std::vector<CountedKernel>& counted) {
         described["tallies"] = tallies(run.counts);
   }
   for (const Case& c : timed_problems()) program["problems"].push_back(key_of(c.problem()));
-  for (const Chapter::Rate& rate : chapter.rates) program["rates"].push_back(rate.name);
   if (chapter.extension.describe) chapter.extension.describe(program);
   return program;
 }

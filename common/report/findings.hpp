@@ -100,7 +100,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// What this program says of itself (`--describe`), for tile-record (bench/program.hpp): with the counts of those of the chapter's kernels that were
+/// What this program says of itself (`--describe`), for tile-record (bench/programs.hpp): with the counts of those of the chapter's kernels that were
 /// counted on the chapter's problem.
 Record describe_program(const std::vector<CountedKernel>& counted);
 

@@ -54,13 +54,17 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     record["kernels"].back()["runs"] = Record::array();
     launchables.push_back(kernel);
   }
+  const int of_baseline = this_chapter().baseline == Baseline::stronger ? 10 : 0;
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
     for (const auto& together : of_same_types(launchables)) {
       std::vector<Launchable> some;
       for (const std::size_t i : together) some.push_back(launchables[i]);
-      const std::vector<Record> runs = time_against_cublas(some, c, this_chapter().baseline == Baseline::stronger, l2);
+      Case of_types = c;
+      of_types.types = some.front().types();
+      require_exact(some, of_types);
+      const std::vector<Record> runs = time_against_cublas(some, Rotation(of_types, l2), of_baseline);
       for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][together[i]]["runs"].push_back(runs[i]);
     }
   }
@@ -98,7 +102,7 @@ void run_once(const Options& options) {
 }  // namespace
 
 void note_clocks(Record& record, const char* when) {
-  if (const Record clocks = clocks_now(nvml()); !clocks.empty()) record[when] = clocks;
+  if (const Record clocks = nvml().state(); !clocks.empty()) record[when] = clocks;
 }
 
 Record entry_of(const Kernel& kernel) {

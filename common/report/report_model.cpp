@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/bench/gpu.hpp"
-#include "common/bench/whole_file.hpp"
+#include "common/bench/text.hpp"
 #include "common/check/operands.hpp"
 #include "common/check/traced.hpp"
 #include "common/cuda/machine.hpp"

@@ -36,4 +36,14 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return xy / std::sqrt(xx * yy);
 }
 
+double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+  double xy = 0, xx = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * y[i];
+    xx += (x[i] - mean) * x[i];
+  }
+  return xy / xx;
+}
+
 }  // namespace tile

@@ -198,8 +198,8 @@ std::string clocks_during(const Record& run) {
   const std::string lowest = shown(&run, "clocks/sm_mhz/0", 0), highest = shown(&run, "clocks/sm_mhz/2", 0);
   std::string text = lowest == highest ? lowest : lowest + "-" + highest;
   std::erase(text, ',');
-  for (const std::string& reason : run["clocks"].value("throttled", std::vector<std::string>())) text += ", " + reason;
-  return text;
+  const std::string throttled = run["clocks"].value("throttled", "");
+  return throttled.empty() ? text : text + ", " + throttled;
 }
 
 // One table for all records; with more than one, the first column says which GPU.

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "common/bench/numbers.hpp"
+#include "common/bench/text.hpp"
 #include "common/check/traced.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"

@@ -1,0 +1,206 @@
+#include "common/bench/programs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "common/bench/counters.hpp"
+#include "common/bench/machine_code.hpp"
+#include "common/bench/metrics.hpp"
+#include "common/bench/text.hpp"
+
+namespace tile {
+namespace {
+
+std::string stall_metric(const Stall& stall) {
+  return fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", stall.name);
+}
+
+// The key of a metric that ncu gives; "" for one that is not recorded.
+std::string key_of_metric(std::string_view name) {
+  for (const Metric& m : metrics)
+    if (m.name == name) return std::string(m.key);
+  for (const Stall& stall : stalls)
+    if (stall_metric(stall) == name) return stall.name;
+  return "";
+}
+
+// Counts that become facts, or from which facts follow: moves, spills, copies, what is never executed.
+Record recorded(const std::map<std::string, int>& tally) {
+  static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
+  Record kept = Record::object();
+  for (const auto& [name, count] : tally)
+    if (std::ranges::count(tallied, name) > 0 || std::regex_match(name, also)) kept[name] = count;
+  return kept;
+}
+
+// Where a record keeps what is said of a function: its kernel's entry, or one of the other kernels'.
+Record& entry_of(Record& record, const std::string& function) {
+  for (Record& kernel : record.at("kernels"))
+    if (kernel.at("function") == function) return kernel;
+  return record["other_kernels"][function];
+}
+
+// A mangled name without the digits by which nvcc tells the anonymous namespaces of two compilations apart.
+std::string without_build(const std::string& function) {
+  static const std::regex build("_GLOBAL__N__[0-9a-f]+_");
+  return std::regex_replace(function, build, "_GLOBAL__N__");
+}
+
+using Lines = std::vector<std::string>;
+
+// The problems at which a kernel was timed are the program's, in order; the types are the kernel's.
+void check_problems(Lines& lines, const Record& entry, const Lines& problems) {
+  Lines timed;
+  for (const Record& run : entry.at("runs")) timed.push_back(key_of(problem_named(run.at("problem")).of({})));
+  if (timed != problems)
+    lines.push_back(fmt::format("{}: timed at {}, the program says {}", entry.at("name").get<std::string>(),
+                                fmt::join(timed, ", "), fmt::join(problems, ", ")));
+}
+
+// The kernel that was timed is the one that the tuner chose.
+void check_tuned(Lines& lines, const Record& entry, const std::filesystem::path& directory) {
+  const std::string name = entry.at("name"), timed = entry.at("function");
+  if (!holds_record(directory, RecordKind::tuned)) return lines.push_back(name + ": there is no tuning of this GPU");
+  const Record tuning = load_record(directory, RecordKind::tuned);
+  const std::string chosen = tuning.at("chosen");
+  if (without_build(timed) != without_build(find_timed(tuning, chosen)->at("function")))
+    lines.push_back(fmt::format("{}: timed is {}, the tuning chose {}", name, timed, chosen));
+}
+
+// The kernels and problems of a record are the chapter's.
+void check_kernels(Lines& lines, const Record& record, const Record& program) {
+  for (const Record& kernel : program.at("kernels")) {
+    const std::string name = kernel.at("name");
+    const Record* entry = find_kernel(record, name);
+    if (entry == nullptr) {
+      lines.push_back(name + ": the record does not have it");
+      continue;
+    }
+    if (kernel.value("tuned", false))
+      check_tuned(lines, *entry, record_directory(directory_of(program), record.at("gpu")));
+    else
+      for (const char* key : {"block_threads", "dynamic_shared"})
+        if (const int own = kernel.at(key), recorded = entry->value(key, -1); recorded != own)
+          lines.push_back(fmt::format("{}: {} is {}, the program says {}", name, key, recorded, own));
+    check_problems(lines, *entry, program.at("problems"));
+  }
+  for (const Record& entry : record.at("kernels"))
+    if (const std::string name = entry.at("name"); find_kernel(program, name) == nullptr)
+      lines.push_back(name + ": this chapter has no such kernel");
+}
+
+// The rows of the book's table of counters are equal, or named in differences.json.
+void check_counters(Lines& lines, const Record& record, const Record& counted) {
+  const auto differences = load_differences(directory_of(counted));
+  for (const Record& kernel : counted.at("kernels"))
+    if (const Record* entry = find_kernel(record, kernel.at("name")); entry != nullptr && entry->contains("counters"))
+      std::ranges::move(unexplained(kernel.at("tallies"), *entry, differences), std::back_inserter(lines));
+}
+
+}  // namespace
+
+std::string metrics_of(Metric::Run run, std::string_view known) {
+  std::vector<std::string> names;
+  for (const Metric& m : metrics)
+    if ((m.run == run || m.run == Metric::both) && known.find(m.needs) != std::string_view::npos)
+      names.push_back(m.name);
+  if (run == Metric::profile)
+    for (const Stall& stall : stalls) names.push_back(stall_metric(stall));
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture) {
+  std::map<std::string, int> registers;
+  const std::string text = read_whole(usage);
+  const std::regex of_function(R"(Function\s+(\S+):\s[^:]*REG:(\d+))");
+  for (std::sregex_iterator match(text.begin(), text.end(), of_function), end; match != end; ++match)
+    registers[without_build((*match)[1])] = std::stoi((*match)[2]);
+  for (auto& kernel : record.at("kernels")) {
+    const auto found = registers.find(without_build(kernel.at("function")));
+    if (found == registers.end())
+      throw RecordError(fmt::format("{} says nothing of {}", usage.string(), kernel.at("function").get<std::string>()));
+    kernel["registers_for"][architecture] = found->second;
+  }
+}
+
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {
+  std::istringstream lines(read_whole(ncu_csv));
+  std::string table;  // without what ncu and the program say beside it
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with('"')) table += line + '\n';
+  std::map<Record*, std::map<std::string, std::vector<double>>> launches;  // the values of each kernel's metrics
+  for (const Row& row : rows_of(table, ncu_csv.string())) {
+    if (row.text("ID").empty()) continue;  // the units
+    auto& values = launches[&entry_of(record, row.text("Kernel Name"))];
+    for (auto [name, digits] : row.fields) {
+      const std::string key = key_of_metric(name);
+      if (key.empty() || digits.empty()) continue;
+      std::erase(digits, ',');
+      values[key].push_back(Row{ncu_csv.string(), {{name, digits}}}.number(name));
+    }
+  }
+  if (launches.empty())
+    throw RecordError(fmt::format("{} holds no counters: run ncu with --csv --page raw", ncu_csv.string()));
+  for (const auto& [kernel, metrics] : launches) {
+    (*kernel)[group] = Record::object();
+    kernel->erase(group + "_range");
+    for (const auto& [name, values] : metrics) {
+      (*kernel)[group][name] = values.back();
+      const auto [low, high] = std::ranges::minmax(values);
+      if (low < high) (*kernel)[group + "_range"][name] = {low, high};
+    }
+  }
+}
+
+void add_sass(Record& record, const std::filesystem::path& sass) {
+  const auto functions = functions_of(read_whole(sass));
+  const auto add = [](Record& entry, const std::vector<Instruction>& code) {
+    entry["sass"] = recorded(tally_of(code));
+    const Code loop = main_loop(code);
+    entry["sass_loop"] = recorded(tally_of(loop));
+    for (const auto& [place, ffma] : places_in(loop)) entry["sass_loop"][place] = ffma;
+  };
+  for (Record& kernel : record.at("kernels")) {
+    const std::string function = kernel.at("function");
+    if (!functions.contains(function))
+      throw RecordError(
+          fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(), function));
+    add(kernel, functions.at(function));
+  }
+  if (record.contains("other_kernels"))
+    for (auto& [function, entry] : record["other_kernels"].items())
+      if (functions.contains(function)) add(entry, functions.at(function));
+}
+
+std::filesystem::path directory_of(const Record& program) {
+  return std::filesystem::path(program.at("source").get<std::string>()).parent_path();
+}
+
+std::vector<std::string> wrong_with_record(const Record& record, RecordKind kind, const Record& program,
+                                           const std::function<Record()>& count) {
+  Lines lines;
+  if (kind == RecordKind::tuned) {
+    for (const Record& candidate : program.value("candidates", Record::array()))
+      if (const std::string name = candidate.at("name");
+          candidate.at("pruned") == "" && find_timed(record, name) == nullptr)
+        lines.push_back(name + ": the tuning has not timed it");
+  } else if (kind == RecordKind::sweep) {
+    const std::string kernel = program.at("sweep").at("kernel");
+    if (const Record* entry = find_kernel(record, kernel))
+      check_problems(lines, *entry, program.at("sweep").at("problems"));
+    else
+      lines.push_back("the sweep is not of " + kernel);
+  } else {
+    check_kernels(lines, record, program);
+    if (record.at("gpu") == reference_gpu) check_counters(lines, record, count());
+  }
+  return lines;
+}
+
+}  // namespace tile

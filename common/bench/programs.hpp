@@ -1,0 +1,49 @@
+// What other programs say of a chapter's kernels, merged into its record: Nsight Compute's counters, the disassembler's listing,
+// registers on another architecture; and what the chapter's own program says, which the record is compared with. In: a record, and
+// what such a program wrote. Out: the record with more in it; or a line for each thing that is wrong with it.
+//
+// A program describes itself (`chapterNN --describe program`) as a JSON object:
+//   chapter, source  its number, and its file; its records lie beside that
+//   nvcc             the version that compiles it for the GPU, or ""
+//   kernels          in the order of a record: "name", "block_threads", "dynamic_shared"; "tuned": true for whichever of
+//                    the candidates the tuner chose; with `--describe counts` "tallies", what the model counts at the
+//                    chapter's counted problem
+//   problems         what `tile bench` times, as key_of names them
+//   profiled_pads    pads with which `tile bench` profiles the kernels as well
+//   compiled_for     architectures whose registers `tile bench` records as well
+//   candidates       of its tuner, where it has one: "name", and "pruned", empty or why it is not timed
+//   sweep            where it has one: its "kernel" and its "problems"
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/bench/record.hpp"
+
+namespace tile {
+
+/// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel
+/// the counters of its last launch, under the key `group`, and [lowest, highest] of those that differed between launches under
+/// `group` + "_range"; what is no kernel of the record goes under "other_kernels". Throws RecordError without any launch.
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
+
+/// Reads how many registers each kernel of the record has when compiled for another architecture, from the output of
+/// `cuobjdump -res-usage` for that: under "registers_for" and the architecture's number. Throws RecordError when one is missing.
+void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture);
+
+/// Tallies (machine_code.hpp) of the output of `cuobjdump -sass` for each kernel of the record, "other_kernels" included: of
+/// the whole function under "sass", and of its main loop, with the places in it, under "sass_loop". Throws RecordError when a
+/// kernel of the chapter is missing.
+void add_sass(Record& record, const std::filesystem::path& sass);
+
+/// The folder of a program's chapter.
+std::filesystem::path directory_of(const Record& program);
+
+/// What is wrong with a record. Of the reference GPU's the hardware counters must equal the model's counts, but for
+/// the rows in the chapter's differences.json; only then is the program asked to `count`. Throws RecordError.
+std::vector<std::string> wrong_with_record(const Record& record, RecordKind kind, const Record& program,
+                                           const std::function<Record()>& count);
+
+}  // namespace tile
