@@ -641,7 +641,7 @@ TEST_CASE("every configuration computes the same" * doctest::test_suite("thoroug
   for (const tile::Candidate& c : candidates()) {
     const auto verdict =
         tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
-    CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
+    CHECK_MESSAGE(verdict.ok(), c.kernel.name, ": ", verdict.message);
   }
 }
 

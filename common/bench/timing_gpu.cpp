@@ -11,7 +11,7 @@
 #include "common/bench/cublas.hpp"
 #include "common/bench/rotation.hpp"
 #include "common/bench/timing.hpp"
-#include "common/check/freivalds.hpp"
+#include "common/check/gemm.hpp"
 
 namespace tile {
 namespace {

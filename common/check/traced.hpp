@@ -22,9 +22,6 @@ simt::Counts launched(const Launchable& kernel, const Case& c);
 /// nobody wrote, and std::runtime_error for a wrong result.
 simt::Counts traced_run(const Launchable& kernel, const Case& c, const simt::Trace& options = {});
 
-/// The same for shapes that need no counts.
-void require_clean(const Launchable& kernel, const Case& c);
-
 /// The same for counts that are shown. Throws std::runtime_error as well when a count would be a guess, because the lanes of
 /// a warp come to an access after different numbers of loop turns.
 simt::Counts count(const Launchable& kernel, const Case& c, const simt::Trace& options = {});

@@ -8,7 +8,7 @@
 
 #include "common/bench/numbers.hpp"
 #include "common/count/counting.hpp"
-#include "common/report/table.hpp"
+#include "common/report/facts.hpp"
 
 namespace tile::counting {
 namespace {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -19,7 +20,6 @@
 #include "common/check/repository.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/report/facts.hpp"
-#include "common/report/table.hpp"
 #include "common/sim/rules.hpp"
 #if TILE_ON_MODEL
 #include "common/check/traced.hpp"
@@ -33,10 +33,9 @@ struct Options;
 constexpr __host__ __device__ int ceil_div(int a, int b) { return a / b + (a % b != 0); }
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
-class RateSink {
- public:
-  virtual void rate(const std::string& name, double value) = 0;
-  virtual ~RateSink() = default;
+struct RateSink {
+  std::map<std::string, double> rates{};
+  void rate(const std::string& name, double value) { rates[name] = value; }
 };
 
 /// What a program reports: numbers for the prose, tables, and files for plots by their names.

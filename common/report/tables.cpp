@@ -16,11 +16,6 @@ std::string range_of(const Record& run, const std::string& field, int decimals) 
   return shown(&run, field + "_low", decimals) + "-" + shown(&run, field + "_high", decimals);
 }
 
-// The kernel's entry in the first record, or null.
-const Record* entry_of(const CountedKernel& k, const std::vector<Record>& records) {
-  return records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
-}
-
 Table table_of_sites(const CountedKernel& k) {
   Table table{
       fmt::format("sites-{}", k.kernel.name),
@@ -98,7 +93,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
                          : fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
   const auto differences = load_differences(chapter_directory());
   for (const CountedKernel& k : kernels) {
-    const Record* entry = comparable ? entry_of(k, records) : nullptr;
+    const Record* entry = comparable ? entry_of(k.kernel.name, records) : nullptr;
     for (const Counter& counter : counters()) {
       if (!applies_to(k.counts, counter)) continue;
       const double counted = double(tally(k.counts, counter));
@@ -130,12 +125,11 @@ std::string at_profiled_size(const std::vector<Record>& records) {
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{"profile", "What Nsight Compute saw in one launch" + at_profiled_size(records), {"what"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
-  for (const ProfileMetric& metric : profile_metrics) {
-    table.rows.push_back({metric.label});
-    for (const CountedKernel& k : kernels) {
-      const auto value = number_at(part_of(entry_of(k, records), "profile"), std::string("/") + metric.metric);
-      table.rows.back().push_back(value ? format_number(*value / metric.divisor, metric.decimals) : pending);
-    }
+  for (const ProfileMetric& m : profile_metrics) {
+    table.rows.push_back({m.label});
+    for (const CountedKernel& k : kernels)
+      table.rows.back().push_back(
+          shown(part_of(entry_of(k.kernel.name, records), "profile"), m.metric, m.decimals, pending, m.factor));
   }
   return table;
 }
@@ -150,7 +144,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
       {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   const auto measured = [&](const CountedKernel& k, const Stall& stall) {
-    return number_at(part_of(entry_of(k, records), "profile"), std::string("/") + stall.name);
+    return number_at(part_of(entry_of(k.kernel.name, records), "profile"), std::string("/") + stall.name);
   };
   const auto value = [&](const CountedKernel& k, const Stall& stall) { return measured(k, stall).value_or(0); };
   const auto latency = [&](const CountedKernel& k) {
@@ -203,7 +197,7 @@ std::string clocks_during(const Record& run) {
 }
 
 // One table for all records; with more than one, the first column says which GPU.
-Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
+Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, bool last_is_new) {
   Table table{"measured",
               "",
               {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90% of x", "SM MHz", "W"},
@@ -213,7 +207,7 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
-    const bool now = i + fresh >= records.size();
+    const bool now = last_is_new && i + 1 == records.size();
     table.caption += fmt::format("{}{} on an {}, {}, driver {}, CUDA {}", i == 0 ? "" : "; ",
                                  now      ? "Measured just now"
                                  : i == 0 ? "Measured (recorded)"
@@ -263,14 +257,15 @@ const std::vector<ProfileMetric> profile_metrics{
     {"sectors read from L2's slices", "l2_sectors", metric("l2_sectors")},
     {"bytes read from DRAM", "dram_bytes", metric("dram_read")},
     {"warp-wide instructions", "instructions", metric("instructions")},
-    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 32},
+    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 1.0 / 32},
     {"warps resident per scheduler", "warps", metric("warps")},
 };
 
 std::string text_at(const Record& record, const char* field) { return record.at(field).get<std::string>(); }
 
-std::string shown(const Record* part, const std::string& field, int decimals, const std::string& otherwise) {
-  const auto number = number_at(part, "/" + field);
+std::string shown(const Record* part, const std::string& field, int decimals, const std::string& otherwise,
+                  double factor) {
+  const auto number = number_at(part, "/" + field, factor);
   return number ? format_number(*number, decimals) : otherwise;
 }
 
@@ -285,7 +280,7 @@ std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& c
       tables.push_back(table_of(kernels, found.records));
   }
   if (!chapter.rates.empty()) tables.push_back(table_of_rates(found.records));
-  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, found.records, found.fresh));
+  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, found.records, found.last_is_new));
   return tables;
 }
 
