@@ -1,4 +1,4 @@
-// Sums of terms fitted to measured values, and how well two lists of values agree.
+// Sums of terms fitted to measured values.
 #pragma once
 
 #include <vector>
@@ -22,10 +22,5 @@ double predicted_by(const std::vector<double>& weights, const std::vector<double
 /// The root of the mean square of predicted / measured - 1.
 double relative_error(const std::vector<double>& predicted,
                       const std::vector<double>& measured);
-
-/// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
-/// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
-/// things", 1904.)
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace tile

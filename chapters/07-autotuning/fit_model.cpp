@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -34,16 +33,6 @@ Matrix inverse(Matrix m) {
   }
   for (auto& row : m) row.erase(row.begin(), row.begin() + std::ptrdiff_t(n));
   return m;
-}
-
-// The rank of each value, from 0; equal values share the mean of their ranks.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<double> ranks;
-  for (const double value : values) {
-    const auto less = std::ranges::count_if(values, [&](double v) { return v < value; });
-    ranks.push_back(double(less) + double(std::ranges::count(values, value) - 1) / 2);
-  }
-  return ranks;
 }
 
 }  // namespace
@@ -97,18 +86,6 @@ double relative_error(const std::vector<double>& predicted,
   return std::sqrt(sum / double(predicted.size()));
 }
 
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = double(x.size() - 1) / 2;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-  }
-  return xy / std::sqrt(xx * yy);
-}
-
 }  // namespace tile
 
 TEST_CASE("least squares finds the weights of a sum, whatever the size of its terms" *
@@ -146,14 +123,4 @@ TEST_CASE("what the others predict for an observation is a fit without it" *
     const auto weights = tile::least_squares(other_terms, other_values).weights;
     CHECK(all.left_out[out] == doctest::Approx(tile::predicted_by(weights, terms[out])));
   }
-}
-
-TEST_CASE(
-    "rank correlation is 1 for the same order, -1 for the opposite one, and ties share their ranks" *
-    doctest::test_suite("model")) {
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}) == doctest::Approx(1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) == doctest::Approx(1));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
 }

@@ -171,7 +171,7 @@ struct MachineCodeFact {
   int decimals;
   double (*value)(const MachineCode&);
 };
-const MachineCodeFact of_machine_code[] = {
+const MachineCodeFact of_main_loop[] = {
     {"ffma_per_lds", -1, [](auto& n) { return n("FFMA") / (n("LDS") + n("LDS.64") + n("LDS.128")); }},
     {"reads_per_ffma", 2, [](auto& n) { return (n("ffma_reads_even") + n("ffma_reads_odd")) / n("FFMA"); }},
     {"busier_bank_per_ffma", 3,
@@ -183,8 +183,7 @@ const MachineCodeFact of_machine_code[] = {
     {"copies", 0, [](auto& n) { return n("MOV") + n("IMAD.MOV.U32"); }},
     {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
     {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
-    {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }}};
-const MachineCodeFact of_main_loop[] = {
+    {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }},
     {"turn_cycles", 0, [](auto& n) { return n.iteration_cycles(); }},
     {"bank_cycles_of_all_warps", 0, [](auto& n) { return n.bank_cycles_of_all_warps(); }},
     {"cycles_beyond_banks", 0, [](auto& n) { return n.iteration_cycles() - n.bank_cycles_of_all_warps(); }}};
@@ -199,7 +198,6 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
     };
     for (const std::string& opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
     if (group == "sass") continue;
-    for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
     for (const std::string instruction :  // how many FFMA stand before it
          {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {

@@ -51,6 +51,16 @@ std::string unit_of_word(const std::string& word) {
   return "";
 }
 
+// The rank of each value, from 0; equal values share the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto less = std::ranges::count_if(values, [&](double other) { return other < value; });
+    ranks.push_back(double(less) + double(std::ranges::count(values, value) - 1) / 2);
+  }
+  return ranks;
+}
+
 // Display width of UTF-8 text without combining characters.
 std::size_t width_of(const std::string& text) {
   return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
@@ -125,6 +135,18 @@ double Facts::value(const std::string& key) const {
   for (const Fact& fact : facts_)
     if (fact.key == key) return fact.value;
   throw std::out_of_range("no fact has the key " + key);
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = double(x.size() - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xy / std::sqrt(xx * yy);
 }
 
 void Table::print() const {

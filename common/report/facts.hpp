@@ -70,6 +70,11 @@ class Facts {
   std::vector<Fact> facts_;
 };
 
+/// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
+/// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
+/// things", 1904.)
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
 /// A table once, for the terminal and for the book.
 struct Table {
   std::string name;     ///< how the prose asks for it
