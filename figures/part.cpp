@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "common/report/facts.hpp"

@@ -1,14 +1,16 @@
 // check/: the problem of this book, C = alpha*A*B + beta*C, and how an answer is checked.
 //
-// What comes in: a kernel, as something that can be prepared for operands and run (Kernel, here), and a case: extents, types, leading
-// dimensions, alpha and beta, and what the matrices are filled with. What goes out: a verdict, as doctest's or as an exception that
-// names the first wrong element; on the model also the Counts of a run that was right.
+// What comes in: a kernel as a chapter lists it (Kernel, here), which is bound to operands (BoundKernel) and run, and a
+// case: extents, types, leading dimensions, alpha and beta, and what the matrices are filled with. What goes out: a
+// verdict, as doctest's or as an exception that names the first wrong element; on the model also the Counts of a run
+// that was right.
 //
-// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a kernel must not
-// touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones with a float64 reference, within
-// a bound that grows with K; where a reference would take too long, freivalds.cu asks by products with a vector (GPU). traced.hpp
-// runs a kernel on the model with all checks, or counts it, and finds in the counts what the source calls by a tag. gemm_tests.hpp
-// puts all of it together: what every GEMM of every chapter must pass.
+// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a
+// kernel must not touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones
+// with a float64 reference, within a bound that grows with K; where a reference would take too long, freivalds.cu
+// compares products with a vector (GPU). traced.hpp runs a kernel on the model with all checks, or counts it, and finds
+// access sites in the counts by their tags in the source. gemm_tests.hpp puts all of it together: what every GEMM of
+// every chapter must pass.
 //
 // Nothing here measures time, knows a record or prints a table. Dependencies go from here to sim/ and cuda/.
 #pragma once
@@ -48,7 +50,8 @@ struct Product {
   void* C;
 };
 
-/// A kernel bound to the operands of one product: owns what its launches need besides the operands, such as tensor maps and workspace.
+/// A kernel bound to the operands of one product. It owns what its launches need as well, such as tensor maps and
+/// workspace.
 class BoundKernel {
  public:
   /// Launches the kernel; may be called again.
@@ -77,7 +80,8 @@ std::unique_ptr<BoundKernel> prepare_nothing(const Product& product) {
   return std::make_unique<BoundLauncher<Product>>(launch, product);
 }
 
-/// What a kernel's fast instantiation requires of extents and addresses. Its launcher gives every other problem to one with guards.
+/// What a kernel's fast instantiation requires of extents and addresses. Its launcher gives every other problem to one
+/// with guards.
 enum class Alignment {
   any,          ///< nothing: there is only one instantiation, and it has guards
   whole_tiles,  ///< M, N and K are multiples of the tile's
@@ -174,7 +178,8 @@ struct Verdict {
 /// Random inputs: |error| <= gamma(K+2) * (|alpha| |A||B| + |beta C|), gamma(n) = n u / (1 - n u), u = 2^-24, the
 /// forward error bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.5, for any order of
 /// the additions. Integer inputs: equal bit for bit. A C of two bytes is
-/// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard bands must be untouched.
+/// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard
+/// bands must be untouched.
 Verdict check(const Launchable& kernel, const Case& c);
 
 /// A case in words, for messages.

@@ -28,8 +28,9 @@ void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
   CHECK(first_failure(kernel, cases) == "");
 }
 
-// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves memory
-// without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays nearer.
+// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves
+// memory without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays
+// nearer.
 int far_ld(int rows) {
   if (machine::kind() == "model") return (1 << 30) + 40;
   return int((std::int64_t(1) << 33) / rows) / 8 * 8 + 8;
@@ -56,7 +57,7 @@ float sum_in_order(const Operands& operands, int row, int col) {
   return rounded_to(c.types.C, sum);
 }
 
-// "" or the first result that is another sum.
+// "" or the first element that is not the sum in the order of k.
 std::string out_of_order(const Kernel& kernel, const Case& c) {
   const BoundCase bound(kernel, c);
   bound.kernel->run();
@@ -135,7 +136,7 @@ void test_alpha_and_beta(const std::vector<Kernel>& kernels) {
 }
 
 void test_unread_C(const std::vector<Kernel>& kernels) {
-  // C holds NaN before the run; a kernel that multiplies it by 0 hands the NaN on.
+  // C holds NaN before the run; a kernel that multiplies it by 0 propagates the NaN.
   for (const Kernel& kernel : kernels)
     for (const Case& c :
          {Case{37, 41, 29, 1.5f, 0.0f}, Case{kernel.tile.BM, kernel.tile.BN, 2 * kernel.tile.BK, 1.5f, 0.0f}}) {

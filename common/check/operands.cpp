@@ -69,8 +69,8 @@ void require_valid(const Product& product) {
 
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
 
-/// A matrix in device memory: rows x cols elements, leading dimension ld, between guard bands of which the first has `first`
-/// elements. Positions count elements from the begin of the allocation.
+/// A matrix in device memory: rows x cols elements, leading dimension ld, between guard bands of which the first has
+/// `first` elements. Positions count elements from the begin of the allocation.
 struct Operands::Matrix {
   Element element;
   Bits poison;

@@ -1,5 +1,5 @@
-// The operands of a case in device memory, such that a stray access is seen. In: a case. Out: pointers for a kernel, and after its
-// run C, and what was overwritten.
+// The operands of a case in device memory, such that a stray access is seen. In: a case. Out: pointers for a kernel,
+// and after its run C, and what was overwritten.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@
 namespace tile {
 namespace {
 
-// What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of the kernel's own
-// function; where none is, as of tiles that are not whole, the last of all.
+// What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of
+// the kernel's own function; where none is, as of tiles that are not whole, the last of all.
 simt::Counts own(std::vector<simt::Counts> launches, const Launchable& kernel) {
   if (launches.empty()) throw std::logic_error("a kernel must be started to be traced");
   const auto found = std::find_if(launches.rbegin(), launches.rend(),

@@ -11,8 +11,8 @@
 namespace tile {
 
 /// The unit of a number, from its key: "shared.4096.tflops" -> "TFLOP/s", "clocks_before.power_w" -> "W",
-/// "hide.dram.bytes_per_cycle" -> "B/cycle", "shared.4096.ceiling.banks" -> "TFLOP/s". Of several words that tell a unit the last one
-/// counts. "" without any: the number is what its words say, a count or a ratio.
+/// "hide.dram.bytes_per_cycle" -> "B/cycle", "shared.4096.ceiling.banks" -> "TFLOP/s". Of several words that tell a
+/// unit the last one counts. "" without any: the number is what its words say, a count or a ratio.
 std::string unit_of(const std::string& key);
 /// The unit that a label begins with: "ms at 4096 with lda = 4097" -> "ms", "cycles a request: load4.by3" -> "cycles".
 std::string unit_of_label(const std::string& label);
@@ -49,11 +49,11 @@ class Facts {
   Fact& measured(const std::string& key, double value, int decimals = -1, Place place = Place::here()) {
     return add(key, "measured", value, decimals, place);
   }
-  /// Numbers measured by hand: `file` has lines of key,value, and comments that begin with #. Throws std::runtime_error, naming
-  /// file and line, for what cannot be read.
+  /// Numbers measured by hand: `file` has lines of key,value, and comments that begin with #. Throws
+  /// std::runtime_error, naming file and line, for what cannot be read.
   void measured_in(const std::filesystem::path& file);
-  /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values it
-  /// loads from shared memory, for each unit of K; `*_width` of them come with one load.
+  /// The predicted row of the table "loads": elements of A and B that one result loads from global memory, and values
+  /// it loads from shared memory, for each unit of K; `*_width` of them come with one load.
   void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,
                        int shared_width = 1, Place place = Place::here());
   void text(const std::string& key, const std::string& kind, const std::string& text, Place place = Place::here());

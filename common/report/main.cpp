@@ -18,7 +18,7 @@ namespace {
 constexpr int exit_skipped = 77;  // CTest's SKIP_RETURN_CODE
 constexpr int largest_extent = 65536;
 
-std::vector<std::string> arguments;  // as given, to hand on
+std::vector<std::string> arguments;  // as given; become() passes them to the model's program
 
 std::vector<std::string> skipped;  // why test cases could not be run
 int cases = 0, assertions = 0;     // that ran

@@ -1,5 +1,5 @@
 // A chapter on a GPU: times its kernels; the tables are the model program's work. In: the
-// options, the chapter. Out: a record in a file, or one in memory that the model program takes up.
+// options, the chapter. Out: a record in a file, or one in memory that the model program reads.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -59,13 +59,13 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   return record;
 }
 
-// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with that
-// program it is gone.
+// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with
+// that program it is gone.
 std::string in_memory(const Record& record) {
   const int file = memfd_create("record", 0);
   const std::string text = record.dump();
   if (file < 0 || write(file, text.data(), text.size()) != ssize_t(text.size()))
-    throw std::runtime_error("cannot hand the measured times to the model program: no memory for them");
+    throw std::runtime_error("cannot pass the measured times to the model program: not enough memory");
   return fmt::format("/dev/fd/{}", file);
 }
 

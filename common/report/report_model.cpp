@@ -1,5 +1,5 @@
-// A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side. In: the options, the
-// chapter, its records. Out: tables on stdout, or what the book needs in a directory.
+// A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side. In: the
+// options, the chapter, its records. Out: tables on stdout, or what the book needs in a directory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,8 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   return counted;
 }
 
-// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of what nvcc made of it, and which.
+// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of what nvcc made of it, and
+// which.
 void emit_above(const Findings& found, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "above.tsv");
   if (found.records.empty() || this_chapter().sizes.empty()) return;

@@ -36,8 +36,8 @@ Table table_of_sites(const CountedKernel& k) {
   return table;
 }
 
-// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted problem at
-// the size of which the first record knows most, of any other at that problem.
+// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted
+// problem at the size of which the first record knows most, of any other at that problem.
 Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   const Case counted = kernels.front().problem;
   const int size = size_of_profile(records);
@@ -79,8 +79,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
-// A row for each counter that is not zero: counted, measured, and why they differ where they do. Nsight Compute was asked about
-// the chapter's counted problem; counts of another are not compared.
+// A row for each counter that is not zero: counted, measured, and why they differ where they do. Nsight Compute was
+// asked about the chapter's counted problem; counts of another are not compared.
 Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   const Case& problem = kernels.front().problem;
   const bool comparable = same_problem(problem, this_chapter().counted);
