@@ -24,25 +24,25 @@ refuse 2 "--bogus" "$chapter" --bogus
 refuse 2 "it has coalesced" "$chapter" --on model --kernel nonsense
 refuse 2 "--on: tpu not in {gpu,model}" "$chapter" --on tpu
 refuse 2 "4096 x 4096 x 4096 is too large for the SIMT model.*leave --size out for " "$chapter" --on model --size 4096
-refuse 2 "too large for the SIMT model" "$chapter" --on model --once --size 65536
+refuse 1 "--once needs a GPU" "$chapter" --on model --once
 refuse 2 "--alpha: Failed parsing x as a FLOAT" "$chapter" --alpha x
 refuse 2 "--bench requires --out" "$chapter" --bench
 refuse 2 "--data: ones not in {integers,random,zeros}" "$chapter" --data ones
 refuse 2 "--sweep" "$chapter" --sweep
 refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
-refuse 1 "--sweep times kernels and needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
+refuse 1 "--sweep needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
 grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 14's sgemm does not say what it chooses"
-"$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^model: sgemm" "$scratch/out" ||
+"$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^Counted of the kernel sgemm" "$scratch/out" ||
   complain "chapter 14's sgemm is not counted as it should be"
 refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"
-refuse 1 "the model has no L2" "$chapter" --on model --warm
+refuse 1 "--warm needs a GPU" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
 refuse 2 "--test: takes a value that is not empty" "$chapter" --test ""
 refuse 2 "--emit: 1 required TEXT missing" "$chapter" --emit=
 refuse 2 "argument was not expected" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
-refuse 1 "--tune times kernels and needs a GPU" "$bin/chapter07" --on model --tune
+refuse 1 "--tune needs a GPU" "$bin/chapter07" --on model --tune
 refuse 2 "--tune" "$chapter" --tune
 refuse 2 "--describe" "$chapter" --on model --describe nonsense
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
@@ -65,7 +65,7 @@ echo '{"gpu"' >"$gpu/environment.json"
 refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/tuner" --on model
 grep -q Measured "$scratch/out" && complain "tables were printed from a broken record"
 mv "$gpu/environment.json" "$gpu/tuned-environment.json"
-refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --once
+refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --on model
 environment='{"gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"}, "sms": 1, "clock_hz": 1'
 echo "$environment, \"size\": 1}" >"$gpu/tuned-environment.json"
 printf 'name,pruned,median_ms\nonly,,1\n' >"$gpu/tuned.csv"

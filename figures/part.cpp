@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "common/report/facts.hpp"
-#include "common/report/table.hpp"
 #include "drawing.hpp"
 #include "figures.hpp"
 #include "traces.hpp"
@@ -160,14 +158,9 @@ double cublas_of(const std::vector<Rung>& ladder) {
 void gather_part(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& plot,
                  const fs::path& page) {
   const std::vector<Rung> ladder = ladder_of(chapters, emit, last);
-  const Facts facts = facts_of(ladder);
-  std::ostringstream values, places;
-  facts.write(values);
-  facts.write_places(places);
   fs::create_directories(page);
   table_of(ladder).write(page / "table-ladder.tsv");
-  write_text(page / "facts.tsv", values.str());
-  write_text(page / "places.tsv", places.str());
+  facts_of(ladder).write(page);
   write_text(plot, plot_of(ladder));
   write_text(plot.string() + ".cublas", fmt::format("cublas={}\n", cublas_of(ladder)));
 }

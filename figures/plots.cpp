@@ -13,7 +13,6 @@
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/facts.hpp"
-#include "common/report/statistics.hpp"
 #include "drawing.hpp"
 #include "figures.hpp"
 #include "traces.hpp"

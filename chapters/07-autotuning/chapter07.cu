@@ -16,7 +16,7 @@
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
-#include "common/report/statistics.hpp"
+#include "common/report/facts.hpp"
 #endif
 
 namespace {
@@ -641,7 +641,7 @@ TEST_CASE("every configuration computes the same" * doctest::test_suite("thoroug
   for (const tile::Candidate& c : candidates()) {
     const auto verdict =
         tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
-    CHECK_MESSAGE(verdict.ok, c.kernel.name, ": ", verdict.message);
+    CHECK_MESSAGE(verdict.ok(), c.kernel.name, ": ", verdict.message);
   }
 }
 

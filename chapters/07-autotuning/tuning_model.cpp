@@ -10,7 +10,6 @@
 #include "chapters/07-autotuning/tuning.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"
-#include "common/report/statistics.hpp"
 
 namespace tile {
 namespace {

@@ -18,7 +18,6 @@
 #include <stdexcept>
 
 #include "common/report/chapter.hpp"
-#include "common/report/statistics.hpp"
 #if TILE_ON_GPU
 #include "common/bench/run.hpp"
 #include "common/bench/timing.hpp"

@@ -10,7 +10,6 @@
 
 #include "common/bench/clocks.hpp"
 #include "common/bench/cublas.hpp"
-#include "common/check/freivalds.hpp"
 #include "common/check/operands.hpp"
 
 namespace tile {

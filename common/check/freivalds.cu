@@ -5,7 +5,6 @@
 #include <random>
 #include <vector>
 
-#include "common/check/freivalds.hpp"
 #include "common/check/gemm_tests.hpp"
 #include "common/check/operands.hpp"
 #include "common/cuda/cuda.hpp"

@@ -1,14 +1,16 @@
 // check/: the problem of this book, C = alpha*A*B + beta*C, and how an answer is checked.
 //
-// What comes in: a kernel, as something that can be prepared for operands and run (Kernel, here), and a case: extents, types, leading
-// dimensions, alpha and beta, and what the matrices are filled with. What goes out: a verdict, as doctest's or as an exception that
-// names the first wrong element; on the model also the Counts of a run that was right.
+// What comes in: a kernel as a chapter lists it (Kernel, here), which is bound to operands (BoundKernel) and run, and a
+// case: extents, types, leading dimensions, alpha and beta, and what the matrices are filled with. What goes out: a
+// verdict, as doctest's or as an exception that names the first wrong element; on the model also the Counts of a run
+// that was right.
 //
-// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a kernel must not
-// touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones with a float64 reference, within
-// a bound that grows with K; where a reference would take too long, freivalds.hpp asks by products with a vector (GPU). traced.hpp
-// runs a kernel on the model with all checks, or counts it, and finds in the counts what the source calls by a tag. gemm_tests.hpp
-// puts all of it together: what every GEMM of every chapter must pass.
+// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a
+// kernel must not touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones
+// with a float64 reference, within a bound that grows with K; where a reference would take too long, freivalds.cu
+// compares products with a vector (GPU). traced.hpp runs a kernel on the model with all checks, or counts it, and finds
+// access sites in the counts by their tags in the source. gemm_tests.hpp puts all of it together: what every GEMM of
+// every chapter must pass.
 //
 // Nothing here measures time, knows a record or prints a table. Dependencies go from here to sim/ and cuda/.
 #pragma once
@@ -48,25 +50,38 @@ struct Product {
   void* C;
 };
 
-/// A kernel bound to the operands of one product: owns what its launches need besides the operands, such as tensor maps and workspace.
+/// A kernel bound to the operands of one product. It owns what its launches need as well, such as tensor maps and
+/// workspace.
 class BoundKernel {
  public:
-  /// Starts the kernel, as often as one likes.
+  /// Launches the kernel; may be called again.
   virtual void run() = 0;
   virtual ~BoundKernel() = default;
 };
+/// Starts a kernel on a problem in device memory; throws std::invalid_argument when the kernel does not take it.
+using Launcher = void (*)(const Gemm&);
 /// Binds a kernel to a product; throws std::invalid_argument when it does not take the product.
 using Prepare = std::unique_ptr<BoundKernel> (*)(const Product&);
 
-/// What a launch of products needs besides them is nothing: the `prepare` of a kernel that `launch` starts. It throws
-/// std::invalid_argument when the kernel does not take the product.
+/// A launcher bound to its operands, a Gemm or a Product: its launches need nothing else.
+template <class Operands>
+class BoundLauncher : public BoundKernel {
+ public:
+  BoundLauncher(void (*launch)(const Operands&), const Operands& operands) : launch_(launch), operands_(operands) {}
+  void run() override { launch_(operands_); }
+
+ private:
+  void (*launch_)(const Operands&);
+  Operands operands_;
+};
+/// The `prepare` of a kernel that `launch` starts.
 template <void (*launch)(const Product&)>
-std::unique_ptr<BoundKernel> prepare_nothing(const Product& product);
+std::unique_ptr<BoundKernel> prepare_nothing(const Product& product) {
+  return std::make_unique<BoundLauncher<Product>>(launch, product);
+}
 
-/// Starts a kernel on a problem in device memory; throws std::invalid_argument when the kernel does not take it.
-using Launcher = void (*)(const Gemm&);
-
-/// What a kernel's fast instantiation requires of extents and addresses. Its launcher gives every other problem to one with guards.
+/// What a kernel's fast instantiation requires of extents and addresses. Its launcher gives every other problem to one
+/// with guards.
 enum class Alignment {
   any,          ///< nothing: there is only one instantiation, and it has guards
   whole_tiles,  ///< M, N and K are multiples of the tile's
@@ -82,37 +97,32 @@ struct Tile {
 
 /// One kernel of a chapter. It is started by `launch`, or, where a launch needs more than the operands, by `prepare`.
 struct Kernel {
-  std::string name;  ///< as keys and tables call it
-  Launcher launch;
-  const void* address;  ///< the instantiated __global__ function; the fast one where there are two
-  int block_threads;
-  Tile tile;
+  std::string name{};  ///< as keys and tables call it
+  Launcher launch = nullptr;
+  const void* address = nullptr;  ///< the instantiated __global__ function; the fast one where there are two
+  int block_threads = 0;
+  Tile tile{};
   std::size_t static_shared = 0, dynamic_shared = 0;  ///< bytes of shared memory a block
   Prepare prepare = nullptr;                          ///< in place of `launch`, which then is null
   Types types{};                                      ///< of its operands
   bool takes_any_extent = false;  ///< its blocks go through all tiles: no problem has too many for a grid
 };
 
-/// A kernel that is not bound yet: a launcher alone, or a Kernel.
+/// What can be bound to a product: a Kernel, or a launcher alone, which takes FP32 and has no `address`.
 class Launchable {
  public:
   template <class Function>
-  requires std::convertible_to<Function, Launcher> Launchable(Function launch) : launch_(launch) {}
-  Launchable(const Kernel& kernel)
-      : launch_(kernel.launch), prepare_(kernel.prepare), types_(kernel.types), address_(kernel.address) {}
+  requires std::convertible_to<Function, Launcher> Launchable(Function launch) : kernel_{.launch = launch} {}
+  Launchable(const Kernel& kernel) : kernel_(kernel) {}
 
   std::unique_ptr<BoundKernel> prepare(const Product& product) const;
   /// Binds, and runs once.
   void run(const Product& product) const { prepare(product)->run(); }
-  const Types& types() const { return types_; }
-  /// The kernel's `address`; nullptr for what is only a launcher.
-  const void* address() const { return address_; }
+  const Types& types() const { return kernel_.types; }
+  const void* address() const { return kernel_.address; }
 
  private:
-  Launcher launch_ = nullptr;
-  Prepare prepare_ = nullptr;
-  Types types_{};
-  const void* address_ = nullptr;
+  Kernel kernel_;
 };
 
 /// Throws std::invalid_argument unless A, B and C have these types and lie row by row.
@@ -148,17 +158,19 @@ struct Case {
   int ldb() const { return (layout_B == Layout::rows ? N : K) + pad + pads.B; }
   int ldc() const { return N + pad + pads.C; }
   Problem problem() const { return {M, N, K, lda(), ldb(), ldc(), layout_A, layout_B, types}; }
+  /// The same of other types.
+  Case of(const Types& other) const {
+    Case c = *this;
+    c.types = other;
+    return c;
+  }
 };
-
-/// The same with another depth, but the strides of the given one.
-Case at_depth(Case c, int K);
 
 /// How far a result may lie from the float64 reference.
 struct Verdict {
-  bool ok = false;
   double worst_error = 0;  ///< largest |C - reference|; infinite when a value was NaN
-  double worst_ratio = 0;  ///< largest error as a fraction of the bound of its element
-  std::string message;     ///< why not ok, naming the first bad element
+  std::string message{};   ///< what is wrong, naming the first bad element; "" when nothing is
+  bool ok() const { return message.empty(); }
 };
 
 /// Runs a kernel once on `c`, with elements of its types, and compares every element of C with a float64 reference.
@@ -166,7 +178,8 @@ struct Verdict {
 /// Random inputs: |error| <= gamma(K+2) * (|alpha| |A||B| + |beta C|), gamma(n) = n u / (1 - n u), u = 2^-24, the
 /// forward error bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.5, for any order of
 /// the additions. Integer inputs: equal bit for bit. A C of two bytes is
-/// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard bands must be untouched.
+/// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard
+/// bands must be untouched.
 Verdict check(const Launchable& kernel, const Case& c);
 
 /// A case in words, for messages.
@@ -175,11 +188,8 @@ std::string describe(const Case& c);
 /// Runs check() on each case; "" when all pass, else the first failing case and its message.
 std::string first_failure(const Launchable& kernel, const std::vector<Case>& cases);
 
-// Cases that every kernel which takes any shape must pass; all with integers, so equal bit for bit.
-std::vector<Case> ragged_cases();                   ///< no extent a multiple of a tile, none square, down to 1 x 1 x 1
-std::vector<Case> padded_cases();                   ///< leading dimensions larger than the matrix
-std::vector<Case> scaled_cases(const Case& shape);  ///< alpha and beta, negative and zero ones included
-
+/// The same shape with other alpha and beta, negative and zero ones included.
+std::vector<Case> scaled_cases(const Case& shape);
 /// Shapes that differ from whole tiles of `tile` in one extent at a time, by one, below and above; integers.
 std::vector<Case> one_ragged_extent(const Tile& tile);
 /// Whole tiles with nothing in the way of accesses of 16 bytes, and leading dimensions that differ; integers.
@@ -187,14 +197,12 @@ std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
 /// Whole tiles where one pointer or one leading dimension is such that no access of 16 bytes may meet it; integers.
 std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 
-template <void (*launch)(const Product&)>
-std::unique_ptr<BoundKernel> prepare_nothing(const Product& product) {
-  struct Launched : BoundKernel {
-    explicit Launched(const Product& p) : product(p) {}
-    void run() override { launch(product); }
-    Product product;
-  };
-  return std::make_unique<Launched>(product);
-}
+/// Freivalds' check in float64 on the GPU, in GPU programs only: with a random vector x of -1 and 1, C x must equal
+/// alpha A (B x) + beta C0 x. `before` is C before the run (N elements a row) and may be null when beta is 0.
+/// Returns the largest deviation of a row in units of the tolerance: exactly 0 is expected of integer inputs; for
+/// random ones the tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times the root-mean-square rounding error of a row
+/// under independent roundings; where C has two bytes, eight times that of its own rounding is added. NaN gives
+/// infinity. (R. Freivalds, "Probabilistic machines can use less running time", 1977.)
+double freivalds(const Product& product, const float* before, std::uint64_t seed);
 
 }  // namespace tile

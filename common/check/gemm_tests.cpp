@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -27,8 +28,9 @@ void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
   CHECK(first_failure(kernel, cases) == "");
 }
 
-// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves memory
-// without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays nearer.
+// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves
+// memory without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays
+// nearer.
 int far_ld(int rows) {
   if (machine::kind() == "model") return (1 << 30) + 40;
   return int((std::int64_t(1) << 33) / rows) / 8 * 8 + 8;
@@ -37,14 +39,16 @@ int far_ld(int rows) {
 void expect_right_or_skip(const Kernel& kernel, const Case& c) {
   try {
     const Verdict verdict = check(kernel, c);
-    CHECK_MESSAGE(verdict.ok, kernel.name, ", ", describe(c), ": ", verdict.message);
+    CHECK_MESSAGE(verdict.ok(), kernel.name, ", ", describe(c), ": ", verdict.message);
   } catch (const machine::OutOfMemory& e) {
     skip_test(kernel.name + ", " + describe(c) + ": " + e.what());
   }
 }
 
 // Multiply-adds round once on a GPU, and twice on the model, which compiles them for the CPU.
-float sum_in_order(const Operands& operands, const Case& c, int row, int col, bool fused) {
+float sum_in_order(const Operands& operands, int row, int col) {
+  const Case& c = operands.problem;
+  const bool fused = machine::kind() == "gpu";
   float sum = 0;
   for (int k = 0; k < c.K; ++k) {
     const float a = operands.A[std::size_t(row) * c.K + k], b = operands.B[std::size_t(k) * c.N + col];
@@ -53,7 +57,7 @@ float sum_in_order(const Operands& operands, const Case& c, int row, int col, bo
   return rounded_to(c.types.C, sum);
 }
 
-// "" or the first result that is another sum.
+// "" or the first element that is not the sum in the order of k.
 std::string out_of_order(const Kernel& kernel, const Case& c) {
   const BoundCase bound(kernel, c);
   bound.kernel->run();
@@ -61,8 +65,7 @@ std::string out_of_order(const Kernel& kernel, const Case& c) {
   const std::vector<float> result = bound.operands.download_C();
   for (int row = 0; row < c.M; ++row)
     for (int col = 0; col < c.N; ++col) {
-      const float got = result[std::size_t(row) * c.N + col],
-                  sum = sum_in_order(bound.operands, bound.problem, row, col, machine::kind() == "gpu");
+      const float got = result[std::size_t(row) * c.N + col], sum = sum_in_order(bound.operands, row, col);
       if (std::bit_cast<std::uint32_t>(got) != std::bit_cast<std::uint32_t>(sum))
         return fmt::format("C[{}][{}] is {}, in the order of k {}", row, col, got, sum);
     }
@@ -95,8 +98,12 @@ std::vector<Kernel> tried(const std::vector<Kernel>& kernels) {
 }
 
 void test_shapes(const std::vector<Kernel>& kernels) {
+  std::vector<Case> ragged;  // no extent a multiple of a tile, none square
+  for (const auto& [M, N, K] :
+       std::vector<std::array<int, 3>>{{1, 1, 1}, {32, 32, 32}, {33, 65, 17}, {96, 40, 129}, {5, 200, 3}, {130, 2, 64}})
+    ragged.push_back({M, N, K, 1, 0, 0, Fill::integers});
   for (const Kernel& kernel : kernels) {
-    expect_right(kernel, ragged_cases());
+    expect_right(kernel, ragged);
     expect_right(kernel, whole_tiles(kernel.tile, kernel.types));
     expect_right(kernel, one_ragged_extent(kernel.tile));
   }
@@ -106,14 +113,15 @@ void test_rounding(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels)
     for (const Case& c : {Case{70, 90, 300}, Case{kernel.tile.BM, 2 * kernel.tile.BN, 64}}) {
       const Verdict verdict = check(kernel, c);
-      CHECK_MESSAGE(verdict.ok, kernel.name, ": ", verdict.message);
+      CHECK_MESSAGE(verdict.ok(), kernel.name, ": ", verdict.message);
       CHECK(verdict.worst_error > 0);  // a comparison that sees no rounding compares nothing
-      CHECK(verdict.worst_ratio <= 1);
     }
 }
 
 void test_leading_dimensions(const std::vector<Kernel>& kernels) {
-  for (const Kernel& kernel : kernels) expect_right(kernel, padded_cases());
+  std::vector<Case> padded;
+  for (const int pad : {1, 7, 32}) padded.push_back({45, 34, 67, 1, 2, pad, Fill::integers, 1, 0, {0, 3, 5}});
+  for (const Kernel& kernel : kernels) expect_right(kernel, padded);
 }
 
 void test_misalignment(const std::vector<Kernel>& kernels) {
@@ -128,12 +136,12 @@ void test_alpha_and_beta(const std::vector<Kernel>& kernels) {
 }
 
 void test_unread_C(const std::vector<Kernel>& kernels) {
-  // C holds NaN before the run; a kernel that multiplies it by 0 hands the NaN on.
+  // C holds NaN before the run; a kernel that multiplies it by 0 propagates the NaN.
   for (const Kernel& kernel : kernels)
     for (const Case& c :
          {Case{37, 41, 29, 1.5f, 0.0f}, Case{kernel.tile.BM, kernel.tile.BN, 2 * kernel.tile.BK, 1.5f, 0.0f}}) {
       const Verdict verdict = check(kernel, c);
-      CHECK_MESSAGE(verdict.ok, kernel.name, ": ", verdict.message);
+      CHECK_MESSAGE(verdict.ok(), kernel.name, ": ", verdict.message);
     }
 }
 
@@ -149,7 +157,7 @@ void test_running_again(const std::vector<Kernel>& kernels) {
     for (const int seed : {1, 5, 9}) {
       bound.operands.refill_A(c.fill, std::uint64_t(seed));
       bound.kernel->run();
-      CHECK(compare(bound.operands, bound.problem, bound.operands.download_C()).message == "");
+      CHECK(compare(bound.operands).message == "");
     }
   }
 }

@@ -22,8 +22,8 @@ void test_running_again(const std::vector<Kernel>& kernels);
 void test_refusals(const std::vector<Kernel>& kernels);
 void test_far_offsets(const std::vector<Kernel>& kernels);
 void test_large_problems(const std::vector<Kernel>& kernels);  ///< GPU only
-/// Bit for bit, a result of random inputs is its products added one by one in the order of k, as C's type holds that sum. For a
-/// chapter to call: kernels that share a sum among threads cannot pass.
+/// Bit for bit, a result of random inputs is its products added one by one in the order of k, as C's type holds that
+/// sum. For a chapter to call: kernels that share a sum among threads cannot pass.
 void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vector<Case>& cases);
 #if TILE_ON_MODEL
 void test_ragged_is_clean(const std::vector<Kernel>& kernels);
@@ -45,7 +45,8 @@ void skip_test(const std::string& reason);
 
 }  // namespace tile
 
-/// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each takes problems of any shape.
+/// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each takes problems of any
+/// shape.
 #define TILE_GEMM_TESTS(kernels)                                                                                    \
   TILE_GEMM_TEST("integers are exact at every kind of shape", test_shapes, kernels)                                 \
   TILE_GEMM_TEST("random values stay within the error bound" * doctest::test_suite("thorough"), test_rounding,      \
@@ -80,7 +81,7 @@ void skip_test(const std::string& reason);
 #define TILE_GEMM_MODEL_TESTS(kernels)
 #endif
 
-/// Names the kernels that TILE_GEMM_TESTS tries on the model, one for each part of a program whose other kernels differ from
-/// these in numbers; a test of the chapter's own tries all. Whether whole tiles are free of races is asked of all. A GPU
-/// always tries all.
+/// Names the kernels that TILE_GEMM_TESTS tries on the model, one for each part of a program whose other kernels differ
+/// from these in numbers; a test of the chapter's own tries all. Whether whole tiles are free of races is asked of all.
+/// A GPU always tries all.
 #define TILE_TRIED_ON_MODEL(...) [[maybe_unused]] const bool tried_on_model = tile::try_on_model({__VA_ARGS__});

@@ -17,8 +17,8 @@ bool divisible_by_16(Element element, int ld, int offset) {
   return ld % elements == 0 && offset % elements == 0;
 }
 
-// Whether a problem is for the fast kernel.
-bool takes(const Kernel& kernel, const Case& c) {
+// Whether the launcher must choose the fast kernel for a problem.
+bool is_for_fast_kernel(const Kernel& kernel, const Case& c) {
   const Tile& tile = kernel.tile;
   const bool whole_C = c.M % tile.BM == 0 && c.N % tile.BN == 0, whole_K = c.K % tile.BK == 0;
   const bool A = divisible_by_16(kernel.types.A, c.lda(), c.offset + c.offsets.A),
@@ -37,7 +37,7 @@ bool takes(const Kernel& kernel, const Case& c) {
   return false;
 }
 
-// Problems that the fast kernel takes, and others that meet all conditions but one.
+// Problems for the fast kernel, and others that miss one of its conditions.
 std::vector<Case> problems_to_choose_for(const Kernel& kernel) {
   std::vector<Case> cases = whole_tiles(kernel.tile, kernel.types);
   const Case whole = cases.front();
@@ -71,13 +71,13 @@ constexpr double by_place_tolerance = 0.25;
 }  // namespace
 
 void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
-  std::vector<Case> cases{{33, 65, 17, 1, 0, 0, Fill::integers}, {70, 31, 50, 1, 2, 5, Fill::integers}};
   for (const Kernel& kernel : kernels) {
-    std::vector<Case> all = one_ragged_extent(kernel.tile);
-    all.insert(all.end(), cases.begin(), cases.end());
-    for (const Case& c : all) {
+    std::vector<Case> cases = one_ragged_extent(kernel.tile);
+    cases.push_back({33, 65, 17, 1, 0, 0, Fill::integers});
+    cases.push_back({70, 31, 50, 1, 2, 5, Fill::integers});
+    for (const Case& c : cases) {
       INFO(kernel.name, ", ", describe(c));
-      CHECK_NOTHROW(require_clean(kernel, c));
+      CHECK_NOTHROW(traced_run(kernel, c));
     }
   }
 }
@@ -85,17 +85,17 @@ void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
 void test_choice_of_kernel(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     for (const Case& c : problems_to_choose_for(kernel)) {
-      const bool taken = takes(kernel, c);
-      INFO(kernel.name, taken ? " should take " : " must not take ", describe(c));
+      const bool fast = is_for_fast_kernel(kernel, c);
+      INFO(kernel.name, fast ? " should take " : " must not take ", describe(c));
       const simt::Counts run = launched(kernel, c);
-      CHECK((run.function == kernel.address) == taken);
-      if (!taken) continue;
+      CHECK((run.function == kernel.address) == fast);
+      if (!fast) continue;
       CHECK(run.block.x * run.block.y * run.block.z == unsigned(kernel.block_threads));
       CHECK(run.static_shared_bytes == kernel.static_shared);
       CHECK(run.dynamic_shared_bytes == kernel.dynamic_shared);
     }
     INFO(kernel.name);
-    CHECK_NOTHROW(require_clean(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
+    CHECK_NOTHROW(traced_run(kernel, whole_tiles(kernel.tile, kernel.types)[1]));
   }
 }
 
@@ -103,7 +103,7 @@ void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     const Case whole{2 * kernel.tile.BM, 2 * kernel.tile.BN, 2 * kernel.tile.BK};
     INFO(kernel.name, ", ", describe(whole));
-    CHECK_NOTHROW(require_clean(kernel, whole));
+    CHECK_NOTHROW(traced_run(kernel, whole));
   }
 }
 

@@ -3,20 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <random>
 #include <stdexcept>
-
-#include "common/cuda/machine.hpp"
 
 namespace tile {
 namespace {
 
 constexpr std::size_t guard = 1024;  // elements before and after a matrix, and of a row's padding at most
 
-using Bytes = std::vector<std::byte>;
 using Bits = std::uint32_t;  // of one element, in its lower bits
 
 /// What lies around A, B and C are signalling NaNs: arithmetic with one changes its bits, a copy takes it elsewhere. C
@@ -39,79 +35,6 @@ Bits bits_of(Element element, float value) {
 float value_of(Element element, Bits bits) {
   if (element == Element::f16) return float(std::bit_cast<_Float16>(std::uint16_t(bits)));
   return std::bit_cast<float>(element == Element::f32 ? bits : bits << 16);
-}
-
-Bits bits_at(Element element, const Bytes& image, std::size_t index) {
-  Bits bits = 0;
-  std::memcpy(&bits, image.data() + index * size_of(element),
-              size_of(element));  // the lower bytes come first
-  return bits;
-}
-
-void put(Element element, Bytes& image, std::size_t index, Bits bits) {
-  std::memcpy(image.data() + index * size_of(element), &bits, size_of(element));
-}
-
-Bytes repeated(Element element, Bits bits, std::size_t count) {
-  Bytes image(count * size_of(element));
-  for (std::size_t i = 0; i < count; ++i) put(element, image, i, bits);
-  return image;
-}
-
-std::size_t guarded_padding(int ld, int cols) { return std::min(std::size_t(ld - cols), guard); }
-
-void upload(void* device, const Bytes& image) { machine::copy_to_device(device, image.data(), image.size()); }
-
-/// A matrix as it lies in memory: rows x cols elements, leading dimension ld, `first` elements after a boundary.
-struct Stored {
-  const char* name;
-  Element element;
-  Bits band;
-  int rows, cols, ld;
-  std::size_t first;
-
-  std::byte* begin(void* memory) const { return static_cast<std::byte*>(memory) + first * size_of(element); }
-};
-
-// Its rows, of elements of which bits_of_element(row, col) are the bits, and what of their padding is guarded.
-template <class BitsOfElement>
-void write_rows(const Stored& m, void* memory, BitsOfElement bits_of_element) {
-  Bytes row_image = repeated(m.element, m.band, std::size_t(m.cols) + guarded_padding(m.ld, m.cols));
-  for (int row = 0; row < m.rows; ++row) {
-    for (int col = 0; col < m.cols; ++col) put(m.element, row_image, std::size_t(col), bits_of_element(row, col));
-    upload(m.begin(memory) + std::size_t(row) * std::size_t(m.ld) * size_of(m.element), row_image);
-  }
-}
-
-// Memory for the matrix in which nothing but the bands around it is written.
-void* reserve(const Stored& m) {
-  const std::size_t extent = std::size_t(m.rows) * std::size_t(m.ld), size = size_of(m.element);
-  void* memory = machine::allocate((m.first + extent + guard) * size, size, m.name);
-  machine::declare_matrix(memory, m.first, std::size_t(m.rows), std::size_t(m.cols), std::size_t(m.ld));
-  upload(memory, repeated(m.element, m.band, m.first));
-  upload(m.begin(memory) + extent * size, repeated(m.element, m.band, guard));
-  return memory;
-}
-
-// An input of which `values` are the elements, row by row; in memory it may be the transpose.
-void write_input(const Stored& m, void* memory, const std::vector<float>& values, Layout layout) {
-  write_rows(m, memory, [&](int row, int col) {
-    return bits_of(m.element,
-                   values[layout == Layout::rows ? std::size_t(row) * m.cols + col : std::size_t(col) * m.rows + row]);
-  });
-}
-
-// A, B and C of a case as they lie in memory.
-std::array<Stored, 3> stored(const Case& c) {
-  const Problem p = c.problem();
-  const auto [A, B, C] = p.types;
-  const auto first = [&](int offset) { return guard + std::size_t(c.offset + offset); };
-  std::array<Stored, 3> all{Stored{"A", A, poison_of(A).A, p.M, p.K, p.lda, first(c.offsets.A)},
-                            Stored{"B", B, poison_of(B).B, p.K, p.N, p.ldb, first(c.offsets.B)},
-                            Stored{"C", C, poison_of(C).C, p.M, p.N, p.ldc, first(c.offsets.C)}};
-  if (p.A == Layout::columns) std::swap(all[0].rows, all[0].cols);
-  if (p.B == Layout::columns) std::swap(all[1].rows, all[1].cols);
-  return all;
 }
 
 std::vector<float> values_of(Element element, std::size_t count, Fill fill, std::uint64_t seed) {
@@ -146,96 +69,118 @@ void require_valid(const Product& product) {
 
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
 
-Operands::Operands(const Case& c) : case_(c), product_{c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr} {
+/// A matrix in device memory: rows x cols elements, leading dimension ld, between guard bands of which the first has
+/// `first` elements. Positions count elements from the begin of the allocation.
+struct Operands::Matrix {
+  Element element;
+  Bits poison;
+  std::size_t rows, cols, ld, first;
+  std::unique_ptr<void, void (*)(void*)> memory{nullptr, machine::release};
+
+  std::byte* at(std::size_t position) const {
+    return static_cast<std::byte*>(memory.get()) + position * size_of(element);
+  }
+  std::size_t guarded_padding() const { return std::min(ld - cols, guard); }
+
+  void upload(std::size_t position, const std::vector<Bits>& elements) const {
+    std::vector<std::byte> image(elements.size() * size_of(element));
+    for (std::size_t i = 0; i < elements.size(); ++i)  // the lower bytes of the bits come first
+      std::memcpy(image.data() + i * size_of(element), &elements[i], size_of(element));
+    machine::copy_to_device(at(position), image.data(), image.size());
+  }
+  std::vector<Bits> download(std::size_t position, std::size_t count) const {
+    std::vector<std::byte> image(count * size_of(element));
+    machine::copy_to_host(image.data(), at(position), image.size());
+    std::vector<Bits> elements(count);
+    for (std::size_t i = 0; i < count; ++i)
+      std::memcpy(&elements[i], image.data() + i * size_of(element), size_of(element));
+    return elements;
+  }
+
+  // Takes memory, and writes the guard bands.
+  void allocate(const char* name) {
+    memory.reset(machine::allocate((first + rows * ld + guard) * size_of(element), size_of(element), name));
+    machine::declare_matrix(memory.get(), first, rows, cols, ld);
+    upload(0, std::vector<Bits>(first, poison));
+    upload(first + rows * ld, std::vector<Bits>(guard, poison));
+  }
+  // Writes the rows, of elements of which bits_at(row, col) are the bits, and what of their padding is guarded.
+  template <class BitsAt>
+  void write_rows(BitsAt bits_at) const {
+    std::vector<Bits> elements(cols + guarded_padding(), poison);
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t col = 0; col < cols; ++col) elements[col] = bits_at(row, col);
+      upload(first + row * ld, elements);
+    }
+  }
+  // The same of `values`, which lie row by row; in memory the matrix may be their transpose.
+  void write(const std::vector<float>& values, Layout layout) const {
+    write_rows([&](std::size_t row, std::size_t col) {
+      return bits_of(element, values[layout == Layout::rows ? row * cols + col : col * rows + row]);
+    });
+  }
+};
+
+Operands::Operands(const Case& c) : problem(c), product_{c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr} {
   require_valid(product_);
   const Problem& p = product_.problem;
-  const auto [a, b, out] = stored(c);
-  A = values_of(a.element, std::size_t(c.M) * c.K, c.fill, c.seed);
-  B = values_of(b.element, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
-  const Bits unread = poison_of(out.element).unread;
-  C = c.beta == 0.0f ? std::vector<float>(std::size_t(c.M) * c.N, value_of(out.element, unread))
-                     : values_of(out.element, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
-  try {
-    device_[0] = reserve(a);
-    device_[1] = reserve(b);
-    device_[2] = reserve(out);
-  } catch (...) {
-    release();
-    throw;
+  const auto add = [&](const char* name, Element element, Bits poison, int rows, int cols, int ld, int offset) {
+    matrices_.push_back({element, poison, std::size_t(rows), std::size_t(cols), std::size_t(ld),
+                         guard + std::size_t(c.offset + offset)});
+    matrices_.back().allocate(name);
+    return matrices_.back().at(matrices_.back().first);
+  };
+  const bool A_by_rows = p.A == Layout::rows, B_by_rows = p.B == Layout::rows;
+  const auto [type_A, type_B, type_C] = p.types;
+  product_.A = add("A", type_A, poison_of(type_A).A, A_by_rows ? p.M : p.K, A_by_rows ? p.K : p.M, p.lda, c.offsets.A);
+  product_.B = add("B", type_B, poison_of(type_B).B, B_by_rows ? p.K : p.N, B_by_rows ? p.N : p.K, p.ldb, c.offsets.B);
+  product_.C = add("C", type_C, poison_of(type_C).C, p.M, p.N, p.ldc, c.offsets.C);
+  A = values_of(type_A, std::size_t(c.M) * c.K, c.fill, c.seed);
+  B = values_of(type_B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
+  matrices_[0].write(A, p.A);
+  matrices_[1].write(B, p.B);
+  if (c.beta != 0.0f) {
+    C = values_of(type_C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
+    matrices_[2].write(C, Layout::rows);
+  } else {
+    const Bits unread = poison_of(type_C).unread;
+    C.assign(std::size_t(c.M) * c.N, value_of(type_C, unread));
+    matrices_[2].write_rows([&](auto...) { return unread; });
   }
-  write_input(a, device_[0], A, p.A);
-  write_input(b, device_[1], B, p.B);
-  write_rows(out, device_[2], [&](int row, int col) {
-    return c.beta == 0.0f ? unread : bits_of(out.element, C[std::size_t(row) * c.N + col]);
-  });
-  product_.A = a.begin(device_[0]);
-  product_.B = b.begin(device_[1]);
-  product_.C = out.begin(device_[2]);
-  if (p.types == Types{} && p.A == Layout::rows && p.B == Layout::rows) gemm_ = gemm_of(product_);
 }
 
-Operands::~Operands() { release(); }
+Operands::~Operands() = default;
 
-void Operands::release() {
-  for (void* memory : device_)
-    if (memory != nullptr) machine::release(memory);
-}
-
-const Gemm& Operands::gemm() const {
-  if (gemm_.C == nullptr) throw std::invalid_argument("these operands are not FP32, row by row: use product()");
-  return gemm_;
-}
+const void* Operands::allocation_of_C() const { return matrices_[2].memory.get(); }
 
 void Operands::refill_A(Fill fill, std::uint64_t seed) {
-  A = values_of(product_.problem.types.A, A.size(), fill, seed);
-  write_input(stored(case_)[0], device_[0], A, product_.problem.A);
+  A = values_of(problem.types.A, A.size(), fill, seed);
+  matrices_[0].write(A, problem.layout_A);
 }
 
 std::vector<float> Operands::download_C() const {
-  const Problem& p = product_.problem;
-  const Element type = p.types.C;
-  std::vector<float> result(C.size());
-  Bytes row_image(std::size_t(p.N) * size_of(type));
-  for (int row = 0; row < p.M; ++row) {
-    const auto* device =
-        static_cast<const std::byte*>(product_.C) + std::size_t(row) * std::size_t(p.ldc) * size_of(type);
-    machine::copy_to_host(row_image.data(), device, row_image.size());
-    for (int col = 0; col < p.N; ++col)
-      result[std::size_t(row) * p.N + col] = value_of(type, bits_at(type, row_image, std::size_t(col)));
-  }
+  const Matrix& m = matrices_[2];
+  std::vector<float> result;
+  for (std::size_t row = 0; row < m.rows; ++row)
+    for (const Bits bits : m.download(m.first + row * m.ld, m.cols)) result.push_back(value_of(m.element, bits));
   return result;
 }
 
 std::string Operands::overwritten() const {
-  const Stored m = stored(case_)[2];
-  const std::size_t rows = std::size_t(m.rows), ld = std::size_t(m.ld), size = size_of(m.element);
-  // The position in a band, `first` elements after the allocation's begin, of the first element that has changed, or
-  // -1.
-  const auto changed = [&](std::size_t first, std::size_t count) {
-    Bytes band(count * size);
-    machine::copy_to_host(band.data(), static_cast<const std::byte*>(device_[2]) + first * size, band.size());
-    for (std::size_t i = 0; i < count; ++i)
-      if (bits_at(m.element, band, i) != m.band) return std::ptrdiff_t(i);
-    return std::ptrdiff_t(-1);
+  const Matrix& m = matrices_[2];
+  // The number of untouched elements from a position on; `count` if all are.
+  const auto untouched = [&](std::size_t position, std::size_t count) {
+    const std::vector<Bits> band = m.download(position, count);
+    return std::size_t(std::ranges::find_if(band, [&](Bits bits) { return bits != m.poison; }) - band.begin());
   };
-  if (const auto at = changed(0, m.first); at >= 0)
-    return fmt::format("wrote {} elements before C", m.first - std::size_t(at));
-  const std::size_t padding = guarded_padding(m.ld, m.cols);
-  for (std::size_t row = 0; padding > 0 && row < rows; ++row)
-    if (const auto at = changed(m.first + row * ld + std::size_t(m.cols), padding); at >= 0)
-      return fmt::format("wrote C's padding at row {}, column {}", row, m.cols + at);
-  if (const auto at = changed(m.first + rows * ld, guard); at >= 0)
-    return fmt::format("wrote {} elements after C", at + 1);
+  if (const auto i = untouched(0, m.first); i < m.first) return fmt::format("wrote {} elements before C", m.first - i);
+  const std::size_t padding = m.guarded_padding();
+  for (std::size_t row = 0; padding > 0 && row < m.rows; ++row)
+    if (const auto i = untouched(m.first + row * m.ld + m.cols, padding); i < padding)
+      return fmt::format("wrote C's padding at row {}, column {}", row, m.cols + i);
+  if (const auto i = untouched(m.first + m.rows * m.ld, guard); i < guard)
+    return fmt::format("wrote {} elements after C", i + 1);
   return "";
 }
-
-BoundCase::BoundCase(const Launchable& launchable, const Case& c)
-    : problem([&] {
-        Case own = c;
-        own.types = launchable.types();
-        return own;
-      }()),
-      operands(problem),
-      kernel(launchable.prepare(operands.product())) {}
 
 }  // namespace tile

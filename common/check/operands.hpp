@@ -1,5 +1,5 @@
-// The operands of a case in device memory, such that a stray access is seen. In: a case. Out: pointers for a kernel, and after its
-// run C, and what was overwritten.
+// The operands of a case in device memory, such that a stray access is seen. In: a case. Out: pointers for a kernel,
+// and after its run C, and what was overwritten.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class Operands {
 
   const Product& product() const { return product_; }
   /// The same as FP32 kernels take it; throws std::invalid_argument for other types and layouts.
-  const Gemm& gemm() const;
+  Gemm gemm() const { return gemm_of(product_); }
   /// Gives A other values, on the device as well.
   void refill_A(Fill fill, std::uint64_t seed);
   /// C as the device holds it, rows of N elements.
@@ -40,29 +40,27 @@ class Operands {
   /// "" or what was overwritten: an element of C's padding, or of the guard band before or after C.
   std::string overwritten() const;
   /// Model only: for what is asked about the elements that the last traced launch wrote.
-  const void* allocation_of_C() const { return device_[2]; }
+  const void* allocation_of_C() const;
 
+  const Case problem;
   std::vector<float> A, B, C;  ///< host copies, row by row without padding, as their elements hold them
 
  private:
-  void release();
-
-  Case case_;
+  struct Matrix;
+  std::vector<Matrix> matrices_;  // A, B, C
   Product product_;
-  Gemm gemm_{};
-  void* device_[3] = {};
 };
 
 /// A case's operands in device memory, of the kernel's types, and the kernel bound to them.
 struct BoundCase {
-  BoundCase(const Launchable& kernel, const Case& c);
+  BoundCase(const Launchable& launchable, const Case& c)
+      : operands(c.of(launchable.types())), kernel(launchable.prepare(operands.product())) {}
 
-  Case problem;  ///< the case, of those types
   Operands operands;
   std::unique_ptr<BoundKernel> kernel;
 };
 
-/// The comparison that check() makes, alone: `result` has N elements a row.
-Verdict compare(const Operands& operands, const Case& c, const std::vector<float>& result);
+/// Compares C, as the device holds it, with a float64 reference; see check().
+Verdict compare(const Operands& operands);
 
 }  // namespace tile

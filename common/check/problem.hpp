@@ -20,8 +20,8 @@ const char* name_of(Element element);
 /// `value` as an element of that type holds it: rounded to nearest even.
 float rounded_to(Element element, float value);
 
-/// What rounding a result of FP32 arithmetic to that type adds, relatively: half a unit in the last place. 0 for FP32 itself, whose
-/// roundings are those of the arithmetic.
+/// What rounding a result of FP32 arithmetic to that type adds, relatively: half a unit in the last place. 0 for FP32
+/// itself, whose roundings are those of the arithmetic.
 constexpr double half_unit_of(Element element) {
   return element == Element::f32 ? 0 : element == Element::bf16 ? 0x1p-8 : 0x1p-11;
 }

@@ -9,8 +9,8 @@ namespace tile {
 /// The path of the chapter's source. Defined once per program, by TILE_CHAPTER.
 const char* this_chapter_file();
 
-/// A file by its path below the repository's root, wherever the program was compiled: copies of a chapter, which experiments and
-/// samples of mistakes are made of, find the repository's data.
+/// A file by its path below the repository's root, wherever the program was compiled: copies of a chapter, which
+/// experiments and samples of mistakes are made of, find the repository's data.
 std::filesystem::path in_repository(const std::filesystem::path& file);
 
 /// The path below the repository's root of a file, as __FILE__ names it; unchanged if the file is not below it.

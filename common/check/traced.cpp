@@ -11,8 +11,8 @@
 namespace tile {
 namespace {
 
-// What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of the kernel's own
-// function; where none is, as of tiles that are not whole, the last of all.
+// What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of
+// the kernel's own function; where none is, as of tiles that are not whole, the last of all.
 simt::Counts own(std::vector<simt::Counts> launches, const Launchable& kernel) {
   if (launches.empty()) throw std::logic_error("a kernel must be started to be traced");
   const auto found = std::find_if(launches.rbegin(), launches.rend(),
@@ -42,12 +42,10 @@ simt::Counts traced_run(const Launchable& kernel, const Case& c, const simt::Tra
   const BoundCase bound(kernel, c);
   const simt::Counts counts = own(simt::trace([&] { bound.kernel->run(); }, options), kernel);
   simt::require_all_written(bound.operands.allocation_of_C());
-  const Verdict verdict = compare(bound.operands, bound.problem, bound.operands.download_C());
-  if (!verdict.ok) throw std::runtime_error("wrong result: " + verdict.message);
+  const Verdict verdict = compare(bound.operands);
+  if (!verdict.ok()) throw std::runtime_error("wrong result: " + verdict.message);
   return counts;
 }
-
-void require_clean(const Launchable& kernel, const Case& c) { traced_run(kernel, c); }
 
 simt::Counts count(const Launchable& kernel, const Case& c, const simt::Trace& options) {
   const simt::Counts counts = traced_run(kernel, c, options);

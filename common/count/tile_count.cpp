@@ -22,7 +22,7 @@
 #include "common/bench/text.hpp"
 #include "common/check/repository.hpp"
 #include "common/count/counting.hpp"
-#include "common/report/table.hpp"
+#include "common/report/facts.hpp"
 #include "common/sim/rewrite/files.hpp"
 
 namespace tile::counting {

@@ -1,5 +1,6 @@
-// report/: the face of a chapter's program: its registration, which is all that a chapter sees of this room, the command line
-// (options.hpp, main.cpp), tables and facts of what was predicted, counted and measured, and the files that the book takes up.
+// report/: what a chapter's program does besides its kernels: its registration, which is all that a chapter sees of
+// this room, the command line (options.hpp, main.cpp), tables and facts of what was predicted, counted and measured,
+// and the files for the book.
 //
 // The one header a chapter includes: kernel vocabulary, problems and checks, and the chapter's registration.
 #pragma once
@@ -7,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -19,7 +21,6 @@
 #include "common/check/repository.hpp"
 #include "common/cuda/cuda.hpp"
 #include "common/report/facts.hpp"
-#include "common/report/table.hpp"
 #include "common/sim/rules.hpp"
 #if TILE_ON_MODEL
 #include "common/check/traced.hpp"
@@ -33,10 +34,9 @@ struct Options;
 constexpr __host__ __device__ int ceil_div(int a, int b) { return a / b + (a % b != 0); }
 
 /// Rates that a GPU program measured, by name; chapter 00 fills them.
-class RateSink {
- public:
-  virtual void rate(const std::string& name, double value) = 0;
-  virtual ~RateSink() = default;
+struct RateSink {
+  std::map<std::string, double> rates{};
+  void rate(const std::string& name, double value) { rates[name] = value; }
 };
 
 /// What a program reports: numbers for the prose, tables, and files for plots by their names.
@@ -48,7 +48,8 @@ struct Report {
 
 /// What the program of one chapter does and no other's. The code for it stands beside the chapter's .cu.
 struct Extension {
-  /// An option of the command line, and what the GPU's program then does in place of its report; it returns the exit code.
+  /// An option of the command line, and what the GPU's program then does in place of its report; it returns the exit
+  /// code.
   struct Flag {
     std::string name, help;
     std::function<int(const Options&)> run;
@@ -58,7 +59,8 @@ struct Extension {
   std::function<void(nlohmann::json&)> describe{};  ///< adds to what tile-record has to know of the program
   std::vector<Kernel>
       timed_by_flags{};  ///< what `tile bench` makes a record of without these, unless Chapter has them, too
-  /// A kernel that starts others: --kernel may name it on the model, where `choice` says in a word or two what it starts.
+  /// A kernel that starts others: --kernel may name it on the model, where `choice` says in a word or two what it
+  /// starts.
   Kernel dispatcher{};
   std::string (*choice)(const Product&) = nullptr;
 };
@@ -75,7 +77,8 @@ struct Chapter {
   std::vector<Kernel> kernels;
   Case counted;            ///< the problem the model counts, and ncu is asked about
   std::vector<int> sizes;  ///< cubes that ./tile bench times
-  /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}; they have published figures of GPUs as well.
+  /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}; they have published figures of
+  /// GPUs as well.
   std::vector<std::pair<std::string, double>> constants{};
   void (*predict)(Facts&) = nullptr;           ///< predictions that need a loop or a search
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only

@@ -1,10 +1,11 @@
-// All facts of a chapter's program: predicted, counted and measured, in the order of the sections below. A fact that is a number of a
-// record is a row of a table of Field; what it takes arithmetic to derive follows the table.
+// All facts of a chapter's program: predicted, counted and measured, in the order of the sections below. A fact that is
+// a number of a record is a row of a table of Field; what it takes arithmetic to derive follows the table.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "common/bench/counters.hpp"
@@ -20,7 +21,7 @@
 namespace tile {
 namespace {
 
-std::optional<double> if_finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();  // and what is computed from it
 
 int sms_of(const Record* record) { return record == nullptr ? 0 : record->at("sms").get<int>(); }
 
@@ -74,9 +75,12 @@ void add_counted_facts(Facts& facts, const CountedKernel& k) {
 }
 
 // Facts `<prefix><resource>` of each ceiling ("register banks" -> "register"), and of the tightest.
-void add_ceilings(Facts& facts, const std::string& prefix, const char* kind, const std::vector<Ceiling>& found) {
+void add_ceilings(Facts& facts, const std::string& prefix, const std::string& kind, const std::vector<Ceiling>& found) {
   const auto give = [&](const std::string& key, double tflops) {
-    kind == std::string("counted") ? facts.counted(prefix + key, tflops) : facts.measured(prefix + key, tflops);
+    if (kind == "counted")
+      facts.counted(prefix + key, tflops);
+    else
+      facts.measured(prefix + key, tflops);
   };
   for (const Ceiling& c : found) {
     std::string resource = c.resource.substr(0, c.resource.find(' '));
@@ -87,7 +91,8 @@ void add_ceilings(Facts& facts, const std::string& prefix, const char* kind, con
   facts.text(prefix + "resource", kind, found.front().resource);
 }
 
-// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`; none of a size that the kernel's tiles do not divide.
+// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`; none of a size that the kernel's tiles do not
+// divide.
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
                        const Rates& rates) {
   const Case at = cube(k.kernel, size);
@@ -110,7 +115,7 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std
 
 void add_gpu_facts(Facts& facts, const Record* record) {
   for (const char* field : {"gpu", "date", "driver", "cuda"})
-    facts.text(field, "measured", record == nullptr ? "not yet measured" : record->at(field).get<std::string>());
+    facts.text(field, "measured", record == nullptr ? pending : text_at(*record, field));
 }
 
 void add_rate_facts(Facts& facts, const Record* record) {
@@ -118,10 +123,10 @@ void add_rate_facts(Facts& facts, const Record* record) {
   for (const Chapter::Rate& rate : this_chapter().rates) {
     const std::string key = "rates." + rate.name;
     if (!rate.label.starts_with("the same")) unit = unit_of_label(rate.label);
-    if (record == nullptr || !record->at("rates").contains(rate.name))
+    if (const auto value = number_at(record, "/rates/" + rate.name); !value)
       facts.not_yet_measured(key);
-    else
-      facts.measured_in_unit(key, record->at("rates")[rate.name].get<double>(), unit.empty() ? unit_of(key) : unit);
+    else if (Fact& fact = facts.measured(key, *value); !unit.empty())
+      fact.unit = unit;
   }
 }
 
@@ -132,43 +137,35 @@ void add_counter_facts(Facts& facts, const std::string& kernel, const Record* en
                  number_at(entry, std::string("/counters/") + counter.key), 0);
   const Counter& stores = *std::ranges::find(counters(), std::string("shared_store_wavefronts"), &Counter::key);
   const auto range = part_of(entry, "counters") != nullptr ? measured(*entry, stores) : std::nullopt;
-  const std::string key = kernel + ".ncu.shared_store_wavefronts.";
-  add_measured(facts, key + "low", range ? std::optional(range->low) : std::nullopt, 0);
-  add_measured(facts, key + "high", range ? std::optional(range->high) : std::nullopt, 0);
+  add_measured(facts, kernel + ".ncu.shared_store_wavefronts.low", range ? range->low : unknown, 0);
+  add_measured(facts, kernel + ".ncu.shared_store_wavefronts.high", range ? range->high : unknown, 0);
 }
 
-/// The instructions of a kernel, or of its main loop, by opcode, as a record has them; its profile, if it has one; the GPU's SMs.
+/// The instructions of a kernel, or of its main loop, by opcode, as a record has them; its profile, if it has one; the
+/// GPU's SMs.
 struct MachineCode {
   const Record* tally;
   const Record* profile;
   int sms;
 
   double operator()(const std::string& opcode) const { return tally->value(opcode, 0); }
-  double if_known(const std::string& key) const { return tally->contains(key) ? (*this)(key) : std::nan(""); }
+  double if_known(const std::string& key) const { return tally->value(key, unknown); }
   double beginning_with(const std::string& begin) const {
     int sum = 0;
     for (const auto& [opcode, number] : tally->items())
       if (opcode.starts_with(begin)) sum += number.get<int>();
     return sum;
   }
-  double profiled(const char* name) const {
-    return profile == nullptr ? std::nan("") : profile->value(name, std::nan(""));
-  }
-  // The profiler rounds averages to two digits, and the sums over all schedulers likewise: sums are taken where there are both.
-  bool has_sums() const {
-    return std::isfinite(profiled(metric("all_issue_active"))) && std::isfinite(profiled(metric("all_warps")));
-  }
-  // What an iteration of the loop takes a warp, if its instructions take as long as the average of the kernel.
+  double profiled(const char* name) const { return profile == nullptr ? unknown : profile->value(name, unknown); }
+  // How long an iteration of the loop takes a warp if its instructions take as long as the kernel's average. The
+  // profiler rounds averages to two digits, and the sums over all schedulers likewise: the quotient of two sums has
+  // more.
   double iteration_cycles() const {
-    const double latency =
-        has_sums() ? profiled(metric("all_warps")) / profiled(metric("all_issue_active")) : profiled(metric("latency"));
-    return latency * (*this)("all");
+    return profiled(metric("all_warps")) / profiled(metric("all_issue_active")) * (*this)("all");
   }
-  // What the busier register bank needs meanwhile, since every warp of the scheduler makes an iteration.
+  // How long the busier register bank is busy meanwhile: every warp of the scheduler makes an iteration.
   double bank_cycles_of_all_warps() const {
-    const double warps =
-        has_sums() ? profiled(metric("all_warps")) / (GpuSpec::schedulers * sms) : profiled(metric("warps"));
-    return warps * (*this)("bank_cycles");
+    return profiled(metric("all_warps")) / (GpuSpec::schedulers * sms) * (*this)("bank_cycles");
   }
 };
 struct MachineCodeFact {
@@ -176,7 +173,7 @@ struct MachineCodeFact {
   int decimals;
   double (*value)(const MachineCode&);
 };
-const MachineCodeFact of_machine_code[] = {
+const MachineCodeFact of_main_loop[] = {
     {"ffma_per_lds", -1, [](auto& n) { return n("FFMA") / (n("LDS") + n("LDS.64") + n("LDS.128")); }},
     {"reads_per_ffma", 2, [](auto& n) { return (n("ffma_reads_even") + n("ffma_reads_odd")) / n("FFMA"); }},
     {"busier_bank_per_ffma", 3,
@@ -188,8 +185,7 @@ const MachineCodeFact of_machine_code[] = {
     {"copies", 0, [](auto& n) { return n("MOV") + n("IMAD.MOV.U32"); }},
     {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
     {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
-    {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }}};
-const MachineCodeFact of_main_loop[] = {
+    {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }},
     {"turn_cycles", 0, [](auto& n) { return n.iteration_cycles(); }},
     {"bank_cycles_of_all_warps", 0, [](auto& n) { return n.bank_cycles_of_all_warps(); }},
     {"cycles_beyond_banks", 0, [](auto& n) { return n.iteration_cycles() - n.bank_cycles_of_all_warps(); }}};
@@ -199,14 +195,13 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
   for (const std::string group : {"sass", "sass_loop"}) {
     const MachineCode code{part_of(entry, group), part_of(entry, "profile"), sms};
     const auto give = [&](const std::string& key, int decimals, auto&& value) {
-      add_measured(facts, fmt::format("{}.{}.{}", name, group, key),
-                   code.tally == nullptr ? std::nullopt : if_finite(value(code)), decimals);
+      add_measured(facts, fmt::format("{}.{}.{}", name, group, key), code.tally == nullptr ? unknown : value(code),
+                   decimals);
     };
     for (const std::string& opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
     if (group == "sass") continue;
-    for (const MachineCodeFact& fact : of_machine_code) give(fact.key, fact.decimals, fact.value);
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
-    for (const std::string instruction :  // how many FFMA stand before it; older records do not say
+    for (const std::string instruction :  // how many FFMA stand before it
          {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
       give(instruction, 0, [&](auto& n) { return n.if_known(instruction); });
       give(instruction + "_percent", 0, [&](auto& n) { return 100 * n.if_known(instruction) / n("FFMA"); });
@@ -242,8 +237,8 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     if (this_chapter().baseline == Baseline::stronger) {
       add_fields(facts, name, run, of_stronger_baseline);
       const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
-      add_measured(facts, name + "stronger_behind", places ? std::optional(places->after_kernel) : std::nullopt, 3);
-      add_measured(facts, name + "first_ratio", places ? std::optional(places->first_ratio) : std::nullopt, 3);
+      add_measured(facts, name + "stronger_behind", places ? places->after_kernel : unknown, 3);
+      add_measured(facts, name + "first_ratio", places ? places->first_ratio : unknown, 3);
     }
     add_fields(facts, name, run, of_clocks);
   }
@@ -270,7 +265,7 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
 // A function that Chapter::profile runs besides the chapter's kernels.
 void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const Record* record) {
   const Record* entry = nullptr;
-  std::string function = "not yet measured";
+  std::string function = pending;
   if (const Record* others = part_of(record, "other_kernels"))
     for (const auto& [name, kernel] : others->items())
       if (name.find(profiled.part_of_name) != std::string::npos && kernel.contains("counters")) {
@@ -281,15 +276,13 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
   add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
   const auto give = [&](const char* key, const char* group, const char* metric, int decimals = 0, double factor = 1) {
-    const std::string pointer = fmt::format("/{}", metric);
-    add_fields(facts, profiled.key, part_of(entry, group), {{key, pointer.c_str(), decimals, factor}});
+    const auto value = number_at(part_of(entry, group), fmt::format("/{}", metric), factor);
+    add_measured(facts, profiled.key + key, value, decimals);
   };
   give(".registers", "counters", metric("registers"));
-  give(".sm_sectors", "counters", metric("load_sectors"));
   give(".l2_sectors", "counters", metric("l2_sectors"));
   give(".profile.l2_sectors_written", "profile", metric("l2_sectors_written"));
   give(".profile.l2_data_sectors", "profile", metric("l2_data_sectors"));
-  give(".profile.l2_filled_sectors", "profile", metric("l2_filled_sectors"));
   give(".profile.dram_read_mb", "profile", metric("dram_read"), -1, 1e-6);
   give(".profile.dram_written_mb", "profile", metric("dram_written"), -1, 1e-6);
 }
@@ -298,18 +291,18 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
 void add_measurements_beside_records(Facts& facts) {
   const auto directory = chapter_directory() / "measured";
   if (!std::filesystem::is_directory(directory)) return;
-  std::set<std::string> files;
+  std::set<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (entry.path().extension() == ".csv") files.insert(below_repository(entry.path()).string());
+    if (entry.path().extension() == ".csv") files.insert(entry.path());
   for (const auto& file : files) facts.measured_in(file);
 }
 
 }  // namespace
 
-std::optional<double> number_at(const Record* part, const std::string& pointer) {
+std::optional<double> number_at(const Record* part, const std::string& pointer, double factor) {
   const Record::json_pointer path(pointer);
   if (part == nullptr || !part->contains(path)) return {};
-  return part->at(path).get<double>();
+  return part->at(path).get<double>() * factor;
 }
 
 const Record* part_of(const Record* part, const std::string& name) {
@@ -317,7 +310,7 @@ const Record* part_of(const Record* part, const std::string& name) {
 }
 
 void add_measured(Facts& facts, const std::string& key, std::optional<double> value, int decimals, Place place) {
-  if (value)
+  if (value && std::isfinite(*value))
     facts.measured(key, *value, decimals, place);
   else
     facts.not_yet_measured(key, place);
@@ -325,34 +318,26 @@ void add_measured(Facts& facts, const std::string& key, std::optional<double> va
 
 void add_fields(Facts& facts, const std::string& prefix, const Record* part, const std::vector<Field>& fields,
                 Place place) {
-  for (const Field& field : fields) {
-    const auto number = number_at(part, field.pointer);
-    add_measured(facts, prefix + field.key, number ? std::optional(*number * field.factor) : std::nullopt,
-                 field.decimals, place);
-  }
+  for (const auto& [key, pointer, decimals, factor] : fields)
+    add_measured(facts, prefix + key, number_at(part, pointer, factor), decimals, place);
 }
 
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms) {
-  const auto value = [&](const std::string& metric) { return number_at(profile, "/" + metric); };
   const auto give = [&](const std::string& key, std::optional<double> number, int decimals = -1) {
     add_measured(facts, name + ".profile." + key, number, decimals);
   };
-  for (const ProfileMetric& metric : profile_metrics) {
-    const auto number = value(metric.metric);
-    give(metric.key, number ? std::optional(*number / metric.divisor) : std::nullopt, metric.decimals);
-  }
-  for (const Stall& stall : stalls) give(stall.name, value(stall.name), 2);  // as many as the profiler gives
-  const auto all = value(metric("instructions")), ffma = value(metric("ffma"));
-  // per scheduler and cycle; the profiler rounds its average to two digits, and the sum over all schedulers likewise
-  auto issued = value(metric("issue_active"));
-  if (const auto all_schedulers = value(metric("all_issue_active")))
-    issued = *all_schedulers / (GpuSpec::schedulers * sms);
-  const bool known = all && ffma && issued && *all > 0;
-  give("ffma_percent", known ? std::optional(100 * *ffma / 32 / *all) : std::nullopt, 1);
-  give("cycles_per_ffma", known && *ffma > 0 ? std::optional(*all / (*ffma / 32) / *issued) : std::nullopt, 3);
-  give("issued_percent", issued ? std::optional(100 * *issued) : std::nullopt, 0);
-  give("idle_percent", issued ? std::optional(100 - 100 * *issued) : std::nullopt, 0);
-  give("ffma_pipe_percent", known ? std::optional(100 * *issued * *ffma / 32 / *all) : std::nullopt, 1);
+  for (const ProfileMetric& m : profile_metrics)
+    give(m.key, number_at(profile, std::string("/") + m.metric, m.factor), m.decimals);
+  const auto value = [&](const std::string& metric) { return number_at(profile, "/" + metric).value_or(unknown); };
+  for (const Stall& stall : stalls) give(stall.name, value(stall.name), 2);             // as many as the profiler gives
+  const double all = value(metric("instructions")), ffma = value(metric("ffma")) / 32;  // warp-wide
+  // Per scheduler and cycle. The profiler rounds its average to two digits, and the sum over all schedulers likewise.
+  const double issued = value(metric("all_issue_active")) / (GpuSpec::schedulers * sms);
+  give("ffma_percent", 100 * ffma / all, 1);
+  give("cycles_per_ffma", all / ffma / issued, 3);
+  give("issued_percent", 100 * issued, 0);
+  give("idle_percent", 100 - 100 * issued, 0);
+  give("ffma_pipe_percent", 100 * issued * ffma / all, 1);
 }
 
 Facts facts_of(const Findings& found) {

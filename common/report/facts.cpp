@@ -4,16 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <ostream>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 
+#include "common/bench/text.hpp"
 #include "common/check/repository.hpp"
 
 namespace tile {
@@ -52,6 +52,26 @@ std::string unit_of_word(const std::string& word) {
   return "";
 }
 
+// The rank of each value, from 0; equal values share the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto less = std::ranges::count_if(values, [&](double other) { return other < value; });
+    ranks.push_back(double(less) + double(std::ranges::count(values, value) - 1) / 2);
+  }
+  return ranks;
+}
+
+// Display width of UTF-8 text without combining characters.
+std::size_t width_of(const std::string& text) {
+  return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+bool numeric(const std::string& text) {
+  return text.empty() || text == "-" || text == pending || std::isdigit(static_cast<unsigned char>(text[0])) ||
+         (text[0] == '-' && text.size() > 1);
+}
+
 }  // namespace
 
 std::string unit_of(const std::string& key) {
@@ -72,31 +92,24 @@ std::string unit_of_label(const std::string& label) {
   return first == "ms" || first == "cycles" ? first : "";
 }
 
-void Facts::add(const std::string& key, const char* kind, double value, int decimals, Place place) {
-  facts_.push_back({key, kind, format_number(value, decimals), value, unit_of(key), place.file, place.line});
+Fact& Facts::add(const std::string& key, const char* kind, double value, int decimals, Place place) {
+  return facts_.emplace_back(
+      Fact{key, kind, format_number(value, decimals), value, unit_of(key), place.file, place.line});
 }
 
-void Facts::measured_in_unit(const std::string& key, double value, const std::string& unit, Place place) {
-  facts_.push_back({key, "measured", format_number(value), value, unit, place.file, place.line});
-}
-
-void Facts::measured_in(const std::string& file) {
-  const std::filesystem::path path = in_repository(file);
-  std::ifstream lines(path);
-  if (!lines)
-    throw std::runtime_error(fmt::format("cannot read {}: it holds measurements of this chapter", path.string()));
+void Facts::measured_in(const std::filesystem::path& file) {
+  std::istringstream lines(read_whole(file));
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty() || line.front() == '#') continue;
     const auto comma = std::min(line.find(','), line.size() - 1);
-    const char *const first = line.data() + comma + 1, *const last = line.data() + line.size();
+    const char* const last = line.data() + line.size();
     double value = 0;
-    if (const auto [end, error] = std::from_chars(first, last, value); end == last && error == std::errc()) {
-      measured(line.substr(0, comma), value, -1, {path.c_str(), number});
-      continue;
-    }
-    throw std::runtime_error(fmt::format("{}, line {}: not a key, a comma and a number", path.string(), number));
+    const auto [end, error] = std::from_chars(line.data() + comma + 1, last, value);
+    if (end != last || error != std::errc())
+      throw std::runtime_error(fmt::format("{}, line {}: not a key, a comma and a number", file.string(), number));
+    measured(line.substr(0, comma), value, -1, {file.c_str(), number});
   }
 }
 
@@ -110,21 +123,77 @@ void Facts::text(const std::string& key, const std::string& kind, const std::str
   facts_.push_back({key, kind, text, std::nan(""), "", place.file, place.line});
 }
 
-void Facts::write(std::ostream& out) const {
-  for (const Fact& fact : facts_)
-    out << fmt::format("{}\t{}\t{}\t{}\t{}\n", fact.key, fact.kind,
-                       std::isnan(fact.value) ? "" : fmt::format("{}", fact.value), fact.unit, fact.text);
-}
-
-void Facts::write_places(std::ostream& out) const {
-  for (const Fact& fact : facts_)
-    out << fmt::format("{}\t{}\t{}\n", fact.key, below_repository(fact.file).generic_string(), fact.line);
+void Facts::write(const std::filesystem::path& directory) const {
+  auto facts = open_for_writing(directory / "facts.tsv"), places = open_for_writing(directory / "places.tsv");
+  for (const Fact& fact : facts_) {
+    facts << fmt::format("{}\t{}\t{}\t{}\t{}\n", fact.key, fact.kind,
+                         std::isnan(fact.value) ? "" : fmt::format("{}", fact.value), fact.unit, fact.text);
+    places << fmt::format("{}\t{}\t{}\n", fact.key, below_repository(fact.file).generic_string(), fact.line);
+  }
 }
 
 double Facts::value(const std::string& key) const {
   for (const Fact& fact : facts_)
     if (fact.key == key) return fact.value;
   throw std::out_of_range("no fact has the key " + key);
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = double(x.size() - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+  double xy = 0, xx = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * y[i];
+    xx += (x[i] - mean) * x[i];
+  }
+  return xy / xx;
+}
+
+void Table::print() const {
+  fmt::print("\n{}\n", caption);
+  std::vector<std::size_t> widths(header.size());
+  std::vector<bool> right(header.size(), true);
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    widths[i] = width_of(header[i]);
+    for (const auto& row : rows) {
+      widths[i] = std::max(widths[i], width_of(row[i]));
+      right[i] = right[i] && numeric(row[i]);
+    }
+  }
+  const auto line = [&](const std::vector<std::string>& row) {
+    std::string text = " ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - width_of(row[i]), ' ');
+      text += " " + (right[i] ? space + row[i] : row[i] + space) + " ";
+    }
+    fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
+  };
+  line(header);
+  for (const auto& row : rows) line(row);
+}
+
+void Table::write(const std::filesystem::path& file) const {
+  auto out = open_for_writing(file);
+  out << caption << '\n' << fmt::format("{}\n", fmt::join(header, "\t"));
+  for (const auto& row : rows) out << fmt::format("{}\n", fmt::join(row, "\t"));
+}
+
+std::ofstream open_for_writing(const std::filesystem::path& file) {
+  std::ofstream out(file);
+  if (!out)
+    throw std::runtime_error(fmt::format("cannot write {}: check the permissions of its directory", file.string()));
+  return out;
 }
 
 }  // namespace tile

@@ -1,6 +1,6 @@
-// What the model's program of a chapter found, and what it says of that. In: kernels counted on the SIMT model (findings.cpp), the
-// chapter's records. Out: tables (tables.cpp), facts for the prose (chapter_facts.cpp), and files of
-// what kernels touched, for figures (traces.cpp). report_model.cpp puts them together; emitted.tsv describes the files.
+// What the model's program of a chapter found, and what it says of that. In: kernels counted on the SIMT model, the
+// chapter's records. Out: tables (tables.cpp), facts for the prose (chapter_facts.cpp), and files of what kernels
+// touched, for figures (traces.cpp). report_model.cpp counts, and puts them together; emitted.tsv describes the files.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,6 @@
 #include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/facts.hpp"
-#include "common/report/table.hpp"
 #include "common/sim/model.hpp"
 
 namespace tile {
@@ -22,7 +21,6 @@ struct CountedKernel {
   Kernel kernel;
   Case problem;
   simt::Counts counts;
-  double untraced_seconds = 0;           ///< what the same run takes without counting; 0: not asked
   std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
 };
 
@@ -31,19 +29,22 @@ struct Findings {
   Case problem;
   std::vector<CountedKernel> kernels{};
   std::vector<Record> records{};
-  std::size_t fresh = 0;  ///< so many records, the last ones, were made by this very run
+  bool last_is_new = false;  ///< whether the last record was measured by this very run
 };
 /// The first of several records, or null.
 inline const Record* first_of(const std::vector<Record>& records) {
   return records.empty() ? nullptr : &records.front();
 }
 
+/// The kernel's entry in the first record, or null.
+const Record* entry_of(const std::string& kernel, const std::vector<Record>& records);
+
 /// Throws UsageError for a problem that would take the model minutes.
 void require_countable(const Case& c);
 /// The work of a kernel at depth K of a problem that otherwise, strides included, is the same.
 CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
-/// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths. Nothing where
-/// tiles do not divide either problem, or only one depth was counted.
+/// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths.
+/// Nothing where tiles do not divide either problem, or only one depth was counted.
 std::optional<Work> work_at(const Case& to, const CountedKernel& k);
 /// The same of what nvcc made of the kernel, by the first record; nothing where that does not know.
 std::optional<Work> work_as_compiled_at(const Case& to, const CountedKernel& k, const std::vector<Record>& records);
@@ -60,12 +61,12 @@ bool same_problem(const Case& a, const Case& b);
 
 /// All of the chapter's tables; those of times show the `chosen` kernels.
 std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen);
-/// A metric of Nsight Compute's profile, as a row of its table shows it and facts call it, over `divisor`. The profiler rounds averages
-/// per cycle to two decimals, and more than `decimals` are not shown.
+/// A metric of Nsight Compute's profile, as a row of its table shows it and facts call it, times `factor`. The profiler
+/// rounds averages per cycle to two decimals, and more than `decimals` are not shown.
 struct ProfileMetric {
   const char *label, *key, *metric;
   int decimals = -1;
-  double divisor = 1;
+  double factor = 1;
 };
 extern const std::vector<ProfileMetric> profile_metrics;
 
@@ -74,16 +75,16 @@ Facts facts_of(const Findings& found);
 /// Facts `<name>.profile.*` of one profiled run on a GPU of so many SMs; not yet measured when `profile` is null.
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms);
 
-/// The field of a record's part as a number: "/clocks/sm_mhz/0" (a JSON pointer). Nothing without a part, or where it lacks that.
-std::optional<double> number_at(const Record* part, const std::string& pointer);
+/// The field of a record's part, times `factor`: "/clocks/sm_mhz/0" (a JSON pointer). Nothing without a part, or where
+/// it lacks that.
+std::optional<double> number_at(const Record* part, const std::string& pointer, double factor = 1);
 /// A part of a part of a record, or null.
 const Record* part_of(const Record* part, const std::string& name);
 /// A field of a record's part as tables show it: a text, or a number.
-inline const std::string pending = "not yet measured";
 std::string text_at(const Record& record, const char* field);
 std::string shown(const Record* part, const std::string& field, int decimals = -1,
-                  const std::string& otherwise = pending);
-/// A measured fact, or that it is not yet measured.
+                  const std::string& otherwise = pending, double factor = 1);
+/// A measured fact; not yet measured without a value, or with one that is not finite.
 void add_measured(Facts& facts, const std::string& key, std::optional<double> value, int decimals = -1,
                   Place place = Place::here());
 /// What a fact `key` is in a record: `factor` times the number at `pointer`.
@@ -100,8 +101,8 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// What this program says of itself (`--describe`), for tile-record (bench/programs.hpp): with the counts of those of the chapter's kernels that were
-/// counted on the chapter's problem.
+/// What this program says of itself (`--describe`), for tile-record (bench/programs.hpp): with the counts of those of
+/// the chapter's kernels that were counted on the chapter's problem.
 Record describe_program(const std::vector<CountedKernel>& counted);
 
 }  // namespace tile

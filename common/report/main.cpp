@@ -18,7 +18,7 @@ namespace {
 constexpr int exit_skipped = 77;  // CTest's SKIP_RETURN_CODE
 constexpr int largest_extent = 65536;
 
-std::vector<std::string> arguments;  // as given, to hand on
+std::vector<std::string> arguments;  // as given; become() passes them to the model's program
 
 std::vector<std::string> skipped;  // why test cases could not be run
 int cases = 0, assertions = 0;     // that ran
@@ -120,8 +120,8 @@ Options parse(int argc, char** argv) {
   for (auto* one : of_times)  // a record is of a cold L2, and of one kind
     for (auto* other : of_times)
       if (one != other) one->excludes(other);
-  auto* once =
-      app.add_flag("--once", o.once, "run every kernel, or the chosen one, once at the counted size, for a profiler");
+  auto* once = app.add_flag("--once", o.once,
+                            "run every kernel, or the chosen one, once at the counted size, for a profiler (GPU)");
   app.add_option("--repeat", o.repeat, "with --once: so many times")->needs(once)->check(CLI::Range(1, 100));
   text("--emit", o.emit, "write facts, tables and traces for the book into a directory");
   text("--describe", o.describe, "print what tile-record has to know of this program, or counts as well")
@@ -135,7 +135,10 @@ Options parse(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     throw UsageError(fmt::format("{} (see --help)", e.what()));
   }
-  if (std::ranges::any_of(of_problem, [](auto* option) { return option->count() > 0; })) o.problem = problem;
+  const auto given = [](const CLI::Option* option) { return option->count() > 0; };
+  if (std::ranges::any_of(of_problem, given)) o.problem = problem;
+  of_times.push_back(once);
+  if (const auto it = std::ranges::find_if(of_times, given); it != of_times.end()) o.needs_gpu = (*it)->get_name();
   return o;
 }
 
@@ -157,6 +160,8 @@ int dispatch(const Options& options) {
     }
     throw std::runtime_error("--on gpu: " + reason + "; use --on model");
   }
+  if (machine::kind() == "model" && !options.needs_gpu.empty())
+    throw std::runtime_error(options.needs_gpu + " needs a GPU: the model counts, and times nothing");
   if (!options.test.empty()) return run_test(options.test, options.out);
   if (options.all_tests) return run_all_tests();
   return run_chapter(options);

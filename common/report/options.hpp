@@ -29,6 +29,7 @@ struct Options {
   bool warm = false;  ///< time with operands that may be in the L2
   bool bench = false;
   const Extension::Flag* flag = nullptr;  ///< the one of the chapter's own flags that was given
+  std::string needs_gpu;                  ///< an option that was given and that the model cannot follow
   std::string describe;          ///< print a description: "program", or "counts" for one with what the model counts
   std::filesystem::path out;     ///< the directory that a record is written into
   std::filesystem::path emit;    ///< write what the book needs into this directory

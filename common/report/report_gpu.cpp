@@ -1,10 +1,11 @@
 // A chapter on a GPU: times its kernels; the tables are the model program's work. In: the
-// options, the chapter. Out: a record in a file, or one in memory that the model program takes up.
+// options, the chapter. Out: a record in a file, or one in memory that the model program reads.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/bench/clocks.hpp"
 #include "common/bench/machine_code.hpp"
@@ -16,56 +17,37 @@
 namespace tile {
 namespace {
 
-class RecordedRates : public RateSink {
- public:
-  explicit RecordedRates(Record& record) : record_(record) {}
-  void rate(const std::string& name, double value) override { record_["rates"][name] = value; }
-
- private:
-  Record& record_;
-};
-
-// Which kernels have operands of the same types, and so are timed interleaved.
-std::vector<std::vector<std::size_t>> of_same_types(const std::vector<Launchable>& kernels) {
-  std::vector<std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const auto same = [&](const auto& group) { return kernels[group.front()].types() == kernels[i].types(); };
-    const auto group = std::find_if(groups.begin(), groups.end(), same);
-    if (group == groups.end())
-      groups.push_back({i});
-    else
-      group->push_back(i);
-  }
-  return groups;
-}
-
 // A record of `kernels` at `problems`, and of the chapter's rates. Progress goes to stderr.
 Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, L2 l2 = L2::cold) {
   require_plain_cublas();
   Record record = describe_gpu();
   note_clocks(record, "clocks_before");
   if (this_chapter().measure_rates != nullptr) {
-    RecordedRates sink(record);
+    RateSink sink;
     this_chapter().measure_rates(sink);
+    record["rates"] = sink.rates;
   }
-  std::vector<Launchable> launchables;
   for (const Kernel& kernel : kernels) {
     record["kernels"].push_back(entry_of(kernel));
     record["kernels"].back()["runs"] = Record::array();
-    launchables.push_back(kernel);
   }
   const int of_baseline = this_chapter().baseline == Baseline::stronger ? 10 : 0;
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    for (const auto& together : of_same_types(launchables)) {
-      std::vector<Launchable> some;
-      for (const std::size_t i : together) some.push_back(launchables[i]);
+    std::vector<std::size_t> left(kernels.size());
+    std::iota(left.begin(), left.end(), 0u);
+    while (!left.empty()) {  // kernels whose operands have the same types are timed interleaved
       Case of_types = c;
-      of_types.types = some.front().types();
-      require_exact(some, of_types);
-      const std::vector<Record> runs = time_against_cublas(some, Rotation(of_types, l2), of_baseline);
-      for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][together[i]]["runs"].push_back(runs[i]);
+      of_types.types = kernels[left.front()].types;
+      const auto others = std::stable_partition(left.begin(), left.end(),
+                                                [&](std::size_t i) { return kernels[i].types == of_types.types; });
+      std::vector<Launchable> together;
+      for (auto i = left.begin(); i != others; ++i) together.push_back(kernels[*i]);
+      require_exact(together, of_types);
+      const std::vector<Record> runs = time_against_cublas(together, Rotation(of_types, l2), of_baseline);
+      for (std::size_t i = 0; i < runs.size(); ++i) record["kernels"][left[i]]["runs"].push_back(runs[i]);
+      left.erase(left.begin(), others);
     }
   }
   note_clocks(record, "clocks_after");
@@ -79,13 +61,13 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   return record;
 }
 
-// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with that
-// program it is gone.
+// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with
+// that program it is gone.
 std::string in_memory(const Record& record) {
   const int file = memfd_create("record", 0);
   const std::string text = record.dump();
   if (file < 0 || write(file, text.data(), text.size()) != ssize_t(text.size()))
-    throw std::runtime_error("cannot hand the measured times to the model program: no memory for them");
+    throw std::runtime_error("cannot pass the measured times to the model program: not enough memory");
   return fmt::format("/dev/fd/{}", file);
 }
 

@@ -1,13 +1,13 @@
-// A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side. In: the options, the
-// chapter, its records. Out: tables on stdout, or what the book needs in a directory.
+// A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side. In: the
+// options, the chapter, its records. Out: tables on stdout, or what the book needs in a directory.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <stdexcept>
+#include <tuple>
 #include <utility>
 
+#include "common/bench/counters.hpp"
 #include "common/bench/gpu.hpp"
 #include "common/bench/text.hpp"
 #include "common/check/operands.hpp"
@@ -19,15 +19,15 @@
 namespace tile {
 namespace {
 
-// With so many tiles along K a kernel's loop has begun, whatever it prefetches.
-constexpr int tiles_of_pipelines = 4;
+// With so many k-tiles a kernel's mainloop is past its prologue, however far it prefetches.
+constexpr int k_tiles_past_prologue = 4;
 
-// The kernels alone, without counting.
-double run_untraced(const Kernel& kernel, const Case& problem, int repeat = 1) {
-  const BoundCase bound(kernel, problem);
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeat; ++i) bound.kernel->run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+constexpr double most_multiply_adds = 3e9;  // about a minute on two cores
+
+bool whole_tiles_fit(const Kernel& kernel, const Case& c) {
+  const Tile& tile = kernel.tile;
+  if (tile.BM == 0) return false;  // it starts other kernels, each with tiles of its own
+  return c.M % tile.BM == 0 && c.N % tile.BN == 0 && c.K % tile.BK == 0;
 }
 
 std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, const Case& problem, bool emitting) {
@@ -37,16 +37,15 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   const bool ceilings_elsewhere = emitting || same_problem(problem, this_chapter().counted);
   std::vector<CountedKernel> counted;
   for (const Kernel& kernel : kernels) {
-    if (!emitting) std::fflush(stdout);
     CountedKernel& k = counted.emplace_back(CountedKernel{kernel, problem, count(kernel, problem, trace)});
-    const int shallow = std::max({1, problem.K / 4, tiles_of_pipelines * kernel.tile.BK});
+    const int shallow = std::max({1, problem.K / 4, k_tiles_past_prologue * kernel.tile.BK});
     if (ceilings_elsewhere && shallow < problem.K) k.shallow = count_at_depth(kernel, problem, shallow);
-    if (!emitting) k.untraced_seconds = run_untraced(kernel, problem);
   }
   return counted;
 }
 
-// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of what nvcc made of it, and which.
+// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of what nvcc made of it, and
+// which.
 void emit_above(const Findings& found, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "above.tsv");
   if (found.records.empty() || this_chapter().sizes.empty()) return;
@@ -68,8 +67,10 @@ void emit_above(const Findings& found, const std::filesystem::path& directory) {
 
 // The names that formulas on the chapter's page may use: its constants, and what is published of GPUs.
 void emit_constants(const std::filesystem::path& directory) {
-  auto constants = this_chapter().constants;
+  const auto& constants = this_chapter().constants;
   if (constants.empty()) return;
+  auto out = open_for_writing(directory / "constants.tsv");
+  for (const auto& [name, value] : constants) out << fmt::format("{}\t{}\n", name, value);
   for (const auto& [name, gpu] : {std::pair{"h200", h200}, std::pair{"a6000", rtx_a6000}})
     for (const auto& [what, value] :
          std::initializer_list<std::pair<const char*, double>>{{"sms", gpu.sms},
@@ -80,52 +81,106 @@ void emit_constants(const std::filesystem::path& directory) {
                                                                {"max_threads", gpu.max_threads},
                                                                {"shared_bytes", gpu.shared_bytes},
                                                                {"reserved_shared", gpu.reserved_shared}})
-      constants.emplace_back(fmt::format("{}.{}", name, what), value);
-  auto file = open_for_writing(directory / "constants.tsv");
-  for (const auto& [name, value] : constants) file << fmt::format("{}\t{}\n", name, value);
+      out << fmt::format("{}.{}\t{}\n", name, what, value);
 }
 
 void emit(const Findings& found, const Report& report, const std::filesystem::path& directory) {
-  const auto write = [&](const std::string& name, auto&& writer) {
-    auto file = open_for_writing(directory / name);
-    writer(file);
-  };
   for (const auto& [name, text] : report.files) open_for_writing(directory / name) << text;
-  write("facts.tsv", [&](auto& out) { report.facts.write(out); });
-  write("places.tsv", [&](auto& out) { report.facts.write_places(out); });
-  write("description.json", [&](auto& out) { out << describe_program(found.kernels).dump(2) << '\n'; });
+  for (const Table& table : report.tables) table.write(directory / ("table-" + table.name + ".tsv"));
+  report.facts.write(directory);
+  open_for_writing(directory / "description.json") << describe_program(found.kernels).dump(2) << '\n';
   emit_constants(directory);
   emit_traces(found.kernels, directory);
   emit_above(found, directory);
-  for (const Table& table : report.tables) table.write(directory / ("table-" + table.name + ".tsv"));
 }
 
-// How fast the model was, one line for each kernel.
-void print_model_speed(const std::vector<CountedKernel>& kernels) {
-  if (!kernels.empty()) fmt::print("\n");
-  for (const CountedKernel& k : kernels) {
-    double accesses = 0;
-    for (const auto& s : k.counts.sites) accesses += double(s.accesses);
-    fmt::print(
-        "model: {:12} {:>14} accesses  traced {:6.2f} s ({:.1f} million/s)  untraced {:6.2f} s  {} host threads\n",
-        k.kernel.name, format_number(accesses), k.counts.seconds, accesses / k.counts.seconds * 1e-6,
-        k.untraced_seconds, simt::host_threads());
+}  // namespace
+
+void require_countable(const Case& c) {
+  if (double(c.M) * c.N * c.K > most_multiply_adds)
+    throw UsageError(
+        fmt::format("{} is too large for the SIMT model, which runs at most {:.0g} multiply-adds: leave --size out for "
+                    "{}, or take --size 1024 (counts per request do not change with the size)",
+                    extents(c), most_multiply_adds, extents(this_chapter().counted)));
+}
+
+CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K) {
+  Case c = problem.of(kernel.types);
+  c.K = K;
+  if (c.layout_A == Layout::rows) c.pads.A += problem.K - K;  // the strides stay
+  if (c.layout_B == Layout::columns) c.pads.B += problem.K - K;
+  return {c, work_of(count(kernel, c), c)};
+}
+
+const Record* entry_of(const std::string& kernel, const std::vector<Record>& records) {
+  return records.empty() ? nullptr : find_kernel(records.front(), kernel);
+}
+
+std::optional<Work> work_at(const Case& to, const CountedKernel& k) {
+  const Case counted = k.problem.of(k.kernel.types);
+  const CountedWork own{counted, work_of(k.counts, counted)};
+  if (to.M == counted.M && to.N == counted.N && to.K == counted.K) return own.work;
+  if (!k.shallow || !whole_tiles_fit(k.kernel, counted) || !whole_tiles_fit(k.kernel, to)) return {};
+  return work_at(to, *k.shallow, own);
+}
+
+std::optional<Work> work_as_compiled_at(const Case& to, const CountedKernel& k, const std::vector<Record>& records) {
+  const auto written = work_at(to, k);
+  const Record* entry = entry_of(k.kernel.name, records);
+  if (!written || entry == nullptr || !same_problem(k.problem, this_chapter().counted)) return {};
+  return work_as_compiled(*written, *entry, records.front(), double(tally(k.counts, counters()[0])),
+                          work_of(k.counts, k.problem), to);
+}
+
+int size_of_profile(const std::vector<Record>& records) {
+  const int largest = this_chapter().sizes.back();
+  return records.empty() ? largest : records.front().value("profiled_size", largest);
+}
+
+Rates reference_rates() { return recorded_rates(chapter_directory().parent_path()); }
+
+std::string extents(const Case& c) { return fmt::format("{} x {} x {}", c.M, c.N, c.K); }
+
+Case cube(const Kernel& kernel, int size) { return Case{size, size, size}.of(kernel.types); }
+
+bool same_problem(const Case& a, const Case& b) {
+  const auto rest = [](const Case& c) { return std::tuple(c.alpha, c.beta, c.offset); };
+  return a.problem() == b.problem() && rest(a) == rest(b);
+}
+
+Record describe_program(const std::vector<CountedKernel>& counted) {
+  const Chapter& chapter = this_chapter();
+  Record program{{"chapter", chapter.number},
+                 {"source", chapter_source().string()},
+                 {"nvcc", TILE_NVCC_VERSION},
+                 {"kernels", Record::array()},
+                 {"problems", Record::array()},
+                 {"rates", Record::array()},
+                 {"profiled_pads", chapter.profiled_pads},
+                 {"compiled_for", chapter.compiled_for}};
+  for (const Kernel& kernel : chapter.kernels) {
+    Record& described = program["kernels"].emplace_back(Record{
+        {"name", kernel.name}, {"block_threads", kernel.block_threads}, {"dynamic_shared", kernel.dynamic_shared}});
+    for (const CountedKernel& run : counted)
+      if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted))
+        described["tallies"] = tallies(run.counts);
   }
+  for (const Case& c : timed_problems()) program["problems"].push_back(key_of(c.problem()));
+  for (const Chapter::Rate& rate : chapter.rates) program["rates"].push_back(rate.name);
+  if (chapter.extension.describe) chapter.extension.describe(program);
+  return program;
 }
 
-// What tile-record has to know of this program, with counts if `what` is "counts".
-void describe(const std::string& what) {
+int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
-  std::vector<CountedKernel> counted;
-  if (what == "counts")
-    for (const Kernel& kernel : chapter.kernels)
-      counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
-  fmt::print("{}\n", describe_program(counted).dump(2));
-}
-
-// Counts, then prints or emits.
-void count_and_report(const Options& options) {
-  const Chapter& chapter = this_chapter();
+  if (!options.describe.empty()) {
+    std::vector<CountedKernel> counted;
+    if (options.describe == "counts")
+      for (const Kernel& kernel : chapter.kernels)
+        counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
+    fmt::print("{}\n", describe_program(counted).dump(2));
+    return 0;
+  }
   const bool emitting = !options.emit.empty();
   const Case problem = options.problem.value_or(chapter.counted);
   if (const Extension& own = chapter.extension; own.choice != nullptr && options.kernel == own.dispatcher.name)
@@ -133,37 +188,24 @@ void count_and_report(const Options& options) {
                own.choice({problem.problem(), problem.alpha, nullptr, nullptr, problem.beta, nullptr}));
   const std::vector<Kernel> chosen = chosen_kernels(options);
   require_countable(problem);
-  if (options.once) {
-    for (const Kernel& kernel : chosen) run_untraced(kernel, problem, options.repeat);
-    return;
-  }
   if (!emitting && options.record.empty()) fmt::print("on: {}\n", machine::description());
+  std::fflush(stdout);  // counting takes a while
   if (emitting) std::filesystem::create_directories(options.emit);
   Findings found{.problem = problem, .records = load_records(chapter_directory())};
   found.kernels = count_kernels(chosen, problem, emitting);
   if (!options.record.empty()) {
     found.records.push_back(Record::parse(read_whole(options.record)));
-    found.fresh = 1;
+    found.last_is_new = true;
   }
   Report report{.tables = tables_of(found, chosen)};
   if (emitting) report.facts = facts_of(found);
   if (chapter.extension.report) chapter.extension.report(report);
-  if (emitting) return emit(found, report, options.emit);
+  if (emitting) {
+    emit(found, report, options.emit);
+    return 0;
+  }
   for (const Table& table : report.tables) table.print();
   if (options.lines) print_lines(found.kernels);
-  print_model_speed(found.kernels);
-}
-
-}  // namespace
-
-int run_chapter(const Options& options) {
-  if (options.bench) throw std::runtime_error("--bench times kernels and needs a GPU");
-  if (options.flag) throw std::runtime_error(options.flag->name + " times kernels and needs a GPU");
-  if (options.warm) throw std::runtime_error("--warm is about times and needs a GPU: the model has no L2");
-  if (!options.describe.empty())
-    describe(options.describe);
-  else
-    count_and_report(options);
   return 0;
 }
 

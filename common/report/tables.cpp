@@ -16,11 +16,6 @@ std::string range_of(const Record& run, const std::string& field, int decimals) 
   return shown(&run, field + "_low", decimals) + "-" + shown(&run, field + "_high", decimals);
 }
 
-// The kernel's entry in the first record, or null.
-const Record* entry_of(const CountedKernel& k, const std::vector<Record>& records) {
-  return records.empty() ? nullptr : find_kernel(records.front(), k.kernel.name);
-}
-
 Table table_of_sites(const CountedKernel& k) {
   Table table{
       fmt::format("sites-{}", k.kernel.name),
@@ -41,50 +36,51 @@ Table table_of_sites(const CountedKernel& k) {
   return table;
 }
 
-// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted problem at
-// the size of which the first record knows most, of any other at that problem.
+// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted
+// problem at the size of which the first record knows most, of any other at that problem.
 Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   const Case counted = kernels.front().problem;
   const int size = size_of_profile(records);
   const bool asked_for = !same_problem(counted, this_chapter().counted);  // then at that problem
+  const bool timed = !asked_for || same_problem(counted, Case{size, size, size});
   const Rates rates = reference_rates();
   const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
                                            "banks",      "L2 bytes",    "DRAM bytes"};
-  Table table{"ceilings", "", {"kernel"}, {}};
+  Table table{
+      "ceilings",
+      fmt::format("Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
+                  "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register "
+                  "banks from its counters and its machine code, the rest as in the source",
+                  extents(asked_for ? counted : Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9),
+      {"kernel"},
+      {}};
+  if (records.size() == 1) table.caption += "; measured on an " + text_at(records.front(), "gpu");
   table.header.insert(table.header.end(), resources.begin(), resources.end());
   table.header.insert(table.header.end(), {"tightest", "of"});
   for (const Record& record : records)
     table.header.push_back(records.size() == 1 ? "measured" : "measured, " + text_at(record, "gpu"));
-  const auto add = [&](const CountedKernel& k, const std::string& label, const Work& work) {
-    const auto found = ceilings(work, rates);
-    std::vector<std::string> row{label};
+  const auto add = [&](const CountedKernel& k, const std::string& label, const std::optional<Work>& work) {
+    if (!work) return;
+    const auto found = ceilings(*work, rates);
+    std::vector<std::string>& row = table.rows.emplace_back(1, label);
     for (const auto& resource : resources) {
-      const auto it = std::find_if(found.begin(), found.end(), [&](auto& c) { return c.resource == resource; });
+      const auto it = std::ranges::find(found, resource, &Ceiling::resource);
       row.push_back(it == found.end() ? "-" : format_number(it->tflops));
     }
     row.insert(row.end(), {format_number(found.front().tflops), found.front().resource});
-    for (const Record& record : records) {
-      const bool timed = !asked_for || same_problem(counted, Case{size, size, size});
+    for (const Record& record : records)
       row.push_back(shown(timed ? find_run(record, k.kernel.name, size) : nullptr, "tflops"));
-    }
-    table.rows.push_back(row);
   };
   for (const CountedKernel& k : kernels) {
     const Case at = asked_for ? counted : cube(k.kernel, size);
-    if (const auto written = work_at(at, k)) add(k, k.kernel.name, *written);
-    if (const auto compiled = work_as_compiled_at(at, k, records)) add(k, k.kernel.name + ", as compiled", *compiled);
+    add(k, k.kernel.name, work_at(at, k));
+    add(k, k.kernel.name + ", as compiled", work_as_compiled_at(at, k, records));
   }
-  table.caption = fmt::format(
-      "Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
-      "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register banks from its "
-      "counters and its machine code, the rest as in the source",
-      extents(asked_for ? counted : Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9);
-  if (records.size() == 1) table.caption += "; measured on an " + text_at(records.front(), "gpu");
   return table;
 }
 
-// A row for each counter that is not zero: counted, measured, and why they differ where they do. Nsight Compute was asked about
-// the chapter's counted problem; counts of another are not compared.
+// A row for each counter that is not zero: counted, measured, and why they differ where they do. Nsight Compute was
+// asked about the chapter's counted problem; counts of another are not compared.
 Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   const Case& problem = kernels.front().problem;
   const bool comparable = same_problem(problem, this_chapter().counted);
@@ -92,13 +88,10 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
               fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(problem)),
               {"kernel", "what", "counted", "measured", "measured / counted", "why"},
               {}};
-  if (!comparable)
-    table.caption += extents(problem) == extents(this_chapter().counted)
-                         ? "; the counters are of other leading dimensions, alpha or beta"
-                         : fmt::format("; the counters are of another problem, {}", extents(this_chapter().counted));
+  if (!comparable) table.caption += "; the counters are of another problem: " + describe(this_chapter().counted);
   const auto differences = load_differences(chapter_directory());
   for (const CountedKernel& k : kernels) {
-    const Record* entry = comparable ? entry_of(k, records) : nullptr;
+    const Record* entry = comparable ? entry_of(k.kernel.name, records) : nullptr;
     for (const Counter& counter : counters()) {
       if (!applies_to(k.counts, counter)) continue;
       const double counted = double(tally(k.counts, counter));
@@ -130,12 +123,11 @@ std::string at_profiled_size(const std::vector<Record>& records) {
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{"profile", "What Nsight Compute saw in one launch" + at_profiled_size(records), {"what"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
-  for (const ProfileMetric& metric : profile_metrics) {
-    table.rows.push_back({metric.label});
-    for (const CountedKernel& k : kernels) {
-      const auto value = number_at(part_of(entry_of(k, records), "profile"), std::string("/") + metric.metric);
-      table.rows.back().push_back(value ? format_number(*value / metric.divisor, metric.decimals) : pending);
-    }
+  for (const ProfileMetric& m : profile_metrics) {
+    table.rows.push_back({m.label});
+    for (const CountedKernel& k : kernels)
+      table.rows.back().push_back(
+          shown(part_of(entry_of(k.kernel.name, records), "profile"), m.metric, m.decimals, pending, m.factor));
   }
   return table;
 }
@@ -149,35 +141,30 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
       {"waiting for"},
       {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
-  const auto measured = [&](const CountedKernel& k, const Stall& stall) {
-    return number_at(part_of(entry_of(k, records), "profile"), std::string("/") + stall.name);
+  const auto value = [&](const CountedKernel& k, const Stall& stall) {
+    return number_at(part_of(entry_of(k.kernel.name, records), "profile"), std::string("/") + stall.name);
   };
-  const auto value = [&](const CountedKernel& k, const Stall& stall) { return measured(k, stall).value_or(0); };
-  const auto latency = [&](const CountedKernel& k) {
+  const auto sum_of = [&](const CountedKernel& k, const auto& reasons) {
     double sum = 0;
-    for (const Stall& stall : stalls) sum += value(k, stall);
+    for (const Stall& stall : reasons) sum += value(k, stall).value_or(0);
     return sum;
   };
-  std::vector<const Stall*> large;
-  for (const Stall& stall : stalls)
-    if (std::any_of(kernels.begin(), kernels.end(),
-                    [&](const CountedKernel& k) { return value(k, stall) > small_stall * latency(k); }))
-      large.push_back(&stall);
-  std::stable_sort(large.begin(), large.end(), [&](const Stall* a, const Stall* b) {
-    return value(kernels.front(), *a) > value(kernels.front(), *b);
-  });
+  std::vector<Stall> large, small;
+  for (const Stall& stall : stalls) {
+    const bool is_large = std::ranges::any_of(
+        kernels, [&](auto& k) { return value(k, stall).value_or(0) > small_stall * sum_of(k, stalls); });
+    (is_large ? large : small).push_back(stall);
+  }
+  std::ranges::stable_sort(large, std::greater{},
+                           [&](auto& stall) { return value(kernels.front(), stall).value_or(0); });
   const auto add = [&](const std::string& label, auto&& cell) {
     table.rows.push_back({label});
     for (const CountedKernel& k : kernels)
-      table.rows.back().push_back(measured(k, stalls[0]) ? format_number(cell(k), 2) : pending);
+      table.rows.back().push_back(value(k, stalls[0]) ? format_number(cell(k), 2) : pending);
   };
-  for (const Stall* stall : large) add(stall->label, [&](const CountedKernel& k) { return value(k, *stall); });
-  add("all other reasons", [&](const CountedKernel& k) {
-    double rest = latency(k);
-    for (const Stall* stall : large) rest -= value(k, *stall);
-    return std::max(0.0, rest);
-  });
-  add("sum of these rows, as recorded", latency);
+  for (const Stall& stall : large) add(stall.label, [&](auto& k) { return value(k, stall).value_or(0); });
+  add("all other reasons", [&](auto& k) { return sum_of(k, small); });
+  add("sum of these rows, as recorded", [&](auto& k) { return sum_of(k, stalls); });
   return table;
 }
 
@@ -203,7 +190,7 @@ std::string clocks_during(const Record& run) {
 }
 
 // One table for all records; with more than one, the first column says which GPU.
-Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, std::size_t fresh) {
+Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, bool last_is_new) {
   Table table{"measured",
               "",
               {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90% of x", "SM MHz", "W"},
@@ -213,7 +200,7 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
   if (records.size() > 1) table.header.insert(table.header.begin(), "GPU");
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
-    const bool now = i + fresh >= records.size();
+    const bool now = last_is_new && i + 1 == records.size();
     table.caption += fmt::format("{}{} on an {}, {}, driver {}, CUDA {}", i == 0 ? "" : "; ",
                                  now      ? "Measured just now"
                                  : i == 0 ? "Measured (recorded)"
@@ -263,14 +250,15 @@ const std::vector<ProfileMetric> profile_metrics{
     {"sectors read from L2's slices", "l2_sectors", metric("l2_sectors")},
     {"bytes read from DRAM", "dram_bytes", metric("dram_read")},
     {"warp-wide instructions", "instructions", metric("instructions")},
-    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 32},
+    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 1.0 / 32},
     {"warps resident per scheduler", "warps", metric("warps")},
 };
 
 std::string text_at(const Record& record, const char* field) { return record.at(field).get<std::string>(); }
 
-std::string shown(const Record* part, const std::string& field, int decimals, const std::string& otherwise) {
-  const auto number = number_at(part, "/" + field);
+std::string shown(const Record* part, const std::string& field, int decimals, const std::string& otherwise,
+                  double factor) {
+  const auto number = number_at(part, "/" + field, factor);
   return number ? format_number(*number, decimals) : otherwise;
 }
 
@@ -285,7 +273,7 @@ std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& c
       tables.push_back(table_of(kernels, found.records));
   }
   if (!chapter.rates.empty()) tables.push_back(table_of_rates(found.records));
-  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, found.records, found.fresh));
+  if (!chapter.kernels.empty()) tables.push_back(table_of_runs(chosen, found.records, found.last_is_new));
   return tables;
 }
 

@@ -1,5 +1,5 @@
-// What kernels cost line by line, and which elements their sampled block touched (Trace::keep_touches): for listings and figures.
-// emitted.tsv lists the columns of the files.
+// What kernels cost line by line, and which elements their sampled block touched (Trace::keep_touches): for listings
+// and figures. emitted.tsv lists the columns of the files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr int sampled_thread = 197;  // the one that figures of a single thread follow
 
-/// What a site costs: global accesses are counted in sectors, bulk ones of shared memory in bytes, others in wavefronts.
+/// What a site costs: global accesses are counted in sectors, bulk ones of shared memory in bytes, others in
+/// wavefronts.
 struct Cost {
   double number;
   std::string unit;
@@ -28,8 +29,8 @@ Cost cost_of(const simt::Site& s) {
   return simt::is_bulk(s.op) ? Cost{double(s.bytes()), "byte"} : Cost{double(s.wavefronts), "wavefront"};
 }
 
-// Bytes of an element by array: of A, B and C those of the kernel's types; of an array of shared memory those of the narrowest
-// access to it, a word at most.
+// Bytes of an element by array: of A, B and C those of the kernel's types; of an array of shared memory those of the
+// narrowest access to it, a word at most.
 std::map<std::string, int> element_bytes(const CountedKernel& k) {
   const Types& types = k.kernel.types;
   std::map<std::string, int> bytes;
