@@ -32,20 +32,6 @@ function(tile_add_program program name source)
   set(model_program ${model_program} PARENT_SCOPE)
 endfunction()
 
-# The target NAME-registers-86 writes what cuobjdump says of the kernels' registers when they are compiled for sm_86 to
-# registers/NAME-86.txt in the build directory. `tile bench` asks for it where a chapter does.
-function(tile_add_registers name source)
-  set(object ${name}-for-86)
-  add_library(${object} OBJECT EXCLUDE_FROM_ALL ${source})
-  target_compile_options(${object} PRIVATE ${TILE_GPU_FLAGS})
-  target_link_libraries(${object} PRIVATE tile_common)
-  set_target_properties(${object} PROPERTIES CUDA_ARCHITECTURES 86-real)
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/registers)
-  add_custom_target(${name}-registers-86
-    COMMAND sh -c "cuobjdump -res-usage \"$0\" > \"$1\"" $<TARGET_OBJECTS:${object}> ${PROJECT_BINARY_DIR}/registers/${name}-86.txt
-    DEPENDS ${object} VERBATIM)
-endfunction()
-
 # Where a chapter has sources beside its .cu, what they are compiled to for the model and for the GPU: own/libNN-name.a, which
 # model-cc finds for a program that includes a header of that folder, and chapterNN-own-gpu.
 function(tile_add_own_sources name directory)
@@ -97,7 +83,6 @@ function(tile_add_chapter source)
         target_link_libraries(${name} PRIVATE ${name}-unit${unit})
       endforeach()
     endif()
-    tile_add_registers(${name} ${source})
   endif()
   # Where nvcc is, also whether it still makes the machine code that was measured. Where the book is woven, the program has been
   # counted for it.

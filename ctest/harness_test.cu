@@ -73,7 +73,7 @@ tile::Record made_up_record() {
     "profiled_size": 1024, "clocks_before": {"sm_mhz": 1980, "temperature_c": 40},
     "other_kernels": {"_Z6cublasv": {"counters": {"registers": 200}}},
     "kernels": [{"name": "k", "function": "_Z1kv", "registers": 40, "spill_bytes": 0, "static_shared": 4096,
-      "dynamic_shared": 0, "block_threads": 256, "blocks_per_sm": 6, "registers_for": {"86": 42},
+      "dynamic_shared": 0, "block_threads": 256, "blocks_per_sm": 6,
       "counters": {"lines": 100, "l2_sectors": 5}, "counters_range": {"l2_sectors": [4, 6]},
       "profile": {"issue_active": 0.5, "barrier": 2.1}, "sass_loop": {"FFMA": 64, "LDS.128": 8},
       "runs": [{"problem": "1024", "clocks": {"samples": 0}},

@@ -25,18 +25,15 @@ refuse() {
 function=$(sed -n '2s/.*,//p' "$record/kernels.csv")
 printf '==PROF== x\n"ID","Kernel Name","lts__t_sectors_op_read.sum"\n"","",""\n"0","%s","1,240"\n' "$function" >"$scratch/ncu.csv"
 printf '\t\tFunction : %s\n /*0000*/  FFMA R1, R2, R3, R1 ;\n /*0010*/  EXIT ;\n' "$function" >"$scratch/sass.txt"
-printf 'Function %s:\n REG:77 STACK:0\n' "$function" >"$scratch/usage.txt"
 echo nothing >"$scratch/nothing"
 
 refuse 2 "Exactly 1 option from .--show"
 refuse 2 "--bogus" --show "$record" --bogus
-refuse 2 "--registers requires --architecture" --merge "$record" --registers "$scratch/usage.txt"
 refuse 2 "--size requires --profile" --merge "$record" --counters "$scratch/ncu.csv" --size 4096
 refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere
 refuse 1 "cannot read $scratch/missing" --show "$scratch/missing"
 refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
-refuse 1 "says nothing of $function" --merge "$record" --registers "$scratch/nothing" --architecture 86
 refuse 1 "missing is no program: build it first" --check "$scratch/missing"
 refuse 1 "parse error" --steps /bin/true
 
@@ -54,10 +51,10 @@ sed -i 's/^\(coalesced,counters,load_sectors\),.*/\1,99999,,/' "$scratch/chapter
 "$tool" --check "$scratch/counts.json" 2>"$scratch/err" && fail "a counter that was changed is not noticed"
 grep -q "nvidia-h200: coalesced: global load sectors: 2,621,440 counted, 99,999 measured" "$scratch/err" || fail "$(cat "$scratch/err")"
 
-"$tool" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/sass.txt" \
-  --registers "$scratch/usage.txt" --architecture 86 || fail "merging three files failed"
+"$tool" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/sass.txt" ||
+  fail "merging two files failed"
 "$tool" --merge "$record" --profile "$scratch/ncu.csv" --size 777 --pad 3 || fail "merging a profile failed"
-for row in counters,l2_sectors,1240,, sass,FFMA,1,, registers_for,86,77,, profile+3,l2_sectors,1240,,; do
+for row in counters,l2_sectors,1240,, sass,FFMA,1,, profile+3,l2_sectors,1240,,; do
   grep -qx "coalesced,$row" "$record/metrics.csv" || fail "metrics.csv has no $row"
 done
 grep -q '"profiled_size": 777' "$record/environment.json" || fail "the size of the profile is not recorded"

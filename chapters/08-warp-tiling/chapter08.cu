@@ -387,7 +387,7 @@ TILE_CHAPTER(.number = 8, .title = "Warp tiling",
              .kernels = {kernel<Large>("large"), kernel<Unbounded>("unbounded"),
                          kernel<Tall>("tall")},
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
-             .shapes = whole_waves, .compiled_for = {86})
+             .shapes = whole_waves)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 

@@ -115,20 +115,6 @@ std::string metrics_of(Metric::Run run, std::string_view known) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture) {
-  std::map<std::string, int> registers;
-  const std::string text = read_whole(usage);
-  const std::regex of_function(R"(Function\s+(\S+):\s[^:]*REG:(\d+))");
-  for (std::sregex_iterator match(text.begin(), text.end(), of_function), end; match != end; ++match)
-    registers[without_build((*match)[1])] = std::stoi((*match)[2]);
-  for (auto& kernel : record.at("kernels")) {
-    const auto found = registers.find(without_build(kernel.at("function")));
-    if (found == registers.end())
-      throw RecordError(fmt::format("{} says nothing of {}", usage.string(), kernel.at("function").get<std::string>()));
-    kernel["registers_for"][architecture] = found->second;
-  }
-}
-
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {
   std::istringstream lines(read_whole(ncu_csv));
   std::string table;  // without what ncu and the program say beside it

@@ -1,6 +1,6 @@
-// What other programs say of a chapter's kernels, merged into its record: Nsight Compute's counters, the disassembler's listing,
-// registers on another architecture; and what the chapter's own program says, which the record is compared with. In: a record, and
-// what such a program wrote. Out: the record with more in it; or a line for each thing that is wrong with it.
+// What other programs say of a chapter's kernels, merged into its record: Nsight Compute's counters and the disassembler's listing;
+// and what the chapter's own program says, which the record is compared with. In: a record, and what such a program wrote. Out: the
+// record with more in it; or a line for each thing that is wrong with it.
 //
 // A program describes itself (`chapterNN --describe program`) as a JSON object:
 //   chapter, source  its number, and its file; its records lie beside that
@@ -10,7 +10,6 @@
 //                    chapter's counted problem
 //   problems         what `tile bench` times, as key_of names them
 //   profiled_pads    pads with which `tile bench` profiles the kernels as well
-//   compiled_for     architectures whose registers `tile bench` records as well
 //   candidates       of its tuner, where it has one: "name", and "pruned", empty or why it is not timed
 //   sweep            where it has one: its "kernel" and its "problems"
 #pragma once
@@ -28,10 +27,6 @@ namespace tile {
 /// the counters of its last launch, under the key `group`, and [lowest, highest] of those that differed between launches under
 /// `group` + "_range"; what is no kernel of the record goes under "other_kernels". Throws RecordError without any launch.
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
-
-/// Reads how many registers each kernel of the record has when compiled for another architecture, from the output of
-/// `cuobjdump -res-usage` for that: under "registers_for" and the architecture's number. Throws RecordError when one is missing.
-void add_registers(Record& record, const std::filesystem::path& usage, const std::string& architecture);
 
 /// Tallies (machine_code.hpp) of the output of `cuobjdump -sass` for each kernel of the record, "other_kernels" included: of
 /// the whole function under "sass", and of its main loop, with the places in it, under "sass_loop". Throws RecordError when a

@@ -27,12 +27,11 @@ constexpr int exit_not_checked = 77;  // CTest's SKIP_RETURN_CODE
 
 struct Options {
   std::string show, merge, check, keep, steps, metrics, digests;  ///< what to do: one of them
-  std::string counters, profile, sass, registers;                 ///< with merge: files
-  std::string architecture;                                       ///< with registers, and with compiled
+  std::string counters, profile, sass;                            ///< with merge: files
   int size = 0, pad = 0;                                          ///< with profile
   std::string in;                                                 ///< with keep: a chapter's directory
   std::string known;                                              ///< with metrics: what `ncu --query-metrics` printed
-  std::string compiled;                                           ///< with check: the chapter's program for the GPU
+  std::string compiled, architecture;                             ///< with check: the chapter's program for the GPU
 };
 
 /// What a chapter's program says of itself, "program" or "counts", or has said in a file, X.json.
@@ -71,7 +70,6 @@ void merge(const Options& o) {
   if (!o.profile.empty()) add_counters(record, o.profile, o.pad == 0 ? "profile" : fmt::format("profile+{}", o.pad));
   if (o.size != 0) record["profiled_size"] = o.size;
   if (!o.sass.empty()) add_sass(record, o.sass);
-  if (!o.registers.empty()) add_registers(record, o.registers, o.architecture);
   save_record(o.merge, record);
 }
 
@@ -134,7 +132,6 @@ void print_steps(const Record& program) {
   const std::string size = program.at("kernels").empty() ? "" : " --size 4096";  // which fills a GPU
   fmt::print("profile{}\n", size);
   for (const int pad : program.at("profiled_pads")) fmt::print("profile{} --pad {}\n", size, pad);
-  for (const int architecture : program.at("compiled_for")) fmt::print("registers {}\n", architecture);
 }
 
 int run(int argc, char** argv) {
@@ -148,11 +145,9 @@ int run(int argc, char** argv) {
   app.add_option("--size", o.size, "    whose size was this")->needs(profile);
   app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")->needs(profile);
   app.add_option("--sass", o.sass, "  what cuobjdump -sass printed")->needs(merging);
-  auto* registers = app.add_option("--registers", o.registers, "  what cuobjdump -res-usage printed")->needs(merging);
-  registers->needs(
-      app.add_option("--architecture", o.architecture, "    of this architecture, such as 86; also with --compiled"));
   actions->add_option("--check", o.check, "compare a chapter's records with its program, or with what it said, X.json");
-  app.add_option("--compiled", o.compiled, "  and the machine code that they are of with this program's");
+  auto* compiled = app.add_option("--compiled", o.compiled, "  and their machine code with this program's,");
+  app.add_option("--architecture", o.architecture, "    compiled for this architecture, such as 90a")->needs(compiled);
   actions->add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
   auto* keeping = actions->add_option("--keep", o.keep, "put a finished record where it belongs,");
   auto* chapter = app.add_option("--in", o.in, "  into this chapter, such as chapters/02-coalescing");

@@ -90,8 +90,6 @@ struct Chapter {
   std::vector<Profiled> profiled{};
   std::vector<int> profiled_pads{};  ///< the kernels are profiled with leading dimensions so much larger as well
   std::vector<Case> shapes{};        ///< other problems that ./tile bench times
-  std::vector<int>
-      compiled_for{};  ///< other architectures (86 for compute capability 8.6) whose registers are recorded
   /// What measure_rates gives, so that the prose can be checked without a GPU: a name for keys, a label for tables.
   struct Rate {
     std::string name, label;

@@ -256,9 +256,6 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
     add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, fmt::format("profile+{}", pad)),
                       sms_of(record));
   add_machine_code_facts(facts, kernel, entry, sms_of(record));
-  for (const int architecture : this_chapter().compiled_for)
-    add_measured(facts, fmt::format("{}.registers_for.{}", kernel, architecture),
-                 number_at(entry, fmt::format("/registers_for/{}", architecture)), 0);
   add_run_facts(facts, kernel, record);
 }
 

@@ -156,8 +156,7 @@ Record describe_program(const std::vector<CountedKernel>& counted) {
                  {"kernels", Record::array()},
                  {"problems", Record::array()},
                  {"rates", Record::array()},
-                 {"profiled_pads", chapter.profiled_pads},
-                 {"compiled_for", chapter.compiled_for}};
+                 {"profiled_pads", chapter.profiled_pads}};
   for (const Kernel& kernel : chapter.kernels) {
     Record& described = program["kernels"].emplace_back(Record{
         {"name", kernel.name}, {"block_threads", kernel.block_threads}, {"dynamic_shared", kernel.dynamic_shared}});
