@@ -637,21 +637,11 @@ __global__ void spin(unsigned number, unsigned* out) {
   out[0] = number;
 }
 
-// Longer than any loop may take that touches no memory.
-__global__ void count_for_long(unsigned* words) {
-  for (unsigned i = 0; i < 1u << 28; ++i)
-    if (i % 4096 == 0) words[i / 4096 % 2] = i + 4096;
-  words[0] = 1u << 28;
-}
-
-TEST_CASE("a loop that touches no memory and does not end is told, traced or not") {
+TEST_CASE("a loop that touches no memory and does not end is told") {
   auto out = tile::array<unsigned>("out", 2);
   CHECK(says(said_of(spin, 1, 1, 0u, out), ""));
   CHECK(says(said_of(spin, 1, 1, 1u, out),
              "deadlock: spin, order_test.cu:", "goes round a loop, more than 67108864 times, and touches no memory"));
-  CHECK(says(said_untraced(spin, 1, 1, 1u, out), "deadlock: spin, order_test.cu:"));
-  CHECK(says(said_untraced(count_for_long, 1, 1, out), ""));
-  CHECK(out.host()[0] == 1u << 28);
 }
 
 TEST_SUITE_END();

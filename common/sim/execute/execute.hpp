@@ -17,7 +17,6 @@
 
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -180,8 +179,6 @@ struct LaneProgress {
   // What a lane without end makes too many of (polls.cpp).
   std::uint64_t waits = 0;             ///< for others, other than for a value in memory,
   std::uint64_t yields = 0;            ///< how often it let others run though it was not seen to wait,
-  std::uint64_t watched_accesses = 0;  ///< and what it did since the watchdog found it,
-  bool watched = false;                ///< if it has
 };
 
 /// A thread of the grid. What each access needs comes first, in a line of the host's cache.
@@ -299,7 +296,6 @@ inline bool has_lane_in(std::span<const Lane> lanes, LaneState state) {
 struct Worker final : hooks::Listener {
   Launch* launch = nullptr;
   bool traced = false;         // as the launch says
-  bool looks_closely = false;  // at each access of the running lane: it is traced, or the watchdog has found it
   boost::context::detail::fcontext_t scheduler = nullptr;
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
@@ -311,10 +307,6 @@ struct Worker final : hooks::Listener {
   Address shared_begin = 0;  // that of the running block, and
   SharedLayout shared;       // what lies where in it
   mutable Region* last_region = nullptr;
-  // The watchdog over an untraced run (polls.cpp).
-  hooks::LaneHooks* thread_hooks = nullptr;  // of its host thread, while that works; under Launch::idle_mutex
-  std::atomic<std::uint64_t> slices{0};      // how often it has let a lane run
-  hooks::Turns watched_turns{};              // of the lane that is running since the watchdog found it
   // counts
   cost::Tally tally;
   std::vector<Touch> touches;
@@ -357,7 +349,6 @@ struct Launch {
   std::atomic<int> futile_wakes{0};
   std::mutex released_mutex;
   Released released;  // in global memory
-  std::condition_variable workers_done;
   std::mutex mutex;
   std::vector<std::string> findings;
   std::set<MistakeKey> seen;   // that some worker has reported
@@ -485,7 +476,7 @@ void suspend(Worker& worker, LaneState state);
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
 
-// --- Polls, lanes without end, and the watchdog (polls.cpp) ----------------------------------------------------------
+// --- Polls, and lanes without end (polls.cpp) ------------------------------------------------------------------------
 /// Notes that the running lane is about to load or update, and puts it to sleep if it polls.
 void notice_polling(Worker& worker, Address address, std::size_t size, Op op, Address pc, bool is_volatile);
 /// Puts the running lane to sleep, unless it has patience left, until one of the last `polled` values it saw changes
@@ -507,13 +498,9 @@ bool wake(Worker& worker, const Wake& who);
 Wake wait_for_change(Worker& worker);
 /// SIMT_PATIENCE from the environment, or 1.
 std::uint64_t patience_of_launch();
-/// These end the running lane if it has made too many accesses since its last wait, or since the watchdog found it; or
-/// waits, too many times.
+/// These end the running lane if it has made too many accesses since its last wait, or waits.
 void require_bounded_log(Worker& worker, Address pc);
-void count_watched_access(Worker& worker, Address pc);
 void count_wait(Worker& worker, Address pc);
-/// Waits for the workers of an untraced launch, and has loop iterations counted of lanes that run for long.
-void watch_until_done(Launch& launch, std::vector<Worker>& workers);
 
 // --- Waits for mbarriers, of clusters, for registers -----------------------------------------------------------------
 /// These end waits of the running block whose conditions hold. They return whether there were any.

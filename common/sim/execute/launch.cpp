@@ -226,7 +226,6 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     launch.live_workers.push_back(&worker);
   }
   for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
-  if (!launch.traced) watch_until_done(launch, workers);
   for (auto& thread : threads) thread.join();
 
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));

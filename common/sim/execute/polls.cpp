@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -215,44 +214,16 @@ void require_bounded_log(Worker& w, Address pc) {  // of 96 MB
   require_end(w, pc, w.lane->log.size() + 1, 1 << 22, "touches memory without a wait for others of its block");
 }
 
-void count_watched_access(Worker& w, Address pc) {
-  require_end(w, pc, ++w.lane->watched_accesses, 1 << 28, "touches memory without a wait for others");
-}
-
 void count_wait(Worker& w, Address pc) { require_end(w, pc, ++w.lane->waits, 1 << 21, "waits for others"); }
-
-// --- The watchdog over untraced runs ---------------------------------------------------------------------------------
-// Traced runs count loop iterations from the start. That takes time, so an untraced run begins to count them, and the
-// accesses, of a lane once its worker has not switched lanes for a quarter of a second.
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;
-  if (!traced && !lane->watched) {
-    lane->watched = looks_closely = true;
-    return;
-  }
   if (++lane->idle_turns < most_idle_turns) return;
   const hooks::ScopedIgnore ignore;
   fail(*this, "deadlock", pc,
        fmt::format("goes round a loop, more than {} times, and touches no memory: it has not ended by itself, and no "
                    "other thread can end it",
                    most_idle_turns));
-}
-
-void watch_until_done(Launch& launch, std::vector<Worker>& workers) {
-  std::vector<std::uint64_t> slices(workers.size(), 0);
-  std::unique_lock lock(launch.idle_mutex);
-  while (!launch.workers_done.wait_for(lock, std::chrono::milliseconds(250),
-                                       [&] { return launch.live_workers.empty(); })) {
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-      Worker& worker = workers[i];
-      const std::uint64_t now = worker.slices.load(std::memory_order_relaxed);
-      // If the worker goes on to another lane right now, that one's turns are counted, or none are; then the next look
-      // will tell.
-      if (now == std::exchange(slices[i], now) && worker.thread_hooks != nullptr)
-        std::atomic_ref(worker.thread_hooks->turns).store(&worker.watched_turns, std::memory_order_relaxed);
-    }
-  }
 }
 
 }  // namespace simt::execute

@@ -31,8 +31,6 @@ void lane_main(context::transfer_t from) {
 
 void run_lane(Worker& worker, Lane& lane) {
   worker.lane = &lane;
-  worker.looks_closely = worker.traced || lane.watched;
-  worker.slices.store(worker.slices.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (lane.log.capacity() == 0 && !worker.empty_logs.empty()) {
     lane.log = std::move(worker.empty_logs.back());
     worker.empty_logs.pop_back();
@@ -373,10 +371,6 @@ bool advance_all(Worker& worker, const Wake& who_polls = {}) {
 void run_blocks(Worker& worker) {
   running = &worker;
   Launch& launch = *worker.launch;
-  {
-    const std::scoped_lock lock(launch.idle_mutex);
-    worker.thread_hooks = &hooks::lane_hooks;
-  }
   worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
@@ -395,9 +389,7 @@ void run_blocks(Worker& worker) {
   }
   {
     const std::scoped_lock lock(launch.idle_mutex);
-    worker.thread_hooks = nullptr;
     std::erase(launch.live_workers, &worker);
-    launch.workers_done.notify_one();
   }
   for (auto* blocks : {&worker.resident, &worker.idle})
     for (const auto& block : *blocks) give_arena(block->arena);

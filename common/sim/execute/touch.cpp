@@ -210,12 +210,11 @@ order::Access access_of(const Worker& w, Touched t) {
   return true;
 }
 
-// An access of a traced run, or in an untraced one of a lane that the watchdog has found.
+// An access of a traced run.
 [[gnu::noinline]] void look_closely_at(Worker& w, Address address, std::size_t size, Op op, Address pc,
                                        bool is_volatile) {
   w.lane->idle_turns = 0;
-  if (!w.traced) count_watched_access(w, pc);
-  if (w.traced && op == Op::load && !is_volatile && (address & (size - 1)) == 0 && !makes_again(*w.lane, address, pc) &&
+  if (op == Op::load && !is_volatile && (address & (size - 1)) == 0 && !makes_again(*w.lane, address, pc) &&
       load_as_usual(w, address, size, pc))
     forget_polling(*w.lane, address, pc);
   else
@@ -226,7 +225,7 @@ order::Access access_of(const Worker& w, Touched t) {
 
 // Nothing is kept of most accesses of an untraced run, and they are made without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
-  if (looks_closely) return look_closely_at(*this, address, size, op, pc, is_volatile);
+  if (traced) return look_closely_at(*this, address, size, op, pc, is_volatile);
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
   const bool stays_in_bounds = is_shared(*this, address) ? has_room(*this, address, size)
                                                          : last_region != nullptr && last_region->holds(address, size);

@@ -28,10 +28,9 @@ namespace {
   lane_hooks.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
-// Apart from enter_block, and the last thing that it does: so that needs no frame of its own. Counting may begin from
-// another thread at any time, while nobody listens.
+// Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
 [[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
-  if (lane_hooks.listener != nullptr) lane_hooks.listener->many_turns(reinterpret_cast<Address>(return_address));
+  lane_hooks.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
 
 [[gnu::always_inline]] inline void enter_block(void* return_address) {
