@@ -177,8 +177,8 @@ struct LaneProgress {
   std::uint32_t patience = 0;         ///< so often it retries before it sleeps
   std::uint32_t looks_elsewhere = 0;  ///< other looks since the last retry or wait
   // What a lane without end makes too many of (polls.cpp).
-  std::uint64_t waits = 0;             ///< for others, other than for a value in memory,
-  std::uint64_t yields = 0;            ///< how often it let others run though it was not seen to wait,
+  std::uint64_t waits = 0;   ///< for others, other than for a value in memory,
+  std::uint64_t yields = 0;  ///< how often it let others run though it was not seen to wait,
 };
 
 /// A thread of the grid. What each access needs comes first, in a line of the host's cache.
@@ -295,7 +295,7 @@ inline bool has_lane_in(std::span<const Lane> lanes, LaneState state) {
 /// One host thread running blocks of a launch.
 struct Worker final : hooks::Listener {
   Launch* launch = nullptr;
-  bool traced = false;         // as the launch says
+  bool traced = false;  // as the launch says
   boost::context::detail::fcontext_t scheduler = nullptr;
   Block* block = nullptr;  // the one that is running
   Lane* lane = nullptr;
