@@ -164,6 +164,7 @@ struct LaneProgress {
   std::uint8_t look_count = 0;
   bool unsettled = false;  ///< there is something to check once the current access has been made:
   Address learn_from = 0;  ///< an element read through volatile or updated atomically, whose writer may have released,
+  Address wrote = 0;       ///< an element that it wrote by such an access, which others may poll,
   std::vector<SameValue> same_values;  ///< and stores that may be of the same value
 
   std::vector<PendingCopy> copies;
@@ -175,6 +176,7 @@ struct LaneProgress {
   std::vector<Look> looks;            ///< the last ones, of which no two are the same: the first `look_count` of these
   std::size_t polled = 0;             ///< while it polls: for the last so many of them it waits to change
   std::uint32_t patience = 0;         ///< so often it retries before it sleeps
+  bool only_looks = false;            ///< it pauses once it has looked again
   std::uint32_t looks_elsewhere = 0;  ///< other looks since the last retry or wait
   // What a lane without end makes too many of (polls.cpp).
   std::uint64_t waits = 0;   ///< for others, other than for a value in memory,
@@ -301,8 +303,13 @@ struct Worker final : hooks::Listener {
   Lane* lane = nullptr;
   std::vector<std::unique_ptr<Block>> resident, idle;  // that have begun, and that are there to be used again
   order::Stamp copying = 0;                            // of a copy whose accesses are looked at
-  std::uint64_t wakes = 0;                             // Launch::wakes when its lanes last retried all the same
-  std::set<MistakeKey> seen;                           // that this worker has reported
+  // Polls (polls.cpp): how many lanes sleep until an element changes; the one that a lane has just written; whether that
+  // lane has stopped for others to run, and how often one has; how often all have retried since one got anywhere.
+  std::unordered_map<Address, int> polled;
+  Address changed = 0;
+  bool yielded = false;
+  int yields = 0, futile_wakes = 0;
+  std::set<MistakeKey> seen;  // that this worker has reported
   // memory as this worker's lanes see it
   Address shared_begin = 0;  // that of the running block, and
   SharedLayout shared;       // what lies where in it
@@ -322,8 +329,16 @@ struct Worker final : hooks::Listener {
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
 
+/// In which order the blocks of a launch run. Where they communicate, they run in one host thread, so that what they find
+/// does not depend on chance. A traced launch whose threads signal each other runs twice: each thread until it waits,
+/// the first ones first; and then the last ones first, each of which makes way after a write that others may wait for.
+enum class Schedule { parallel, run_on, make_way };
+
 struct Launch {
   const BoundKernel* kernel = nullptr;
+  Schedule schedule = Schedule::parallel;
+  // Threads wait for values in memory, or release what they did to others who read such values: also to other clusters.
+  std::atomic<bool> signals{false}, communicates{false};
   Counts counts;  // of the kernel, its grid and its shared memory; the rest once a traced launch has ended
   bool traced = false;
   std::uint64_t patience = 1;  // as SIMT_PATIENCE says: what a lane may do before it counts as endless, in multiples
@@ -332,22 +347,13 @@ struct Launch {
   std::vector<std::uint16_t> variable_at;  // what SharedLayout points to
   std::vector<std::uint32_t> room_at, offset_of;
   std::size_t arena_bytes = 0;
-  std::size_t variable_bytes = 0;              // of all of them
-  std::vector<Region*> arrays;                 // global arrays, ordered by address
-  std::vector<std::vector<std::byte>> before;  // their contents when a traced launch began
+  std::size_t variable_bytes = 0;  // of all of them
+  std::vector<Region*> arrays;     // global arrays, ordered by address
   std::uint64_t block_count = 0, cluster_count = 0;
   std::size_t cluster_blocks = 1;
   std::size_t most_resident = 1;  // blocks that the GPU would hold at once
   std::atomic<std::uint64_t> next_cluster{0}, resident{0};
   std::atomic<bool> stop{false};
-  // Workers that have blocks or may get some, those of them that can do nothing, and how often all of them have then
-  // retried all the same: altogether, and since one got anywhere (polls.cpp).
-  std::mutex idle_mutex;
-  std::vector<Worker*> live_workers;
-  std::size_t idle_workers = 0;
-  std::atomic<std::uint64_t> wakes{0};
-  std::atomic<int> futile_wakes{0};
-  std::mutex released_mutex;
   Released released;  // in global memory
   std::mutex mutex;
   std::vector<std::string> findings;
@@ -440,8 +446,6 @@ void place_shared_memory(Launch& launch);
 void describe_layout(Launch& launch);
 /// Bytes of the __shared__ variables that count, each at a multiple of its own alignment, as nvcc lays them out.
 std::size_t static_bytes(const Launch& launch);
-/// Throws Error when a traced launch changed an element that no hook reported to be written.
-void require_announced_stores(const Launch& launch);
 /// The array that holds an address of a running launch.
 cost::Array array_of(const Worker& worker, Address address);
 
@@ -473,6 +477,9 @@ void deliver_copies(Lane& lane, order::Epoch group);
 void wait_for(const Wait& wait);
 /// From the running lane back to the scheduler, until the lane is resumed.
 void suspend(Worker& worker, LaneState state);
+void switch_to(Worker& worker, Block& block);
+/// Runs a lane of a block of the worker until it waits.
+void run_lane(Worker& worker, Block& block, Lane& lane);
 /// What a worker's thread does: runs blocks of the launch until there is none left.
 void run_blocks(Worker& worker);
 
@@ -484,18 +491,18 @@ void notice_polling(Worker& worker, Address address, std::size_t size, Op op, Ad
 void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);
 /// What a lane that polls does: which elements it loads, and what it finds there.
 std::string described_poll(const Worker& worker, const Lane& lane);
-/// Which polling lanes go on: those whose value has changed; also those that may not be polling, or poll something
-/// unknown; all of them, for so many retries; or none, ever.
-struct Wake {
-  enum class Who : std::uint8_t { changed, vague, all, nobody } who{};
-  std::uint32_t patience = 0;
-};
-/// Whether a block has something to do, if such lanes go on.
-bool may_go_on(const Block& block, Wake::Who who);
-/// Lets such lanes of the running block go on. Returns whether there are any.
-bool wake(Worker& worker, const Wake& who);
-/// Waits until a lane of the worker may go on, since none can now. Says who.
-Wake wait_for_change(Worker& worker);
+/// Whether a block has something to do: if a value that it polls has changed, or if all that poll retry.
+bool may_go_on(const Block& block, bool all);
+/// Lets such lanes of the running block go on; all, for `retries` times at least, unless it is 0. Returns whether there
+/// are any.
+bool wake(Worker& worker, std::uint32_t retries);
+/// Lets the lanes that poll what the running lane has just changed look at it, before anything else changes it.
+void let_pollers_look(Worker& worker);
+/// How often all that poll are to retry, since no lane of the worker can go on; 0 if that has been futile too often.
+std::uint32_t next_retries(Worker& worker);
+/// Notes that what threads find depends on who is first: those of a cluster, or also of others. In the latter case a
+/// launch in parallel stops, to run again in order.
+void note_signals(Worker& worker, bool in_cluster);
 /// SIMT_PATIENCE from the environment, or 1.
 std::uint64_t patience_of_launch();
 /// These end the running lane if it has made too many accesses since its last wait, or waits.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <thread>
 
 #include "common/sim/execute/execute.hpp"
@@ -179,22 +181,55 @@ void count_warp(Worker& worker, std::span<Lane> warp) {
   }
 }
 
-}  // namespace execute
+namespace {
 
-void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster) {
-  using namespace execute;
-  if (running != nullptr) {
-    const hooks::ScopedIgnore ignore;
-    running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
+// What a launch may change, as it was at some moment.
+class Memory {
+ public:
+  explicit Memory(const Launch& launch) : arrays_(launch.arrays) {
+    for (const Region* region : arrays_) {
+      const auto* first = reinterpret_cast<const std::byte*>(region->begin);
+      bytes_.emplace_back(first, first + (region->end - region->begin));
+      cells_.push_back(region->cells);
+    }
   }
-  Launch launch;
+  const std::vector<std::byte>& of(std::size_t array) const { return bytes_[array]; }
+  void restore() const {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      std::memcpy(reinterpret_cast<void*>(arrays_[i]->begin), bytes_[i].data(), bytes_[i].size());
+      arrays_[i]->cells = cells_[i];
+    }
+  }
+
+ private:
+  std::vector<Region*> arrays_;
+  std::vector<std::vector<std::byte>> bytes_;
+  std::vector<std::shared_ptr<order::GlobalCells>> cells_;
+};
+
+// What a traced launch changed, the compiler must have announced to the model.
+void require_announced_stores(const Launch& launch, const Memory& before) {
+  for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
+    const Region& region = *launch.arrays[i];
+    const auto* now = reinterpret_cast<const std::byte*>(region.begin);
+    for (std::size_t at = 0; at < before.of(i).size(); at += region.element) {
+      if (std::memcmp(&before.of(i)[at], now + at, region.element) == 0) continue;
+      const std::size_t element = at / region.element;
+      if (region.cells->written(element) || !region.inside(element)) continue;
+      throw Error(fmt::format(
+          "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
+          "be wrong",
+          launch.counts.kernel, element_name(target_of(region), region.begin + at)));
+    }
+  }
+}
+
+std::unique_ptr<Launch> prepared(const BoundKernel& kernel, const Counts& described) {
+  auto made = std::make_unique<Launch>();
+  Launch& launch = *made;
   launch.kernel = &kernel;
-  launch.counts = {.kernel = hooks::function_name(kernel.address),
-                   .function = kernel.address,
-                   .grid = grid,
-                   .block = block,
-                   .cluster = cluster,
-                   .dynamic_shared_bytes = shared_bytes};
+  launch.counts = described;
+  const dim3 grid = described.grid, cluster = described.cluster;
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
   launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
@@ -204,39 +239,89 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   check_launch(launch);
   launch.cluster_count = launch.block_count / launch.cluster_blocks;
   launch.most_resident = most_resident(launch.counts);
-  if (launch.traced && !collector->runs) {
-    collector->counts.push_back(std::move(launch.counts));
-    return;
-  }
-  describe_layout(launch);
-  for (auto& [begin, region] : hooks::regions().by_begin) {
-    launch.arrays.push_back(&region);
-    if (!launch.traced) continue;
-    region.cells = std::make_shared<order::GlobalCells>(region.elements());
-    const auto* bytes = reinterpret_cast<const std::byte*>(begin);
-    launch.before.emplace_back(bytes, bytes + (region.end - begin));
-  }
+  for (auto& [begin, region] : hooks::regions().by_begin) launch.arrays.push_back(&region);
+  return made;
+}
 
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<Worker> workers(std::size_t(std::min<std::uint64_t>(host_threads(), launch.cluster_count)));
+std::vector<Worker> run_on(std::size_t host_threads, Launch& launch) {
+  describe_layout(launch);
+  if (launch.traced)
+    for (Region* region : launch.arrays) region->cells = std::make_shared<order::GlobalCells>(region->elements());
+  std::vector<Worker> workers(host_threads);
   std::vector<std::thread> threads;
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;
-    launch.live_workers.push_back(&worker);
   }
   for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
   for (auto& thread : threads) thread.join();
+  return workers;
+}
 
+// As many host threads as blocks may use: one for a kernel whose blocks are known to communicate, or where more memory
+// would have to be kept than is sensible, since a launch whose blocks turn out to communicate begins anew.
+std::size_t useful_threads(const Launch& launch, bool communicates) {
+  constexpr std::size_t most_kept = std::size_t(1) << 30;
+  std::size_t bytes = 0;
+  for (const Region* region : launch.arrays) bytes += region->end - region->begin;
+  if (communicates || bytes > most_kept) return 1;
+  return std::min<std::size_t>({host_threads(), launch.cluster_count, launch.most_resident / launch.cluster_blocks});
+}
+
+void throw_findings(const Launch& launch) {
   if (!launch.findings.empty()) throw Error(text_of(launch.findings));
-  if (launch.traced) {
-    require_announced_stores(launch);
-    launch.counts.static_shared_bytes = static_bytes(launch);  // with what turned out to be part of it
-    check_launch(launch);
-    collect(launch, workers);
-    launch.counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    collector->counts.push_back(std::move(launch.counts));
+}
+
+}  // namespace
+}  // namespace execute
+
+void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster) {
+  using namespace execute;
+  if (running != nullptr) {
+    const hooks::ScopedIgnore ignore;
+    running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
   }
+  const Counts described{.kernel = hooks::function_name(kernel.address),
+                         .function = kernel.address,
+                         .grid = grid,
+                         .block = block,
+                         .cluster = cluster,
+                         .dynamic_shared_bytes = shared_bytes};
+  auto launch = prepared(kernel, described);
+  if (launch->traced && !collector->runs) {
+    collector->counts.push_back(std::move(launch->counts));
+    return;
+  }
+  static std::set<const void*> communicating;  // kernels
+  const auto start = std::chrono::steady_clock::now();
+  const std::size_t threads = useful_threads(*launch, communicating.contains(kernel.address));
+  const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
+  launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
+  std::vector<Worker> workers = run_on(threads, *launch);
+  if (launch->communicates) communicating.insert(kernel.address);
+  if (launch->communicates && launch->schedule == Schedule::parallel) {
+    before->restore();
+    launch = prepared(kernel, described);
+    launch->schedule = Schedule::run_on;
+    workers = run_on(1, *launch);
+  }
+  throw_findings(*launch);
+  if (!launch->traced) return;
+
+  require_announced_stores(*launch, *before);
+  launch->counts.static_shared_bytes = static_bytes(*launch);  // with what turned out to be part of it
+  check_launch(*launch);
+  collect(*launch, workers);
+  launch->counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  collector->counts.push_back(std::move(launch->counts));
+  if (!launch->signals || !launch->options.report_races) return;
+  const Memory after(*launch);
+  before->restore();
+  const auto again = prepared(kernel, described);
+  again->schedule = Schedule::make_way;
+  run_on(1, *again);
+  after.restore();
+  throw_findings(*again);
 }
 
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {

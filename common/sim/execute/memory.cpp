@@ -129,22 +129,6 @@ cost::Array array_of(const Worker& w, Address address) {
           region.end, region.begin + region.first * region.element};
 }
 
-void require_announced_stores(const Launch& launch) {
-  for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
-    const Region& region = *launch.arrays[i];
-    const auto* now = reinterpret_cast<const std::byte*>(region.begin);
-    for (std::size_t at = 0; at < launch.before[i].size(); at += region.element) {
-      if (std::memcmp(&launch.before[i][at], now + at, region.element) == 0) continue;
-      const std::size_t element = at / region.element;
-      if (region.cells->written(element) || !region.inside(element)) continue;
-      throw Error(fmt::format(
-          "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
-          "be wrong",
-          launch.counts.kernel, element_name(target_of(region), region.begin + at)));
-    }
-  }
-}
-
 }  // namespace simt::execute
 
 namespace simt {

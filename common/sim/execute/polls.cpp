@@ -11,9 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
+#include <utility>
 
 #include "common/sim/execute/execute.hpp"
 
@@ -25,8 +26,8 @@ constexpr std::uint32_t retries_of_a_poll = 64;
 // How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
 constexpr std::uint32_t most_logged_retries = 1 << 16;
 // When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait,
-// or give up after so many iterations. After so many futile wake-ups it is a deadlock.
-constexpr int most_futile_wakes = 11;
+// or give up after so many iterations. After so many futile wake-ups it is a deadlock; fewer where many blocks wait.
+constexpr int most_futile_wakes = 11, least_futile_wakes = 4;
 // How many different values a lane may poll at once.
 constexpr std::size_t most_looks = 16;
 // A lane that looks so often, at what changes or with other accesses in between, lets others run.
@@ -54,15 +55,8 @@ bool sees_another_value(const Look& look) {
   return std::memcmp(reinterpret_cast<const void*>(look.address), look.seen.data(), look.size) != 0;
 }
 
-bool goes_on(const Lane& lane, Wake::Who who) {
-  if (lane.state != LaneState::polling) return false;
-  const auto polled = polled_by(lane);
-  if (who == Wake::Who::all || std::ranges::any_of(polled, sees_another_value)) return true;
-  return who == Wake::Who::vague && (polled.empty() || !polled.back().strong);
-}
-
-bool any_may_go_on(const Worker& w, Wake::Who who) {
-  return std::ranges::any_of(w.resident, [&](const auto& block) { return may_go_on(*block, who); });
+bool goes_on(const Lane& lane, bool all) {
+  return lane.state == LaneState::polling && (all || std::ranges::any_of(polled_by(lane), sees_another_value));
 }
 
 // "flag[0]", or the address where no array is known.
@@ -143,7 +137,35 @@ void sleep_while_polling(Worker& w, Address pc, std::size_t polled) {
   }
   lane.polled = polled;
   lane.wait.pc = pc;
+  const auto in_cluster = [&](const Look& look) { return owner_of(w, look.address) != nullptr; };
+  note_signals(w, polled > 0 && std::ranges::all_of(polled_by(lane), in_cluster));
+  for (const Look& look : polled_by(lane)) ++w.polled[look.address];
   suspend(w, LaneState::polling);
+  for (const Look& look : polled_by(lane))
+    if (--w.polled[look.address] == 0) w.polled.erase(look.address);
+}
+
+void let_pollers_look(Worker& w) {
+  Block& writer = *w.block;
+  while (std::exchange(w.changed, 0) != 0)
+    for (const auto& block : w.resident)
+      for (Lane& lane : block->lanes)
+        if (!block->ended && !block->abandoned && goes_on(lane, false)) {
+          block->has_news = lane.only_looks = true;
+          lane.state = LaneState::ready;
+          run_lane(w, *block, lane);
+        }
+  switch_to(w, writer);
+}
+
+void note_signals(Worker& w, bool in_cluster) {
+  Launch& launch = *w.launch;
+  launch.signals = true;
+  if (in_cluster || launch.cluster_count == 1) return;
+  launch.communicates = true;
+  if (launch.schedule != Schedule::parallel) return;
+  launch.stop = true;
+  abandon_block(w);
 }
 
 std::string described_poll(const Worker& w, const Lane& lane) {
@@ -153,56 +175,25 @@ std::string described_poll(const Worker& w, const Lane& lane) {
   return (text.empty() ? "pauses" : text) + " again and again";
 }
 
-bool may_go_on(const Block& block, Wake::Who who) {
+bool may_go_on(const Block& block, bool all) {
   if (block.ended) return false;
-  return block.has_news || std::ranges::any_of(block.lanes, [&](const Lane& lane) { return goes_on(lane, who); });
+  return block.has_news || std::ranges::any_of(block.lanes, [&](const Lane& lane) { return goes_on(lane, all); });
 }
 
-bool wake(Worker& w, const Wake& who) {
+bool wake(Worker& w, std::uint32_t retries) {
   bool any = false;
   for (Lane& lane : w.block->lanes) {
-    if (!goes_on(lane, who.who)) continue;
+    if (!goes_on(lane, retries > 0)) continue;
     lane.state = LaneState::ready;
-    lane.patience = std::max(lane.patience, who.patience);
+    lane.patience = std::max(lane.patience, retries);
     any = true;
   }
   return any;
 }
 
-Wake wait_for_change(Worker& worker) {
-  Launch& launch = *worker.launch;
-  std::unique_lock lock(launch.idle_mutex);
-  ++launch.idle_workers;
-  const auto leave = [&](Wake who) {
-    --launch.idle_workers;
-    return who;
-  };
-  for (;; lock.unlock(), std::this_thread::yield(), lock.lock()) {
-    const bool clusters_left = launch.next_cluster < launch.cluster_count;
-    if (launch.stop || any_may_go_on(worker, Wake::Who::changed) || (worker.resident.empty() && !clusters_left) ||
-        (clusters_left && launch.resident + launch.cluster_blocks <= launch.most_resident))
-      return leave({});
-    if (worker.wakes != launch.wakes) {
-      worker.wakes = launch.wakes;
-      return leave({Wake::Who::all, 1u << std::clamp(launch.futile_wakes - 1, 0, most_futile_wakes)});
-    }
-    const auto& workers = launch.live_workers;
-    if (launch.idle_workers < workers.size()) {
-      if (any_may_go_on(worker, Wake::Who::vague)) return leave({Wake::Who::vague});
-      continue;
-    }
-    // All workers are here, so that their blocks may be looked at.
-    const bool standstill = std::all_of(workers.begin(), workers.end(), [&](const Worker* w) {
-      return w->wakes == launch.wakes && !any_may_go_on(*w, Wake::Who::changed);
-    });
-    if (!standstill) continue;
-    if (launch.futile_wakes < most_futile_wakes) {
-      ++launch.futile_wakes;
-      ++launch.wakes;
-    } else if (!worker.resident.empty()) {
-      return leave({Wake::Who::nobody});
-    }
-  }
+std::uint32_t next_retries(Worker& w) {
+  const int most = std::max(most_futile_wakes - int(std::bit_width(w.resident.size() / 32)), least_futile_wakes);
+  return w.futile_wakes >= most ? 0 : 1u << w.futile_wakes++;
 }
 
 std::uint64_t patience_of_launch() {

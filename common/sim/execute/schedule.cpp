@@ -14,6 +14,11 @@ constinit thread_local Worker* running = nullptr;
 // --- Lanes -----------------------------------------------------------------------------------------------------------
 namespace context = boost::context::detail;
 
+void switch_to(Worker& worker, Block& block) {
+  worker.block = &block;
+  worker.shared_begin = block.shared_begin();
+}
+
 namespace {
 
 void lane_main(context::transfer_t from) {
@@ -29,7 +34,10 @@ void lane_main(context::transfer_t from) {
   context::jump_fcontext(worker.scheduler, nullptr);
 }
 
-void run_lane(Worker& worker, Lane& lane) {
+}  // namespace
+
+void run_lane(Worker& worker, Block& block, Lane& lane) {
+  switch_to(worker, block);
   worker.lane = &lane;
   if (lane.log.capacity() == 0 && !worker.empty_logs.empty()) {
     lane.log = std::move(worker.empty_logs.back());
@@ -39,8 +47,6 @@ void run_lane(Worker& worker, Lane& lane) {
   lane.context = context::jump_fcontext(lane.context, &worker).fctx;
   hooks::lane_hooks = {};
 }
-
-}  // namespace
 
 void suspend(Worker& worker, LaneState state) {
   const hooks::LaneHooks lane = std::exchange(hooks::lane_hooks, {});
@@ -197,13 +203,19 @@ bool logs_are_complete(std::span<const Lane> warp) {
          });
 }
 
-// Runs a warp until no lane of it is ready: collective operations within it are resolved on the way.
+// Runs a warp until no lane of it is ready, or one makes way for other blocks: collective operations within it are
+// resolved on the way.
 void run_warp(Worker& worker, std::span<Lane> warp) {
-  const Block& block = *worker.block;
+  Block& block = *worker.block;
   for (bool again = true; again;) {
     for (Lane& lane : warp)
-      if (lane.state == LaneState::ready && !block.abandoned) run_lane(worker, lane);
-    if (block.abandoned) return;
+      while (lane.state == LaneState::ready && !block.abandoned && !worker.yielded) {
+        run_lane(worker, block, lane);
+        if (worker.changed == 0) continue;
+        let_pollers_look(worker);
+        worker.yielded = worker.launch->schedule == Schedule::make_way;
+      }
+    if (block.abandoned || worker.yielded) return;
     if (worker.traced && are_at_one_collective(warp)) count_warp(worker, warp);
     again = end_collectives(worker, warp);
     again = (!block.abandoned && end_mbarrier_waits(worker, warp)) || again;
@@ -220,11 +232,6 @@ bool end_waits(Worker& worker) {
   for (const auto end : {end_block_barrier, end_named_barriers, end_cluster_waits, end_register_waits})
     ended = end(worker) || ended;
   return end_mbarrier_waits(worker, worker.block->lanes) || ended;
-}
-
-void switch_to(Worker& worker, Block& block) {
-  worker.block = &block;
-  worker.shared_begin = block.shared_begin();
 }
 
 void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cluster) {
@@ -279,21 +286,32 @@ void start_cluster(Worker& worker, std::uint64_t number) {
   }
 }
 
-// Runs the block until all of its lanes have returned (true), or each waits for what other blocks do.
-bool advance(Worker& worker, const Wake& who_polls) {
+// The i-th of so many blocks or warps to run: the last first, where they make way for each other.
+std::size_t in_order(const Worker& worker, std::size_t i, std::size_t count) {
+  return worker.launch->schedule == Schedule::make_way ? count - 1 - i : i;
+}
+
+// Runs the block until all of its lanes have returned (true), or each waits for what other blocks do, or one makes way
+// for them.
+bool advance(Worker& worker, std::uint32_t retries) {
   Block& block = *worker.block;
-  block.has_news = false;
-  wake(worker, who_polls);
+  block.has_news = worker.yielded = false;
+  wake(worker, retries);
   for (bool progress = true; progress && !block.abandoned;) {
     progress = false;
-    for (std::size_t warp = 0; warp < warps_of(block) && !block.abandoned; ++warp) {
-      const std::span<Lane> lanes = lanes_of(block, warp);
+    for (std::size_t i = 0, warps = warps_of(block); i < warps && !block.abandoned; ++i) {
+      const std::span<Lane> lanes = lanes_of(block, in_order(worker, i, warps));
       if (!has_lane_in(lanes, LaneState::ready)) continue;
       run_warp(worker, lanes);
       progress = true;
+      if (worker.yielded && !block.abandoned) {
+        ++worker.yields;
+        block.has_news = true;
+        return false;
+      }
     }
     progress = end_waits(worker) || progress;
-    progress = progress || wake(worker, {}) || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
+    progress = progress || wake(worker, 0) || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
   }
   if (block.abandoned) return true;
   if (!std::ranges::all_of(block.lanes, [](const Lane& lane) { return lane.state == LaneState::done; })) return false;
@@ -318,6 +336,9 @@ std::uint64_t work_of(const Block& block) {
     work = work * 31 + lane.last_pc + lane.last_address + lane.yields + std::uint64_t(lane.state == LaneState::done);
   return work;
 }
+
+// So many blocks at least run together in Schedule::make_way.
+constexpr std::size_t most_interleaved = 16;
 
 // Starts the next cluster if there is one and the GPU would have room for it.
 bool start_next(Worker& worker) {
@@ -350,17 +371,20 @@ void finish(Worker& worker) {
 }
 
 // Lets every resident block of the worker go on as far as it can. Returns whether any got anywhere.
-bool advance_all(Worker& worker, const Wake& who_polls = {}) {
+bool advance_all(Worker& worker, std::uint32_t retries = 0) {
   bool progress = false;
-  for (std::size_t i = 0; i < worker.resident.size() && !worker.launch->stop; ++i) {
-    if (!may_go_on(*worker.resident[i], who_polls.who)) continue;
-    switch_to(worker, *worker.resident[i]);
-    const std::uint64_t before = work_of(*worker.block);
-    if (advance(worker, who_polls)) {
+  const std::size_t count = worker.resident.size();
+  for (std::size_t i = 0; i < count && !worker.launch->stop; ++i) {
+    Block& block = *worker.resident[in_order(worker, i, count)];
+    if (!may_go_on(block, retries > 0)) continue;
+    switch_to(worker, block);
+    const std::uint64_t before = work_of(block);
+    if (advance(worker, retries)) {
       finish(worker);
       return true;
     }
-    progress = progress || work_of(*worker.block) != before;
+    progress = progress || work_of(block) != before;
+    while (worker.yielded && worker.resident.size() < most_interleaved && start_next(worker)) progress = true;
     if (stands_still(worker)) explain_standstill(worker);
   }
   return progress;
@@ -375,21 +399,16 @@ void run_blocks(Worker& worker) {
   while (!launch.stop) {
     // Whoever waits for another block may go on once that has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
-      launch.futile_wakes = 0;
+      worker.futile_wakes = 0;
       continue;
     }
     if (worker.resident.empty() && launch.next_cluster >= launch.cluster_count) break;
-    const Wake who = wait_for_change(worker);
-    if (who.who == Wake::Who::nobody) {
+    if (const std::uint32_t retries = next_retries(worker); retries == 0) {
       switch_to(worker, *worker.resident.front());
       explain_standstill(worker);
-    } else if (who.who != Wake::Who::changed && advance_all(worker, who)) {
-      launch.futile_wakes = 0;
+    } else if (advance_all(worker, retries)) {
+      worker.futile_wakes = 0;
     }
-  }
-  {
-    const std::scoped_lock lock(launch.idle_mutex);
-    std::erase(launch.live_workers, &worker);
   }
   for (auto* blocks : {&worker.resident, &worker.idle})
     for (const auto& block : *blocks) give_arena(block->arena);

@@ -10,6 +10,9 @@
 namespace simt::execute {
 namespace {
 
+// How often the lanes of a launch make way for others in Schedule::make_way: later ones run on.
+constexpr int most_yields = 1 << 14;
+
 order::Access access_of(const Worker& w, Touched t) {
   return {w.block->order, w.lane->linear, t.op != Op::load, t.strong, t.may_poll, t.by_copy ? w.copying : 0, t.at};
 }
@@ -122,16 +125,15 @@ order::Access access_of(const Worker& w, Touched t) {
     order::KnownPointer& released = all[t.address];
     released = order::joined({released, nullptr, nullptr}, {fenced, nullptr, nullptr}).known;
   };
-  if (t.op != Op::load && clock.fenced != nullptr) {
-    const bool in_cluster = is_shared(w, t.address) || owner_of(w, t.address) != nullptr;
-    const std::scoped_lock lock(w.launch->released_mutex);
+  const bool in_cluster = owner_of(w, t.address) != nullptr;
+  if (t.op != Op::load && (clock.fenced != nullptr || clock.fenced_in_block != nullptr))
+    note_signals(w, in_cluster || clock.fenced == nullptr);
+  if (t.op != Op::load && clock.fenced != nullptr)
     release(in_cluster ? w.block->cluster->released : w.launch->released, clock.fenced);
-  }
   if (t.op != Op::load && clock.fenced_in_block != nullptr) release(w.block->released, clock.fenced_in_block);
-  if (t.op != Op::store) {
-    w.lane->learn_from = t.address;
-    w.lane->unsettled = true;
-  }
+  if (t.op != Op::store) w.lane->learn_from = t.address;
+  if (t.op != Op::load) w.lane->wrote = t.address;
+  w.lane->unsettled = true;
 }
 
 // An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
@@ -266,7 +268,6 @@ void settle(Worker& w) {
   Lane& lane = *w.lane;
   lane.unsettled = false;
   if (lane.learn_from != 0) {
-    const std::scoped_lock lock(w.launch->released_mutex);
     for (const auto* all : {&w.block->released, &w.block->cluster->released, &w.launch->released})
       if (const auto released = all->find(lane.learn_from); released != all->end())
         w.block->order.learn(lane.linear, order::News{released->second, nullptr, nullptr});
@@ -275,6 +276,14 @@ void settle(Worker& w) {
   for (const SameValue& same : lane.same_values)
     if (std::memcmp(same.before.data(), reinterpret_cast<const void*>(same.address), same.bytes) != 0) same.report();
   lane.same_values.clear();
+  const Address wrote = lane.changed_nothing ? 0 : lane.wrote;
+  lane.wrote = 0;
+  const bool makes_way = wrote != 0 && w.launch->schedule == Schedule::make_way && w.yields < most_yields;
+  if (makes_way || w.polled.contains(wrote)) w.changed = wrote;
+  if (w.changed != 0 || lane.only_looks) {
+    lane.only_looks = false;
+    suspend(w, LaneState::ready);
+  }
 }
 
 void deliver_copies(Lane& lane, order::Epoch group) {
