@@ -114,22 +114,6 @@ TEST_CASE("where cuBLASLt suggests nothing, cuBLAS is the stronger") {
   CHECK_FALSE(summary.contains("lt_tflops"));
 }
 
-TEST_CASE("a sweep is of its program's kernel and problems") {
-  const tile::Record program = tile::describe_program({});
-  const auto wrong = [&](const tile::Record& sweep) {
-    std::string text;
-    for (const auto& line : tile::wrong_with_record(sweep, tile::RecordKind::sweep, program, {})) text += line + "\n";
-    return text;
-  };
-  CHECK(wrong(made_up_sweep()) == "");
-  tile::Record sweep = made_up_sweep();
-  sweep["kernels"][0]["runs"][2]["problem"] = "512x256x256";
-  CHECK(
-      contains(wrong(sweep), "only: timed at 2048, 1024, 512x256x256, 1x1024x2048, the program says 2048, 1024, 256"));
-  sweep["kernels"][0]["name"] = "another";
-  CHECK(wrong(sweep) == "the sweep is not of only\n");
-}
-
 TEST_CASE("a sweep that is not measured yet has the same facts") {
   const tile::Record sweep = made_up_sweep();
   const tile::Facts facts = facts_of(&sweep), pending = facts_of(nullptr);

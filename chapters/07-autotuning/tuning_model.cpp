@@ -409,12 +409,6 @@ Extension extension_of(const Tuner& tuner) {
     report.files = {{"landscape.tsv", plot_of_landscape(landscape)},
                     {"fit.tsv", plot_of_fit(landscape.timed)}};
   };
-  const auto describe = [tuner](Record& program) {
-    for (Record& kernel : program["kernels"]) kernel["tuned"] = kernel["name"] == "tuned";
-    for (const Candidate& candidate : tuner.candidates)
-      program["candidates"].push_back(
-          {{"name", candidate.kernel.name}, {"pruned", candidate.pruned}});
-  };
   return {
       .flags =
           {{"--tune",
@@ -422,7 +416,7 @@ Extension extension_of(const Tuner& tuner) {
             {}},
            {"--tune-pruned", "the same, and time the pruned candidates as well", {}}},
       .report = report,
-      .describe = describe};
+      .step = "tune"};
 }
 
 Table table_of_tuning(const std::vector<Ranked>& ranking, const std::vector<Record>& tunings) {

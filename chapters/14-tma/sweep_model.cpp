@@ -172,15 +172,10 @@ Extension extension_of(const Sweep& sweep) {
     report.tables.push_back(table_of_verdicts(sweep, record));
     report.files.emplace_back("sweep.tsv", plot_of_sweep(sweep, record));
   };
-  const auto describe = [sweep](Record& program) {
-    program["sweep"]["kernel"] = sweep.kernel.name;
-    for (const Case& c : sweep.problems)
-      program["sweep"]["problems"].push_back(key_of(c.problem()));
-  };
   return {
       .flags = {{"--sweep", "time " + sweep.kernel.name + " over many problems (GPU)", {}}},
       .report = report,
-      .describe = describe,
+      .step = "sweep",
       .dispatcher = sweep.kernel,
       .choice = sweep.choice};
 }

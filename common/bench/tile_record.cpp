@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 constexpr int exit_not_checked = 77;  // CTest's SKIP_RETURN_CODE
 
 struct Options {
-  std::string show, merge, check, keep, steps, metrics, digests;  ///< what to do: one of them
-  std::string counters, profile, sass;                            ///< with merge: files
-  int size = 0, pad = 0;                                          ///< with profile
-  std::string in;                                                 ///< with keep: a chapter's directory
-  std::string known;                                              ///< with metrics: what `ncu --query-metrics` printed
-  std::string compiled, architecture;                             ///< with check: the chapter's program for the GPU
+  std::string merge, check, keep, steps, metrics, digests;  ///< what to do: one of them
+  std::string counters, profile, sass;                      ///< with merge: files
+  int size = 0, pad = 0;                                    ///< with profile
+  std::string in;                                           ///< with keep: a chapter's directory
+  std::string known;                                        ///< with metrics: what `ncu --query-metrics` printed
+  std::string compiled, architecture;                       ///< with check: the chapter's program for the GPU
 };
 
 /// What a chapter's program says of itself, "program" or "counts", or has said in a file, X.json.
@@ -47,21 +47,6 @@ Record ask(const std::string& program, const std::string& what) {
     if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
   }
   return Record::parse(said);
-}
-
-void show(const fs::path& directory) {
-  const Record record = load_record(directory);
-  const auto text = [&](const char* key) { return record.at(key).get<std::string>(); };
-  fmt::print("{}, {}, driver {}, CUDA {}; {} rates\n", text("gpu"), text("date"), text("driver"), text("cuda"),
-             record.at("rates").size());
-  for (const Record& kernel : record.at("kernels")) {
-    std::vector<std::string> problems, sets;
-    for (const Record& run : kernel.at("runs")) problems.push_back(run.at("problem"));
-    for (const auto& [name, value] : kernel.items())
-      if (value.is_object()) sets.push_back(name);
-    fmt::print("{}: {} runs ({}); {}\n", kernel.at("name").get<std::string>(), problems.size(),
-               fmt::join(problems, ", "), fmt::join(sets, ", "));
-  }
 }
 
 void merge(const Options& o) {
@@ -94,7 +79,9 @@ int check(const Options& o) {
           fmt::format("chapter{:02}: {}", program.at("chapter").get<int>(), fs::proximate(directory).string());
       const Record record = load_record(directory, kind);
       const std::string gpu = record.at("gpu");
-      auto lines = wrong_with_record(record, kind, program, [&] { return ask(o.check, "counts"); });
+      std::vector<std::string> lines;
+      if (kind == RecordKind::measured && gpu == reference_gpu)
+        lines = unexplained_counters(record, ask(o.check, "counts"));
       if (record.at("fingerprint").value("kernels", Record()).empty()) {
         lines.push_back(fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu));
       } else if (const std::string why = not_comparable(record, program.at("nvcc"), o); !why.empty()) {
@@ -127,8 +114,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
 
 // What `tile bench` does for this chapter besides timing it: a word, and what differs from chapter to chapter.
 void print_steps(const Record& program) {
-  if (program.contains("candidates")) fmt::print("tune\n");
-  if (program.contains("sweep")) fmt::print("sweep\n");
+  fmt::print("{}\n", program.at("step").get<std::string>());
   const std::string size = program.at("kernels").empty() ? "" : " --size 4096";  // which fills a GPU
   fmt::print("profile{}\n", size);
   for (const int pad : program.at("profiled_pads")) fmt::print("profile{} --pad {}\n", size, pad);
@@ -138,7 +124,6 @@ int run(int argc, char** argv) {
   CLI::App app{"Looks after the records of measurements (chapters/NN-name/measured/<gpu>).", "tile-record"};
   Options o;
   auto* actions = app.add_option_group("what to do", "one of these")->require_option(1);
-  actions->add_option("--show", o.show, "say what a record holds");
   auto* merging = actions->add_option("--merge", o.merge, "add to a record what these files hold:");
   app.add_option("--counters", o.counters, "  ncu's counters of a run with --once (--csv --page raw)")->needs(merging);
   auto* profile = app.add_option("--profile", o.profile, "  the same of a run that fills the GPU,")->needs(merging);
@@ -166,7 +151,6 @@ int run(int argc, char** argv) {
   if (!o.check.empty()) return check(o);
   if (!o.digests.empty())
     for (const auto& [function, digest] : digests_of(o.digests)) fmt::print("{} {}\n", digest, function);
-  if (!o.show.empty()) show(o.show);
   if (!o.merge.empty()) merge(o);
   if (!o.keep.empty()) keep(o.keep, o.in);
   if (!o.steps.empty()) print_steps(ask(o.steps, "program"));

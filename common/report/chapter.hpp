@@ -55,8 +55,8 @@ struct Extension {
     std::function<int(const Options&)> run;
   };
   std::vector<Flag> flags{};
-  std::function<void(Report&)> report{};            ///< on the model: adds what is the chapter's own
-  std::function<void(nlohmann::json&)> describe{};  ///< adds to what tile-record has to know of the program
+  std::function<void(Report&)> report{};  ///< on the model: adds what is the chapter's own
+  std::string step{};                     ///< what `tile bench` does besides timing: "tune", "sweep" or nothing
   std::vector<Kernel>
       timed_by_flags{};  ///< what `tile bench` makes a record of without these, unless Chapter has them, too
   /// A kernel that starts others: --kernel may name it on the model, where `choice` says in a word or two what it

@@ -150,23 +150,15 @@ bool same_problem(const Case& a, const Case& b) {
 
 Record describe_program(const std::vector<CountedKernel>& counted) {
   const Chapter& chapter = this_chapter();
-  Record program{{"chapter", chapter.number},
-                 {"source", chapter_source().string()},
-                 {"nvcc", TILE_NVCC_VERSION},
-                 {"kernels", Record::array()},
-                 {"problems", Record::array()},
-                 {"rates", Record::array()},
-                 {"profiled_pads", chapter.profiled_pads}};
+  Record program{
+      {"chapter", chapter.number},  {"source", chapter_source().string()},    {"nvcc", TILE_NVCC_VERSION},
+      {"kernels", Record::array()}, {"profiled_pads", chapter.profiled_pads}, {"step", chapter.extension.step}};
   for (const Kernel& kernel : chapter.kernels) {
-    Record& described = program["kernels"].emplace_back(Record{
-        {"name", kernel.name}, {"block_threads", kernel.block_threads}, {"dynamic_shared", kernel.dynamic_shared}});
+    Record& described = program["kernels"].emplace_back(Record{{"name", kernel.name}});
     for (const CountedKernel& run : counted)
       if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted))
         described["tallies"] = tallies(run.counts);
   }
-  for (const Case& c : timed_problems()) program["problems"].push_back(key_of(c.problem()));
-  for (const Chapter::Rate& rate : chapter.rates) program["rates"].push_back(rate.name);
-  if (chapter.extension.describe) chapter.extension.describe(program);
   return program;
 }
 

@@ -8,26 +8,10 @@
 
 namespace simt {
 
-// Inlined: g++ announces no store of what a call returns as a whole.
-SIMT_INLINE std::uint16_t half_of(float value) {  // to nearest, ties to even
-  const auto word = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
-  std::uint32_t bits = 0;
-  if (magnitude > 0x7f800000u)
-    bits = 0x7e00u | (magnitude >> 13 & 0x3ffu);  // not a number
-  else if (magnitude >= 0x477ff000u)
-    bits = 0x7c00u;                  // from 65520 on: infinity
-  else if (magnitude < 0x38800000u)  // subnormal: the sum's last bit is worth as much as the result's
-    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
-  else
-    bits = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
-  return std::uint16_t(sign | bits);
-}
-SIMT_INLINE float float_of_half(std::uint16_t bits) {
-  const std::uint32_t sign = std::uint32_t(bits & 0x8000u) << 16, exponent = bits >> 10 & 31u, fraction = bits & 0x3ffu;
-  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(float(fraction) * 0x1p-24f));
-  return std::bit_cast<float>(sign | (exponent == 31 ? 0xffu : exponent + 112u) << 23 | fraction << 13);
-}
+// Inlined: g++ announces no store of what a call returns as a whole. The compiler's own type rounds to nearest, ties to
+// even.
+SIMT_INLINE std::uint16_t half_of(float value) { return std::bit_cast<std::uint16_t>(_Float16(value)); }
+SIMT_INLINE float float_of_half(std::uint16_t bits) { return float(std::bit_cast<_Float16>(bits)); }
 
 /// To the nearest, of two that are as near the one with an even last bit; any NaN to 0x7fff. As the GPU's
 /// cvt.rn.bf16.f32 does: all 2^32 floats were compared.

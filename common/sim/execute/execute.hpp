@@ -341,7 +341,6 @@ struct Launch {
   std::atomic<bool> signals{false}, communicates{false};
   Counts counts;  // of the kernel, its grid and its shared memory; the rest once a traced launch has ended
   bool traced = false;
-  std::uint64_t patience = 1;  // as SIMT_PATIENCE says: what a lane may do before it counts as endless, in multiples
   Trace options;
   std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
   std::vector<std::uint16_t> variable_at;  // what SharedLayout points to
@@ -503,8 +502,6 @@ std::uint32_t next_retries(Worker& worker);
 /// Notes that what threads find depends on who is first: those of a cluster, or also of others. In the latter case a
 /// launch in parallel stops, to run again in order.
 void note_signals(Worker& worker, bool in_cluster);
-/// SIMT_PATIENCE from the environment, or 1.
-std::uint64_t patience_of_launch();
 /// These end the running lane if it has made too many accesses since its last wait, or waits.
 void require_bounded_log(Worker& worker, Address pc);
 void count_wait(Worker& worker, Address pc);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -233,7 +232,6 @@ std::unique_ptr<Launch> prepared(const BoundKernel& kernel, const Counts& descri
   launch.block_count = std::uint64_t(grid.x) * grid.y * grid.z;
   launch.cluster_blocks = std::size_t(cluster.x) * cluster.y * cluster.z;
   launch.traced = collector != nullptr;
-  launch.patience = patience_of_launch();
   if (launch.traced) launch.options = collector->options;
   place_shared_memory(launch);
   check_launch(launch);
@@ -258,13 +256,13 @@ std::vector<Worker> run_on(std::size_t host_threads, Launch& launch) {
   return workers;
 }
 
-// As many host threads as blocks may use: one for a kernel whose blocks are known to communicate, or where more memory
-// would have to be kept than is sensible, since a launch whose blocks turn out to communicate begins anew.
-std::size_t useful_threads(const Launch& launch, bool communicates) {
+// As many host threads as blocks may use; one where too much memory would have to be kept, since a launch whose blocks
+// turn out to communicate begins anew.
+std::size_t useful_threads(const Launch& launch) {
   constexpr std::size_t most_kept = std::size_t(1) << 30;
   std::size_t bytes = 0;
   for (const Region* region : launch.arrays) bytes += region->end - region->begin;
-  if (communicates || bytes > most_kept) return 1;
+  if (bytes > most_kept) return 1;
   return std::min<std::size_t>({host_threads(), launch.cluster_count, launch.most_resident / launch.cluster_blocks});
 }
 
@@ -292,13 +290,10 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     collector->counts.push_back(std::move(launch->counts));
     return;
   }
-  static std::set<const void*> communicating;  // kernels
-  const auto start = std::chrono::steady_clock::now();
-  const std::size_t threads = useful_threads(*launch, communicating.contains(kernel.address));
+  const std::size_t threads = useful_threads(*launch);
   const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
   launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
   std::vector<Worker> workers = run_on(threads, *launch);
-  if (launch->communicates) communicating.insert(kernel.address);
   if (launch->communicates && launch->schedule == Schedule::parallel) {
     before->restore();
     launch = prepared(kernel, described);
@@ -312,7 +307,6 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   launch->counts.static_shared_bytes = static_bytes(*launch);  // with what turned out to be part of it
   check_launch(*launch);
   collect(*launch, workers);
-  launch->counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   collector->counts.push_back(std::move(launch->counts));
   if (!launch->signals || !launch->options.report_races) return;
   const Memory after(*launch);

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -34,16 +33,12 @@ constexpr std::size_t most_looks = 16;
 constexpr std::uint32_t looks_of_a_yield = 1 << 16;
 
 // --- Lanes without end -----------------------------------------------------------------------------------------------
-// Ends the running lane if it has done something more often than `usual` times, with the usual patience.
-void require_end(Worker& w, Address pc, std::uint64_t times, std::uint64_t usual, const char* what,
+// Ends the running lane if it has done something more than so many times.
+void require_end(Worker& w, Address pc, std::uint64_t times, std::uint64_t most, const char* what,
                  std::uint64_t unit = 1) {
-  const std::uint64_t patience = w.launch->patience;
-  if (times <= usual * patience) return;
+  if (times <= most) return;
   const hooks::ScopedIgnore ignore;
-  fail(w, "endless", pc,
-       fmt::format("{}, more than {} times, and has not ended; if it is to go on for longer, SIMT_PATIENCE={} in the "
-                   "environment lets it do so twice as often",
-                   what, usual * patience * unit, 2 * patience));
+  fail(w, "endless", pc, fmt::format("{}, more than {} times, and has not ended", what, most * unit));
 }
 
 // --- Looks -----------------------------------------------------------------------------------------------------------
@@ -194,11 +189,6 @@ bool wake(Worker& w, std::uint32_t retries) {
 std::uint32_t next_retries(Worker& w) {
   const int most = std::max(most_futile_wakes - int(std::bit_width(w.resident.size() / 32)), least_futile_wakes);
   return w.futile_wakes >= most ? 0 : 1u << w.futile_wakes++;
-}
-
-std::uint64_t patience_of_launch() {
-  const char* wanted = std::getenv("SIMT_PATIENCE");
-  return std::uint64_t(std::clamp(wanted == nullptr ? 1 : std::atoi(wanted), 1, 1 << 20));
 }
 
 void require_bounded_log(Worker& w, Address pc) {  // of 96 MB
