@@ -1,6 +1,5 @@
 // Tests of mbarriers, copies in bulk, the fences between proxies and setmaxnreg on the SIMT model: which mistakes it
 // finds, and which right kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
-#include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
 #include "ctest/model_tests.hpp"

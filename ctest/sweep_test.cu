@@ -1,6 +1,5 @@
 // Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose
 // plot sweep-plot.sh draws.
-#include <sstream>
 
 #include "chapters/14-tma/sweep.hpp"
 #include "common/bench/programs.hpp"

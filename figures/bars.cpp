@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <stdexcept>
 
 #include "common/bench/gpu.hpp"
 #include "common/bench/metrics.hpp"

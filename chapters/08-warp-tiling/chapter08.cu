@@ -8,7 +8,6 @@
 // configuration. New is the warp's tile.
 //
 // Build, run, verify:   ./tile run 08      ctest --preset model -R chapter08
-#include <cstring>
 
 #include "common/report/chapter.hpp"
 

@@ -11,7 +11,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>

@@ -9,7 +9,6 @@
 // always a matter of its configuration; new is which lane writes what.
 //
 // Build, run, verify:   ./tile run 11      ctest --preset model -R chapter11
-#include <cstring>
 
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU

@@ -8,7 +8,6 @@
 // of lanes to results is one of chapter 09, the swizzle of As is chapter 10's.
 //
 // Build, run, verify:   ./tile run 12      ctest --preset model -R chapter12
-#include <cstring>
 #include <map>
 
 #include "common/report/chapter.hpp"

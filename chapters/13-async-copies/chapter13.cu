@@ -9,7 +9,6 @@
 //
 // Build, run, verify:   ./tile run 13      ctest --preset model -R chapter13
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "common/cuda/ptx.hpp"

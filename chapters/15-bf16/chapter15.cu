@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "chapters/15-bf16/number_format.hpp"
 #include "common/report/chapter.hpp"

@@ -3,7 +3,6 @@
 // know of a chapter, the chapter's program says (`--describe`). In: the command line. Out: lines to read, or a
 // record, of which each file is there whole or not at all.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,4 @@
 // The tests of every GEMM that only the SIMT model can make.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -11,8 +11,6 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #if defined(__CUDACC__)

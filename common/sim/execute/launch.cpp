@@ -183,27 +183,24 @@ void count_warp(Worker& worker, std::span<Lane> warp) {
 namespace {
 
 // What a launch may change, as it was at some moment.
-class Memory {
- public:
-  explicit Memory(const Launch& launch) : arrays_(launch.arrays) {
-    for (const Region* region : arrays_) {
-      const auto* first = reinterpret_cast<const std::byte*>(region->begin);
-      bytes_.emplace_back(first, first + (region->end - region->begin));
-      cells_.push_back(region->cells);
-    }
-  }
-  const std::vector<std::byte>& of(std::size_t array) const { return bytes_[array]; }
-  void restore() const {
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      std::memcpy(reinterpret_cast<void*>(arrays_[i]->begin), bytes_[i].data(), bytes_[i].size());
-      arrays_[i]->cells = cells_[i];
-    }
-  }
+struct Memory {
+  std::vector<Region*> arrays;
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<std::shared_ptr<order::GlobalCells>> cells;
 
- private:
-  std::vector<Region*> arrays_;
-  std::vector<std::vector<std::byte>> bytes_;
-  std::vector<std::shared_ptr<order::GlobalCells>> cells_;
+  explicit Memory(const Launch& launch) : arrays(launch.arrays) {
+    for (const Region* region : arrays) {
+      const auto* first = reinterpret_cast<const std::byte*>(region->begin);
+      bytes.emplace_back(first, first + (region->end - region->begin));
+      cells.push_back(region->cells);
+    }
+  }
+  void restore() const {
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      std::memcpy(reinterpret_cast<void*>(arrays[i]->begin), bytes[i].data(), bytes[i].size());
+      arrays[i]->cells = cells[i];
+    }
+  }
 };
 
 // What a traced launch changed, the compiler must have announced to the model.
@@ -211,8 +208,8 @@ void require_announced_stores(const Launch& launch, const Memory& before) {
   for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
     const Region& region = *launch.arrays[i];
     const auto* now = reinterpret_cast<const std::byte*>(region.begin);
-    for (std::size_t at = 0; at < before.of(i).size(); at += region.element) {
-      if (std::memcmp(&before.of(i)[at], now + at, region.element) == 0) continue;
+    for (std::size_t at = 0; at < before.bytes[i].size(); at += region.element) {
+      if (std::memcmp(&before.bytes[i][at], now + at, region.element) == 0) continue;
       const std::size_t element = at / region.element;
       if (region.cells->written(element) || !region.inside(element)) continue;
       throw Error(fmt::format(
@@ -246,13 +243,13 @@ std::vector<Worker> run_on(std::size_t host_threads, Launch& launch) {
   if (launch.traced)
     for (Region* region : launch.arrays) region->cells = std::make_shared<order::GlobalCells>(region->elements());
   std::vector<Worker> workers(host_threads);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (Worker& worker : workers) {
     worker.launch = &launch;
     worker.traced = launch.traced;
+    threads.emplace_back([&worker] { run_blocks(worker); });
   }
-  for (Worker& worker : workers) threads.emplace_back([&worker] { run_blocks(worker); });
-  for (auto& thread : threads) thread.join();
+  threads.clear();  // once they have ended
   return workers;
 }
 
@@ -264,10 +261,6 @@ std::size_t useful_threads(const Launch& launch) {
   for (const Region* region : launch.arrays) bytes += region->end - region->begin;
   if (bytes > most_kept) return 1;
   return std::min<std::size_t>({host_threads(), launch.cluster_count, launch.most_resident / launch.cluster_blocks});
-}
-
-void throw_findings(const Launch& launch) {
-  if (!launch.findings.empty()) throw Error(text_of(launch.findings));
 }
 
 }  // namespace
@@ -300,7 +293,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     launch->schedule = Schedule::run_on;
     workers = run_on(1, *launch);
   }
-  throw_findings(*launch);
+  if (!launch->findings.empty()) throw Error(text_of(launch->findings));
   if (!launch->traced) return;
 
   require_announced_stores(*launch, *before);
@@ -315,7 +308,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   again->schedule = Schedule::make_way;
   run_on(1, *again);
   after.restore();
-  throw_findings(*again);
+  if (!again->findings.empty()) throw Error(text_of(again->findings));
 }
 
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {

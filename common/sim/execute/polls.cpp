@@ -5,9 +5,6 @@
 // that it saw has changed. How often it would retry meanwhile depends on time, which the model does not know: volatile
 // or atomic looks that changed nothing are taken back, and the last one is counted. The same holds of a sequence of
 // looks that it repeats with no other access in between.
-//
-// A loop that does something else in each iteration may end after any number of them: that takes patience, and in a
-// traced run memory, which keeps what a lane does between two waits until the rest of its warp has done the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +19,6 @@ namespace {
 
 // A loop that makes the same looks so often may wait for a value that another lane will write.
 constexpr std::uint32_t retries_of_a_poll = 64;
-// How many plain loads of one element are kept, such that a long wait takes no more memory than a short one.
-constexpr std::uint32_t most_logged_retries = 1 << 16;
 // When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait,
 // or give up after so many iterations. After so many futile wake-ups it is a deadlock; fewer where many blocks wait.
 constexpr int most_futile_wakes = 11, least_futile_wakes = 4;
@@ -95,10 +90,6 @@ void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address
     if (++lane.retries % retries_of_a_poll == 0 && std::none_of(first, end, sees_another_value))
       sleep_while_polling(w, pc, std::size_t(end - first));
     lane.look_count = std::uint8_t(first - begin);
-    if (!taken_back && lane.retries > most_logged_retries && !lane.log.empty()) {  // the count becomes a guess
-      lane.log.pop_back();
-      if (!lane.log.empty()) lane.log.back().turns = cost::unknown_turns;
-    }
   } else {
     if (first != end || !lane.changed_nothing || lane.look_count == most_looks) lane.look_count = 0;
     if (lane.look_count == 0) lane.retries = 0;
