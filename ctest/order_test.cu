@@ -587,6 +587,67 @@ TEST_CASE("a lane that polls a thousand times may go on") {
   CHECK(out.host() == std::vector<int>(3, 1000));
 }
 
+// Blocks, or two warps of one, that signal each other through counters: what they find must not depend on who runs first.
+enum class Signals { grid_barrier, reused_buffer, mailbox, mailbox_with_reply, locks_in_order, locks_crossed };
+__device__ void await(unsigned* counter, unsigned least) {
+  while (atomicAdd(counter, 0u) < least) {
+  }
+  __threadfence();
+}
+__device__ void announce(unsigned* counter) {
+  __threadfence();
+  atomicAdd(counter, 1u);
+}
+__device__ void lock(unsigned* taken) {
+  while (atomicCAS(taken, 0u, 1u) != 0) {
+  }
+}
+__global__ void signal_each_other(unsigned* counters, float* words, float* out, unsigned sides, Signals how) {
+  const unsigned me = sides == gridDim.x ? blockIdx.x : threadIdx.x / 32;
+  if (threadIdx.x % 32 != 0) return;
+  for (unsigned k = 1; k <= 3; ++k) {
+    if (how == Signals::grid_barrier || how == Signals::reused_buffer) {
+      float* const mine = how == Signals::grid_barrier ? words + k * sides : words;
+      mine[me] = float(k);
+      announce(counters);
+      await(counters, k * sides);
+      for (unsigned other = 0; other < sides; ++other) out[me] += mine[other];
+    } else if (how == Signals::mailbox || how == Signals::mailbox_with_reply) {
+      if (me == 0) words[0] = float(k);
+      if (me == 0) announce(counters);
+      if (me == 1) await(counters, k);
+      if (me == 1) out[0] += words[0];
+      if (me == 1) announce(counters + 1);
+      if (me == 0 && how == Signals::mailbox_with_reply) await(counters + 1, k);
+    } else {
+      unsigned* const first = counters + (how == Signals::locks_crossed ? me % 2 : 0);
+      unsigned* const second = counters + (first == counters ? 1 : 0);
+      lock(first);
+      lock(second);
+      atomicExch(second, 0u);
+      atomicExch(first, 0u);
+    }
+  }
+}
+
+TEST_CASE("verdicts on signals are the same whoever runs first") {
+  auto counters = tile::array<unsigned>("counters", 2);
+  auto words = tile::array<float>("words", 32), out = tile::array<float>("out", 8);
+  for (const auto& [how, verdict] :
+       {std::pair(Signals::grid_barrier, ""), std::pair(Signals::reused_buffer, "race: signal_each_other"),
+        std::pair(Signals::mailbox, "race: signal_each_other"), std::pair(Signals::mailbox_with_reply, ""),
+        std::pair(Signals::locks_in_order, ""), std::pair(Signals::locks_crossed, "deadlock: signal_each_other")})
+    for (const unsigned blocks : {1u, 2u, 5u}) {
+      CAPTURE(blocks);
+      const unsigned sides = blocks == 1 ? 2 : blocks;
+      for (int again = 0; again < 4; ++again) {
+        counters.set({0, 0});
+        CHECK(
+            says(said_of(signal_each_other, blocks, blocks == 1 ? 64 : 32, counters, words, out, sides, how), verdict));
+      }
+    }
+}
+
 __global__ void wait_for_nobody(volatile int* flag) {
   if (blockIdx.x > 0) return;
   while (flag[threadIdx.x] == 0) {

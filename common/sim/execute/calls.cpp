@@ -88,7 +88,10 @@ void trap() {
   fail(call.w, "trap", call.pc, "executes __trap()");
 }
 
-void changed_nothing() { running->lane->changed_nothing = true; }
+void changed_nothing() {
+  running->lane->changed_nothing = true;
+  running->lane->wrote = 0;
+}
 
 void commit_async_copies() {
   const Call call(__builtin_return_address(0));

@@ -121,6 +121,7 @@ void sleep_while_polling(Worker& w, Address pc, std::size_t polled) {
     --lane.patience;
     return;
   }
+  if (lane.unsettled) settle(w);
   lane.polled = polled;
   lane.wait.pc = pc;
   const auto in_cluster = [&](const Look& look) { return owner_of(w, look.address) != nullptr; };

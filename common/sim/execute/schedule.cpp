@@ -297,18 +297,19 @@ bool advance(Worker& worker, std::uint32_t retries) {
   Block& block = *worker.block;
   block.has_news = worker.yielded = false;
   wake(worker, retries);
-  for (bool progress = true; progress && !block.abandoned;) {
+  for (bool progress = true, made_way = false; progress && !block.abandoned;) {
     progress = false;
     for (std::size_t i = 0, warps = warps_of(block); i < warps && !block.abandoned; ++i) {
       const std::span<Lane> lanes = lanes_of(block, in_order(worker, i, warps));
       if (!has_lane_in(lanes, LaneState::ready)) continue;
       run_warp(worker, lanes);
       progress = true;
-      if (worker.yielded && !block.abandoned) {
-        ++worker.yields;
-        block.has_news = true;
-        return false;
-      }
+      made_way = std::exchange(worker.yielded, false) || made_way;
+    }
+    if (made_way && !block.abandoned) {
+      block.has_news = worker.yielded = true;
+      ++worker.yields;
+      return false;
     }
     progress = end_waits(worker) || progress;
     progress = progress || wake(worker, 0) || let_bulk_loads_arrive(worker) || give_up_mbarrier_waits(worker);
@@ -383,7 +384,7 @@ bool advance_all(Worker& worker, std::uint32_t retries = 0) {
       finish(worker);
       return true;
     }
-    progress = progress || work_of(block) != before;
+    progress = progress || worker.yielded || work_of(block) != before;
     while (worker.yielded && worker.resident.size() < most_interleaved && start_next(worker)) progress = true;
     if (stands_still(worker)) explain_standstill(worker);
   }

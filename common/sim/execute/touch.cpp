@@ -126,8 +126,7 @@ order::Access access_of(const Worker& w, Touched t) {
     released = order::joined({released, nullptr, nullptr}, {fenced, nullptr, nullptr}).known;
   };
   const bool in_cluster = owner_of(w, t.address) != nullptr;
-  if (t.op != Op::load && (clock.fenced != nullptr || clock.fenced_in_block != nullptr))
-    note_signals(w, in_cluster || clock.fenced == nullptr);
+  if (t.op != Op::load) note_signals(w, in_cluster || clock.fenced == nullptr);
   if (t.op != Op::load && clock.fenced != nullptr)
     release(in_cluster ? w.block->cluster->released : w.launch->released, clock.fenced);
   if (t.op != Op::load && clock.fenced_in_block != nullptr) release(w.block->released, clock.fenced_in_block);
@@ -276,8 +275,7 @@ void settle(Worker& w) {
   for (const SameValue& same : lane.same_values)
     if (std::memcmp(same.before.data(), reinterpret_cast<const void*>(same.address), same.bytes) != 0) same.report();
   lane.same_values.clear();
-  const Address wrote = lane.changed_nothing ? 0 : lane.wrote;
-  lane.wrote = 0;
+  const Address wrote = std::exchange(lane.wrote, 0);
   const bool makes_way = wrote != 0 && w.launch->schedule == Schedule::make_way && w.yields < most_yields;
   if (makes_way || w.polled.contains(wrote)) w.changed = wrote;
   if (w.changed != 0 || lane.only_looks) {
