@@ -28,7 +28,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Space, {{Space::global, "global"},
                                      {Space::distributed, "distributed"},
                                      {Space::constant, "constant"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, requests, accesses, sectors,
-                                   lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, by_copy,
+                                   lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, at_least, by_copy,
                                    element_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, kernel, grid, block, static_shared_bytes, dynamic_shared_bytes, barriers,

@@ -68,7 +68,9 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           per_request(global, double(s.sectors)),
           per_request(global && !bulk, double(s.lines)),
           per_request(global && !bulk, double(s.tag_passes)),
-          unknown_waves ? "unknown" : per_request(!bulk, double(global ? s.l1_wavefronts : s.wavefronts)),
+          unknown_waves
+              ? "unknown"
+              : (s.at_least ? ">=" : "") + per_request(!bulk, double(global ? s.l1_wavefronts : s.wavefronts)),
           (global && !atomic ? about : "") + percent(global && !atomic, double(s.bytes()) / (32 * double(s.sectors))),
           percent(share >= 0, share)};
 }
@@ -208,12 +210,13 @@ void print_legend() {
 Columns: bytes, of one lane; requests, warp-wide instructions. Of one request: sectors (32 bytes)
 and lines (128 bytes) of global memory that it touches; tags, its passes through L1's tags; waves,
 its wavefronts, through the 32 banks of shared memory and L1 (constant memory: different addresses);
+>=, more for stores to many lines;
 useful, the part of its sectors that lanes asked for, above 100% where several ask for the same. The
 last row sums over all requests. share: of the cycles that L1 and shared memory are busy, one a
 wavefront, or a tag pass where those are more. At least: the time that a resource takes when it
 never rests.
 Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
-own (local memory), arithmetic, caches.
+own (local memory), arithmetic, caches. Threads that signal each other ran in two orders, no more.
 )");
 }
 

@@ -31,7 +31,8 @@ Table table_of_sites(const CountedKernel& k) {
     table.rows.push_back(
         {label_of(s), s.array, simt::name_of(s.op), bulk ? per_request(s.bytes()) : std::to_string(s.width),
          format_number(requests), per_request(s.sectors, global), per_request(s.lines, global && !bulk),
-         per_request(s.tag_passes, global && !bulk), per_request(global ? s.l1_wavefronts : s.wavefronts, !bulk)});
+         per_request(s.tag_passes, global && !bulk),
+         (s.at_least ? "at least " : "") + per_request(global ? s.l1_wavefronts : s.wavefronts, !bulk)});
   }
   return table;
 }

@@ -36,6 +36,7 @@ struct SiteCost {
   /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve together is
   /// then a guess: the k-th of one lane with the k-th of another.
   bool estimated = false;
+  bool at_least = false;  ///< global stores: l1_wavefronts and l1_cycles may be more (exact_for_store)
 
   SiteCost& operator+=(const SiteCost& more) {
     for (const auto number :
@@ -43,6 +44,7 @@ struct SiteCost {
           &SiteCost::wavefronts, &SiteCost::l1_wavefronts, &SiteCost::l1_cycles})
       this->*number += more.*number;
     estimated = estimated || more.estimated;
+    at_least = at_least || more.at_least;
     return *this;
   }
 };

@@ -51,6 +51,7 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     cost.tag_passes = std::uint64_t(tag_passes(in_array));
     cost.l1_wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
     cost.l1_cycles = std::max(cost.tag_passes, cost.l1_wavefronts);
+    cost.at_least = entry.op == Op::store && !exact_for_store(in_array);
     new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
   }
   SiteTally& tally = add_to(key, cost, new_sectors);
