@@ -62,12 +62,10 @@ struct CountedWork {
 /// its kernels. Throws std::invalid_argument for problems of one depth.
 Work work_at(const Case& to, const CountedWork& one, const CountedWork& other);
 
-/// The work of what nvcc made of a kernel whose source does `work` at `to`, and `counted` on the chapter's problem:
-/// instructions that the hardware counted at `to`; shared wavefronts, scaled by how many it counted on the chapter's
-/// problem; and the register reads of its machine code's main loop. Global accesses stay as in the source unless nvcc has
-/// merged some, so that the hardware counted another number of load requests than the model, `counted_load_requests`; then they
-/// are left out. Nothing where `kernel`, its entry in `record`, lacks the counters, was not profiled at `to`, or has no
-/// FFMA in a loop.
+/// The work of what nvcc made of a kernel whose source does `work` at `to`, and `counted` on the chapter's problem: the
+/// instructions that the hardware counted at `to`, shared wavefronts scaled by what it counted on the chapter's problem, and
+/// the register reads of the main loop's machine code. Global accesses are left out where nvcc has merged some, so that the
+/// hardware counted other than `counted_load_requests`. Nothing where `kernel`, its entry in `record`, lacks any of these.
 std::optional<Work> work_as_compiled(Work work, const nlohmann::json& kernel, const nlohmann::json& record,
                                      double counted_load_requests, const Work& counted, const Case& to);
 

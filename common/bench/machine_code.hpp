@@ -50,9 +50,8 @@ int issue_cycles(const std::vector<BankReads>& reads);
 /// "ffma_reads_odd": the registers that FFMA read from the two banks of the register file; "bank_cycles": the cycles that the busier
 /// bank needs, or the issue slot, added up over groups of four instructions; "issue_cycles": see above, where an operand is also
 /// kept across loads from shared memory, as it was in these loops.
-/// A register's bank is its number's parity, and a bank gives one register a cycle: measured, see chapter 00. An operand is
-/// not read when the instruction right before, also an FFMA, had the same register in the same place and flagged it .reuse;
-/// one that stands twice in an instruction is read once.
+/// A register's bank is its number's parity, and a bank gives one register a cycle: measured, see chapter 00. An operand that
+/// the FFMA right before had in the same place and flagged .reuse is not read; one that stands twice is read once.
 std::map<std::string, int> tally_of(Code code);
 
 /// Where the compiler put a loop's loads from global memory ("ldg"), asynchronous copies ("copy"), stores to shared memory ("sts")

@@ -1,9 +1,6 @@
-// What of the profiler and of machine code is recorded: the one place where names of Nsight Compute's metrics stand. In: a key, by which
-// records and facts call a metric. Out: for `tile bench` the list of a run (`tile-record --metrics`). A new metric is a row here and one
-// in the table that shows it (report/tables.cpp, or counters.cpp where the model counts it as well).
-//
-// A chapter's kernels are profiled twice: at its counted problem, for what the model counts as well ("counters"), and at a size
-// that fills the GPU, for where the time goes ("profile").
+// What of the profiler and of machine code is recorded: the one place where names of Nsight Compute's metrics stand. A new metric is a
+// row here and one in the table that shows it (report/tables.cpp, or counters.cpp where the model counts it as well). Kernels are
+// profiled at the chapter's counted problem ("counters"), and at a size that fills the GPU ("profile").
 #pragma once
 
 #include <stdexcept>

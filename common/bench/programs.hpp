@@ -1,6 +1,5 @@
-// What other programs say of a chapter's kernels, merged into its record: Nsight Compute's counters and the disassembler's listing;
-// and what the chapter's own program says, which the record is compared with. In: a record, and what such a program wrote. Out: the
-// record with more in it; or a line for each thing that is wrong with it.
+// What other programs say of a chapter's kernels: Nsight Compute and the disassembler, merged into its record, and the chapter's own
+// program, which the record is compared with.
 //
 // A program describes itself (`chapterNN --describe program`) as a JSON object:
 //   chapter, source  its number, and its file; its records lie beside that

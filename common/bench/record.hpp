@@ -9,8 +9,7 @@
 //   runs.csv             of each kernel and problem: its times in order, and clock and power meanwhile
 //   cublas.csv           cuBLAS's times, each paired with one of that kernel
 //   cublaslt.csv         the same of the fastest algorithm that cuBLASLt suggested
-//   cublaslt-search.csv  of each problem how many algorithms cuBLASLt was asked for and suggested; what else older records
-//                        say of each is not read
+//   cublaslt-search.csv  of each problem how many algorithms cuBLASLt was asked for and suggested
 //   metrics.csv          what the profiler and the disassembler say of a kernel; the chapter's rates are of no kernel
 // A sweep has the same files with sweep- before their names, a tuning tuned-environment.json and tuned.csv. Medians,
 // ratios and throughputs are not stored: they follow from the samples (summary_of) whenever a record is read.

@@ -1,18 +1,13 @@
 // check/: the problem of this book, C = alpha*A*B + beta*C, and how an answer is checked.
 //
-// What comes in: a kernel as a chapter lists it (Kernel, here), which is bound to operands (BoundKernel) and run, and a
-// case: extents, types, leading dimensions, alpha and beta, and what the matrices are filled with. What goes out: a
-// verdict, as doctest's or as an exception that names the first wrong element; on the model also the Counts of a run
-// that was right.
+// In: a kernel as a chapter lists it (Kernel, here), and a case: extents, types, leading dimensions, alpha, beta, and
+// what the matrices hold. Out: a verdict that names the first wrong element; on the model also the Counts of the run.
 //
-// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, where what a
-// kernel must not touch is poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones
-// with a float64 reference, within a bound that grows with K; where a reference would take too long, freivalds.cu
-// compares products with a vector (GPU). traced.hpp runs a kernel on the model with all checks, or counts it, and finds
-// access sites in the counts by their tags in the source. gemm_tests.hpp puts all of it together: what every GEMM of
-// every chapter must pass.
-//
-// Nothing here measures time, knows a record or prints a table. Dependencies go from here to sim/ and cuda/.
+// How: problem.hpp says which product is asked for. operands.hpp lays the matrices into device memory, with what a
+// kernel must not touch poisoned or guarded, and takes C back. Whole numbers are compared bit for bit; random ones with
+// a float64 reference, within a bound that grows with K; where that would take too long, freivalds.cu compares products
+// with a vector (GPU). traced.hpp runs a kernel on the model with all checks, and finds access sites by their tags.
+// gemm_tests.hpp has what every GEMM of every chapter must pass. Dependencies go from here to sim/ and cuda/.
 #pragma once
 
 #include <concepts>
@@ -177,9 +172,8 @@ struct Verdict {
 ///
 /// Random inputs: |error| <= gamma(K+2) * (|alpha| |A||B| + |beta C|), gamma(n) = n u / (1 - n u), u = 2^-24, the
 /// forward error bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.5, for any order of
-/// the additions. Integer inputs: equal bit for bit. A C of two bytes is
-/// rounded once more, by at most half a unit in its last place. NaN never passes. Padding and guard
-/// bands must be untouched.
+/// the additions. Integer inputs: equal bit for bit. A C of two bytes is rounded once more, by at most half a unit in its
+/// last place. NaN never passes. Padding and guard bands must be untouched.
 Verdict check(const Launchable& kernel, const Case& c);
 
 /// A case in words, for messages.
@@ -200,9 +194,9 @@ std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 /// Freivalds' check in float64 on the GPU, in GPU programs only: with a random vector x of -1 and 1, C x must equal
 /// alpha A (B x) + beta C0 x. `before` is C before the run (N elements a row) and may be null when beta is 0.
 /// Returns the largest deviation of a row in units of the tolerance: exactly 0 is expected of integer inputs; for
-/// random ones the tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times the root-mean-square rounding error of a row
-/// under independent roundings; where C has two bytes, eight times that of its own rounding is added. NaN gives
-/// infinity. (R. Freivalds, "Probabilistic machines can use less running time", 1977.)
+/// random ones it is 8 u sqrt(K) |a_i| |B|_F, eight times a row's root-mean-square error under independent roundings,
+/// and eight times that of rounding C to two bytes. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use
+/// less running time", 1977.)
 double freivalds(const Product& product, const float* before, std::uint64_t seed);
 
 }  // namespace tile

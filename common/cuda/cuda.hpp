@@ -1,10 +1,8 @@
 // cuda/: the words a kernel may use, on whichever machine the file is compiled for.
 //
-// What comes in: a .cu file that includes this, or one of the headers of instructions. What goes
-// out: for nvcc, CUDA; for any other compiler, calls of simt::device that common/sim answers.
-// ptx.hpp, ptx_mbarrier.hpp, ptx_bulk.hpp and cluster.hpp have instructions by their names,
-// tensor_map.hpp what the host says of a matrix that is copied by boxes; words/ is the model's
-// side. Nothing here depends on another room.
+// In: a .cu file that includes this, or one of the headers of instructions. Out: for nvcc, CUDA; for
+// another compiler, calls of simt::device that common/sim answers. ptx*.hpp and cluster.hpp have
+// instructions by their names, tensor_map.hpp describes a matrix for TMA; words/ is the model's side.
 #pragma once
 
 #include <concepts>

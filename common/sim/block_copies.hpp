@@ -1,10 +1,9 @@
 // Comes before everything else in a file that is compiled for the model (-include). Directives only, no declarations, so that a
 // precompiled header can still follow.
 //
-// A block copy that the source asks for must become a call that common/sim/hooks/hooks.cpp answers. The standard library's algorithms
-// copy by these names, too. g++ turns a built-in copy of a known size into moves that nobody announces, even where memcpy itself is a
-// plain call (-fno-builtin-memcpy). Behind an empty asm the size is unknown and the copy a call of libc, which the linker sends to the
-// model (--wrap).
+// A block copy that the source asks for must become a call that common/sim/hooks/hooks.cpp answers. g++ turns a built-in copy of a
+// known size into moves that nobody announces, even with -fno-builtin-memcpy. Behind an empty asm the size is unknown, and the copy a
+// call of libc, which the linker sends to the model (--wrap).
 #define SIMT_UNKNOWN_SIZE(bytes)                  \
   __extension__({                                 \
     __SIZE_TYPE__ simt_bytes = (bytes);           \

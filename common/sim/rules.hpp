@@ -115,9 +115,8 @@ constexpr int lanes_together(const WarpAccess& access, bool is_load) {
 
 /// Number of passes ("wavefronts") through the 32 four-byte banks of shared memory: for each group of lanes that is served
 /// together, the maximum over banks of the number of distinct words; summed over the groups. Measured on an NVIDIA H200 with Nsight
-/// Compute: common/sim/data/h200-shared-memory-wavefronts.csv, and for one and two bytes, which cost what their words cost,
-/// h200-narrow-accesses.csv. Which groups merge, and what lanes cost that take no part, was timed in chapter 09; not so for stores,
-/// of which a group without active lanes is taken to cost nothing.
+/// Compute: common/sim/data/h200-shared-memory-wavefronts.csv, and for one and two bytes h200-narrow-accesses.csv. Which groups
+/// merge, and what idle lanes cost, was timed in chapter 09 for loads; an idle group of a store is taken to cost nothing.
 constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
   return rules::passes_of_groups(access, lanes_together(access, is_load), is_load);
 }

@@ -5,14 +5,11 @@
 //
 // How: each thread is a fiber, a *lane* with a stack of its own (schedule.cpp). One host thread, a *worker*, runs the
 // lanes of a block one after the other, warp by warp, each until it waits, and decides when a wait is over. A lane that
-// keeps loading the same few elements waits for a value that another lane will write: it *polls*. TMA copies land when
-// no lane can go on. Blocks start in the order of their numbers. When no lane of a block can go on, the worker runs
-// other blocks, and starts as many as the GPU would hold at once. When nothing can go on at all, the error lists which
-// threads wait where, and what is missing (findings.cpp).
-//
-// touch.cpp checks each access: it must lie in an array (memory.cpp) and be ordered with other threads' accesses
-// (order/). Once the lanes of a warp have run up to the same wait, cost/ turns their logs into costs, which launch.cpp
-// collects. Dependencies go from here to the other rooms, never back.
+// keeps loading the same few elements *polls*. TMA copies land when no lane can go on. When no lane of a block can, the
+// worker runs other blocks, as many as the GPU would hold at once; when nothing can go on at all, the error lists which
+// threads wait where, and what is missing (findings.cpp). touch.cpp checks that each access lies in an array (memory.cpp)
+// and is ordered with those of other threads (order/). Once the lanes of a warp have run up to the same wait, cost/ turns
+// their logs into costs, which launch.cpp collects. Dependencies go from here to the other rooms, never back.
 #pragma once
 
 #include <atomic>

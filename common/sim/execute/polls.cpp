@@ -1,5 +1,4 @@
-// Lanes that poll a value in memory: how they are noticed, which of them go on, and when none ever will; and lanes that
-// never end.
+// Lanes that poll a value in memory, and lanes that never end.
 //
 // A lane that repeats an access, or pauses (__nanosleep), is taken to wait for another value, and sleeps until the one
 // that it saw has changed. How often it would retry meanwhile depends on time, which the model does not know: volatile

@@ -4,9 +4,7 @@
 // (-fsanitize-coverage=trace-pc) and before each index into an array of known extent (-fsanitize=bounds), and the calls
 // of memcpy and its kin that the linker sends here (--wrap). Out: calls of a Listener, without what lies on the running
 // lane's own stack (registers and local memory). names.cpp names addresses, machine_model.cpp allocates global memory.
-//
-// Most calls end in the first lines of hooks.cpp, or are not made, as hooks.s asks the same in their place: most
-// accesses of a kernel are to its own stack.
+// Most accesses are to that stack: hooks.s asks so before it calls.
 #pragma once
 
 #include <array>

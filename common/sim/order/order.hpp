@@ -1,25 +1,19 @@
 // order/: who happens before whom.
 //
-// In: what threads do that orders memory (barriers of a block, of some warps or lanes, fences, atomics, asynchronous
-// copies and the waits for them), as calls with plain numbers; and each access of a traced kernel to shared or global
-// memory. Out: whether two accesses are ordered, and if not, who made the other. Nothing here knows fibers, addresses,
-// names or source lines.
+// In: what orders memory (barriers, fences, atomics, asynchronous copies and the waits for them), as calls with plain
+// numbers, and each access of a traced kernel. Out: whether two accesses are ordered, and if not, who made the other.
 //
 // How: FastTrack (Flanagan and Freund, PLDI 2009) keeps a vector clock for each thread, and an epoch for each memory
-// location: which thread accessed it last, and when by that thread's own count. An access is ordered after another if
-// the clock of its thread has reached the epoch of the other. A grid has too many threads for a full vector each, but
-// nearly all that they know of each other comes from barriers of a whole block or warp. So a clock has four levels, and
-// the first that can answer is asked:
+// location: who accessed it last, and when by that thread's own count. An access is ordered after another if the clock
+// of its thread has reached the other's epoch. Nearly all that threads know of each other comes from barriers of a whole
+// block or warp, so a clock has four levels, and the first that can answer is asked:
 //   - the floor of the block: every thread of it has passed a barrier since (BlockOrder::floor);
 //   - the floor of the warp: every lane of it has passed a __syncwarp since (BlockOrder::warp_floors);
 //   - what the thread itself has waited for, or fenced (ThreadClock::over);
 //   - what it has learnt of single threads, warps, or other blocks: Known, shared by those who know the same.
-// An asynchronous copy is an actor of its own. Its accesses are ordered after what its thread did before, and before
-// what any thread does that has learnt of its end. Copies of a thread are told apart by their groups, copies that an
-// mbarrier counts by its phases. TMA copies belong to the asynchronous proxy: they may touch what threads wrote only
-// after a proxy fence, so a clock also says which accesses of a thread such a fence has followed.
-//
-// No count wraps: an epoch that does not fit its bits ends the run with an error.
+// An asynchronous copy is an actor of its own, ordered after what its thread did before, and before what any thread does
+// that has learnt of its end. TMA copies belong to the asynchronous proxy: they may touch what threads wrote only after a
+// proxy fence, so a clock also says which accesses such a fence has followed. No count wraps: the run ends first.
 #pragma once
 
 #include <algorithm>
