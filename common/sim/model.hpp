@@ -28,6 +28,8 @@ struct Error : std::runtime_error {
 
 const char* name_of(Op op);
 const char* name_of(Space space);
+/// "1 thread", "2 threads".
+std::string counted(std::uint64_t number, const char* what);
 
 /// What one access site of the source (a line, one operation on one array) cost.
 struct Site : SiteCost {
@@ -73,7 +75,6 @@ struct Counts {
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
   std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid
-  double seconds = 0;                     ///< wall-clock time of the run on the CPU
   std::vector<Site> sites{};              ///< ordered by file, line, op, array
   std::vector<Sample> samples{};
   std::vector<Touch> touches{};

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -52,12 +51,14 @@ std::size_t most_resident(const Counts& launched) {
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
-// The first findings, and of each kind at least one. Reads of what nobody wrote come last: they may be what a race
-// leaves.
+// The first findings, and of each kind at least one, causes first: a race may leave an element that is read though nobody
+// wrote it, and such a read may lead a thread away from where others wait for it.
 std::string text_of(std::vector<std::string> findings) {
   constexpr std::size_t most = 8;
-  std::stable_partition(findings.begin(), findings.end(),
-                        [](const std::string& finding) { return !finding.starts_with("uninitialised: "); });
+  std::ranges::stable_sort(findings, {}, [](const std::string& finding) {
+    const auto is = [&](const char* kind) { return finding.starts_with(kind); };
+    return is("uninitialised: ") ? 1 : is("deadlock: ") || is("barrier: ") || is("warp operation: ") ? 2 : 0;
+  });
   std::set<std::string> kinds;
   std::size_t shown = 0;
   std::string text;
@@ -293,7 +294,6 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     return;
   }
   static std::set<const void*> communicating;  // kernels
-  const auto start = std::chrono::steady_clock::now();
   const std::size_t threads = useful_threads(*launch, communicating.contains(kernel.address));
   const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
   launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
@@ -312,7 +312,6 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   launch->counts.static_shared_bytes = static_bytes(*launch);  // with what turned out to be part of it
   check_launch(*launch);
   collect(*launch, workers);
-  launch->counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   collector->counts.push_back(std::move(launch->counts));
   if (!launch->signals || !launch->options.report_races) return;
   const Memory after(*launch);
