@@ -150,6 +150,73 @@ TEST_CASE("who comes to a named barrier says for how many threads it is, as the 
   CHECK(says(said_of(barrier_for_two_then_four, 1, 128, out), ""));
 }
 
+// Some threads come to a named barrier, all others to __syncthreads.
+__global__ void come_to_barrier(int number, int threads, unsigned begin, unsigned end) {
+  if (threadIdx.x < begin || threadIdx.x >= end) return __syncthreads();
+  ptx::barrier_sync_aligned(number, threads);
+}
+
+TEST_CASE("a named barrier is used as PTX asks") {
+  const auto said = [&](int number, int threads, unsigned block = 64, unsigned begin = 0, unsigned end = 256) {
+    return said_of(come_to_barrier, 1, block, number, threads, begin, end);
+  };
+  for (const int number : {0, 15}) CHECK(says(said(number, 64), ""));
+  CHECK(says(said(1, 64, 48), ""));  // a warp of 16 lanes counts for 32
+  for (const int number : {-1, 16, 17})
+    CHECK(says(said(number, 64), "barrier: come_to_barrier, order_test.cu:", "block (0,0,0), thread (0,0,0) comes to ",
+               fmt::format("barrier {} for 64 threads: a block has barriers 0 to 15", number)));
+  for (const int threads : {-32, 0, 40, 100})
+    CHECK(says(said(1, threads), fmt::format("comes to barrier 1 for {} threads: the number of threads must be a "
+                                             "multiple of 32, and not 0",
+                                             threads)));
+  CHECK(says(said(1, 128, 256),
+             "thread (128,0,0) comes to barrier 1 for 128 threads, and thread (0,0,0) came to it for 128",
+             ", as have so many: groups that may overlap need a barrier each"));
+  CHECK(says(said(0, 64, 128, 0, 64),
+             "thread (64,0,0) comes to barrier 0 for 128 threads, and thread (0,0,0) came to it for 64",
+             "; __syncthreads is barrier 0, for all threads"));
+  CHECK(says(said(0, 64, 128, 64, 128),
+             "thread (64,0,0) comes to barrier 0 for 64 threads, and thread (0,0,0) came to it for 128"));
+  CHECK(says(said(0, 128, 128, 64, 128), "barrier: come_to_barrier",
+             "at __syncthreads while thread (64,0,0) waits at the one of"));
+}
+
+// Each warp has as many lanes that have not returned when they come to operations for all 32; the last warp of a block may
+// have no more.
+__global__ void without_some_lanes(unsigned* out, unsigned lanes) {
+  __shared__ unsigned words[64];
+  words[threadIdx.x] = 1;
+  if (threadIdx.x % 32 >= lanes) return;
+  __syncwarp();
+  const unsigned neighbour = words[threadIdx.x ^ 1];
+  const unsigned sum = __reduce_add_sync(~0u, 1u) + __shfl_xor_sync(~0u, neighbour, 1) + unsigned(__all_sync(~0u, 1));
+  out[threadIdx.x] = sum + __ballot_sync(0x00ffffffu, 1);
+}
+
+TEST_CASE("operations of a warp wait for the lanes of their mask that are there and have not returned") {
+  auto out = tile::array<unsigned>("out", 64);
+  for (const unsigned lanes : {12u, 16u}) {
+    const auto counts = counted(without_some_lanes, 1, 48, out, lanes);
+    for (const unsigned thread : {0u, 32u + lanes - 1}) CHECK(out.host()[thread] == lanes + 2 + (1u << lanes) - 1);
+    CHECK(only_site(counts, simt::Op::store, simt::Space::shared).requests == 2);
+  }
+}
+
+TEST_KERNEL(
+    "a lane that does not come to an operation of its warp", waits_elsewhere, int, 1, 32,
+    "for lanes 0x00008000 of the mask 0xffffffff, which never arrive at it: thread (15,0,0) waits at order_test.cu:") {
+  if (threadIdx.x < 15) return;
+  if (threadIdx.x == 15) __syncthreads();
+  out[threadIdx.x] = __any_sync(~0u, 1);
+}
+
+TEST_KERNEL("what may have led to a deadlock is told before it", led_astray, float, 1, 34, "uninitialised: led_astray",
+            "\ndeadlock: led_astray, ", ": 33 of 64 threads are there, with 32 threads more; 1 thread has") {
+  __shared__ float word;
+  if (threadIdx.x < 33 && word != 1.5f) ptx::barrier_sync_aligned(1, 64);
+  out[threadIdx.x] = 1;
+}
+
 TEST_KERNEL("a shuffle takes a value from a lane that takes part", shuffle_from_outside, int, 1, 32,
             "takes a value from lane 20, which takes no part: the mask is 0x0000ffff") {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, int(threadIdx.x), 20);
@@ -439,6 +506,30 @@ TEST_CASE("a volatile flag in shared memory counts after a fence") {
   CHECK(says(said(Fence::of_gpu, Fence::of_gpu), ""));
   CHECK(says(said(Fence::none, Fence::none), "writes flag[0]"));
   CHECK(says(said(Fence::none, Fence::of_block), "race: "));
+}
+
+// A thread tells the others that it has found what all look for.
+enum class Found { by_plain_looks, by_volatile_looks, by_volatile_writes };
+__global__ void early_exit(int* out, Found how) {
+  __shared__ int found;
+  if (threadIdx.x == 0) found = 0;
+  __syncthreads();
+  volatile int& flag = found;
+  for (int i = 0; i < 4; ++i) {
+    if ((how == Found::by_plain_looks && found != 0) || (how != Found::by_plain_looks && flag != 0)) return;
+    if (threadIdx.x == 5 && i == 1 && how == Found::by_volatile_writes) flag = 1;
+    if (threadIdx.x == 5 && i == 1 && how != Found::by_volatile_writes) atomicExch(&found, 1);
+    out[threadIdx.x] = i;
+  }
+}
+
+TEST_CASE("no barrier is missing where threads look at what others update") {
+  auto out = tile::array<int>("out", 64);
+  CHECK(says(said_of(early_exit, 1, 64, out, Found::by_plain_looks), "reads found[0]",
+             "order_test.cu:", " (a read that may come between atomic updates must be atomic or volatile as well)"));
+  CHECK(says(said_of(early_exit, 1, 64, out, Found::by_volatile_looks), ""));
+  CHECK(says(said_of(early_exit, 1, 64, out, Found::by_volatile_writes), "writes found[0]",
+             " (a volatile flag in shared memory must be written atomically, or after a __threadfence_block())"));
 }
 
 __global__ void count_under_a_lock(int* lock, int* total, bool fences) {

@@ -132,8 +132,8 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
       ++left_out;
   }
   if (left_out > 0)
-    lines += fmt::format("{}: and {} more error{} of the compiler, which may come of these; --verbose shows all\n",
-                         name, left_out, left_out == 1 ? "" : "s");
+    lines += fmt::format("{}: and {} of the compiler, which may come of these; --verbose shows all\n", name,
+                         simt::counted(left_out, "more error"));
   return lines;
 }
 

@@ -18,15 +18,12 @@ inline void from_json(const nlohmann::json& json, dim3& d) { d = {json.at(0), js
 
 namespace simt {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(Op, {{Op::load, "load"},
-                                  {Op::store, "store"},
-                                  {Op::atomic, "atomic"},
-                                  {Op::bulk_load, "bulk load"},
-                                  {Op::bulk_store, "bulk store"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Space, {{Space::global, "global"},
-                                     {Space::shared, "shared"},
-                                     {Space::distributed, "distributed"},
-                                     {Space::constant, "constant"}})
+inline void to_json(nlohmann::json& json, Op op) { json = name_of(op); }
+inline void to_json(nlohmann::json& json, Space space) { json = name_of(space); }
+template <class Named, class = std::enable_if_t<std::is_enum_v<Named>>>
+void from_json(const nlohmann::json& json, Named& value) {
+  for (value = Named(); name_of(value) != json;) value = Named(int(value) + 1);
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, requests, accesses, sectors,
                                    lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, at_least, by_copy,
                                    element_bytes)

@@ -125,8 +125,9 @@ void print_bounds(const Verdict& v, const Rates& rates) {
 void print_occupancy(const simt::Counts& c, const Verdict& v) {
   const Occupancy& o = v.occupancy;
   fmt::print("{}\n",
-             wrapped("  occupancy ", fmt::format("{} block{} of {} threads on an SM ({:.0f}%), limited by {}; {}",
-                                                 o.blocks, o.blocks == 1 ? "" : "s", c.block.x * c.block.y * c.block.z,
+             wrapped("  occupancy ", fmt::format("{} of {} on an SM ({:.0f}%), limited by {}; {}",
+                                                 simt::counted(std::uint64_t(o.blocks), "block"),
+                                                 simt::counted(c.block.x * c.block.y * c.block.z, "thread"),
                                                  100 * o.fraction, o.limiter(),
                                                  v.registers > 0 ? fmt::format("{} registers a thread", v.registers)
                                                                  : "registers are not known: --registers N")));
@@ -141,20 +142,6 @@ void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
                      fmt::format("{}, {} of {}, {:.0f}%{}: {}", place_of(site), simt::name_of(site.op), site.array,
                                  100 * verdict.shares[first],
                                  others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
-}
-
-// Prints a launch's access sites as a table, its bounds, its occupancy and the hottest line, in at most 100 columns.
-void print(const simt::Counts& counts, const Verdict& verdict, const Rates& rates) {
-  print_sites(counts, verdict);
-  print_bounds(verdict, rates);
-  print_occupancy(counts, verdict);
-  for (const simt::Site& site : counts.sites)
-    if (site.op == simt::Op::atomic && site.space == simt::Space::shared)
-      fmt::print("{}\n",
-                 wrapped("  unknown   ", fmt::format("{}, atomic of {}: what it costs in shared memory is not known "
-                                                     "to the model, and it may be the hottest line",
-                                                     place_of(site), site.array)));
-  print_hottest(counts, verdict);
 }
 
 // "L1", or "L1 and banks, a tie"; "-" where nothing binds.
@@ -216,7 +203,8 @@ last row sums over all requests. share: of the cycles that L1 and shared memory 
 wavefront, or a tag pass where those are more. At least: the time that a resource takes when it
 never rests.
 Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
-own (local memory), arithmetic, caches. Threads that signal each other ran in two orders, no more.
+own (local memory), arithmetic, caches, what atomics cost. Threads that signal each other ran in two
+orders, no more.
 )");
 }
 
@@ -254,7 +242,13 @@ std::string quoted(const std::string& word) { return "'" + std::regex_replace(wo
 void show(const Run& run, const Rates& rates, int registers) {
   static const std::regex place(R"(\w:\d+|^\.\.\.)");
   if (!run.title.empty()) fmt::print("\n== {}\n", run.title);
-  for (const simt::Counts& counts : run.kernels) print(counts, verdict_of(run, counts, rates, registers), rates);
+  for (const simt::Counts& counts : run.kernels) {
+    const Verdict verdict = verdict_of(run, counts, rates, registers);
+    print_sites(counts, verdict);
+    print_bounds(verdict, rates);
+    print_occupancy(counts, verdict);
+    print_hottest(counts, verdict);
+  }
   std::string whose;
   if (!run.error.empty() && !run.title.empty()) {
     fmt::print("  failed: {}; stderr has the findings\n", run.error.substr(0, run.error.find(": ")));

@@ -14,6 +14,7 @@
 namespace tile::counting {
 namespace {
 
+using simt::counted;
 using simt::WarpAccess;
 
 // The sampled warp's first access at a site, and what follows from its addresses.
@@ -46,10 +47,6 @@ Example example_of(const simt::Counts& counts, std::size_t site) {
   const auto most = std::ranges::max_element(times, {}, [](auto& time) { return time.second; });
   if (most != times.end()) example.distance = most->first;
   return example;
-}
-
-std::string counted(std::uint64_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 // --- Shared memory ---------------------------------------------------------------------------------------------------

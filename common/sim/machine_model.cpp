@@ -70,10 +70,7 @@ const Device& device() {
 
 std::string kind() { return "model"; }
 std::string unavailable() { return ""; }
-std::string description() {
-  const unsigned threads = simt::host_threads();
-  return "the SIMT model on " + std::to_string(threads) + (threads == 1 ? " host thread" : " host threads");
-}
+std::string description() { return "the SIMT model on " + simt::counted(simt::host_threads(), "host thread"); }
 
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name) {
   constexpr std::size_t page = 4096, guard = page;  // unregistered memory on both sides

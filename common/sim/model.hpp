@@ -28,6 +28,8 @@ struct Error : std::runtime_error {
 
 const char* name_of(Op op);
 const char* name_of(Space space);
+/// "1 thread", "2 threads".
+std::string counted(std::uint64_t number, const char* what);
 
 /// What one access site of the source (a line, one operation on one array) cost.
 struct Site : SiteCost {

@@ -60,7 +60,7 @@ RUN(bins, int, 1, 32, 0) {
   __shared__ int bins[64];
   bins[threadIdx.x * 2] = 0;
   __syncwarp();
-  atomicAdd(&bins[0], 1);  //= unknown @, atomic of bins: what it costs in shared memory is not known
+  atomicAdd(&bins[0], 1);  //= atomic bins (shared) 4 1 - - - unknown - -
 }
 //= 2 wavefronts, where 1 would do: 2 different words lie in bank 0; neighbouring lanes are 2 words apart
 RUN(second_time, float, 32, 32, 0) {

@@ -67,7 +67,7 @@ RUN(two_warps, float, 64, 64, 0) {
 RUN(shuffled, float, 32, 32, 0) {
   __shared__ float tile[32];
   const float one = __shfl_xor_sync(~0u, 1.0f, 1);
-  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (both are lanes of one warp: __syncwarp() between the two is what is missing)$
+  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (both are lanes of one warp: __syncwarp() would order these two, 
   out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: shuffled, @
 }  //! uninitialised: shuffled
 RUN(some_return, float, 32, 64, 0) {
@@ -75,10 +75,36 @@ RUN(some_return, float, 32, 64, 0) {
   __syncthreads();  //! barrier: some_return, @, .* waits at __syncthreads, but 32 .* returned .*, thread (32,0,0) among them$
 }
 RUN(half_warp, float, 32, 32, 0) {
-  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* for lanes 0xffff0000 .* has returned
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* takes a value from lane 16, which has returned: the mask
+}
+RUN(lacks_lanes, int, 48, 48, 0) {
+  out[threadIdx.x] = __shfl_down_sync(~0u, 1, 16);  //! warp operation: lacks_lanes, @, .* from lane 16, which the block does not have
+}
+__device__ double add(double* sum, double value) {  // atomicAdd as the CUDA C++ Programming Guide makes it of atomicCAS
+  auto* const bits = reinterpret_cast<unsigned long long*>(sum);
+  unsigned long long old = *bits, seen;  //! race: of_doubles, @, .* reads out\[0\] .* (a read that may come between atomic updates
+  do {
+    seen = old;
+    old = atomicCAS(bits, seen, std::bit_cast<unsigned long long>(value + std::bit_cast<double>(seen)));  //! race: of_doubles
+  } while (old != seen);
+  return value;
+}
+RUN(of_doubles, double, 1, 32, 0) {
+  add(out, 1.0);
 }
 RUN(traps, float, 32, 32, 0) {
   if (threadIdx.x == 5) __trap();  //! trap: traps, @, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()
+}
+RUN(divides, int, 32, 32, 0) {
+  out[threadIdx.x] = 5 / (int(threadIdx.x) - 3);  //! undefined: divides, @, .* thread (3,0,0) divides an integer by 0
+}
+RUN(asserts, int, 32, 32, 0) {
+  assert(threadIdx.x != 7);  //! assert: asserts, @, .* thread (7,0,0) fails assert(threadIdx.x != 7)$
+}
+RUN(large, int, 32, 32, 0) {
+  int own[100000];  // of a GPU's thread no more than 512 KB
+  for (int i = 0; i < 100000; i += 1000) own[i] = i;
+  out[threadIdx.x] = own[1000 * threadIdx.x];  //! unsupported: large, mistakes.cu:[0-9]*, .* of more than 260 KB
 }
 struct Six { float a, b, c, d, e, f; };
 RUN(to_shared, Six, 32, 32, 0) {
@@ -97,4 +123,4 @@ TILE_COUNT("expects") {            //! mistakes.cu, "expects": expectation not m
 TILE_COUNT("after all") {
   auto out = tile::array<float>("out", 32);
   ones<<<1, 32>>>(out.device());  //= == after all ones<<<(1,1,1), (32,1,1)>>>
-}  //= expects (failed) (22) mistakes.cu: after all; what binds: L1 and banks, a tie
+}  //= expects (failed) (27) mistakes.cu: after all; what binds: L1 and banks, a tie

@@ -19,43 +19,53 @@ void* shared(const SharedDeclaration& declaration) noexcept {
   return reinterpret_cast<void*>(w->shared_begin + w->shared.offset_of[declaration.number]);
 }
 
-void block_barrier() { wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0))}); }
-
-int block_vote(bool predicate) {
-  wait_for({.what = Wait::For::block_barrier, .pc = Address(__builtin_return_address(0)), .number = predicate});
-  return running->block->votes;
-}
-
-// --- Named barriers --------------------------------------------------------------------------------------------------
+// --- Barriers of a block ---------------------------------------------------------------------------------------------
 namespace {
-// The running lane arrives at a named barrier of so many threads, which those before it must have named as well.
+// The running lane arrives at a barrier of so many threads, which those before it must have named as well. The last lane
+// of a block also counts for those that its warp lacks: a barrier counts whole warps.
 NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
-  NamedBarrier& barrier = call.block.barriers[std::size_t(number) % 16];
-  if (barrier.first_pc == 0) {
-    barrier.expected = threads;
-    barrier.first = call.lane.linear;
-    barrier.first_pc = call.pc;
-  } else if (barrier.expected != threads) {
-    report(call.w, "barrier", culprit(call.w, call.pc), barrier.first_pc, [&] {
-      return fmt::format("comes to barrier {} for {} threads, and thread {} came to it for {} at {}", number, threads,
-                         thread_name(call.w, std::size_t(barrier.first)), barrier.expected, line_of(barrier.first_pc));
-    });
-    abandon_block(call.w);
-  }
+  const auto refuse = [&](const std::string& why) {
+    fail(call.w, "barrier", call.pc, fmt::format("comes to barrier {} for {} threads{}", number, threads, why));
+  };
+  if (number < 0 || number > 15) refuse(": a block has barriers 0 to 15");
+  if (threads <= 0 || threads % 32 != 0) refuse(": the number of threads must be a multiple of 32, and not 0");
+  NamedBarrier& barrier = call.block.barriers[std::size_t(number)];
+  if (barrier.first_pc == 0) barrier = {.expected = threads, .first = call.lane.linear, .first_pc = call.pc};
+  const int size = int(call.block.lanes.size());
+  barrier.arrived += 1 + (call.lane.linear + 1 == size ? -size & 31 : 0);
+  if (barrier.expected != threads || barrier.arrived > threads)
+    refuse(fmt::format(", and thread {} came to it for {} at {}{}", thread_name(call.w, std::size_t(barrier.first)),
+                       barrier.expected, line_of(barrier.first_pc),
+                       barrier.arrived > threads ? ", as have so many: groups that may overlap need a barrier each"
+                       : number == 0             ? "; __syncthreads is barrier 0, for all threads"
+                                                 : ""));
   return barrier;
 }
+
+void wait_for_block(const void* return_address, int vote) {
+  const Call call(return_address);
+  come_to_barrier(call, 0, 32 * int(warps_of(call.block)));
+  wait_for({.what = Wait::For::block_barrier, .pc = call.pc, .number = vote});
+}
 }  // namespace
+
+void block_barrier() { wait_for_block(__builtin_return_address(0), 0); }
+
+int block_vote(bool predicate) {
+  wait_for_block(__builtin_return_address(0), predicate);
+  return running->block->votes;
+}
 
 void named_barrier(int number, int threads) {
   const Call call(__builtin_return_address(0));
   come_to_barrier(call, number, threads);
-  wait_for({.what = Wait::For::named_barrier, .pc = call.pc, .number = number});
+  const bool of_all = number == 0 && threads == 32 * int(warps_of(call.block));
+  wait_for({.what = of_all ? Wait::For::block_barrier : Wait::For::named_barrier, .pc = call.pc, .number = number});
 }
 
 void arrive_at_named_barrier(int number, int threads) {
   const Call call(__builtin_return_address(0));
   NamedBarrier& barrier = come_to_barrier(call, number, threads);
-  ++barrier.arrived;
   if (call.w.traced) call.order.arrive(call.lane.linear, barrier.arrivals);
 }
 
@@ -86,6 +96,14 @@ void pause() {
 void trap() {
   const Call call(__builtin_return_address(0));
   fail(call.w, "trap", call.pc, "executes __trap()");
+}
+
+// What assert() calls where it fails. On the host it ends the program, as the C library's own does.
+extern "C" [[noreturn]] void __assert(const char* expression, const char* file, int line);
+extern "C" void __assert_fail(const char* expression, const char* file, unsigned line, const char*) noexcept {
+  if (hooks::lane_hooks.listener == nullptr) __assert(expression, file, int(line));
+  const Call call(__builtin_return_address(0));
+  fail(call.w, "assert", call.pc, fmt::format("fails assert({})", expression));
 }
 
 void changed_nothing() {

@@ -197,14 +197,17 @@ struct Lane : LaneAccesses, LaneProgress {
 inline bool waits_for(const Lane& lane, Wait::For what) {
   return lane.state == LaneState::waiting && lane.wait.what == what;
 }
+/// Whether a lane waits at the collective operation that a wait is for.
+inline bool takes_part(const Lane& lane, const Wait& in) {
+  return waits_for(lane, Wait::For::collective) && lane.wait.mask == in.mask && lane.wait.function == in.function;
+}
 
 // --- Blocks and what runs them ---------------------------------------------------------------------------------------
 struct NamedBarrier {
-  std::size_t arrived = 0;   ///< threads that arrived without waiting,
-  order::Arrivals arrivals;  ///< and, in a traced run, what they tell those that wait
-  int expected = 0;
-  int first = 0;         ///< the thread that came first
-  Address first_pc = 0;  ///< and where; 0: nobody has arrived
+  int arrived = 0, expected = 0;  ///< threads
+  int first = 0;                  ///< the thread that came first
+  Address first_pc = 0;           ///< and where; 0: nobody has arrived
+  order::Arrivals arrivals{};     ///< in a traced run, what those tell the others that arrived without waiting
 };
 
 /// An mbarrier: what its eight bytes stand for.

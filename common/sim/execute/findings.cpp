@@ -19,6 +19,9 @@ const char* name_of(Space space) {
   constexpr const char* names[] = {"global", "shared", "distributed", "constant"};
   return names[std::size_t(space)];
 }
+std::string counted(std::uint64_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
 
 }  // namespace simt
 
@@ -147,15 +150,12 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
        fmt::format("{} shared memory{} at address {:#x}{}", verb_of(t.op), whose, t.address, why));
 }
 
-// A variable of the model's own, or one that has no name.
-bool is_internal(const std::string& variable) {
-  return variable.find("simt") != std::string::npos || variable.starts_with("tile_") || variable == "a constant";
-}
-
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
   const std::string variable = hooks::variable_at(t.address);
   std::string where = beside_which(w, t.address, size, variable.empty() ? far_bytes : near_bytes);
-  if (!variable.empty() && (where.empty() || !is_internal(variable)))  // it may have been meant
+  const bool of_reader =
+      variable.find("simt") == std::string::npos && !variable.starts_with("tile_") && variable != "a constant";
+  if (!variable.empty() && (where.empty() || of_reader))  // in the reader's source: it may have been meant
     fail(w, "unsupported", t.pc(),
          fmt::format("{} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
                      "functions and classes",
@@ -165,13 +165,17 @@ bool is_internal(const std::string& variable) {
        fmt::format("{} {} bytes of global memory at address {:#x}, {}", verb_of(t.op), size, t.address, where));
 }
 
-// Which barrier would order a race of the running lane with another of its warp, or "".
-std::string missing_barrier(const Worker& w, order::Stamp with) {
-  if (order::thread_of(with) / 32 != std::uint32_t(w.lane->linear) / 32) return "";
-  return w.block->lanes.size() > 32
-             ? " (both are lanes of one warp: __syncwarp() would order these two, __syncthreads() all threads of the "
-               "block)"
-             : " (both are lanes of one warp: __syncwarp() between the two is what is missing)";
+// How to mend a race of the running lane with another thread, where it is not by a barrier of the block alone, or "".
+std::string cure(const Worker& w, Touched t, const order::Conflict& other) {
+  if (t.may_poll || other.may_poll)
+    return " (a volatile flag in shared memory must be written atomically, or after a __threadfence_block())";
+  if (t.op == Op::load ? other.atomic : t.strong && !other.wrote)
+    return " (a read that may come between atomic updates must be atomic or volatile as well)";
+  // No barrier can come between two accesses on one line, which an update is.
+  if (order::block_of(other.with) != w.block->serial || on_one_line(t.pc(), hooks::image_base() + other.pc) ||
+      order::warp_of(other.with) != std::uint32_t(w.lane->linear) / 32)
+    return "";
+  return " (both are lanes of one warp: __syncwarp() would order these two, __syncthreads() all threads of the block)";
 }
 
 }  // namespace
@@ -241,10 +245,7 @@ void report_race(Worker& w, Touched t, const Target& target, const order::Confli
                        : target.region == nullptr
                            ? "no cluster barrier between that orders the two"
                            : "nothing between that orders the two, as a fence and an atomic operation do",
-                       // No barrier can come between two accesses on one line, which an update is.
-                       own_block && !of_copy && !other.unfenced && line_of(t.pc()) != line_of(other_pc)
-                           ? missing_barrier(w, other.with)
-                           : "");
+                       of_copy || other.unfenced ? "" : cure(w, t, other));
   });
 }
 
@@ -267,21 +268,19 @@ void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_typ
 // --- Standstill ------------------------------------------------------------------------------------------------------
 namespace {
 
-// "lanes 0xffff0000 of the mask 0xffffffff, ...: thread (16,0,0) has returned"
+// "lanes 0xffff0000 of the mask 0xffffffff, which never arrive at it: thread (16,0,0) waits at chapter03.cu:57"
 std::string missing_lanes(const Block& block, const Lane& lane) {
-  const auto warp = lanes_of(block, std::size_t(lane.linear) / 32);
-  unsigned missing = lane.wait.mask;
-  const Lane* absent = nullptr;
-  for (std::size_t l = 0; l < warp.size(); ++l) {
-    if (waits_for(warp[l], Wait::For::collective) && warp[l].wait.pc == lane.wait.pc) missing &= ~(1u << l);
-    if (absent == nullptr && (missing >> l & 1u) != 0) absent = &warp[l];
+  unsigned missing = 0;
+  std::string absent;
+  for (const Lane& other : lanes_of(block, std::size_t(lane.linear) / 32)) {
+    const unsigned bit = lane.wait.mask & 1u << other.linear % 32;
+    if (bit == 0 || other.state == LaneState::done || takes_part(other, lane.wait)) continue;
+    missing |= bit;
+    if (absent.empty())
+      absent = fmt::format(": thread {} waits at {}", coordinates(other.thread), line_of(other.wait.pc));
   }
-  return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it: {}{}", missing, lane.wait.mask,
-                     absent == nullptr ? "" : "thread " + coordinates(absent->thread) + " ",
-                     absent == nullptr                  ? "the block has no such threads"
-                     : absent->state == LaneState::done ? "has returned"
-                     : absent->wait.pc == Address(0)    ? "is elsewhere"
-                                                        : "waits at " + line_of(absent->wait.pc));
+  return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it{}", missing, lane.wait.mask,
+                     absent);
 }
 
 // What a lane waits for, and what is missing.
@@ -293,14 +292,10 @@ std::string described(const Worker& worker, const Lane& lane) {
       return "waits at __syncthreads";
     case Wait::For::collective:
       return "waits for " + missing_lanes(block, lane);
-    case Wait::For::named_barrier: {
-      const NamedBarrier& barrier = block.barriers[std::size_t(lane.wait.number)];
-      const auto there = std::ranges::count_if(block.lanes, [&](const Lane& l) {
-        return waits_for(l, Wait::For::named_barrier) && l.wait.number == lane.wait.number;
-      });
+    case Wait::For::named_barrier:
       return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.number,
-                         std::size_t(there) + barrier.arrived, barrier.expected);
-    }
+                         block.barriers[std::size_t(lane.wait.number)].arrived,
+                         block.barriers[std::size_t(lane.wait.number)].expected);
     case Wait::For::mbarrier:
       return described_mbarrier_wait(worker, lane);
     case Wait::For::cluster_barrier:
@@ -318,20 +313,20 @@ bool explain_barrier(Worker& worker) {
   const Block& block = *worker.block;
   const auto& lanes = block.lanes;
   const auto is_there = [](const Lane& l) { return waits_for(l, Wait::For::block_barrier); };
-  const auto waiting = std::ranges::find_if(lanes, is_there);
-  const auto returned = std::ranges::find(lanes, LaneState::done, &Lane::state);
-  const auto elsewhere =
-      std::ranges::find_if(lanes, [&](const Lane& l) { return is_there(l) && l.wait.pc != waiting->wait.pc; });
   const auto there = std::ranges::count_if(lanes, is_there),
              missing = std::ranges::count(lanes, LaneState::done, &Lane::state);
-  if (there > 0 && there + missing == std::ssize(lanes) && (missing > 0 || elsewhere != lanes.end())) {
-    report(worker, "barrier", {block, *waiting, waiting->wait.pc}, 0, [&] {
+  if (there > 0 && there + missing == std::ssize(lanes)) {
+    const Lane& first = *std::ranges::find_if(lanes, is_there);
+    report(worker, "barrier", {block, first, first.wait.pc}, 0, [&] {
+      const Lane& other = *std::ranges::find_if(lanes, [&](const Lane& l) {
+        return missing > 0 ? l.state == LaneState::done : !on_one_line(l.wait.pc, first.wait.pc);
+      });
       return missing > 0 ? fmt::format(
                                "waits at __syncthreads, but {} of the block's {} threads returned without "
                                "reaching it, thread {} among them",
-                               missing, lanes.size(), coordinates(returned->thread))
+                               missing, lanes.size(), coordinates(other.thread))
                          : fmt::format("waits at __syncthreads while thread {} waits at the one of {}",
-                                       coordinates(elsewhere->thread), line_of(elsewhere->wait.pc));
+                                       coordinates(other.thread), line_of(other.wait.pc));
     });
     return true;
   }
@@ -395,7 +390,8 @@ void explain_standstill(Worker& worker) {
     for (const auto& [where, group] : groups) {
       if (++told > most_told) break;
       worker.block = group.block;
-      const std::string more = group.threads > 1 ? fmt::format(", with {} threads more", group.threads - 1) : "";
+      const std::string more =
+          group.threads > 1 ? fmt::format(", with {} more", counted(group.threads - 1, "thread")) : "";
       if (told == 1)
         text = described(worker, *group.first) + more;
       else
@@ -403,7 +399,8 @@ void explain_standstill(Worker& worker) {
                             group.block == first.block ? "" : of_block(*group.block), more.empty() ? "" : more + ",",
                             described(worker, *group.first), line_of(std::get<Address>(where)));
     }
-    if (returned > 0) text += fmt::format("; {} threads have returned", returned);
+    if (returned > 0)
+      text += fmt::format("; {} {} returned", counted(returned, "thread"), returned == 1 ? "has" : "have");
     return polls && worker.launch->cluster_count > 1 ? text + blocks_of_launch(*worker.launch) : text;
   });
 }

@@ -51,12 +51,14 @@ std::size_t most_resident(const Counts& launched) {
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
-// The first findings, and of each kind at least one. Reads of what nobody wrote come last: they may be what a race
-// leaves.
+// The first findings, and of each kind at least one, causes first: a race may leave an element that is read though nobody
+// wrote it, and such a read may lead a thread away from where others wait for it.
 std::string text_of(std::vector<std::string> findings) {
   constexpr std::size_t most = 8;
-  std::stable_partition(findings.begin(), findings.end(),
-                        [](const std::string& finding) { return !finding.starts_with("uninitialised: "); });
+  std::ranges::stable_sort(findings, {}, [](const std::string& finding) {
+    const auto is = [&](const char* kind) { return finding.starts_with(kind); };
+    return is("uninitialised: ") ? 1 : is("deadlock: ") || is("barrier: ") || is("warp operation: ") ? 2 : 0;
+  });
   std::set<std::string> kinds;
   std::size_t shown = 0;
   std::string text;

@@ -35,10 +35,11 @@ Arena* take_arena(std::size_t bytes) {
   // Pages that nobody touches cost nothing.
   const std::size_t stacks = stack_bytes * max_threads, mapped = rounded_up(room_before + bytes + room_after, unit);
   void* const memory =
-      mmap(nullptr, stacks + mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(nullptr, unit + stacks + mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
+  mprotect(memory, unit, PROT_NONE);  // the first lane runs into this if its variables do not fit its stack
   Arena& arena = *arenas.emplace_back(std::make_unique<Arena>());
-  arena.stacks = static_cast<std::byte*>(memory);
+  arena.stacks = static_cast<std::byte*>(memory) + unit;
   arena.memory = arena.stacks + stacks + room_before;
   arena.bytes = mapped - room_before;
   madvise(arena.stacks + stacks, mapped, MADV_NOHUGEPAGE);  // nor must a touch cost a page of 2 MiB

@@ -1,7 +1,9 @@
 // Who runs when: lanes as fibers, the warps of a block, the blocks of a worker, and when the waits of lanes are over.
 #include <fmt/format.h>
+#include <ucontext.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 
@@ -67,6 +69,16 @@ void wait_for(const Wait& wait) {
   suspend(*running, LaneState::waiting);
 }
 
+// Ends a lane that the host's processor does not let go on. All else it ends as usual: when it is tried again.
+void end_faulting_lane(int signal, siginfo_t*, void* context) {
+  if (hooks::lane_hooks.listener == nullptr) return void(std::signal(signal, SIG_DFL));
+  const hooks::ScopedIgnore ignore;
+  const auto pc = Address(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]) + 1;
+  if (signal == SIGFPE) fail(*running, "undefined", pc, "divides an integer by 0, or the least one by -1");
+  fail(*running, "unsupported", pc,
+       fmt::format("has variables of more than {} KB, or touches what is no memory", stack_bytes / 1024));
+}
+
 void abandon_block(Worker& worker) {
   worker.block->abandoned = true;
   worker.lane->state = LaneState::done;
@@ -90,7 +102,8 @@ bool name_the_active(std::span<Lane> warp) {
   return !here.empty();
 }
 
-// Lets the lanes that wait at a complete collective operation pass it. Returns whether any did.
+// Lets the lanes that wait at a complete collective operation pass it: as PTX has it, once those of its mask are there
+// that have not returned. Returns whether any did.
 bool end_collectives(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
   const auto refuse = [&](const Lane& lane, const std::string& what) {
@@ -104,27 +117,27 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     const Wait wait = warp[l].wait;
     if ((wait.mask >> l & 1u) == 0)
       return refuse(warp[l], fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask));
-    std::vector<Lane*> lanes;
     std::vector<int> threads;
     std::array<device::Slot*, 32> slots{};
+    unsigned present = 0;
     for (Lane& lane : warp) {
-      if ((wait.mask >> lane.linear % 32 & 1u) == 0) continue;
-      lanes.push_back(&lane);
+      if ((wait.mask >> lane.linear % 32 & 1u) == 0 || lane.state == LaneState::done) continue;
+      present |= 1u << lane.linear % 32;
       threads.push_back(lane.linear);
       slots[std::size_t(lane.linear) % 32] = lane.wait.slot;
     }
-    const bool complete = int(lanes.size()) == std::popcount(wait.mask) && std::ranges::all_of(lanes, [&](Lane* lane) {
-                            return waits_for(*lane, Wait::For::collective) && lane->wait.mask == wait.mask &&
-                                   lane->wait.function == wait.function;
-                          });
-    if (!complete) continue;
-    wait.function(wait.mask, slots.data());
-    for (Lane* lane : lanes) {
-      if (const int missing = lane->wait.slot->missing_lane; missing >= 0)
-        return refuse(*lane, fmt::format("takes a value from lane {}, which takes no part: the mask is {:#010x}",
-                                         missing, wait.mask));
-      lane->state = LaneState::ready;
-      if (wait.mask == 0xffffffffu) lane->turns.reset();
+    if (!std::ranges::all_of(threads, [&](int t) { return takes_part(block.lanes[std::size_t(t)], wait); })) continue;
+    wait.function(present, slots.data());
+    for (const int t : threads) {
+      Lane& lane = block.lanes[std::size_t(t)];
+      if (const int missing = lane.wait.slot->missing_lane; missing >= 0)
+        return refuse(lane, fmt::format("takes a value from lane {}, which {}: the mask is {:#010x}", missing,
+                                        missing > 31 || (wait.mask >> missing & 1u) == 0 ? "takes no part"
+                                        : std::size_t(missing) < warp.size()             ? "has returned"
+                                                                                         : "the block does not have",
+                                        wait.mask));
+      lane.state = LaneState::ready;
+      if (wait.mask == 0xffffffffu) lane.turns.reset();
     }
     if (worker.traced && wait.function == device::sync) block.order.barrier_of(threads);
     ended = true;
@@ -146,6 +159,7 @@ bool end_block_barrier(Worker& worker) {
     if (lane.wait.pc != pc && !on_one_line(pc, lane.wait.pc)) return false;
     block.votes += lane.wait.number;
   }
+  block.barriers[0] = {};
   ++block.interval;
   ++block.events;
   ++worker.barriers;
@@ -162,7 +176,7 @@ bool end_named_barriers(Worker& worker) {
   bool ended = false;
   for (const auto& [number, threads] : waiting) {
     NamedBarrier& barrier = block.barriers[std::size_t(number)];
-    if (int(threads.size() + barrier.arrived) < barrier.expected) continue;
+    if (barrier.arrived < barrier.expected) continue;
     if (worker.traced) block.order.barrier_of(threads, barrier.arrivals);
     barrier = {};
     ++block.events;
@@ -175,17 +189,17 @@ bool end_named_barriers(Worker& worker) {
 // --- Warps -----------------------------------------------------------------------------------------------------------
 
 // What the lanes of a warp have done so far can be put together when none has more to do before the others are where it
-// is. At one collective operation that is so if those that have returned did nothing since the last one: the others may
-// yet do what those did.
+// is. At one collective operation that is so if those that have returned did nothing since the last one, or it would
+// have waited for them: else the others may yet do what those did.
 bool are_at_one_collective(std::span<const Lane> warp) {
-  const Lane* first = nullptr;
-  for (const Lane& lane : warp) {
-    if (lane.state == LaneState::done && lane.log.empty()) continue;
-    if (!waits_for(lane, Wait::For::collective)) return false;
-    if (first == nullptr) first = &lane;
-    if (lane.wait.pc != first->wait.pc || lane.wait.mask != first->wait.mask) return false;
-  }
-  return first != nullptr;
+  const auto at_one = [](const Lane& lane) { return waits_for(lane, Wait::For::collective); };
+  const auto first = std::ranges::find_if(warp, at_one);
+  return first != warp.end() && std::ranges::all_of(warp, [&](const Lane& lane) {
+           const bool in_mask = (first->wait.mask >> lane.linear % 32 & 1u) != 0;
+           return lane.state == LaneState::done
+                      ? in_mask || lane.log.empty()
+                      : at_one(lane) && lane.wait.pc == first->wait.pc && lane.wait.mask == first->wait.mask;
+         });
 }
 
 // When no lane can go on, it is so unless some wait for what the rest of their warp may pass by: a value, a collective
@@ -395,6 +409,14 @@ bool advance_all(Worker& worker, std::uint32_t retries = 0) {
 
 void run_blocks(Worker& worker) {
   running = &worker;
+  // A lane that has overflowed its stack needs another one to tell so.
+  const auto signal_stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
+  const stack_t alternate{.ss_sp = signal_stack.get(), .ss_flags = 0, .ss_size = stack_bytes};
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = end_faulting_lane;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (const int signal : {SIGFPE, SIGSEGV}) sigaction(signal, &action, nullptr);
   Launch& launch = *worker.launch;
   worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
   while (!launch.stop) {

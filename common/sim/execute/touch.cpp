@@ -40,7 +40,7 @@ order::Access access_of(const Worker& w, Touched t) {
                          w.launch->cluster_blocks > 1 ? "cluster" : "block");
     });
   if (order::Conflict conflict; block.shared.put(cell, access_of(w, t), conflict))
-    handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong}, target, conflict);
+    handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong, t.may_poll}, target, conflict);
 }
 
 // Cells for accesses to less than a word.

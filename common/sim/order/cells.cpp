@@ -18,11 +18,11 @@ constexpr Stamp several = 1, full = 2, many_blocks = 4;
 [[gnu::always_inline]] inline bool conflicts_with_writer(Stamp writer, std::uint32_t pc, const Access& access,
                                                          bool in_global_memory, Conflict& conflict) {
   if (writer == 0) return false;
-  const bool both_atomic = access.atomic && (writer & atomic_write);
+  const bool both_atomic = (access.atomic || access.may_poll) && (writer & atomic_write);
   const bool ordered = both_atomic || access.order.ordered(writer, access.thread);
   if (ordered && (!access.async_proxy() || access.order.proxy_fenced(writer, in_global_memory, access.thread)))
     return false;
-  conflict = {writer & ~flags_mask, pc, true, ordered};
+  conflict = {writer & ~flags_mask, pc, true, ordered, (writer & atomic_write) != 0};
   return true;
 }
 
@@ -139,7 +139,7 @@ bool SharedCells::read_before(std::size_t word, const Access& access, Conflict& 
   const BlockOrder& order = access.order;
   const auto conflicts = [&](const WarpReaders& readers) {
     const Stamp reader = readers.unordered(order, access.thread);
-    if (reader != 0) conflict = {.with = reader, .pc = readers.pc};
+    if (reader != 0) conflict = {.with = reader, .pc = readers.pc, .may_poll = (readers.warp & may_poll) != 0};
     return reader != 0;
   };
   const bool foreign = owner_ != 0 && owner_ != order.serial();

@@ -222,7 +222,8 @@ struct Conflict {
   Stamp with = 0;
   std::uint32_t pc = 0;
   bool wrote = false;
-  bool unfenced = false;  ///< they are ordered, but of two proxies, with no fence between these
+  bool unfenced = false;                  ///< they are ordered, but of two proxies, with no fence between these
+  bool atomic = false, may_poll = false;  ///< it wrote atomically, or read through volatile
 };
 
 /// Lanes of one warp, or the copies that they started, that have read at one epoch.
