@@ -128,14 +128,6 @@ __global__ void barrier_for(float* out, int threads, bool arrives) {
   out[threadIdx.x] = 1;
 }
 
-// One barrier for two warps and then for four, with all in step in between.
-__global__ void barrier_for_two_then_four(float* out) {
-  if (threadIdx.x < 64) ptx::barrier_sync_aligned(4, 64);
-  __syncthreads();
-  ptx::barrier_sync_aligned(4, 128);
-  out[threadIdx.x] = 1;
-}
-
 TEST_CASE("who comes to a named barrier says for how many threads it is, as the others do") {
   auto out = tile::array<float>("out", 128);
   for (const bool arrives : {false, true}) {
@@ -147,7 +139,6 @@ TEST_CASE("who comes to a named barrier says for how many threads it is, as the 
                            "order_test.cu:",
                            threads)));
   }
-  CHECK(says(said_of(barrier_for_two_then_four, 1, 128, out), ""));
 }
 
 // Some threads come to a named barrier, all others to __syncthreads.

@@ -28,10 +28,9 @@ double tflops_of(double M, double N, double K, double ms);
 /// Milliseconds without digits that no event of CUDA resolves.
 double to_nanosecond(double ms);
 
-/// What follows from a run's extents M, N, K and its "samples_ms" and "cublas_samples_ms", pairs of times measured
-/// one after the other: repetitions, medians, spreads, throughputs, and the spread of the paired ratio (cuBLAS's time
-/// over the kernel's). Where cuBLASLt was searched as well ("lt_search"), the same of "lt_samples_ms", unless it
-/// suggested nothing, and the spread of the paired ratio to the stronger of the two, the one with the lower median.
+/// What follows from a run's extents and its "samples_ms" and "cublas_samples_ms", interleaved pairs: repetitions, medians,
+/// spreads, throughputs, and the spread of the paired ratio (cuBLAS's time over the kernel's). Where cuBLASLt was searched
+/// ("lt_search"), the same of "lt_samples_ms", and the spread of the ratio to the one with the lower median.
 /// Throws RecordError when the samples do not come in pairs, nlohmann::json::exception when something is missing.
 Record summary_of(const Record& run);
 

@@ -89,8 +89,7 @@ std::vector<Kernel> tried(const std::vector<Kernel>& kernels) {
   if (names_on_model().empty() || machine::kind() != "model") return kernels;
   std::vector<Kernel> found;
   for (const std::string& name : names_on_model()) {
-    const auto named = [&](const Kernel& kernel) { return kernel.name == name; };
-    const auto kernel = std::find_if(kernels.begin(), kernels.end(), named);
+    const auto kernel = std::ranges::find(kernels, name, &Kernel::name);
     if (kernel == kernels.end()) throw std::invalid_argument("no kernel is called " + name);
     found.push_back(*kernel);
   }

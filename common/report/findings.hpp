@@ -61,8 +61,7 @@ bool same_problem(const Case& a, const Case& b);
 
 /// All of the chapter's tables; those of times show the `chosen` kernels.
 std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen);
-/// A metric of Nsight Compute's profile, as a row of its table shows it and facts call it, times `factor`. The profiler
-/// rounds averages per cycle to two decimals, and more than `decimals` are not shown.
+/// A metric of Nsight Compute's profile, as a row of its table shows it and facts call it, times `factor`.
 struct ProfileMetric {
   const char *label, *key, *metric;
   int decimals = -1;
@@ -75,8 +74,7 @@ Facts facts_of(const Findings& found);
 /// Facts `<name>.profile.*` of one profiled run on a GPU of so many SMs; not yet measured when `profile` is null.
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms);
 
-/// The field of a record's part, times `factor`: "/clocks/sm_mhz/0" (a JSON pointer). Nothing without a part, or where
-/// it lacks that.
+/// The field of a record's part, by its JSON pointer, times `factor`. Nothing without a part, or where it lacks that.
 std::optional<double> number_at(const Record* part, const std::string& pointer, double factor = 1);
 /// A part of a part of a record, or null.
 const Record* part_of(const Record* part, const std::string& name);
@@ -101,8 +99,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// What this program says of itself (`--describe`), for tile-record (bench/programs.hpp): with the counts of those of
-/// the chapter's kernels that were counted on the chapter's problem.
+/// What this program says of itself (`--describe`, see bench/programs.hpp), with what was counted on the chapter's problem.
 Record describe_program(const std::vector<CountedKernel>& counted);
 
 }  // namespace tile

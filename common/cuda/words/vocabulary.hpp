@@ -317,12 +317,10 @@ SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand,
 // --- __shared__ variables ---------------------------------------------------------------------------------------
 // `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
-// a reference to where the variable lies in the shared memory of the running block. Such a struct is never made: it is
-// what a declaration with all its extents, alignments and names can stand in as it is.
+// a reference to where the variable lies. Such a struct is never made: a declaration can stand in it as it is.
 namespace simt {
 
-/// A declaration of a __shared__ variable; one for each instantiation of the function that it stands in. The model
-/// finds those that a program uses in its symbol table, by their names (common/sim/hooks/names.cpp).
+/// A declaration of a __shared__ variable, for each instantiation of its function: names.cpp finds them by their symbols.
 struct SharedDeclaration {
   const char* name;
   const std::type_info* within;  ///< the struct around it, whose own name says in which function it is

@@ -39,9 +39,8 @@ struct Known {
 /// - `__shared__` variables of functions: references to where they lie in the shared memory of the running block;
 /// - `extern __shared__ T name[];`: a pointer to the model's dynamic shared memory;
 /// - `__device__` and `__constant__` variables outside functions and classes: their registration as memory follows, and
-///   a __constant__ one loses its `const`, by which g++ would take its values without reading them;
-/// - constant `__device__` arrays, and static constant ones in functions: an error of the compiler, for their reads
-///   would not be counted;
+///   a __constant__ one loses its `const`, by which g++ would not read it;
+/// - constant `__device__` arrays, and static constant ones in functions: an error, for reads would not be counted;
 /// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: a call of tile::launch;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
 /// - an index that is read from memory, or by way of a reference: the same, wrapped in a call;
