@@ -73,7 +73,11 @@ void wait_for(const Wait& wait) {
 void end_faulting_lane(int signal, siginfo_t*, void* context) {
   if (hooks::lane_hooks.listener == nullptr) return void(std::signal(signal, SIG_DFL));
   const hooks::ScopedIgnore ignore;
+#ifdef __x86_64__
   const auto pc = Address(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]) + 1;
+#else  // aarch64, which does not fault when it divides by 0
+  const auto pc = Address(static_cast<const ucontext_t*>(context)->uc_mcontext.pc) + 1;
+#endif
   if (signal == SIGFPE) fail(*running, "undefined", pc, "divides an integer by 0, or the least one by -1");
   fail(*running, "unsupported", pc,
        fmt::format("has variables of more than {} KB, or touches what is no memory", stack_bytes / 1024));
