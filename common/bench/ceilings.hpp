@@ -69,12 +69,10 @@ Work work_at(const Case& to, const CountedWork& one, const CountedWork& other);
 std::optional<Work> work_as_compiled(Work work, const nlohmann::json& kernel, const nlohmann::json& record,
                                      double counted_load_requests, const Work& counted, const Case& to);
 
-/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots:
-/// the same with every memory instruction taking a slot, too, or all instructions where their number is known.
-/// Register banks: one register a cycle from each of the two banks that a scheduler's FFMA read. L1: for every global
-/// request a cycle for each pass of its tags, or each wavefront of its data where those are more. Banks: one
-/// wavefront a cycle and SM, of shared memory and of L1's data together. L2 and DRAM: bytes over the measured rate.
-/// Rates of one a cycle: measured, see chapter 00.
+/// Ceilings, tightest first. FFMA issue: one warp-wide FFMA a cycle on each of an SM's four schedulers. Issue slots: the
+/// same with memory instructions, or all where they are known. Register banks: one register a cycle from each of a
+/// scheduler's two banks. L1: for every global request its tag passes, or its wavefronts where those are more. Banks: one
+/// wavefront a cycle and SM, of shared memory and L1 together. L2 and DRAM: bytes over the rate. Measured, see chapter 00.
 std::vector<Ceiling> ceilings(const Work& work, const Rates& rates);
 
 }  // namespace tile

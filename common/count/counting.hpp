@@ -1,8 +1,7 @@
 // count/: `tile count`, for a reader's own kernels. In: their files. Out: counts, what follows from them, and advice.
 //
-// model-cc compiles a file to a program whose main() (count_main.cpp) runs each TILE_COUNT (count.hpp) and writes a
-// line of JSON for each, a Run. tile_count.cpp starts both, reads the lines and prints them; verdict.cpp decides what
-// follows from a launch's counts, and what to advise; compiler_errors.cpp shortens the compiler's messages.
+// model-cc compiles a file to a program whose main() (count_main.cpp) writes a line of JSON, a Run, for each TILE_COUNT.
+// tile_count.cpp prints them; verdict.cpp says what follows from counts; compiler_errors.cpp shortens messages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,8 +24,8 @@ void from_json(const nlohmann::json& json, Named& value) {
   for (value = Named(); name_of(value) != json;) value = Named(int(value) + 1);
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, requests, accesses, sectors,
-                                   lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, at_least, by_copy,
-                                   element_bytes)
+                                   lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, at_least,
+                                   by_copy, element_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, kernel, grid, block, static_shared_bytes, dynamic_shared_bytes, barriers,
                                    block_sectors, block_store_sectors, grid_sectors, sites, samples)

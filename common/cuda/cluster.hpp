@@ -1,10 +1,9 @@
 // Clusters: blocks that run at the same time and access each other's shared memory. How they
 // are launched, and their instructions, named and implemented as in ptx_mbarrier.hpp.
 //
-// A block must not access the shared memory of another before that block has started, nor
-// after it has ended: a cluster barrier at either end of the kernel ensures that. PTX
-// ISA, "Cluster of Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Thread Block
-// Clusters" and "Distributed Shared Memory".
+// A block must not access the shared memory of another before that has started, nor after it has
+// ended: a cluster barrier at either end of the kernel ensures that. CUDA C++ Programming Guide,
+// "Distributed Shared Memory".
 #pragma once
 
 #include <cstdint>

@@ -2,10 +2,10 @@
 // away. Named and implemented as in ptx_mbarrier.hpp; the host describes the matrix by
 // tensor_map.hpp.
 //
-// Each call is one copy: one thread makes it, not a warp. x counts columns, y rows; a box may
-// lie partly or wholly outside the matrix, and counts its full bytes all the same. It begins
-// at a multiple of 16 bytes within a row; that of a load also at negative coordinates, that of
-// a store not (measured on an NVIDIA H200, which says "illegal instruction" otherwise).
+// Each call is one copy, made by one thread. x counts columns, y rows; a box may lie partly or
+// wholly outside the matrix, and counts its full bytes all the same. It begins at a multiple of 16
+// bytes within a row; that of a load also at negative coordinates, that of a store not (measured on
+// an NVIDIA H200, which says "illegal instruction" otherwise).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,6 @@
-// report/: what a chapter's program does besides its kernels: its registration, which is all that a chapter sees of
-// this room, the command line (options.hpp, main.cpp), tables and facts of what was predicted, counted and measured,
-// and the files for the book.
-//
-// The one header a chapter includes: kernel vocabulary, problems and checks, and the chapter's registration.
+// report/: the command line of a chapter's program (options.hpp, main.cpp), its tables and facts of what was predicted,
+// counted and measured, and the files for the book. This is the one header that a chapter includes: kernel vocabulary,
+// problems and checks, and the chapter's registration.
 #pragma once
 
 #include <doctest/doctest.h>

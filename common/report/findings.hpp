@@ -1,6 +1,5 @@
-// What the model's program of a chapter found, and what it says of that. In: kernels counted on the SIMT model, the
-// chapter's records. Out: tables (tables.cpp), facts for the prose (chapter_facts.cpp), and files of what kernels
-// touched, for figures (traces.cpp). report_model.cpp counts, and puts them together; emitted.tsv describes the files.
+// What the model's program of a chapter makes of counts and records: tables (tables.cpp), facts for the prose
+// (chapter_facts.cpp), and traces for figures (traces.cpp), put together by report_model.cpp; see emitted.tsv.
 #pragma once
 
 #include <filesystem>

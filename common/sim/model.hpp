@@ -1,8 +1,7 @@
 // The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
 //
 // A kernel compiled with -fsanitize=thread calls a hook before every load and store; common/sim answers in place of libtsan. How that
-// works, what the model does not know, and where each of its rules is decided, is in the book's appendix
-// (book/appendix-simt-model.md).
+// works, and what the model does not know, is in the book's appendix (book/appendix-simt-model.md).
 #pragma once
 
 #include <array>

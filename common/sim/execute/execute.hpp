@@ -329,9 +329,8 @@ struct Worker final : hooks::Listener {
   void refuse_index(Address pc, std::intptr_t index, const char* array_type) override;
 };
 
-/// In which order the blocks of a launch run. Where they communicate, they run in one host thread, so that what they find
-/// does not depend on chance. A traced launch whose threads signal each other runs twice: each thread until it waits,
-/// the first ones first; and then the last ones first, each of which makes way after a write that others may wait for.
+/// In which order the blocks of a launch run: where they communicate, in one host thread, each until it waits, the first
+/// ones first; and traced, a second time, the last ones first, and each makes way after a write that others may wait for.
 enum class Schedule { parallel, run_on, make_way };
 
 struct Launch {

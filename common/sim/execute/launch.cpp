@@ -255,8 +255,7 @@ std::vector<Worker> run_on(std::size_t host_threads, Launch& launch) {
   return workers;
 }
 
-// As many host threads as blocks may use; one where too much memory would have to be kept, since a launch whose blocks
-// turn out to communicate begins anew.
+// One where a launch whose blocks turn out to communicate could not begin anew: that takes a copy of its memory.
 std::size_t useful_threads(const Launch& launch) {
   constexpr std::size_t most_kept = std::size_t(1) << 30;
   std::size_t bytes = 0;

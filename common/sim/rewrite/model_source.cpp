@@ -1,8 +1,7 @@
 // Writes the C++ source that the SIMT model compiles for one .cu file (rewrite.hpp).
 //
-// CMake compiles a file as one language per directory, hence the copy; #line keeps the file names and lines of the .cu.
-// Usage: model-source SOURCE.cu OUTPUT.cpp [DIRECTORY]
-// With a DIRECTORY, files that SOURCE includes by "name" are rewritten into it, but for those of this repository.
+// Usage: model-source SOURCE.cu OUTPUT.cpp [DIRECTORY]. #line keeps the file names and lines of the .cu. With a DIRECTORY,
+// files that SOURCE includes by "name" are rewritten into it, but for those of this repository.
 #include <fmt/format.h>
 
 #include <cstdio>
