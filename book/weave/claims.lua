@@ -1,5 +1,5 @@
 -- Claims: [text]{.claim holds="..."} is what the text says of numbers, tested. With above=KERNEL it is the page's explanation
--- of why that kernel was measured above one of its ceilings.
+-- of why that kernel was measured above one of its ceilings. (The page of others' claims, claims.md: verdicts.lua.)
 -- In: Spans, and above.tsv of the chapter. Out: Spans that say on hover what was tested; for the page of all claims, the claims of
 -- a page by themselves. A false claim ends the weave, and so does a kernel above a ceiling that no claim explains.
 

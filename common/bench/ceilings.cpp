@@ -30,7 +30,7 @@ Work work_of(const simt::Counts& counts, const Case& counted) {
     if (!counted_with_its_load) work.requests += double(site.requests);
     work.lines += double(site.lines);
     work.l1_cycles += double(site.l1_cycles);
-    work.wavefronts += double(site.wavefronts);
+    if (site.space != simt::Space::constant) work.wavefronts += double(site.wavefronts);
     work.l1_wavefronts += double(site.l1_wavefronts);
     work.requested_bytes += double(site.bytes());
   }

@@ -35,7 +35,7 @@ struct Ceiling {
   double tflops;
 };
 
-/// What a kernel asks of the memory system per multiply-add; sums over its access sites.
+/// What a kernel asks of an SM and of the memory system in all: sums over its access sites.
 struct Work {
   double flops = 0;            ///< 2MNK: one FMA counts two
   double requests = 0;         ///< warp-wide memory instructions
@@ -45,7 +45,7 @@ struct Work {
   double l1_wavefronts = 0;    ///< passes of global accesses' data through the same banks; of stores at least so many
   double requested_bytes = 0;  ///< bytes that threads asked of global and of shared memory
   double l2_bytes = 0;         ///< at least this much crosses from L2: what a block touches, once a block
-  double dram_bytes = 0;       ///< at least this much crosses from DRAM: what the grid touches, once
+  double dram_bytes = 0;       ///< at least this much crosses from DRAM: the three matrices, once
   double instructions = 0;     ///< warp-wide instructions of all kinds; 0: only those of the source are known
   double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
 };

@@ -35,7 +35,7 @@ double to_nanosecond(double ms);
 Record summary_of(const Record& run);
 
 /// How many copies of a problem to rotate through: together three times as large as the L2, so that a call finds nothing
-/// there that it uses; from 4 to 256. An even number: a pair of calls takes two, and both sides see the same ones.
+/// there that it uses; an even number from 4 to 256.
 constexpr std::size_t copies_past_l2(std::size_t l2_bytes, std::size_t bytes_of_copy) {
   const std::size_t to_fill = (3 * l2_bytes + bytes_of_copy - 1) / bytes_of_copy;
   return std::clamp<std::size_t>((to_fill + 1) / 2 * 2, 4, 256);

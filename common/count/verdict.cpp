@@ -183,8 +183,8 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
 
 // --- Bounds ----------------------------------------------------------------------------------------------------------
 
-// Cycles that an access site keeps L1 or shared memory of its SM busy; -1 where no rule is known: bulk copies, atomic
-// operations in shared memory, and reads of constant memory.
+// Cycles that an access site keeps L1 or shared memory of its SM busy; -1 where no rule is known: bulk copies, atomics in
+// shared memory, and reads of constant memory or of another block's shared memory.
 double cycles_of(const simt::Site& site) {
   if (simt::is_bulk(site.op)) return -1;
   if (site.space == simt::Space::global) return double(site.l1_cycles);

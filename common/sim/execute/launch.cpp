@@ -240,7 +240,7 @@ std::unique_ptr<Launch> prepared(const BoundKernel& kernel, const Counts& descri
   return made;
 }
 
-std::vector<Worker> run_on(std::size_t host_threads, Launch& launch) {
+std::vector<Worker> run_workers(std::size_t host_threads, Launch& launch) {
   describe_layout(launch);
   if (launch.traced)
     for (Region* region : launch.arrays) region->cells = std::make_shared<order::GlobalCells>(region->elements());
@@ -287,12 +287,12 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   const std::size_t threads = useful_threads(*launch);
   const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
   launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
-  std::vector<Worker> workers = run_on(threads, *launch);
+  std::vector<Worker> workers = run_workers(threads, *launch);
   if (launch->communicates && launch->schedule == Schedule::parallel) {
     before->restore();
     launch = prepared(kernel, described);
     launch->schedule = Schedule::run_on;
-    workers = run_on(1, *launch);
+    workers = run_workers(1, *launch);
   }
   if (!launch->findings.empty()) throw Error(text_of(launch->findings));
   if (!launch->traced) return;
@@ -307,7 +307,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   before->restore();
   const auto again = prepared(kernel, described);
   again->schedule = Schedule::make_way;
-  run_on(1, *again);
+  run_workers(1, *again);
   after.restore();
   if (!again->findings.empty()) throw Error(text_of(again->findings));
 }

@@ -356,8 +356,8 @@ std::uint64_t work_of(const Block& block) {
   return work;
 }
 
-// So many blocks at least run together in Schedule::make_way.
-constexpr std::size_t most_interleaved = 16;
+// In Schedule::make_way blocks are started until so many run together; more where all wait.
+constexpr std::size_t enough_interleaved = 16;
 
 // Starts the next cluster if there is one and the GPU would have room for it.
 bool start_next(Worker& worker) {
@@ -403,7 +403,7 @@ bool advance_all(Worker& worker, std::uint32_t retries = 0) {
       return true;
     }
     progress = progress || worker.yielded || work_of(block) != before;
-    while (worker.yielded && worker.resident.size() < most_interleaved && start_next(worker)) progress = true;
+    while (worker.yielded && worker.resident.size() < enough_interleaved && start_next(worker)) progress = true;
     if (stands_still(worker)) explain_standstill(worker);
   }
   return progress;

@@ -41,7 +41,7 @@ struct Known {
 /// - `__device__` and `__constant__` variables outside functions and classes: their registration as memory follows, and
 ///   a __constant__ one loses its `const`, by which g++ would not read it;
 /// - constant `__device__` arrays, and static constant ones in functions: an error, for reads would not be counted;
-/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: a call of tile::launch;
+/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: a call by way of tile::Launch;
 /// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
 /// - an index that is read from memory, or by way of a reference: the same, wrapped in a call;
 /// - included names, as `include` says.
