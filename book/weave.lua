@@ -73,6 +73,7 @@ local function resolved(div) return pandoc.walk_block(div, {Span = resolve_span,
 local resolvers = {
   listing = listings.resolve, table = tables.resolve,
   figure = figures.resolve, explorer = explorer.resolve, lookups = explorer.resolve,
+  answer = function(div) return elements.folded(div.content, "Answer") end,
   ["break"] = experiments.resolve, settled = verdicts.settled, tally = verdicts.tally_table,
   ["all-claims"] = function() return verdicts.all_claims(resolved) end, contents = around.contents,
 }

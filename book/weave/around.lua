@@ -12,13 +12,17 @@ local around = {}
 -- What stands in a list of all pages before those that begin something.
 local heads = {["00"] = "Part I", ["15"] = "Part II", ["appendix-simt-model"] = "Appendices"}
 
+local function head_of(id)
+  return heads[id] or id == page.all:find_if(function(other) return other:match("^notebook") end) and "Notebooks" or nil
+end
+
 -- The list of all pages, as the cover has it. In one document links are the writer's: it may cut the document into files.
 function around.contents()
   local items, lists = {}, pandoc.List({})  -- a list's items are a table, until all are there
   for _, id in ipairs(page.all) do
-    if heads[id] then
-      lists:insert(pandoc.Para({pandoc.Emph({pandoc.Str(heads[id])})}))
-      items[#items + 1] = '<li class="part-head">' .. heads[id] .. "</li>"
+    if head_of(id) then
+      lists:insert(pandoc.Para({pandoc.Emph({pandoc.Str(head_of(id))})}))
+      items[#items + 1] = '<li class="part-head">' .. head_of(id) .. "</li>"
     end
     if id ~= "index" then
       local info = page.info[id]
@@ -102,7 +106,7 @@ local function all_pages()
   return page.all:map(function(id)
     local info = page.info[id]
     return {href = pandoc.MetaString(info.href), number = pandoc.MetaString(info.number .. page.letter(id)),
-      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = heads[id]}
+      title = pandoc.MetaString(id == "index" and "Cover" or info.title), current = id == page.id, head = head_of(id)}
   end)
 end
 

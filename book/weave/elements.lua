@@ -2,6 +2,7 @@
 -- In: pandoc's elements. Out: pandoc's elements.
 
 local text = require("weave.text")
+local page = require("weave.page")
 
 local elements = {}
 
@@ -15,6 +16,12 @@ function elements.within(before, blocks, after)
   whole:extend(blocks)
   whole:insert(elements.html(after))
   return whole
+end
+
+-- Folds what not every reader wants to see; one document, where nothing can be opened, has all of it.
+function elements.folded(blocks, summary)
+  if page.combined then return blocks end
+  return elements.within('<details class="folded"><summary>' .. summary .. "</summary>", blocks, "</details>")
 end
 
 -- The opening tag of something that may scroll sideways, for the keyboard and for screen readers.

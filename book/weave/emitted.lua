@@ -89,7 +89,7 @@ function emitted.formula(chapter, formula, decimals, unit)
   if not tree then refuse(keys) end
   local values, with = {}, {}
   for i, key in ipairs(keys) do
-    local fact = emitted.fact(key:match("^%d%d/") and key or chapter .. "/" .. key)
+    local fact = emitted.fact(key:match("^%d%d[%w_-]*/") and key or chapter .. "/" .. key)
     if fact.kind ~= "constant" and fact.kind ~= "predicted" then refuse(key .. " is " .. fact.kind .. ", and so no prediction") end
     values[key] = fact.value or refuse(key .. " is a text")
     with[i] = key .. " = " .. string.format("%.6g", fact.value)
@@ -102,7 +102,7 @@ end
 
 -- The fact that a key names, and the key in full.
 function emitted.fact(key)
-  local chapter, rest = key:match("^(%d%d)/(.+)$")
+  local chapter, rest = key:match("^(%d%d[%w_-]*)/(.+)$")
   if not chapter then chapter, rest = page.home, key end
   local all = facts_of(chapter)
   local fact = all[rest] or constant(chapter, rest) or keyed_formula(chapter, rest) or

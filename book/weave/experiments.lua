@@ -35,8 +35,6 @@ end
 
 local function line_of(source, position) return select(2, source:sub(1, position - 1):gsub("\n", "")) + 1 end
 
-local function indent(line) return #line:match("^ *") end
-
 -- The lines that an edit replaces and those that it puts in their place: whole lines, without those that stay as they are, each
 -- {number, text, kind}; a line is shown before and behind, and a row for lines that are left out between.
 local function difference(source, place)
@@ -51,9 +49,9 @@ local function difference(source, place)
   local rows = pandoc.List({})
   local function add(number, line, kind) rows:insert({number = number, text = line or "", kind = kind}) end
   -- The nearest line in a direction that shows a reader where this is: before the edit, none that is deeper in than it.
-  local depth = math.max(indent(from <= last and lines[from] or ""), indent(new[new_from] or ""))
+  local depth = math.max(listings.indent(from <= last and lines[from] or ""), listings.indent(new[new_from] or ""))
   local function neighbour(number, step)
-    while lines[number] and (lines[number] == "" or listings.marker(lines[number]) or step < 0 and indent(lines[number]) > depth) do
+    while lines[number] and (lines[number] == "" or listings.marker(lines[number]) or step < 0 and listings.indent(lines[number]) > depth) do
       number = number + step
     end
     return lines[number] and number
@@ -66,25 +64,6 @@ local function difference(source, place)
   if behind and behind > to + 1 then add(nil, nil, "left-out") end
   if behind then add(behind, lines[behind]) end
   return rows
-end
-
-local signs = {removed = "- ", added = "+ ", ["left-out"] = "⋮"}
-
--- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
-local function diff_markup(rows)
-  local common, digits = 99, 0
-  for _, row in ipairs(rows) do
-    if row.text:match("%S") then common = math.min(common, indent(row.text)) end
-    digits = math.max(digits, #tostring(row.number or ""))
-  end
-  for _, row in ipairs(rows) do
-    local number = tostring(row.number or "")
-    row.text, row.number = listings.shown(row.text:sub(common + 1)), (signs[row.kind] or "") .. number
-    if page.combined == "epub" and row.kind ~= "left-out" then  -- no grid puts numbers below each other there
-      row.number = (signs[row.kind] or "  ") .. (" "):rep(digits - #number) .. number
-    end
-  end
-  return code.program(rows, true)
 end
 
 -- What was said when this edit was made, or nil. The lines of the file: the experiment, what was said.
@@ -112,7 +91,7 @@ function experiments.resolve(div)
   local source = text.read(page.root .. "/" .. page.source) or page.fail("no file " .. page.source)
   local blocks = div.content
   blocks:insert(elements.html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
-  for _, place in ipairs(places_of(source, row)) do blocks:insert(elements.html(diff_markup(difference(source, place)))) end
+  for _, place in ipairs(places_of(source, row)) do blocks:insert(elements.html(listings.marked(difference(source, place)))) end
   return elements.within('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">', blocks,
     "</div></div>" .. outcome(row) .. "</section>")
 end

@@ -1,6 +1,6 @@
--- Listings: ::: {.listing region=NAME [file=FILE] [counts=KERNEL] [folded=yes]} shows a region of a program, the lines between
--- `// [snippet NAME]` and `// [/snippet NAME]`, with their numbers in the file, and beside each line what the model counted; a folded one,
--- on a page that can open it, when asked.
+-- Listings: ::: {.listing region=NAME [file=FILE] [counts=KERNEL] [since=NN [was=NAME]] [folded=yes]} shows a region of a program, the lines between
+-- `// [snippet NAME]` and `// [/snippet NAME]`, with their numbers in the file, and beside each line what the model counted; with `since`,
+-- what changed since chapter NN, whose region is called so or `was`; a folded one, on a page that can open it, when asked.
 -- In: a Div. Out: blocks. An unknown region or kernel ends the weave.
 
 local text = require("weave.text")
@@ -46,6 +46,69 @@ function listings.region(file, region)
   if inside then page.fail("region " .. region .. " of " .. file .. " is not closed") end
   while #kept > 0 and kept[#kept].text == "" do kept[#kept] = nil end
   return without_indent(kept)
+end
+
+function listings.indent(line) return #line:match("^ *") end
+
+local signs = {removed = "- ", added = "+ ", ["left-out"] = "⋮"}
+
+-- The rows as a program of which lines are marked: by a sign, which colour blind readers and those who listen need, and by colours.
+function listings.marked(rows)
+  local common, digits = 99, 0
+  for _, row in ipairs(rows) do
+    if row.text:match("%S") then common = math.min(common, listings.indent(row.text)) end
+    digits = math.max(digits, #tostring(row.number or ""))
+  end
+  for _, row in ipairs(rows) do
+    local number = tostring(row.number or "")
+    row.text, row.number = listings.shown(row.text:sub(common + 1)), (signs[row.kind] or "") .. number
+    if page.combined == "epub" and row.kind ~= "left-out" then  -- no grid puts numbers below each other there
+      row.number = (signs[row.kind] or "  ") .. (" "):rep(digits - #number) .. number
+    end
+  end
+  return code.program(rows, true)
+end
+
+-- The lines of two regions as rows of a difference: the longest common sequence is kept, of which two lines show where a change is.
+local function changes(old, new)
+  local common = {}
+  for i = #old + 1, 1, -1 do
+    common[i] = {}
+    for j = #new + 1, 1, -1 do
+      common[i][j] = (i > #old or j > #new) and 0 or old[i].text == new[j].text and common[i + 1][j + 1] + 1 or
+        math.max(common[i + 1][j], common[i][j + 1])
+    end
+  end
+  local rows, i, j = pandoc.List({}), 1, 1
+  local function take(line, number, kind) rows:insert({text = line.text, number = number, kind = kind}) end
+  while i <= #old or j <= #new do
+    if i <= #old and j <= #new and old[i].text == new[j].text then
+      take(new[j], new[j].number)
+      i, j = i + 1, j + 1
+    elseif j > #new or i <= #old and common[i + 1][j] >= common[i][j + 1] then
+      take(old[i], nil, "removed")
+      i = i + 1
+    else
+      take(new[j], new[j].number, "added")
+      j = j + 1
+    end
+  end
+  local function near(at)
+    for k = math.max(1, at - 2), math.min(#rows, at + 2) do
+      if rows[k].kind then return true end
+    end
+  end
+  local shown = pandoc.List({})
+  for at, row in ipairs(rows) do
+    if near(at) then
+      shown:insert(row)
+    elseif #shown > 0 and shown[#shown].kind ~= "left-out" then
+      shown:insert({text = "", kind = "left-out"})
+    end
+  end
+  if #shown > 0 and shown[#shown].kind == "left-out" then shown[#shown] = nil end
+  if #shown == 0 then page.fail("a listing of what changed, and nothing did") end
+  return shown
 end
 
 -- What the model counted of a kernel, line by line.
@@ -97,19 +160,19 @@ function listings.resolve(div)
     line.text, line.count = listings.shown(line.text), by_line and by_line[line.number]
   end
   at_ends(shown)
+  local since = div.attributes.since
+  local old = since and listings.region(page.sources[since] or page.fail("no chapter " .. since), div.attributes.was or region)
+  for _, line in ipairs(old or {}) do line.text = listings.shown(line.text) end
   local html, name, first, last = elements.html, file:match("[^/]+$"), shown[1].number, shown[#shown].number
   local lines = text.escape(name) .. (first == last and ", line " .. first or ", lines " .. first .. "–" .. last)
   local source = page.combined and '<span class="source">' .. lines .. "</span>" or
     '<a class="source" href="source/' .. name .. ".html#L-" .. first .. '">' .. lines .. "</a>"
-  local frame = '<div class="code-frame' .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
-    code.program(shown) .. "</div></div>"
-  if div.attributes.folded and not page.combined then
-    frame = '<details class="folded"><summary>' .. #shown .. " lines of code</summary>" .. frame .. "</details>"
-  end
-  return {
-    elements.figure_open(div, "listing full-width"),
-    html("<figcaption>"), elements.caption_of(div), html(source .. "</figcaption>"), html(frame .. "</figure>"),
-  }
+  local frame = '<div class="code-frame' .. (old and " diff" or "") .. (by_line and " counted-lines" or "") .. '">' .. elements.scrolling("code", div.attributes.label) ..
+    (old and listings.marked(changes(old, shown)) or code.program(shown)) .. "</div></div>"
+  local blocks = pandoc.List({
+    elements.figure_open(div, "listing full-width"), html("<figcaption>"), elements.caption_of(div), html(source .. "</figcaption>")})
+  blocks:extend(div.attributes.folded and elements.folded({html(frame)}, #shown .. " lines of code") or {html(frame)})
+  return blocks .. {html("</figure>")}
 end
 
 return listings

@@ -66,8 +66,8 @@ local function fields_of(line) return text.split((line:gsub('"([%dx]+)[^"]*"', "
 local recorded_in = text.remembered(function(chapter)
   local found = {}
   local function add(address, file, line) found[address] = found[address] or {file = file, line = line} end
-  local directory = (page.sources[chapter] or ""):match("^(.*)/")
-  local record = directory and page.records:find_if(function(file) return file:match("^(.*)/measured/[^/.]+$") == directory end)
+  local directory = (page.sources[chapter] or ""):gsub("/chapter%d+%.cu$", ""):gsub("%.cu$", "")  -- a lab's records are in its name's
+  local record = page.records:find_if(function(file) return file:match("^(.*)/measured/[^/.]+$") == directory end)
   for _, t in ipairs(record and tables or {}) do
     local file, columns = record .. "/" .. t.name .. ".csv", {}
     for number, line in ipairs(lines_of_file(file) or {}) do
@@ -110,8 +110,8 @@ end
 
 -- The page that shows a file, line by line: of programs it has the name of the file, of other files all of the path; a record is one page.
 function origins.address(file, line)
-  local name = file:match("^chapters/[^/]+/(chapter%d+%.cu)$") or page.shared[file] and file:match("[^/]+$")
-  local record, part = file:match("^(chapters/[^/]+/measured/[^/]+)/([^/]+)$")
+  local name = (file:match("%.cu$") or page.shared[file]) and file:match("[^/]+$")
+  local record, part = file:match("^(chapters/.+/measured/[^/]+)/([^/]+)$")
   local shown = record or file
   if not name and not page.records:includes(shown) then
     page.fail(file .. ", where numbers come from, has no page: add it to records in book/CMakeLists.txt")

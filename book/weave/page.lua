@@ -10,7 +10,7 @@ local page = {
   combined = false,      -- "print" or "epub": one document instead of pages
   only_tests = false,    -- only what tests ask for is resolved
   shared = {},           -- file -> true: what listings may show besides source
-  sources = {},          -- chapter -> its program
+  sources = {},          -- chapter -> its program; "NN-QUESTION" -> that of a question of its notebook
   records = {},          -- files that have a page and that numbers come from: records, and what reads them
   labels = {},           -- id -> {page, text}
   info = {},             -- page id -> {href, number, title}
@@ -55,8 +55,12 @@ end
 function page.open(meta)
   local function get(key) return meta[key] and pandoc.utils.stringify(meta[key]) or "" end
   for _, key in ipairs({"pass", "work", "tests", "root", "source"}) do page[key] = get(key) end
-  page.id, page.home, page.shared, page.sources = get("page"), get("page"), text.set_of(get("shared")), {}
-  for file in get("sources"):gmatch("%S+") do page.sources[file:match("chapter(%d+)%.cu$")] = file end
+  page.id, page.shared, page.sources = get("page"), text.set_of(get("shared")), {}
+  page.home = page.id:match("^notebook%-(%d+)$") or page.id
+  for file in get("sources"):gmatch("%S+") do
+    local chapter, question = file:match("(%d+)[^/]*/lab/(.+)%.cu$")
+    page.sources[chapter and chapter .. "-" .. question or file:match("chapter(%d+)%.cu$")] = file
+  end
   page.records, page.all = text.words_of(get("records")), text.words_of(get("pages"))
   page.combined = get("combined") ~= "" and get("combined")
   page.only_tests = get("only") ~= ""

@@ -34,12 +34,6 @@ end
 
 local function counted(n, word) return n .. " " .. word .. (n == 1 and "" or "s") end
 
--- Folds what a page may have very much of; one document, where nothing can be opened, has all of it.
-local function folded(blocks, summary)
-  if page.combined then return blocks end
-  return elements.within('<details class="folded"><summary>' .. summary .. "</summary>", blocks, "</details>")
-end
-
 -- Rows that stand together, which are of one chapter, folded under how many have which verdict.
 function verdicts.fold(blocks)
   local out, rows = pandoc.List({}), pandoc.List({})
@@ -48,7 +42,7 @@ function verdicts.fold(blocks)
     local kinds = tally[rows[1].attributes.of]
     local of_each = names:filter(function(verdict) return kinds[verdict] end)
     of_each = of_each:map(function(verdict) return kinds[verdict] .. "\u{a0}" .. verdict end)
-    out:extend(folded(rows, counted(#rows, "finding") .. ": " .. table.concat(of_each, ", ")))
+    out:extend(elements.folded(rows, counted(#rows, "finding") .. ": " .. table.concat(of_each, ", ")))
     rows = pandoc.List({})
   end
   for _, block in ipairs(blocks) do
@@ -156,7 +150,7 @@ function verdicts.all_claims(resolved)
     number = number + #items
     if #items > 0 and not page.combined then
       blocks:insert(pandoc.Header(2, {pandoc.Str(page.full_title(id))}, {id = "claims-of-" .. id}))
-      blocks:extend(folded({pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"})}, counted(#items, "claim")))
+      blocks:extend(elements.folded({pandoc.Div({pandoc.BulletList(items)}, {class = "all-claims"})}, counted(#items, "claim")))
     end
   end
   local where = page.combined and "the book's HTML lists them, with the values of their keys." or "here they are, with the values of their keys."

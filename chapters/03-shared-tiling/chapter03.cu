@@ -49,9 +49,9 @@ constexpr __host__ __device__ Position position_of(int thread) {
 // [/snippet config]
 
 // [snippet head]
-// EDGES: whether a tile may hang over the edge of a matrix. AS_ROW: words from a row of As to
+// PREDICATED: whether a tile may hang over the edge of a matrix. AS_ROW: words from a row of As to
 // the next; but for an experiment there are none between them.
-template <bool EDGES, int AS_ROW = Config::BK>
+template <bool PREDICATED, int AS_ROW = Config::BK>
 __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
                              const float* A, int lda,           // M x K
                              const float* B, int ldb,           // K x N
@@ -74,8 +74,8 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the edge a tile holds zeros, which add nothing to the dot product.
-    const bool inA = !EDGES || (row < M && bkIdx + threadCol < K);
-    const bool inB = !EDGES || (bkIdx + threadRow < K && col < N);
+    const bool inA = !PREDICATED || (row < M && bkIdx + threadCol < K);
+    const bool inB = !PREDICATED || (bkIdx + threadRow < K && col < N);
     float a = 0.0f, b = 0.0f;
     if (inA) a = *nextA;                     //@ load-A
     if (inB) b = *nextB;                     //@ load-B
@@ -101,7 +101,7 @@ __global__ void sgemm_shared(int M, int N, int K, float alpha,  //
 
   // [snippet epilogue]
   // only now: every thread had to load and to reach the barriers
-  if (EDGES && (row >= M || col >= N)) return;
+  if (PREDICATED && (row >= M || col >= N)) return;
   float* c = &C[std::size_t(row) * ldc + col];
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C

@@ -38,7 +38,7 @@ struct Position {
 };
 
 // Where a thread's TM results begin in the block's tile.
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   return {thread / Config::BN * Config::TM, thread % Config::BN};
 }
 // Which element of As, and which of Bs, a thread loads.
@@ -50,9 +50,9 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// EDGES: whether a tile may hang over the edge of a matrix. SWAPPED: whether the two inner
+// PREDICATED: whether a tile may hang over the edge of a matrix. SWAPPED: whether the two inner
 // loops change places.
-template <bool EDGES, bool SWAPPED>
+template <bool PREDICATED, bool SWAPPED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_1d_block(int M, int N, int K, float alpha,    //
                    const float* A, int lda,             // M x K
@@ -63,19 +63,19 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   __shared__ float As[BM * BK];  // BM x BK, row-major
   __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
-  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x);
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM] = {0.0f};  // TM results, one below the other
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the edge a tile holds zeros, which add nothing to the dot product.
-    const bool inA = !EDGES || (firstRow + rowA < M && bkIdx + colA < K);
-    const bool inB = !EDGES || (bkIdx + rowB < K && firstCol + colB < N);
+    const bool inA = !PREDICATED || (blockRow + rowA < M && bkIdx + colA < K);
+    const bool inB = !PREDICATED || (bkIdx + rowB < K && blockCol + colB < N);
     float a = 0.0f, b = 0.0f;
     if (inA) a = *nextA;       //@ load-A
     if (inB) b = *nextB;       //@ load-B
@@ -114,8 +114,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i) {
-    const int row = firstRow + threadRow + i, col = firstCol + threadCol;
-    if (EDGES && (row >= M || col >= N)) break;  // the rows below are outside as well
+    const int row = blockRow + threadRow + i, col = blockCol + threadCol;
+    if (PREDICATED && (row >= M || col >= N)) break;  // the rows below are outside as well
     float* c = &C[std::size_t(row) * ldc + col];
     float result = alpha * acc[i];
     if (beta != 0.0f) result += beta * *c;  //@ load-C
@@ -141,8 +141,8 @@ const tile::Case counted{256, 256, 256};
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   constexpr double TM = Config::TM, BM = Config::BM, BN = Config::BN;
-  facts.predicted("worked.row", results_of(197).row);
-  facts.predicted("worked.col", results_of(197).col);
+  facts.predicted("worked.row", thread_tile_of(197).row);
+  facts.predicted("worked.col", thread_tile_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);
   facts.predicted("worked.colA", load_A_of(197).col);
   facts.predicted("worked.rowB", load_B_of(197).row);
@@ -188,8 +188,8 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
       loadsB(Config::BK * Config::BN);
   for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
     for (int i = 0; i < Config::TM; ++i)
-      ++results.at(
-          std::size_t((results_of(thread).row + i) * Config::BN + results_of(thread).col));
+      ++results.at(std::size_t((thread_tile_of(thread).row + i) * Config::BN +
+                               thread_tile_of(thread).col));
     ++loadsA.at(std::size_t(load_A_of(thread).row * Config::BK + load_A_of(thread).col));
     ++loadsB.at(std::size_t(load_B_of(thread).row * Config::BN + load_B_of(thread).col));
   }

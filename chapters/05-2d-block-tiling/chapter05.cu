@@ -43,7 +43,7 @@ struct Position {
 };
 
 // To compute: where a thread's TM x TN results begin in the block's tile.
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
@@ -57,9 +57,9 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// EDGES: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over
+// PREDICATED: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over
 // dotIdx is unrolled.
-template <bool EDGES, bool UNROLLED>
+template <bool PREDICATED, bool UNROLLED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_2d_block(int M, int N, int K, float alpha,    //
                    const float* A, int lda,             // M x K
@@ -71,26 +71,26 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   __shared__ float As[BM * BK];  // BM x BK, row-major
   __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
-  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x);
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the edge a tile holds zeros, which add nothing to the dot product.
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       float a = 0.0f;
-      const bool inside = !EDGES || (firstRow + rowA + down < M && bkIdx + colA < K);
+      const bool inside = !PREDICATED || (blockRow + rowA + down < M && bkIdx + colA < K);
       if (inside) a = nextA[std::size_t(down) * lda];  //@ load-A
       As[(rowA + down) * BK + colA] = a;               //@ store-As
     }
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       float b = 0.0f;
-      const bool inside = !EDGES || (bkIdx + rowB + down < K && firstCol + colB < N);
+      const bool inside = !PREDICATED || (bkIdx + rowB + down < K && blockCol + colB < N);
       if (inside) b = nextB[std::size_t(down) * ldb];  //@ load-B
       Bs[(rowB + down) * BN + colB] = b;               //@ store-Bs
     }
@@ -117,9 +117,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; ++j) {
-      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      const int row = blockRow + threadRow + i, col = blockCol + threadCol + j;
       // the columns to the right are outside as well
-      if (EDGES && (row >= M || col >= N)) break;
+      if (PREDICATED && (row >= M || col >= N)) break;
       float* c = &C[std::size_t(row) * ldc + col];
       float result = alpha * acc[i][j];
       if (beta != 0.0f) result += beta * *c;  //@ load-C
@@ -147,8 +147,8 @@ void predict(tile::Facts& facts) {
   constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN;
   for (const char* kernel : {"block2d", "unrolled"})
     facts.predicted_loads(kernel, 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
-  facts.predicted("worked.row", results_of(197).row);
-  facts.predicted("worked.col", results_of(197).col);
+  facts.predicted("worked.row", thread_tile_of(197).row);
+  facts.predicted("worked.col", thread_tile_of(197).col);
   facts.predicted("worked.rowA", load_A_of(197).row);
   facts.predicted("worked.colA", load_A_of(197).col);
   facts.predicted("worked.rowB", load_B_of(197).row);
@@ -196,7 +196,7 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK),
       copiesB(Config::BK * Config::BN);
   for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
-    const auto [row, col] = results_of(thread);
+    const auto [row, col] = thread_tile_of(thread);
     for (int i = 0; i < Config::TM; ++i)
       for (int j = 0; j < Config::TN; ++j)
         ++results.at(std::size_t((row + i) * Config::BN + col + j));
@@ -217,8 +217,8 @@ TEST_CASE(
   simt::WarpAccess As{.active = ~0u, .size = 16}, Bs = As;
   for (int lane = 0; lane < 32; ++lane) {
     As.address[std::size_t(lane)] =
-        sizeof(float) * std::uint64_t(results_of(lane).row * Config::BK);
-    Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(results_of(lane).col);
+        sizeof(float) * std::uint64_t(thread_tile_of(lane).row * Config::BK);
+    Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(thread_tile_of(lane).col);
   }
   CHECK(simt::shared_wavefronts(As, true) == 2);
   CHECK(simt::shared_wavefronts(Bs, true) == 8);

@@ -45,7 +45,7 @@ struct Position {
 };
 
 // Where a thread's TM x TN results begin in the block's tile.
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
@@ -71,13 +71,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
-  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x);
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; j += 4) {
-      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      const int row = blockRow + threadRow + i, col = blockCol + threadCol + j;
       float4* c = reinterpret_cast<float4*>(&C[std::size_t(row) * ldc + col]);
       const float* sum = &acc[i][j];
       float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
@@ -141,10 +141,10 @@ __device__ inline const float* aligned(const float* pointer) {
 }
 // [/snippet promise]
 
-// EDGES: whether a tile may hang over the edge of a matrix. PROMISED: whether the compiler is
+// PREDICATED: whether a tile may hang over the edge of a matrix. PROMISED: whether the compiler is
 // told that each four words of A and B are aligned. WRITTEN_OUT: whether the four are read one
 // by one, rather than in a loop.
-template <bool EDGES, bool PROMISED = false, bool WRITTEN_OUT = false>
+template <bool PREDICATED, bool PROMISED = false, bool WRITTEN_OUT = false>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_words(int M, int N, int K, float alpha,       //
                 const float* A, int lda,                // M x K
@@ -157,16 +157,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
   static_assert(
-      !EDGES || !WRITTEN_OUT,
+      !PREDICATED || !WRITTEN_OUT,
       "words that are written out have no guards: they would be read beyond the edge");
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
-  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x);
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load-words]
@@ -179,7 +179,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         a[0] = from[0], a[1] = from[1], a[2] = from[2], a[3] = from[3];  //@ load-A-words
       } else {
         for (int i = 0; i < 4; ++i) {
-          const bool inside = !EDGES || (firstRow + rowA + down < M && bkIdx + colA + i < K);
+          const bool inside =
+              !PREDICATED || (blockRow + rowA + down < M && bkIdx + colA + i < K);
           if (inside) a[i] = from[i];  //@ load-A-words
         }
       }
@@ -193,7 +194,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         b[0] = from[0], b[1] = from[1], b[2] = from[2], b[3] = from[3];  //@ load-B-words
       } else {
         for (int j = 0; j < 4; ++j) {
-          const bool inside = !EDGES || (bkIdx + rowB + down < K && firstCol + colB + j < N);
+          const bool inside =
+              !PREDICATED || (bkIdx + rowB + down < K && blockCol + colB + j < N);
           if (inside) b[j] = from[j];  //@ load-B-words
         }
       }
@@ -218,9 +220,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; ++j) {
-      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      const int row = blockRow + threadRow + i, col = blockCol + threadCol + j;
       // the columns to the right are outside as well
-      if (EDGES && (row >= M || col >= N)) break;
+      if (PREDICATED && (row >= M || col >= N)) break;
       float* c = &C[std::size_t(row) * ldc + col];
       float result = alpha * acc[i][j];
       if (beta != 0.0f) result += beta * *c;  //@ load-C-words
@@ -242,13 +244,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
-  const auto [threadRow, threadCol] = results_of(threadIdx.x);
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x);
   const auto [rowA, colA] = load_A_of(threadIdx.x);
   const auto [rowB, colB] = load_B_of(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
@@ -289,7 +291,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; j += 4) {
-      const int row = firstRow + threadRow + i, col = firstCol + threadCol + j;
+      const int row = blockRow + threadRow + i, col = blockCol + threadCol + j;
       float4* c = reinterpret_cast<float4*>(&C[std::size_t(row) * ldc + col]);
       const float* sum = &acc[i][j];
       float4 result{alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]};
@@ -303,15 +305,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) {
+bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
-bool float4s_fit(const tile::Gemm& g) {
+bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
          g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
-         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+         is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
 // FAST: sgemm_vectorised or a rival.
@@ -319,7 +321,7 @@ template <auto FAST>
 void launch_vectorised(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit(g) ? FAST : sgemm_words<true>, grid, dim3(Config::NUM_THREADS), 0,
+  tile::launch(can_vectorise(g) ? FAST : sgemm_words<true>, grid, dim3(Config::NUM_THREADS), 0,
                g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 // [/snippet launch]
@@ -374,7 +376,7 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK),
       copiesB(Config::BK * Config::BN);
   for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
-    const auto [row, col] = results_of(thread);
+    const auto [row, col] = thread_tile_of(thread);
     for (int i = 0; i < Config::TM; ++i)
       for (int j = 0; j < Config::TN; ++j)
         ++results.at(std::size_t((row + i) * Config::BN + col + j));

@@ -86,7 +86,7 @@ struct Position {
   int row, col;
 };
 // Where a thread's TM x TN results begin in the block's tile.
-constexpr __host__ __device__ Position results_of(int thread, int BN, int TM, int TN) {
+constexpr __host__ __device__ Position thread_tile_of(int thread, int BN, int TM, int TN) {
   return {thread / (BN / TN) * TM, thread % (BN / TN) * TN};
 }
 // The first word of a thread's first float4 in the tile of A, and in the tile of B.
@@ -97,8 +97,8 @@ constexpr __host__ __device__ Position load_B_of(int thread, int BN) {
   return {thread / (BN / 4), thread % (BN / 4) * 4};
 }
 
-// FLOAT4S: tiles are whole and addresses divisible by 16.
-template <class Config, bool FLOAT4S>
+// VECTORISED: tiles are whole and addresses divisible by 16.
+template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_tuned(int M, int N, int K, float alpha,       //
                 const float* A, int lda,                // M x K
@@ -110,24 +110,24 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
-  const auto [threadRow, threadCol] = results_of(threadIdx.x, BN, TM, TN);
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
+  const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x, BN, TM, TN);
   const auto [rowA, colA] = load_A_of(threadIdx.x, BK);
   const auto [rowB, colB] = load_B_of(threadIdx.x, BN);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN results
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       float a[4] = {};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+          if (blockRow + rowA + down < M && bkIdx + colA + i < K)
             a[i] = from[i];  //@ load-A-words
       }
       for (int i = 0; i < 4; ++i)
@@ -136,12 +136,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
       float4 four{};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         four = *reinterpret_cast<const float4*>(from);  //@ load-B
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+          if (bkIdx + rowB + down < K && blockCol + colB + j < N)
             b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
@@ -176,9 +176,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   // live in local memory.
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int row = firstRow + threadRow + i, col = firstCol + threadCol;
+    const int row = blockRow + threadRow + i, col = blockCol + threadCol;
     float* c = &C[std::size_t(row) * ldc + col];
-    if constexpr (FLOAT4S) {
+    if constexpr (VECTORISED) {
 #pragma unroll
       for (int j = 0; j < TN; j += 4) {
         const float* sum = &acc[i][j];
@@ -203,22 +203,22 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) {
+bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
-bool float4s_fit(const tile::Gemm& g, Shape s) {
+bool can_vectorise(const tile::Gemm& g, Shape s) {
   return g.M % s.BM == 0 && g.N % s.BN == 0 && g.K % s.BK == 0 &&  //
          g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&     //
-         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+         is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
-template <class Config, bool FLOAT4S>
+template <class Config, bool VECTORISED>
 void start(const tile::Gemm& g) {
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(sgemm_tuned<Config, FLOAT4S>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K,
-               g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
+  tile::launch(sgemm_tuned<Config, VECTORISED>, grid, dim3(Config::NUM_THREADS), 0, g.M, g.N,
+               g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 
 // What does not fit a configuration goes to one kernel with guards: a second kernel for each
@@ -226,7 +226,7 @@ void start(const tile::Gemm& g) {
 template <class Config>
 void launch_tuned(const tile::Gemm& g) {
   tile::require_valid(g);
-  if (float4s_fit(g, Config::shape))
+  if (can_vectorise(g, Config::shape))
     start<Config, true>(g);
   else
     start<Default, false>(g);
@@ -258,9 +258,9 @@ constexpr Round round_of(Shape s, int lda = SIZE) {
   const int float4s_A = s.BM * s.BK / 4 / s.threads(),
             float4s_B = s.BK * s.BN / 4 / s.threads();
   const auto load_As =
-      access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).row; });
+      access_of(16, [&](int lane) { return thread_tile_of(lane, s.BN, s.TM, s.TN).row; });
   const auto load_Bs =
-      access_of(16, [&](int lane) { return results_of(lane, s.BN, s.TM, s.TN).col; });
+      access_of(16, [&](int lane) { return thread_tile_of(lane, s.BN, s.TM, s.TN).col; });
   const auto store_As = access_of(4, [&](int lane) {
     return load_A_of(lane, s.BK).col * s.BM + load_A_of(lane, s.BK).row;
   });

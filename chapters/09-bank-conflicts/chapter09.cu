@@ -435,8 +435,8 @@ struct Config {
   // rows of a piece: 32 threads of TM x TN results cover it
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;
   static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;  // results per thread
-  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ACCUMULATORS = WM * WN / 32;  // results per thread
+  static constexpr int NUM_THREADS = BM * BN / ACCUMULATORS;
   // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
@@ -503,7 +503,7 @@ constexpr __host__ __device__ Position warp_tile_of(int thread) {
 }
 // Where a thread's TM x TN results begin in a piece of the warp's tile.
 template <class C>
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int across = C::WSUBN / C::TN;  // threads side by side
   const int laneId = thread % 32;
   if constexpr (C::LAYOUT.paired)
@@ -523,8 +523,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// FLOAT4S: tiles are whole and addresses divisible by 16.
-template <class Config, bool FLOAT4S>
+// VECTORISED: tiles are whole and addresses divisible by 16.
+template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_warp_tiled(int M, int N, int K, float alpha,  //
                      const float* A, int lda,           // M x K
@@ -539,26 +539,26 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   alignas(16) __shared__ float As[Config::AS_WORDS];
   alignas(16) __shared__ float Bs[Config::BS_WORDS];  // BK x BN and padding, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
-  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = thread_tile_of<Config>(threadIdx.x);
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       float a[4] = {};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+          if (blockRow + rowA + down < M && bkIdx + colA + i < K)
             a[i] = from[i];  //@ load-A-words
       }
       for (int i = 0; i < 4; ++i)
@@ -567,12 +567,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
       float4 four{};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         four = *reinterpret_cast<const float4*>(from);  //@ load-B
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+          if (bkIdx + rowB + down < K && blockCol + colB + j < N)
             b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
@@ -624,11 +624,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
       for (int wn = 0; wn < WNITER; ++wn) {
-        const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
-        const int col = firstCol + warpCol + wn * WSUBN + threadCol;
+        const int row = blockRow + warpRow + wm * WSUBM + threadRow + i;
+        const int col = blockCol + warpCol + wn * WSUBN + threadCol;
         const float* sum = acc[wm][i][wn];
         float* c = &C[std::size_t(row) * ldc + col];
-        if constexpr (FLOAT4S) {
+        if constexpr (VECTORISED) {
 #pragma unroll
           for (int j = 0; j < TN; j += 4) {
             float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2],
@@ -655,24 +655,24 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) {
+bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
-bool float4s_fit(const tile::Gemm& g) {
+bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
          g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
-         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+         is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
 template <class Config>
 void launch_warp_tiled(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
-  tile::launch(float4s_fit<Config>(g) ? sgemm_warp_tiled<Config, true>
-                                      : sgemm_warp_tiled<Config, false>,
+  tile::launch(can_vectorise<Config>(g) ? sgemm_warp_tiled<Config, true>
+                                        : sgemm_warp_tiled<Config, false>,
                grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B,
                g.ldb, g.beta, g.C, g.ldc);
 }
@@ -748,22 +748,24 @@ void predict(tile::Facts& facts) {
     };
     ask(name + ".store_As", 4, false, stored);
     ask(name + ".load_As", 16, true,
-        [](int lane) { return C::place_in_As(1, results_of<C>(lane).row); });
+        [](int lane) { return C::place_in_As(1, thread_tile_of<C>(lane).row); });
     ask(name + ".load_Bs", 16, true,
-        [](int lane) { return C::place_in_Bs(1, results_of<C>(lane).col); });
+        [](int lane) { return C::place_in_Bs(1, thread_tile_of<C>(lane).col); });
     ask(name + ".store_Bs", 16, false, [](int lane) {
       return C::place_in_Bs(load_B_of<C>(lane).row, load_B_of<C>(lane).col);
     });
     const double loads_As = C::WMITER * C::TM / 4 * facts.value(name + ".load_As.wavefronts");
     const double loads_Bs = C::WNITER * C::TN / 4 * facts.value(name + ".load_Bs.wavefronts");
     facts.predicted(name + ".wavefronts_per_step", loads_As + loads_Bs);
-    facts.predicted(name + ".read_wavefronts_per_fma", (loads_As + loads_Bs) / C::RESULTS, 3);
+    facts.predicted(name + ".read_wavefronts_per_fma", (loads_As + loads_Bs) / C::ACCUMULATORS,
+                    3);
     facts.predicted(name + ".store_wavefronts_per_fma",
                     facts.value(name + ".store_As.wavefronts") / C::BN, 4);
     facts.predicted(name + ".blocks_by_shared",
                     tile::occupancy(tile::h200, C::NUM_THREADS, 168, C::SMEM_BYTES).by_shared);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
-                          double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS, 4, 4);
+                          double(C::WMITER * C::TM + C::WNITER * C::TN) / C::ACCUMULATORS, 4,
+                          4);
     // the worked example: lanes that store one row of A
     for (int lane = 0; lane < 4; ++lane) {
       const std::string key = "worked." + name + "." + std::to_string(lane);
@@ -781,9 +783,9 @@ void predict(tile::Facts& facts) {
     return Flat::place_in_Bs(k, col ^ (col >> 5 & 1) << 2);
   };
   ask("flat_swizzled.load_Bs", 16, true,
-      [&](int lane) { return swizzled_Bs(1, results_of<Flat>(lane).col); });
+      [&](int lane) { return swizzled_Bs(1, thread_tile_of<Flat>(lane).col); });
   ask("flat_swizzled.load_Bs_beside", 16, true,
-      [&](int lane) { return swizzled_Bs(1, results_of<Flat>(lane).col + 4); });
+      [&](int lane) { return swizzled_Bs(1, thread_tile_of<Flat>(lane).col + 4); });
   ask("flat_swizzled.store_Bs", 16, false, [&](int lane) {
     return swizzled_Bs(load_B_of<Flat>(lane).row, load_B_of<Flat>(lane).col);
   });
@@ -811,7 +813,7 @@ void predict(tile::Facts& facts) {
     facts.predicted("stride.best_aligned.depth" + std::to_string(depth), best_aligned);
   }
 
-  facts.predicted("step.ffma_cycles", double(Large::RESULTS) / tile::GpuSpec::schedulers);
+  facts.predicted("step.ffma_cycles", double(Large::ACCUMULATORS) / tile::GpuSpec::schedulers);
 
   // What it should bring: throughput at 4096 if each wavefront less saves what earlier records
   // say that it costs.
@@ -1050,7 +1052,7 @@ void check_maps() {
   Owners results(C::BM, C::BN), copies_of_A(C::BM, C::BK), copies_of_B(C::BK, C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
     const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
-    const auto [row, col] = results_of<C>(thread);
+    const auto [row, col] = thread_tile_of<C>(thread);
     for (int wm = 0; wm < C::WMITER; ++wm)
       for (int wn = 0; wn < C::WNITER; ++wn)
         for (int i = 0; i < C::TM; ++i)
@@ -1233,12 +1235,12 @@ TEST_CASE("patterns that stand for an access of a kernel are that access") {
   // a warp is two rows of 16 threads, with 8 x 8 results each
   using Of06 = Config<128, 128, 8, 16, 128, 1, 8, 8, 1>;
   using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;  // chapter 08's `tall`
-  check("load16.rows_of_16", [](int lane) { return results_of<Of06>(lane).row; });
-  check("load16.rows_of_4", [](int lane) { return results_of<Tall>(lane).row; });
-  check("load16.rows_of_8", [](int lane) { return results_of<Large>(lane).row; });
-  check("load16.columns", [](int lane) { return results_of<Large>(lane).col; });
-  check("load16.paired", [](int lane) { return results_of<Remapped>(lane).col; });
-  check("load16.flat", [](int lane) { return results_of<Flat>(lane).col; });
+  check("load16.rows_of_16", [](int lane) { return thread_tile_of<Of06>(lane).row; });
+  check("load16.rows_of_4", [](int lane) { return thread_tile_of<Tall>(lane).row; });
+  check("load16.rows_of_8", [](int lane) { return thread_tile_of<Large>(lane).row; });
+  check("load16.columns", [](int lane) { return thread_tile_of<Large>(lane).col; });
+  check("load16.paired", [](int lane) { return thread_tile_of<Remapped>(lane).col; });
+  check("load16.flat", [](int lane) { return thread_tile_of<Flat>(lane).col; });
 }
 
 TEST_CASE("the 150 counted patterns leave every candidate") {

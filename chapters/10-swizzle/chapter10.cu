@@ -54,8 +54,8 @@ struct Config {
   // rows of a piece: 32 threads of TM x TN results cover it
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;
   static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;  // results per thread
-  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ACCUMULATORS = WM * WN / 32;  // results per thread
+  static constexpr int NUM_THREADS = BM * BN / ACCUMULATORS;
   // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
@@ -116,7 +116,7 @@ constexpr __host__ __device__ Position warp_tile_of(int thread) {
 }
 // Where a thread's TM x TN results begin in a piece of the warp's tile.
 template <class C>
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
@@ -137,8 +137,8 @@ constexpr __host__ __device__ int swizzle(int row, int col) {
 }
 // [/snippet maps]
 
-// FLOAT4S: tiles are whole and addresses divisible by 16.
-template <class Config, bool FLOAT4S>
+// VECTORISED: tiles are whole and addresses divisible by 16.
+template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_swizzled(int M, int N, int K, float alpha,  //
                    const float* A, int lda,           // M x K
@@ -158,26 +158,26 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     return Config::READS == Reads::masked ? col ^ ((row >> Config::DOWN & mask) << Config::UP)
                                           : swizzle<Config>(row, col);
   };
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
-  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = thread_tile_of<Config>(threadIdx.x);
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       float a[4] = {};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+          if (blockRow + rowA + down < M && bkIdx + colA + i < K)
             a[i] = from[i];  //@ load-A-words
       }
       for (int i = 0; i < 4; ++i)
@@ -186,12 +186,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
       float4 four{};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         four = *reinterpret_cast<const float4*>(from);  //@ load-B
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+          if (bkIdx + rowB + down < K && blockCol + colB + j < N)
             b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
@@ -254,11 +254,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
       for (int wn = 0; wn < WNITER; ++wn) {
-        const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
-        const int col = firstCol + warpCol + wn * WSUBN + threadCol;
+        const int row = blockRow + warpRow + wm * WSUBM + threadRow + i;
+        const int col = blockCol + warpCol + wn * WSUBN + threadCol;
         const float* sum = acc[wm][i][wn];
         float* c = &C[std::size_t(row) * ldc + col];
-        if constexpr (FLOAT4S) {
+        if constexpr (VECTORISED) {
 #pragma unroll
           for (int j = 0; j < TN; j += 4) {
             float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2],
@@ -285,16 +285,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) {
+bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
-bool float4s_fit(const tile::Gemm& g) {
+bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
          g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
-         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+         is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
 template <class Config, int MASK = 0>
@@ -302,7 +302,7 @@ void launch_swizzled(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   tile::launch(
-      float4s_fit<Config>(g) ? sgemm_swizzled<Config, true> : sgemm_swizzled<Config, false>,
+      can_vectorise<Config>(g) ? sgemm_swizzled<Config, true> : sgemm_swizzled<Config, false>,
       grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
       g.beta, g.C, g.ldc, MASK);
 }
@@ -604,7 +604,7 @@ constexpr Access store_of_As() {
 }
 template <class C>
 constexpr Access load_of_As() {
-  return access_by([](int lane) { return Position{0, results_of<C>(lane).row}; }, 4, true);
+  return access_by([](int lane) { return Position{0, thread_tile_of<C>(lane).row}; }, 4, true);
 }
 
 // [snippet experiment]
@@ -839,7 +839,8 @@ void predict(tile::Facts& facts) {
     const double a = double(C::WMITER * C::TM) / words_per_load,
                  b = double(C::WNITER * C::TN) / 4;
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
-                          double(C::WMITER * C::TM + C::WNITER * C::TN) / C::RESULTS, 4, 4);
+                          double(C::WMITER * C::TM + C::WNITER * C::TN) / C::ACCUMULATORS, 4,
+                          4);
     facts.predicted(name + ".lds_per_step", a + b);
   };
   kernel_facts("swizzled", Swizzled{}, 4);
@@ -1020,7 +1021,7 @@ void for_each_load(int width, Visit visit) {
                 access_of(4 * width, [&](int lane) {
                   const int thread = 32 * warp + lane;
                   const int col = warp_tile_of<C>(thread).row + wm * C::WSUBM +
-                                  results_of<C>(thread).row + i;
+                                  thread_tile_of<C>(thread).row + i;
                   return dotIdx * C::BM + swizzle<C>(dotIdx, col) / width * width;
                 }));
 }
@@ -1530,7 +1531,7 @@ void check_maps(C) {
   std::vector<int> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
     const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
-    const auto [row, col] = results_of<C>(thread);
+    const auto [row, col] = thread_tile_of<C>(thread);
     for (int wm = 0; wm < C::WMITER; ++wm)
       for (int wn = 0; wn < C::WNITER; ++wn)
         for (int i = 0; i < C::TM; ++i)

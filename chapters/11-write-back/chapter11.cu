@@ -43,11 +43,11 @@ struct Config {
   // rows of a piece: 32 threads of TM x TN results cover it
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;
   static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;  // results per thread
-  static constexpr int LANES = WSUBN / TN;      // lanes of a warp beside each other
+  static constexpr int ACCUMULATORS = WM * WN / 32;  // results per thread
+  static constexpr int LANES = WSUBN / TN;           // lanes of a warp beside each other
   // float4s in a row of a thread's results, and requests to write them
   static constexpr int GROUPS = WNITER * TN / 4;
-  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int NUM_THREADS = BM * BN / ACCUMULATORS;
   // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
@@ -102,7 +102,7 @@ constexpr __host__ __device__ Position warp_tile_of(int thread) {
 }
 // Where a thread's TM x TN results begin in a piece of the warp's tile.
 template <class C>
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
@@ -121,7 +121,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 // The first column, in the warp's tile, of a lane's group-th float4 of a row of its results.
 template <class C>
 constexpr __host__ __device__ int column_of(int lane, int group) {
-  return group / (C::TN / 4) * C::WSUBN + results_of<C>(lane).col + group % (C::TN / 4) * 4;
+  return group / (C::TN / 4) * C::WSUBN + thread_tile_of<C>(lane).col +
+         group % (C::TN / 4) * 4;
 }
 
 struct Part {
@@ -165,8 +166,8 @@ __device__ void put_in_order(float (&parts)[C::GROUPS][4], int laneId) {
 }
 // [/snippet reorder]
 
-// FLOAT4S: tiles are whole and addresses divisible by 16.
-template <class Config, bool FLOAT4S>
+// VECTORISED: tiles are whole and addresses divisible by 16.
+template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_written_back(int M, int N, int K, float alpha,  //
                        const float* A, int lda,           // M x K
@@ -180,25 +181,25 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   alignas(16) __shared__ float As[BK * BM];  // BK x BM: the tile of A, transposed
   alignas(16) __shared__ float Bs[BK * BN];  // BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
-  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = thread_tile_of<Config>(threadIdx.x);
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
 
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       float a[4] = {};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
         a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
       } else {
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + down < M && bkIdx + colA + i < K)
+          if (blockRow + rowA + down < M && bkIdx + colA + i < K)
             a[i] = from[i];  //@ load-A-words
       }
       for (int i = 0; i < 4; ++i) As[(colA + i) * BM + rowA + down] = a[i];  //@ store-As
@@ -206,12 +207,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int down = 0; down < BK; down += Config::ROWS_B) {
       const float* from = nextB + std::size_t(down) * ldb;
       float4 four{};
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         four = *reinterpret_cast<const float4*>(from);  //@ load-B
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + down < K && firstCol + colB + j < N)
+          if (bkIdx + rowB + down < K && blockCol + colB + j < N)
             b[j] = from[j];  //@ load-B-words
         four = {b[0], b[1], b[2], b[3]};
       }
@@ -257,7 +258,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   for (int wm = 0; wm < WMITER; ++wm) {
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
-      const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
+      const int row = blockRow + warpRow + wm * WSUBM + threadRow + i;
       float parts[Config::GROUPS][4];
 #pragma unroll
       for (int group = 0; group < Config::GROUPS; ++group)
@@ -270,9 +271,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
       for (int request = 0; request < Config::GROUPS; ++request) {
         const Part part = written_by<Config>(laneId, request);
-        cols[request] = firstCol + warpCol + column_of<Config>(part.lane, part.group);
+        cols[request] = blockCol + warpCol + column_of<Config>(part.lane, part.group);
       }
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         // First all reads: the compiler cannot tell that columns which a lane's number chooses
         // are different ones, and would let the second read wait for the first write.
         if (beta != 0.0f) {
@@ -309,16 +310,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) {
+bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
-bool float4s_fit(const tile::Gemm& g) {
+bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
          g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
-         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+         is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
 template <class Config>
@@ -328,8 +329,8 @@ dim3 grid_of(const tile::Gemm& g) {
 
 template <class Config>
 void start(const tile::Gemm& g) {
-  tile::launch(float4s_fit<Config>(g) ? sgemm_written_back<Config, true>
-                                      : sgemm_written_back<Config, false>,
+  tile::launch(can_vectorise<Config>(g) ? sgemm_written_back<Config, true>
+                                        : sgemm_written_back<Config, false>,
                grid_of<Config>(g), dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A,
                g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
@@ -646,7 +647,7 @@ template <class C>
 simt::WarpAccess access_to_C(int request) {
   return access_of([&](int lane) {
     const Part part = written_by<C>(lane, request);
-    return results_of<C>(lane).row * LDC + column_of<C>(part.lane, part.group);
+    return thread_tile_of<C>(lane).row * LDC + column_of<C>(part.lane, part.group);
   });
 }
 // A load of one of its groups of a row of Bs.
@@ -657,7 +658,7 @@ simt::WarpAccess load_of_Bs(int group) {
 // A load of four rows of its part of a column of As.
 template <class C>
 simt::WarpAccess load_of_As() {
-  return access_of([](int lane) { return results_of<C>(lane).row; });
+  return access_of([](int lane) { return thread_tile_of<C>(lane).row; });
 }
 
 // What a warp does to write a piece in a way: requests, bytes, and sectors touched, request by
@@ -712,13 +713,13 @@ void predict(tile::Facts& facts) {
         C::WMITER * C::TM / 4 * simt::shared_wavefronts(load_of_As<C>(), true) +
         C::GROUPS * simt::shared_wavefronts(load_of_Bs<C>(0), true);
     facts.predicted(name + ".wavefronts_per_step", per_step);
-    facts.predicted(name + ".reads.tflops", cycles * 64 * C::RESULTS / per_step * 1e-12);
+    facts.predicted(name + ".reads.tflops", cycles * 64 * C::ACCUMULATORS / per_step * 1e-12);
     facts.predicted(name + ".lanes", C::LANES);
   };
   const auto describe_ours = [&]<class C>(const std::string& name, C config) {
     describe(name, config);
     facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
-                          double(C::WMITER * C::TM + 4 * C::GROUPS) / C::RESULTS, 4, 4);
+                          double(C::WMITER * C::TM + 4 * C::GROUPS) / C::ACCUMULATORS, 4, 4);
   };
   describe_ours("adjacent", Adjacent{});
   describe_ours("exchanged", Exchanged{});
@@ -752,7 +753,7 @@ void predict(tile::Facts& facts) {
   // Thread 101 of three kernels, its first row of results.
   const auto worked = [&]<class C>(const std::string& name, C) {
     const int thread = 101, lane = thread % 32;
-    facts.predicted(name + ".row", warp_tile_of<C>(thread).row + results_of<C>(lane).row);
+    facts.predicted(name + ".row", warp_tile_of<C>(thread).row + thread_tile_of<C>(lane).row);
     for (int request = 0; request < C::GROUPS; ++request) {
       const Part part = written_by<C>(lane, request);
       const int col = warp_tile_of<C>(thread).col + column_of<C>(part.lane, part.group);
@@ -851,7 +852,7 @@ void check_maps(const std::string& name, C) {
       copyB(C::BK, C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
     const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
-    const int lane = thread % 32, row = results_of<C>(lane).row;
+    const int lane = thread % 32, row = thread_tile_of<C>(lane).row;
     for (int wm = 0; wm < C::WMITER; ++wm)
       for (int i = 0; i < C::TM; ++i)
         for (int group = 0; group < C::GROUPS; ++group) {

@@ -37,8 +37,8 @@ struct Config {
   // rows of a piece: 32 threads of TM x TN results cover it
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;
   static constexpr int WMITER = WM / WSUBM;  // pieces of the warp's tile, one below the other
-  static constexpr int RESULTS = WM * WN / 32;  // results per thread
-  static constexpr int NUM_THREADS = BM * BN / RESULTS;
+  static constexpr int ACCUMULATORS = WM * WN / 32;  // results per thread
+  static constexpr int NUM_THREADS = BM * BN / ACCUMULATORS;
   // rows of a tile of A that all threads together copy at once
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
@@ -116,7 +116,7 @@ constexpr __host__ __device__ Position warp_tile_of(int thread) {
 // Where a thread's TM x TN results begin in a piece of the warp's tile. Lanes 2n and 2n + 1
 // lie one below the other.
 template <class C>
-constexpr __host__ __device__ Position results_of(int thread) {
+constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {(laneId / 16 * 2 + laneId % 2) * C::TM, laneId / 2 % 8 * C::TN};
 }
@@ -138,8 +138,8 @@ constexpr __host__ __device__ int swizzle(int row, int col) {
 }
 // [/snippet maps]
 
-// FLOAT4S: tiles are whole and addresses divisible by 16.
-template <class Config, bool FLOAT4S>
+// VECTORISED: tiles are whole and addresses divisible by 16.
+template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_buffered(int M, int N, int K, float alpha,  //
                    const float* A, int lda,           // M x K
@@ -155,16 +155,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   alignas(16) __shared__ float As[BUFFERS][BK * BM];
   alignas(16) __shared__ float Bs[BUFFERS][BK * BN];  // each BK x BN, row-major
 
-  const int firstRow = blockIdx.y * BM, firstCol = blockIdx.x * BN;
+  const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
   const auto [warpRow, warpCol] = warp_tile_of<Config>(threadIdx.x);
-  const auto [threadRow, threadCol] = results_of<Config>(threadIdx.x);
+  const auto [threadRow, threadCol] = thread_tile_of<Config>(threadIdx.x);
   const auto [rowA, colA] = load_A_of<Config>(threadIdx.x);
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
 
   // [snippet load]
-  const float* nextA = A + std::size_t(firstRow + rowA) * lda + colA;
-  const float* nextB = B + std::size_t(rowB) * ldb + firstCol + colB;
+  const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
+  const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   // this thread's part of a tile on its way
   float4 fetchedA[Config::FLOAT4S_A], fetchedB[Config::FLOAT4S_B];
 
@@ -174,12 +174,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
     for (int n = 0; n < Config::FLOAT4S_A; ++n) {
       const float* from = nextA + std::size_t(n * Config::ROWS_A) * lda;
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         fetchedA[n] = *reinterpret_cast<const float4*>(from);  //@ load-A
       } else {
         float a[4] = {};
         for (int i = 0; i < 4; ++i)
-          if (firstRow + rowA + n * Config::ROWS_A < M && bkIdx + colA + i < K)
+          if (blockRow + rowA + n * Config::ROWS_A < M && bkIdx + colA + i < K)
             a[i] = from[i];  //@ load-A-words
         fetchedA[n] = {a[0], a[1], a[2], a[3]};
       }
@@ -187,12 +187,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
     for (int n = 0; n < Config::FLOAT4S_B; ++n) {
       const float* from = nextB + std::size_t(n * Config::ROWS_B) * ldb;
-      if constexpr (FLOAT4S) {
+      if constexpr (VECTORISED) {
         fetchedB[n] = *reinterpret_cast<const float4*>(from);  //@ load-B
       } else {
         float b[4] = {};
         for (int j = 0; j < 4; ++j)
-          if (bkIdx + rowB + n * Config::ROWS_B < K && firstCol + colB + j < N)
+          if (bkIdx + rowB + n * Config::ROWS_B < K && blockCol + colB + j < N)
             b[j] = from[j];  //@ load-B-words
         fetchedB[n] = {b[0], b[1], b[2], b[3]};
       }
@@ -284,11 +284,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
       for (int wn = 0; wn < WNITER; ++wn) {
-        const int row = firstRow + warpRow + wm * WSUBM + threadRow + i;
-        const int col = firstCol + warpCol + wn * WSUBN + threadCol;
+        const int row = blockRow + warpRow + wm * WSUBM + threadRow + i;
+        const int col = blockCol + warpCol + wn * WSUBN + threadCol;
         const float* sum = acc[wm][i][wn];
         float* c = &C[std::size_t(row) * ldc + col];
-        if constexpr (FLOAT4S) {
+        if constexpr (VECTORISED) {
 #pragma unroll
           for (int j = 0; j < TN; j += 4) {
             float4 result{alpha * sum[j], alpha * sum[j + 1], alpha * sum[j + 2],
@@ -315,16 +315,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet launch]
-bool divisible_by_16(const void* address) {
+bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
 // Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
 template <class Config>
-bool float4s_fit(const tile::Gemm& g) {
+bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
          g.lda % 4 == 0 && g.ldb % 4 == 0 && g.ldc % 4 == 0 &&                       //
-         divisible_by_16(g.A) && divisible_by_16(g.B) && divisible_by_16(g.C);
+         is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
 template <class Config>
@@ -332,7 +332,7 @@ void launch_buffered(const tile::Gemm& g) {
   tile::require_valid(g);
   const dim3 grid(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM));
   tile::launch(
-      float4s_fit<Config>(g) ? sgemm_buffered<Config, true> : sgemm_buffered<Config, false>,
+      can_vectorise<Config>(g) ? sgemm_buffered<Config, true> : sgemm_buffered<Config, false>,
       grid, dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
       g.beta, g.C, g.ldc);
 }
@@ -368,16 +368,16 @@ void predict(tile::Facts& facts) {
   for_each_config([&]<class C>(const std::string& name, C) {
     const int operands = C::WMITER * C::TM + C::WNITER * C::TN,
               in_flight = 4 * (C::FLOAT4S_A + C::FLOAT4S_B);
-    const double ffma = C::BK * C::RESULTS;
+    const double ffma = C::BK * C::ACCUMULATORS;
     const double lds = C::BK * operands / 4.0, ldg = C::FLOAT4S_A + C::FLOAT4S_B,
                  sts = 4 * C::FLOAT4S_A + C::FLOAT4S_B;
     const double barriers = C::SCHEDULE == Schedule::two_buffers ? 1 : 2;
     const double all = ffma + lds + ldg + sts + barriers;
     facts.predicted(name + ".threads", C::NUM_THREADS);
-    facts.predicted(name + ".results", C::RESULTS);
+    facts.predicted(name + ".results", C::ACCUMULATORS);
     facts.predicted(name + ".operands", operands);
     facts.predicted(name + ".in_flight", in_flight);
-    facts.predicted(name + ".words", C::RESULTS + operands + in_flight);
+    facts.predicted(name + ".words", C::ACCUMULATORS + operands + in_flight);
     facts.predicted(name + ".one_each.blocks",
                     tile::ceil_div(waves[0].M, C::BM) * tile::ceil_div(waves[0].N, C::BN));
     facts.predicted(name + ".two_each.blocks",
@@ -385,8 +385,8 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".round.barriers", barriers);
     facts.predicted(name + ".round.ffma_percent", 100 * ffma / all, 1);
     // Elements of A and B that one multiply-add loads from global memory.
-    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(operands) / C::RESULTS, 4,
-                          4);
+    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN, double(operands) / C::ACCUMULATORS,
+                          4, 4);
   });
   // Barriers of one block, by the order of its loop, for so many tiles.
   const double tiles = 1.0 * counted.K / Buffered::BK;
@@ -408,8 +408,8 @@ void predict(tile::Facts& facts) {
     occupancy(128, registers, Buffered::SMEM_BYTES);
     occupancy(256, registers, Thin::SMEM_BYTES);
   }
-  facts.predicted("worked.row", results_of<Buffered>(5).row);
-  facts.predicted("worked.col", results_of<Buffered>(5).col);
+  facts.predicted("worked.row", thread_tile_of<Buffered>(5).row);
+  facts.predicted("worked.col", thread_tile_of<Buffered>(5).col);
   facts.predicted("worked.store.row", load_A_of<Buffered>(5).row);
   facts.predicted("worked.store.k", load_A_of<Buffered>(5).col);
   facts.predicted("worked.store.place",
@@ -481,7 +481,7 @@ void check_maps(C) {
   std::vector<Threads> results(C::BM * C::BN), copiesA(C::BM * C::BK), copiesB(C::BK * C::BN);
   for (int thread = 0; thread < C::NUM_THREADS; ++thread) {
     const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
-    const auto [row, col] = results_of<C>(thread);
+    const auto [row, col] = thread_tile_of<C>(thread);
     for (int wm = 0; wm < C::WMITER; ++wm)
       for (int wn = 0; wn < C::WNITER; ++wn)
         for (int i = 0; i < C::TM; ++i)
@@ -516,7 +516,7 @@ TEST_CASE("a kernel's name says its shape, its order and how many blocks an SM m
     CHECK(C::BM == (wide ? 256 : 128));
     CHECK(C::BK == (name.starts_with("deep") || large ? 16 : 8));
     CHECK(C::NUM_THREADS == (wide || thin ? 256 : 128));
-    CHECK(C::RESULTS == (thin ? 64 : 128));
+    CHECK(C::ACCUMULATORS == (thin ? 64 : 128));
     CHECK(C::BLOCKS == (large ? 3 : wide || name == "thin_alone" ? 1 : 2));
     CHECK(C::SCHEDULE == (name.ends_with("single")  ? Schedule::in_turn
                           : name.ends_with("ahead") ? Schedule::ahead

@@ -107,12 +107,8 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
       if (functions.contains(function)) add(entry, functions.at(function));
 }
 
-std::filesystem::path directory_of(const Record& program) {
-  return std::filesystem::path(program.at("source").get<std::string>()).parent_path();
-}
-
 std::vector<std::string> unexplained_counters(const Record& record, const Record& counted) {
-  const auto differences = load_differences(directory_of(counted));
+  const auto differences = load_differences(counted.at("directory").get<std::string>());
   std::vector<std::string> lines;
   for (const Record& kernel : counted.at("kernels"))
     if (const Record* entry = find_kernel(record, kernel.at("name")); entry != nullptr && entry->contains("counters"))

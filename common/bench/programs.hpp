@@ -2,7 +2,8 @@
 // program, which the record is compared with.
 //
 // A program describes itself (`chapterNN --describe program`) as a JSON object:
-//   chapter, source  its number, and its file; its records lie beside that
+//   chapter          its number
+//   directory        in which measured/ has its records
 //   nvcc             the version that compiles it for the GPU, or ""
 //   kernels          in the order of a record: "name"; with `--describe counts` "tallies", what the model counts at the
 //                    chapter's counted problem
@@ -27,9 +28,6 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
 /// the whole function under "sass", and of its main loop, with the places in it, under "sass_loop". Throws RecordError when a
 /// kernel of the chapter is missing.
 void add_sass(Record& record, const std::filesystem::path& sass);
-
-/// The folder of a program's chapter.
-std::filesystem::path directory_of(const Record& program);
 
 /// A line for each row of the book's table of counters that is neither equal nor named in differences.json; `counted` is
 /// what the program says with `--describe counts`.

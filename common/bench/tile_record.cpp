@@ -73,7 +73,7 @@ int check(const Options& o) {
     throw RecordError(fmt::format("{} holds no machine code of a GPU: compile it with --no-compress", o.compiled));
   bool any_wrong = false, all_checked = true;
   for (const RecordKind kind : {RecordKind::measured, RecordKind::tuned, RecordKind::sweep})
-    for (const fs::path& directory : record_directories(directory_of(program), kind)) {
+    for (const fs::path& directory : record_directories(program.at("directory").get<std::string>(), kind)) {
       const std::string head =
           fmt::format("chapter{:02}: {}", program.at("chapter").get<int>(), fs::proximate(directory).string());
       const Record record = load_record(directory, kind);

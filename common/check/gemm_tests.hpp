@@ -33,6 +33,19 @@ void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels);
 void test_growing_counts(const std::vector<Kernel>& kernels);
 #endif
 
+/// "" if the elements that all threads take cover a tile once, else which is the first that they do not:
+/// elements_of(thread, take) calls take(row, col) for each element of a thread.
+template <class Elements>
+std::string covers_once(int rows, int cols, int threads, Elements elements_of) {
+  std::vector<int> times(std::size_t(rows) * std::size_t(cols));
+  for (int thread = 0; thread < threads; ++thread)
+    elements_of(thread, [&](int row, int col) { ++times.at(std::size_t(row * cols + col)); });
+  for (int at = 0; at < rows * cols; ++at)
+    if (const int n = times[std::size_t(at)]; n != 1)
+      return std::to_string(n) + " times: row " + std::to_string(at / cols) + ", column " + std::to_string(at % cols);
+  return "";
+}
+
 /// Those of `kernels` that TILE_GEMM_TESTS tries: all, or on the model those that TILE_TRIED_ON_MODEL names. Throws
 /// std::invalid_argument for a name that no kernel has.
 std::vector<Kernel> tried(const std::vector<Kernel>& kernels);

@@ -49,9 +49,12 @@ int run_chapter(const Options& options);
 void note_clocks(Record& record, const char* when);
 Record entry_of(const Kernel& kernel);
 
-/// Where the chapter's source and records lie.
+/// Where the program's source and records lie: chapters/NN-name, and for its lab/QUESTION.cu, lab/QUESTION.
 inline std::filesystem::path chapter_source() { return this_chapter_file(); }
-inline std::filesystem::path chapter_directory() { return chapter_source().parent_path(); }
+inline std::filesystem::path chapter_directory() {
+  const std::filesystem::path source = chapter_source();
+  return source.parent_path().filename() == "lab" ? source.parent_path() / source.stem() : source.parent_path();
+}
 
 /// The program compiled for the model that stands beside this one ("chapter02-model"), or empty for none.
 std::filesystem::path sibling_model_program();

@@ -137,7 +137,7 @@ int size_of_profile(const std::vector<Record>& records) {
   return records.empty() ? largest : records.front().value("profiled_size", largest);
 }
 
-Rates reference_rates() { return recorded_rates(chapter_directory().parent_path()); }
+Rates reference_rates() { return recorded_rates(in_repository("chapters")); }
 
 std::string extents(const Case& c) { return fmt::format("{} x {} x {}", c.M, c.N, c.K); }
 
@@ -151,8 +151,8 @@ bool same_problem(const Case& a, const Case& b) {
 Record describe_program(const std::vector<CountedKernel>& counted) {
   const Chapter& chapter = this_chapter();
   Record program{
-      {"chapter", chapter.number},  {"source", chapter_source().string()},    {"nvcc", TILE_NVCC_VERSION},
-      {"kernels", Record::array()}, {"profiled_pads", chapter.profiled_pads}, {"step", chapter.extension.step}};
+      {"chapter", chapter.number},  {"directory", chapter_directory().string()}, {"nvcc", TILE_NVCC_VERSION},
+      {"kernels", Record::array()}, {"profiled_pads", chapter.profiled_pads},    {"step", chapter.extension.step}};
   for (const Kernel& kernel : chapter.kernels) {
     Record& described = program["kernels"].emplace_back(Record{{"name", kernel.name}});
     for (const CountedKernel& run : counted)
