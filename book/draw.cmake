@@ -1,6 +1,6 @@
 # How figures are drawn. Each chapter lists its own in its figures.cmake, and CMakeLists.txt those of the other pages, with
 #   tile_figure(NAME KIND KERNEL [ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
-#                                                another chapter's, as in keys
+#                                                another chapter's or a lab's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts
 #   tile_comparison(NAME KIND NN/KERNEL...)      a picture of kernels, each of the chapter that is named
 #   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by KIND.gp, of figures/ or the chapter's own: of the records and facts of all chapters up to this one, or of FILE,
@@ -29,7 +29,7 @@ endforeach()
 
 # With kernels of several chapters the program is given all of emit/, else the chapter's.
 function(tile_figure name kind kernel)
-  string(REGEX MATCH "^(([0-9][0-9])/)?(.*)$" kernel ${kernel})
+  string(REGEX MATCH "^(([0-9][0-9][^/]*)/)?(.*)$" kernel ${kernel})
   set(from ${CMAKE_MATCH_2} ${number})
   list(GET from 0 from)
   tile_drawn_by_figures(${name} ${kind} /${from} "${from}" ${CMAKE_MATCH_3} ${ARGN})
