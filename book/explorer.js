@@ -176,7 +176,7 @@
     if (idle) out += svg(0, height, width, 20, text(width, line, none, "end", "var(--muted)"), "row-again");
     if (crowded)
       out += `<i class="row-end"></i>` + svg(0, height, width, 20, rect(0, height + 2, 10, 10, "var(--second)", "none") +
-        text(15, line, "in a bank that must give more than one word", "start", "var(--muted)"), "");
+        text(15, line, "in a bank that must deliver more than one word", "start", "var(--muted)"), "");
     return out + "</div>";
   }
 

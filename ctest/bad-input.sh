@@ -33,12 +33,12 @@ refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$sc
 refuse 1 "--sweep needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter14" --on model --kernel sgemm --size 65536
 grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 14's sgemm does not say what it chooses"
-"$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^Counted of the kernel sgemm" "$scratch/out" ||
+"$bin/chapter14" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^The model's counts of kernel sgemm" "$scratch/out" ||
   complain "chapter 14's sgemm is not counted as it should be"
 refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "--warm needs a GPU" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
-refuse 2 "--test: takes a value that is not empty" "$chapter" --test ""
+refuse 2 "--test: needs a value that is not empty" "$chapter" --test ""
 refuse 2 "--emit: 1 required TEXT missing" "$chapter" --emit=
 refuse 2 "argument was not expected" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere

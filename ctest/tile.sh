@@ -39,14 +39,14 @@ says 0 "asked: --preset model --no-label-summary -L quick -R chapter01" test --q
 TESTS_FAIL=8 says 8 "asked: " test
 says 2 "tile: no test has a name that matches 'none', a regular expression; 'ctest --preset model -N' lists all names" test none
 says 2 "tile: test takes --quick and a regular expression, not '--slow'" test --slow
-for command in read pdf epub doctor; do says 2 "tile: $command takes nothing behind it, and not '--bogus'" $command --bogus; done
+for command in read pdf epub doctor; do says 2 "tile: $command takes no arguments: remove '--bogus'" $command --bogus; done
 FAILS=1 says 1 "tile: configuring failed" read
 says 0 "/build/model/book/index.html" read
-says 1 "tile: bench compiles for the GPU, and TILE_PRESET=model says not to: leave that out" bench
+says 1 "tile: bench compiles for the GPU, but TILE_PRESET=model is set: unset it" bench
 says 2 "tile: count which file? For example: " count
 says 2 "tile: run which chapter? For example: ./tile run 01" run
 says 2 "tile: mutants of which chapter? Write its two digits: ./tile mutants 04" mutants
-says 2 "tile: mutants of which chapter? Its two digits come first: ./tile mutants 04 --count 3" mutants --count 3
+says 2 "tile: mutants of which chapter? Give its two digits first: ./tile mutants 04 --count 3" mutants --count 3
 says 2 "tile: a chapter is named by two digits, such as 04, not 'four'" mutants four
 says 0 "of mutants, with --help" mutants --help
 says 0 "preset:    model, by TILE_PRESET" doctor

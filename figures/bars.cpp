@@ -80,7 +80,7 @@ void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels) {
   std::vector<Reason> reasons;
   for (const auto& [name, key] : stalls)
     reasons.push_back({std::string(name).substr(0, std::string(name).find(" (")), cycles_of(key)});
-  // What is no wait comes first. Of the others the longest have names, the rest go together. Full and pale by turns.
+  // The two reasons that are not stalls come first; of the others the largest are named, the rest summed. Full and pale alternate.
   constexpr std::size_t no_waits = 2;
   constexpr struct {
     const char* colour;
@@ -120,7 +120,7 @@ void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels) {
     d.line(x, axis, x, axis + 5, "var(--axis)");
     d.text(x, axis + 21, std::to_string(cycle), cycle == 0 ? "start" : "middle", font, "var(--muted)");
   }
-  d.text(left, axis + 41, "cycles from one instruction of a warp to its next", "start", font, "var(--muted)");
+  d.text(left, axis + 41, "cycles between two issued instructions of a warp", "start", font, "var(--muted)");
   for (std::size_t r = 0; r < reasons.size(); ++r) {
     const double y = below + double(r) * legend;
     d.segment(left, y, 15, 15, inks[r].colour, inks[r].pale);

@@ -138,7 +138,7 @@ void draw_swizzle(const Path& emitted, const Path& out, const std::string& kerne
     }
   }
   d.panel(0, width, 20, bottom);
-  d.text(0, bottom + 14, "numbers: columns; filled: what the first store of a warp brings", "start", 13);
+  d.text(0, bottom + 14, "numbers: columns; filled: what a warp's first store writes", "start", 13);
   d.save(out);
 }
 
@@ -291,7 +291,7 @@ void draw_banks(const Path& emitted, const Path& out, const std::string& kernel,
            "start", 13, "var(--muted)", true);
   if (waits) {
     d.rect(0, bottom + 22, 10, 10, "var(--second)");
-    d.text(15, bottom + 31, "in a bank that must give more than one word", "start", 12, "var(--muted)");
+    d.text(15, bottom + 31, "in a bank that must deliver more than one word", "start", 12, "var(--muted)");
   }
   d.save(out);
 }

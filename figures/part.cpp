@@ -77,12 +77,13 @@ std::vector<Rung> ladder_of(const fs::path& chapters, const fs::path& emit, cons
 }
 
 Table table_of(const std::vector<Rung>& ladder) {
-  Table table{"ladder",
-              "One kernel of each chapter at M = N = K = 4096: the ceilings that follow from its counts and from its "
-              "machine code, what it reached, and that over the best of the rows above; TFLOP/s",
-              {"chapter", "title", "kernel", "ceiling, as written", "of", "ceiling, as compiled", "of", "measured",
-               "x the best before", "x cuBLAS"},
-              {}};
+  Table table{
+      "ladder",
+      "One kernel of each chapter at M = N = K = 4096, in TFLOP/s: its ceilings by its counts and by its machine "
+      "code, what it reached, and how much faster that is than the best row above",
+      {"chapter", "title", "kernel", "ceiling, as written", "of", "ceiling, as compiled", "of", "measured",
+       "x best so far", "x cuBLAS"},
+      {}};
   // A column is for more than one rung.
   const bool stronger =
       std::ranges::count_if(ladder, [](auto& r) { return r.value("stronger_ratio").has_value(); }) > 1;

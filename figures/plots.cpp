@@ -28,7 +28,8 @@ constexpr int ladder_size = 4096;  // the cube that every chapter of part I is t
 /// The growing table of loads per result, from the facts that the chapters emitted.
 void gather_loads(const fs::path& emit, const std::string& last, const fs::path& out) {
   std::string text =
-      "Loads of A and B that one result needs, and what follows from them. Where there is one number, prediction and "
+      "Loads of A and B for each element of C, and the intensities that follow. A single number means that prediction "
+      "and "
       "count agree\n";
   text += "chapter\tkernel\tglobal loads\tshared loads\tFMAs per shared load\tflop per byte from L2\n";
   for (const auto& [number, chapter] : chapters_in(emit, last)) {
@@ -236,7 +237,7 @@ void print_results(const fs::path& chapters, bool only_fastest) {
   for (const std::string& of : types) {
     fmt::print("| | cuBLAS, {} | | {} | 1 | |\n", of, format_number(cublas[of]));
     if (lt[of] > 0)
-      fmt::print("| | cuBLASLt, {}, the fastest that its heuristics suggest | | {} | | |\n", of, format_number(lt[of]));
+      fmt::print("| | cuBLASLt, {}, the fastest of its suggestions | | {} | | |\n", of, format_number(lt[of]));
   }
   const auto from_to = [](const auto& values) {
     return values.size() == 1 ? fmt::format("{}", *values.begin())
@@ -248,8 +249,9 @@ void print_results(const fs::path& chapters, bool only_fastest) {
              record["cuda"].get<std::string>(), from_to(repetitions));
   if (some_flatter)
     fmt::print(
-        "\nFirst: cuBLAS took over one percent longer right behind this kernel than where it began a round. Of "
-        "calls that began one, this is the ratio.\n");
+        "\nFirst: cuBLAS took over one percent longer right after this kernel than at the start of an iteration. The "
+        "ratio is "
+        "over calls at the start of one.\n");
 }
 
 }  // namespace tile::figures

@@ -71,31 +71,31 @@ consteval const char* metric(std::string_view key) {
   throw std::out_of_range("no metric has this key");
 }
 
-/// Where the cycles between two instructions of a warp go: on average so many warps wait for this when another one is issued.
-/// The names are Nsight Compute's, and the keys of records; together they are all its reasons. The profile asks for each.
+/// Warp stall reasons: how many warps, on average, are stalled on each when an instruction is issued. The names are Nsight
+/// Compute's and the keys of records; together they are all its reasons, and the profile asks for each.
 struct Stall {
   const char *label, *name;
 };
 inline constexpr Stall stalls[] = {
-    {"issued", "selected"},
-    {"ready, but another warp was chosen", "not_selected"},
-    {"result of an arithmetic instruction (a fixed number of cycles)", "wait"},
-    {"data of L1, L2 or DRAM", "long_scoreboard"},
-    {"data of shared memory", "short_scoreboard"},
-    {"place in the queue of global memory", "lg_throttle"},
-    {"place in the queue of shared memory", "mio_throttle"},
+    {"issued (selected)", "selected"},
+    {"eligible, not selected", "not_selected"},
+    {"fixed-latency dependency (wait)", "wait"},
+    {"global data (long scoreboard)", "long_scoreboard"},
+    {"shared-memory data (short scoreboard)", "short_scoreboard"},
+    {"global-memory queue full (LG throttle)", "lg_throttle"},
+    {"shared-memory queue full (MIO throttle)", "mio_throttle"},
     {"barrier", "barrier"},
-    {"dispatch", "dispatch_stall"},
-    {"arithmetic pipe", "math_pipe_throttle"},
-    {"instruction cache", "no_instruction"},
-    {"constant cache", "imc_miss"},
-    {"branch", "branch_resolving"},
-    {"stores, before the warp ends", "drain"},
-    {"memory barrier", "membar"},
-    {"texture queue", "tex_throttle"},
-    {"tensor core", "gmma"},
-    {"sleep", "sleeping"},
-    {"other", "misc"},
+    {"dispatch stall", "dispatch_stall"},
+    {"math pipe throttle", "math_pipe_throttle"},
+    {"instruction cache miss (no instruction)", "no_instruction"},
+    {"constant cache miss (IMC miss)", "imc_miss"},
+    {"branch resolving", "branch_resolving"},
+    {"stores draining at exit (drain)", "drain"},
+    {"memory fence (membar)", "membar"},
+    {"texture queue full (TEX throttle)", "tex_throttle"},
+    {"tensor core (GMMA)", "gmma"},
+    {"sleeping", "sleeping"},
+    {"other (misc)", "misc"},
 };
 
 /// The counts of machine code (machine_code.hpp) that become a fact each.

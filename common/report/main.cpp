@@ -80,7 +80,7 @@ Options parse(int argc, char** argv) {
                fmt::format("chapter{:02}", chapter.number)};
   Options o;
   // CLI11 takes an empty text for a value, and `--test ""` would then be no test at all, which runs everything.
-  const CLI::Validator not_empty([](std::string& s) { return s.empty() ? "takes a value that is not empty" : ""; }, "");
+  const CLI::Validator not_empty([](std::string& s) { return s.empty() ? "needs a value that is not empty" : ""; }, "");
   const auto text = [&](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->check(not_empty);
   };
@@ -105,14 +105,14 @@ Options parse(int argc, char** argv) {
         app.add_option_function<std::string>("--data", fill, "what A and B hold: random (default), integers or zeros")
             ->check(CLI::IsMember(&fills))};
     of_times.push_back(
-        app.add_flag("--warm", o.warm, "time one copy of the operands again and again: the L2 keeps what fits (GPU)"));
+        app.add_flag("--warm", o.warm, "time a single copy of the operands, so that the L2 keeps what fits (GPU)"));
     text("--kernel", o.kernel, "only this kernel");
   }
-  app.add_flag("--lines", o.lines, "also print the counts beside the source lines (model)");
+  app.add_flag("--lines", o.lines, "also print the counts by source line (model)");
   text("--test", o.test, "run one test case");
   app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
-  auto* out = text("--out", o.out, "the directory to write a record into; with --test: what it finds, as XML");
+  auto* out = text("--out", o.out, "directory for the record; with --test: file for the result, as XML");
   of_times.push_back(app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)")->needs(out));
   for (const Extension::Flag& flag : chapter.extension.flags)
     of_times.push_back(app.add_flag_callback(
@@ -122,9 +122,9 @@ Options parse(int argc, char** argv) {
       if (one != other) one->excludes(other);
   auto* once = app.add_flag("--once", o.once,
                             "run every kernel, or the chosen one, once at the counted size, for a profiler (GPU)");
-  app.add_option("--repeat", o.repeat, "with --once: so many times")->needs(once)->check(CLI::Range(1, 100));
+  app.add_option("--repeat", o.repeat, "with --once: this many times")->needs(once)->check(CLI::Range(1, 100));
   text("--emit", o.emit, "write facts, tables and traces for the book into a directory");
-  text("--describe", o.describe, "print what tile-record has to know of this program, or counts as well")
+  text("--describe", o.describe, "print what tile-record needs to know of this program, with or without counts")
       ->check(CLI::IsMember({"program", "counts"}));
   text("--record", o.record, "")->group("");
   try {
@@ -161,7 +161,7 @@ int dispatch(const Options& options) {
     throw std::runtime_error("--on gpu: " + reason + "; use --on model");
   }
   if (machine::kind() == "model" && !options.needs_gpu.empty())
-    throw std::runtime_error(options.needs_gpu + " needs a GPU: the model counts, and times nothing");
+    throw std::runtime_error(options.needs_gpu + " needs a GPU: the model counts but cannot time");
   if (!options.test.empty()) return run_test(options.test, options.out);
   if (options.all_tests) return run_all_tests();
   return run_chapter(options);

@@ -19,7 +19,7 @@ std::string range_of(const Record& run, const std::string& field, int decimals) 
 Table table_of_sites(const CountedKernel& k) {
   Table table{
       fmt::format("sites-{}", k.kernel.name),
-      fmt::format("Counted of the kernel {} at {}, per access site", k.kernel.name, extents(k.problem)),
+      fmt::format("The model's counts of kernel {} at {}, by access site", k.kernel.name, extents(k.problem)),
       {"site", "array", "op", "bytes/lane", "requests", "sectors/req", "lines/req", "tag passes/req", "wavefronts/req"},
       {}};
   for (const simt::Site& s : k.counts.sites) {
@@ -49,9 +49,9 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
                                            "banks",      "L2 bytes",    "DRAM bytes"};
   Table table{
       "ceilings",
-      fmt::format("Ceilings at {} in TFLOP/s, from the counts and the rates of an {} ({} SMs, {:.2f} GHz); "
-                  "L2 and DRAM rates as chapter 00 measured them; as compiled: banks, issue slots and register "
-                  "banks from its counters and its machine code, the rest as in the source",
+      fmt::format("Ceilings in TFLOP/s at {}, from the model's counts and the rates of an {} ({} SMs, {:.2f} GHz; "
+                  "L2 and DRAM as chapter 00 measured them); rows 'as compiled' take banks, issue slots and register "
+                  "banks from hardware counters and machine code, the rest from the source",
                   extents(asked_for ? counted : Case{size, size, size}), rates.gpu, rates.sms, rates.clock_hz * 1e-9),
       {"kernel"},
       {}};
@@ -86,10 +86,10 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
   const Case& problem = kernels.front().problem;
   const bool comparable = same_problem(problem, this_chapter().counted);
   Table table{"counters",
-              fmt::format("The model's counts against Nsight Compute's hardware counters, {}", extents(problem)),
-              {"kernel", "what", "counted", "measured", "measured / counted", "why"},
+              fmt::format("The model's counts and Nsight Compute's hardware counters at {}", extents(problem)),
+              {"kernel", "counter", "counted", "measured", "measured / counted", "why"},
               {}};
-  if (!comparable) table.caption += "; the counters are of another problem: " + describe(this_chapter().counted);
+  if (!comparable) table.caption += "; the counters were read at another problem: " + describe(this_chapter().counted);
   const auto differences = load_differences(chapter_directory());
   for (const CountedKernel& k : kernels) {
     const Record* entry = comparable ? entry_of(k.kernel.name, records) : nullptr;
@@ -103,7 +103,7 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
         of_hardware = text_of(*found);
         ratio = *found == counted ? "equal" : ratio_text(*found, counted);
         const Difference* difference = find_difference(differences, k.kernel.name, counter);
-        if (ratio != "equal") why = difference == nullptr ? "nobody has explained this" : difference->why;
+        if (ratio != "equal") why = difference == nullptr ? "unexplained" : difference->why;
       }
       table.rows.push_back({k.kernel.name, counter.label, format_number(counted), of_hardware, ratio, why});
     }
@@ -122,7 +122,7 @@ std::string at_profiled_size(const std::vector<Record>& records) {
 
 // What was busy, and how much crossed the caches: a column for each kernel.
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
-  Table table{"profile", "What Nsight Compute saw in one launch" + at_profiled_size(records), {"what"}, {}};
+  Table table{"profile", "Nsight Compute's metrics of one launch" + at_profiled_size(records), {"metric"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   for (const ProfileMetric& m : profile_metrics) {
     table.rows.push_back({m.label});
@@ -135,12 +135,12 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
 
 // Where a warp's time goes, the largest reason of the first kernel first.
 Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
-  Table table{
-      "stalls",
-      "Where the cycles between two instructions of a warp go: what the warp waits for (Nsight Compute, one launch" +
-          at_profiled_size(records) + ")",
-      {"waiting for"},
-      {}};
+  Table table{"stalls",
+              "Stall reasons: how many cycles a warp spends on each between two issued instructions (Nsight Compute, "
+              "one launch" +
+                  at_profiled_size(records) + ")",
+              {"stalled on"},
+              {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   const auto value = [&](const CountedKernel& k, const Stall& stall) {
     return number_at(part_of(entry_of(k.kernel.name, records), "profile"), std::string("/") + stall.name);
@@ -165,7 +165,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
   };
   for (const Stall& stall : large) add(stall.label, [&](auto& k) { return value(k, stall).value_or(0); });
   add("all other reasons", [&](auto& k) { return sum_of(k, small); });
-  add("sum of these rows, as recorded", [&](auto& k) { return sum_of(k, stalls); });
+  add("sum of all reasons", [&](auto& k) { return sum_of(k, stalls); });
   return table;
 }
 
@@ -230,10 +230,10 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
       }
     }
   }
-  table.caption = records.empty() ? "Measured: not yet, on any GPU"
+  table.caption = records.empty() ? "Not yet measured on any GPU"
                                   : table.caption +
                                         ". cuBLAS in TFLOP/s; 10-90%: from the 10th percentile to the 90th; SM MHz and "
-                                        "W are of a problem, for all its kernels together, which take turns";
+                                        "W are over all kernels of a problem, whose calls are interleaved";
   return table;
 }
 
@@ -241,18 +241,18 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
 
 const std::vector<ProfileMetric> profile_metrics{
     {"instructions issued per scheduler and cycle", "issue_active", metric("issue_active"), 2},
-    {"cycles between two instructions of a warp", "latency", metric("latency")},
+    {"cycles between two issued instructions of a warp", "latency", metric("latency")},
     {"L1 lines looked up per cycle", "lines_per_cycle", metric("lines_per_cycle"), 2},
     {"L1 tag passes per cycle", "tag_passes_per_cycle", metric("tag_passes_per_cycle"), 2},
     {"shared and global wavefronts per cycle", "wavefronts_per_cycle", metric("wavefronts_per_cycle"), 2},
     {"global load sectors that hit L1, percent", "l1_hit", metric("l1_hit")},
-    {"sectors that SMs asked of L2", "l2_asked", metric("l2_asked")},
-    {"of them merged with another request", "l2_coalesced", metric("l2_coalesced")},
-    {"sectors read from L2's slices", "l2_sectors", metric("l2_sectors")},
+    {"sectors requested from L2 by the SMs", "l2_asked", metric("l2_asked")},
+    {"of these, merged with another request", "l2_coalesced", metric("l2_coalesced")},
+    {"sectors read from L2 slices", "l2_sectors", metric("l2_sectors")},
     {"bytes read from DRAM", "dram_bytes", metric("dram_read")},
     {"warp-wide instructions", "instructions", metric("instructions")},
-    {"of them FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 1.0 / 32},
-    {"warps resident per scheduler", "warps", metric("warps")},
+    {"of these, FFMA (thread-wide / 32)", "ffma", metric("ffma"), -1, 1.0 / 32},
+    {"resident warps per scheduler", "warps", metric("warps")},
 };
 
 std::string text_at(const Record& record, const char* field) { return record.at(field).get<std::string>(); }

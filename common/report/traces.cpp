@@ -94,7 +94,7 @@ void print_lines(const std::vector<CountedKernel>& kernels) {
           fmt::format("{}{} {} {}: {} requests, {} {}s", notes[s.line].empty() ? "" : "; ", simt::name_of(s.op),
                       simt::name_of(s.space), s.array, format_number(double(s.requests)), format_number(number), unit);
     }
-    fmt::print("\nCounted of the kernel {} at {}, per source line of {}\n", k.kernel.name, extents(k.problem),
+    fmt::print("\nThe model's counts of kernel {} at {}, by source line of {}\n", k.kernel.name, extents(k.problem),
                chapter_source().filename().string());
     for (const auto& [line, note] : notes)
       fmt::print("{:5} | {}\n      |   {}\n", line, lines.at(std::size_t(line - 1)), note);
