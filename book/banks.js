@@ -4,7 +4,7 @@
 // An access is {words, wordsPerLane, load}: words[l] is the first 4-byte word that lane l wants, null for a lane that wants
 // none; wordsPerLane is 1, 2 or 4. Narrower accesses were not measured, so there is no rule for them here.
 //
-// A tile's layout is {row, pad, swizzle}: the elements of a row, those left free behind it, and how they are permuted. An
+// A tile's layout is {row, pad, swizzle}: the elements of a row, those left free after it, and how they are permuted. An
 // element's offset is the number of elements before its place in the tile. A swizzle is null, {down, up, part}, which is
 // col ^ (((row >> down) % part) << up), without a part all of row >> down, or CUTLASS's {B, M, S}.
 "use strict";

@@ -23,8 +23,8 @@
   function unfoldPlace() {
     const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!place) return;
-    const behind = place.nextElementSibling;
-    const folded = place.closest("details") || (/^H\d$/.test(place.tagName) && behind && behind.matches("details") && behind) ||
+    const next = place.nextElementSibling;
+    const folded = place.closest("details") || (/^H\d$/.test(place.tagName) && next && next.matches("details") && next) ||
       place.querySelector(".folded");
     if (!folded || folded.open) return;
     folded.open = true;

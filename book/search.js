@@ -80,7 +80,7 @@ const TileSearch = (() => {
     return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
   }
 
-  // The text round the first hit, which is marked.
+  // The text around the first hit, which is marked.
   function snippet(entry, words) {
     const pattern = new RegExp("(^|[^\\w])((?:" + words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|") + ")\\w*)", "i");
     const inText = pattern.exec(entry.text);

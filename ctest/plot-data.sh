@@ -33,7 +33,7 @@ grep -qx 'correlation="rank correlation -0.40"' "$scratch/dispatch.tsv.correlati
   refuse "not the rank correlation of the points:" "$scratch/dispatch.tsv.correlation"
 
 # A ladder has every kernel, or of earlier chapters the fastest alone; cuBLAS comes last.
-record() { # NN CUBLAS-MS KERNEL:MS...: four rounds of each kernel and of cuBLAS
+record() { # NN CUBLAS-MS KERNEL:MS...: four iterations of each kernel and of cuBLAS
   measured=$scratch/chapters/$1-x/measured/nvidia-h200 cublas=$2
   mkdir -p "$measured"
   shift 2
@@ -61,6 +61,6 @@ ladder() { # NN COLUMNS OPTION...: these columns of a chapter's ladder
 expect() { [ "$1" = "$2" ] || refuse "not '$1':" "$scratch/ladder.tsv"; }
 expect "01 slow 0;01 fast 0;01 middling 0;02 only 0;03 one 1;03 other 1;cuBLAS 0;" "$(ladder 03 1,4)"  # 1: the chapter's own
 expect "01 fast;02 only;03 one;03 other;cuBLAS;" "$(ladder 03 1 --fastest)"
-# Where cuBLAS takes over a percent longer right behind the kernel, the share is of the calls that begin a round: 1 / 2; else of all pairs.
+# Where cuBLAS takes over a percent longer right after the kernel, the share is over calls at the start of an iteration: 1 / 2; else of all pairs.
 ladder 04 1 >"$scratch/kernels"
 expect "one 50.2% other 33.5% next 50.0% " "$(sed -n 's/^"0[34] \([a-z]*\)".*\t\([0-9.]*%\)\t.*/\1 \2/p' "$scratch/ladder.tsv" | tr '\n' ' ')"

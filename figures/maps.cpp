@@ -188,13 +188,13 @@ struct BankRow {
 void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& second, int from, BankRow row) {
   constexpr double cell = BankRow::cell, font = BankRow::font;
   const auto [left, y, height] = row;
-  const int behind = from + half_of_banks;
-  for (int bank = from; bank < behind; ++bank) d.rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
+  const int end = from + half_of_banks;
+  for (int bank = from; bank < end; ++bank) d.rect(left + bank * cell, y, cell, height, "none", "var(--rule)");
   const auto belongs = [&](int bank, const Wanted& box) {
-    return bank < behind && wavefront.count(bank) != 0 && wavefront.at(bank) == box;
+    return bank < end && wavefront.count(bank) != 0 && wavefront.at(bank) == box;
   };
   const auto crowded = [&](int bank) { return second.count(bank) != 0; };
-  for (auto at = wavefront.lower_bound(from); at != wavefront.lower_bound(behind);) {
+  for (auto at = wavefront.lower_bound(from); at != wavefront.lower_bound(end);) {
     const auto& [bank, wanted] = *at;
     int words = 1;
     while (belongs(bank + words, {wanted.word + std::uint64_t(words), wanted.lanes}) &&
@@ -205,7 +205,7 @@ void draw_wavefront(Drawing& d, const Wavefront& wavefront, const Wavefront& sec
     d.rect(x + 0.5, y + 0.5, width - 1, height - 1, crowded(bank) ? "var(--second)" : "var(--accent)");
     const std::string names = lane_names(wanted.lanes);
     const double needed = double(names.size()) * font * 0.5;
-    const int next = at == wavefront.lower_bound(behind) ? behind : at->first;
+    const int next = at == wavefront.lower_bound(end) ? end : at->first;
     if (needed < width + 2) {
       d.text(x + width / 2, baseline, names, "middle", font, "var(--paper)");
     } else if (x + width + needed < left + next * cell) {

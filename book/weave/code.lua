@@ -8,7 +8,7 @@ local page = require("weave.page")
 
 local code = {}
 
--- The writer's options, with its highlighter. A fragment has no page round it; the writer wants a title all the same.
+-- The writer's options, with its highlighter. A fragment has no page around it, but the writer requires a title.
 local options = pandoc.WriterOptions(PANDOC_WRITER_OPTIONS)
 options.template = pandoc.template.compile("$body$")
 local title = {title = "fragment"}
@@ -27,13 +27,13 @@ end
 
 local function cell(class, markup) return '<span class="' .. class .. '">' .. markup .. "</span>" end
 
--- A line of markup that a narrow page breaks between words, behind "::", "(", "[", "," and "<", and not where a line is indented.
+-- A line of markup that a narrow page breaks between words, after "::", "(", "[", "," and "<", and not where a line is indented.
 local function breakable(markup)
-  local function behind(plain)
+  local function with_breaks(plain)
     return (plain:gsub("::", "%0<wbr/>"):gsub("[(%[,]", "%0<wbr/>"):gsub("&lt;", "%0<wbr/>"))
   end
-  markup = markup:gsub("(<[^>]*>)([^<]*)", function(tag, plain) return tag .. behind(plain) end)
-  markup = markup:gsub("^[^<]+", behind):gsub("<wbr/>(</span>%s)", "%1"):gsub("<wbr/>(%s)", "%1"):gsub("<wbr/>(</span>)$", "%1"):gsub("<wbr/>$", "")
+  markup = markup:gsub("(<[^>]*>)([^<]*)", function(tag, plain) return tag .. with_breaks(plain) end)
+  markup = markup:gsub("^[^<]+", with_breaks):gsub("<wbr/>(</span>%s)", "%1"):gsub("<wbr/>(%s)", "%1"):gsub("<wbr/>(</span>)$", "%1"):gsub("<wbr/>$", "")
   return (markup:gsub("^ +", '<span class="indent">%0</span>'))
 end
 
@@ -75,7 +75,7 @@ end
 -- Whether a piece of program text in a sentence stays on one line.
 function code.kept(words) return #words <= (code.is_formula(words) and longest_formula or longest_kept) end
 
--- Words of program text that is too long for one line: a line may end behind a part of a name or of an address, and not at the hyphens
+-- Words of program text that is too long for one line: a line may end after a part of a name or of an address, and not at the hyphens
 -- of an option.
 function code.in_parts(words)
   return table.concat(text.words_of(words):map(function(word)

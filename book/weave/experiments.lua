@@ -36,7 +36,7 @@ end
 local function line_of(source, position) return select(2, source:sub(1, position - 1):gsub("\n", "")) + 1 end
 
 -- The lines that an edit replaces and those that it puts in their place: whole lines, without those that stay as they are, each
--- {number, text, kind}; a line is shown before and behind, and a row for lines that are left out between.
+-- {number, text, kind}; a line is shown before and after it, and a row for lines that are left out between.
 local function difference(source, place)
   local first, last, lines = line_of(source, place.from), line_of(source, place.to), text.lines_of(source)
   local begin = source:sub(1, place.from - 1):match("[^\n]*$")
@@ -56,13 +56,13 @@ local function difference(source, place)
     end
     return lines[number] and number
   end
-  local before, behind = neighbour(from - 1, -1), neighbour(to + 1, 1)
+  local before, after = neighbour(from - 1, -1), neighbour(to + 1, 1)
   if before then add(before, lines[before]) end
   if before and before < from - 1 then add(nil, nil, "left-out") end
   for number = from, to do add(number, lines[number], "removed") end
   for i = new_from, new_to do add(nil, new[i], "added") end
-  if behind and behind > to + 1 then add(nil, nil, "left-out") end
-  if behind then add(behind, lines[behind]) end
+  if after and after > to + 1 then add(nil, nil, "left-out") end
+  if after then add(after, lines[after]) end
   return rows
 end
 

@@ -8,7 +8,7 @@ local function kept(inlines) return pandoc.Span(inlines, pandoc.Attr("", {"kept"
 local function words_of(inline) return inline and inline.t == "Str" and inline.text or "" end
 local function inline_formula(inline) return inline and inline.t == "Math" and inline.mathtype == "InlineMath" end
 
--- A formula and the punctuation behind it stay on one line, and so does a bracket before it.
+-- A formula and the punctuation following it stay on one line, and so does a bracket before it.
 function prose.keep_punctuation(inlines)
   for i = #inlines - 1, 1, -1 do
     local marks, rest = words_of(inlines[i + 1]):match("^([,.;:)]+)(.*)$")
@@ -38,7 +38,7 @@ local function is_formula(inline, edge)
 end
 local function is_blank(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
 
--- A formula that ends with an operator stays with what follows, one that begins with an operator, behind {}, with what is before it; the
+-- A formula that ends with an operator stays with what follows, one that begins with an operator, following {}, with what is before it; the
 -- operator has its gaps, so there is no blank.
 function prose.join_operators(inlines)
   local function formula(inline, pattern) return inline_formula(inline) and inline.text:match(pattern) end
@@ -47,11 +47,11 @@ function prose.join_operators(inlines)
     local parts = pandoc.List({inlines[i]})
     while true do
       local blank = inlines[i + 1] and is_blank(inlines[i + 1])
-      local behind = inlines[i + (blank and 2 or 1)]
-      local goes_on = blank and (formula(inlines[i], "=%s*$") or formula(behind, "^{}%s*\\")) or
-        not blank and (formula(inlines[i], "{}%s*$") or formula(behind, "^%)"))
-      if not behind or not goes_on then break end
-      parts:insert(behind)
+      local following = inlines[i + (blank and 2 or 1)]
+      local goes_on = blank and (formula(inlines[i], "=%s*$") or formula(following, "^{}%s*\\")) or
+        not blank and (formula(inlines[i], "{}%s*$") or formula(following, "^%)"))
+      if not following or not goes_on then break end
+      parts:insert(following)
       i = i + (blank and 2 or 1)
     end
     joined:insert(#parts == 1 and parts[1] or kept(parts))
@@ -68,9 +68,9 @@ function prose.typeset(inlines)
     end
   end
   for i = 3, #inlines do  -- the unit, not the people
-    local behind = words_of(inlines[i]):match("^us(%p*)$")
-    if behind and is_blank(inlines[i - 1]) and pandoc.utils.stringify(inlines[i - 2]):match("%d$") then
-      inlines[i].text = "µs" .. behind
+    local following = words_of(inlines[i]):match("^us(%p*)$")
+    if following and is_blank(inlines[i - 1]) and pandoc.utils.stringify(inlines[i - 2]):match("%d$") then
+      inlines[i].text = "µs" .. following
     end
   end
   if #inlines >= 3 and words_of(inlines[1]) == "x" and is_blank(inlines[2]) and inlines[3].t == "Str" then

@@ -118,7 +118,7 @@ local function markup(heads, rows)
   return table.concat(out)
 end
 
--- Counts that are equal take a sentence; their rows are behind it, but in one document, where nothing can be opened.
+-- Counts that are equal become one sentence, which unfolds to their rows; in one document, where nothing can be opened, the rows are shown.
 local function collapsed(heads, rows)
   local equal, others = {}, {}
   for _, row in ipairs(rows) do table.insert(has_reasons(heads) and row[#row - 1] == "equal" and equal or others, row) end

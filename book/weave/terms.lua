@@ -46,7 +46,7 @@ local function forms_by_first_word()
   return forms
 end
 
--- A word between what stands before and behind it: "(warps," is "(", "warps" and ",".
+-- A word between what precedes and follows it: "(warps," is "(", "warps" and ",".
 local function parts_of(inline)
   if not inline or inline.t ~= "Str" then return "", "", "" end
   return inline.text:match("^([^%w]*)(.-)([^%w]*)$")
@@ -176,7 +176,7 @@ function terms.anchor(doc)
   end}).content
 end
 
--- What a search finds on the page of the glossary besides its sections: {id, title, text, forms}, texts all; the forms stand between bars.
+-- What a search finds on the page of the glossary in addition to its sections: {id, title, text, forms}, texts all; the forms stand between bars.
 function terms.definitions()
   return pandoc.List(page.id == glossary_page and glossary() or {}):map(function(row)
     return {id = address(row.name), title = row.name, text = pandoc.utils.stringify(row.meaning),

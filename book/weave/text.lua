@@ -54,7 +54,7 @@ function text.escape(plain)
 end
 
 -- A number as the programs write it for readers, "1,234,567", with so many decimals; without any, with three significant digits, or none
--- behind the point if it is whole (format_number in common/bench/text.cpp).
+-- after the point if it is whole (format_number in common/bench/text.cpp).
 function text.number(value, decimals)
   local size = math.abs(value)
   decimals = decimals or (value == math.floor(value) or size >= 100) and 0 or size >= 10 and 1 or size >= 1 and 2 or 3

@@ -31,7 +31,7 @@ testing.on_page(files, {}, function(page)
   html = shown("name=counters")
   testing.contains("rows that differ", html, '<td class="number">2</td><td class="number">0.67</td><td class="reason">it is so</td></tr>')
   testing.contains("a reason once", html, '<td class="number">3</td><td class="number" style="--digits: 1">0.5</td><td class="reason">the same</td></tr>')
-  testing.contains("equal rows behind a sentence", html, '<summary>2 of 4 counts equal what the hardware counted</summary><table>')
+  testing.contains("equal rows under a sentence", html, '<summary>2 of 4 counts equal what the hardware counted</summary><table>')
   html = shown("name=repeated")
   testing.contains("a name once", html, '<td class="row-name">tma</td><td class="number">1</td></tr><tr><td class="row-name"><span class="hidden">tma</span></td>')
   page.combined = "epub"
