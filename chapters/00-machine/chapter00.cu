@@ -36,7 +36,7 @@ struct Config {
 // [/snippet config]
 
 // [snippet ffma]
-// Nothing but FFMA. The CHAINS chains of a thread are independent and hide each other's latency.
+// Nothing but FFMA: the CHAINS independent chains of a thread hide each other's latency.
 __global__ void ffma_peak(float* out, float factor, float summand, int iterations) {
   float acc[Config::CHAINS];
   for (int i = 0; i < Config::CHAINS; ++i) acc[i] = float(threadIdx.x + i);
@@ -51,10 +51,10 @@ __global__ void ffma_peak(float* out, float factor, float summand, int iteration
 // [/snippet ffma]
 
 // [snippet operands]
-// An FFMA has three operands, and each chain has its own accumulator. With READS = 1 all chains
-// share the factor and the summand, with 2 each has its own summand, with 3 its own factor as
-// well. `in` holds 3 * SETS + blockDim.x numbers: the compiler knows neither their values nor
-// that lanes could share them.
+// An FFMA has three operands, and each chain has its own accumulator. With READS = 1 all
+// chains share the factor and the summand, with 2 each has its own summand, with 3 its own
+// factor as well. `in` holds 3 * SETS + blockDim.x numbers: the compiler knows neither their
+// values nor that lanes could share them.
 template <int READS>
 __global__ void __launch_bounds__(512)
     ffma_operands(const float* in, float* out, int iterations) {
@@ -88,8 +88,8 @@ __global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
 // [/snippet copy]
 
 // [snippet l2]
-// Every block reads the whole buffer, and bypasses L1. With apart = 1 neighbouring blocks start
-// at neighbouring parts of the buffer, with a larger one far from each other.
+// Every block reads the whole buffer, and bypasses L1. With apart = 1 neighbouring blocks
+// start at neighbouring parts of the buffer, with a larger one far from each other.
 __global__ void l2_read(const float4* in, float* out, int count, int apart) {
   float sum = 0;
   const int part = int(blockIdx.x * apart % gridDim.x);
@@ -253,7 +253,7 @@ void measure_rates(tile::RateSink& sink) {
   const dim3 block(Config::NUM_THREADS);
   const dim3 resident(sms * 2);  // two blocks of 1024 threads fill an SM
   const double warps = double(resident.x) * Config::NUM_THREADS / 32;
-  // Milliseconds of a kernel. It warms up for so long that the clock is sampled under its load.
+  // Milliseconds of a kernel. The warm-up is long enough to sample the clock under its load.
   const auto ms_of = [&](const std::string& name, auto kernel, dim3 grid, dim3 threads,
                          auto... arguments) {
     const auto run = [&](int) { tile::launch(kernel, grid, threads, 0, arguments...); };
@@ -343,18 +343,17 @@ constexpr void (*measure_rates)(tile::RateSink&) = nullptr;
 constexpr void (*profile)() = nullptr;
 #endif
 
-// The arithmetic that figures and other pages share, what needs a loop, and the SM clock before
-// the first rate of the record and after the last.
+// The arithmetic that figures and other pages share, what needs a loop, and the SM clock
+// before the first rate of the record and after the last.
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
-  for (const auto& [key, spec] :
-       {std::pair<std::string, tile::GpuSpec>{"a6000", tile::rtx_a6000},
-        {"laptop", tile::rtx_5060_laptop},
-        {"h100", tile::h100},
-        {"h200", gpu}}) {
-    facts.predicted(key + ".ridge", spec.ridge(), 1);
-    facts.predicted(key + ".peak", spec.peak_tflops(), 1);
-    facts.predicted(key + ".bandwidth", spec.dram_gbs, 0);
+  for (const auto& [key, spec] : {std::pair{"a6000", &tile::rtx_a6000},
+                                  {"laptop", &tile::rtx_5060_laptop},
+                                  {"h100", &tile::h100},
+                                  {"h200", &gpu}}) {
+    facts.predicted(fmt::format("{}.ridge", key), spec->ridge(), 1);
+    facts.predicted(fmt::format("{}.peak", key), spec->peak_tflops(), 1);
+    facts.predicted(fmt::format("{}.bandwidth", key), spec->dram_gbs, 0);
   }
   const double flops = 2.0 * 4096 * 4096 * 4096, bytes = 3.0 * 4096 * 4096 * 4;
   facts.predicted("h200.arithmetic_ms", flops / gpu.peak_tflops() * 1e-9, 2);
