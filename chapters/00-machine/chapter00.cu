@@ -5,8 +5,6 @@
 // else. Their rates are the roofs over everything that follows, and cuBLAS is the yardstick.
 //
 // Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "common/bench/record.hpp"
@@ -197,7 +195,8 @@ std::vector<tile::Chapter::Rate> all_rates() {
     add("ffma_cycles_alone.reads" + reads, "cycles an FFMA, one warp a scheduler" + of);
   }
   for (const auto& [name, stride, lines, banks] : l1_patterns) {
-    const std::string of = fmt::format(": lines {}, banks {}", lines, banks);
+    const std::string of =
+        ": lines " + std::to_string(lines) + ", banks " + std::to_string(banks);
     add(std::string("l1_cycles.") + name, "L1 cycles a request" + of);
     add(std::string("l1_cycles_16_warps.") + name, "L1 cycles, 16 warps an SM" + of);
     add(std::string("l1_pair_extra.") + name,
@@ -205,9 +204,9 @@ std::vector<tile::Chapter::Rate> all_rates() {
   }
   std::vector<std::string> clocked{"ffma",          "operands",    "dram_copy", "l2_read",
                                    "l2_read_apart", "shared_read", "l1"};
-  for (const char* type : {"fp32", "tf32", "bf16"})
+  for (const std::string type : {"fp32", "tf32", "bf16"})
     for (const int size : cublas_sizes) {
-      clocked.push_back(fmt::format("cublas_{}_{}", type, size));
+      clocked.push_back("cublas_" + type + "_" + std::to_string(size));
       add(clocked.back(), "cuBLAS, TFLOP/s: " + clocked.back().substr(7));
     }
   for (const std::string& name : clocked) add("sm_mhz." + name, "lowest SM clock: " + name);
@@ -315,7 +314,7 @@ void measure_rates(tile::RateSink& sink) {
     for (const std::string type : {"fp32", "tf32", "bf16"}) {
       tile::Case cube{size, size, size};
       if (type == "bf16") cube.types.A = cube.types.B = tile::Element::bf16;
-      const std::string name = fmt::format("cublas_{}_{}", type, size);
+      const std::string name = "cublas_" + type + "_" + std::to_string(size);
       const int repetitions = size <= 2048 ? 200 : 20;
       sink.rate(name, clocked(sink, name, [&] {
                   return tile::cublas_tflops(cube, type == "tf32", repetitions);
@@ -347,13 +346,13 @@ constexpr void (*profile)() = nullptr;
 // before the first rate of the record and after the last.
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
-  for (const auto& [key, spec] : {std::pair{"a6000", &tile::rtx_a6000},
+  for (const auto& [key, spec] : {std::pair{std::string("a6000"), &tile::rtx_a6000},
                                   {"laptop", &tile::rtx_5060_laptop},
                                   {"h100", &tile::h100},
                                   {"h200", &gpu}}) {
-    facts.predicted(fmt::format("{}.ridge", key), spec->ridge(), 1);
-    facts.predicted(fmt::format("{}.peak", key), spec->peak_tflops(), 1);
-    facts.predicted(fmt::format("{}.bandwidth", key), spec->dram_gbs, 0);
+    facts.predicted(key + ".ridge", spec->ridge(), 1);
+    facts.predicted(key + ".peak", spec->peak_tflops(), 1);
+    facts.predicted(key + ".bandwidth", spec->dram_gbs, 0);
   }
   const double flops = 2.0 * 4096 * 4096 * 4096, bytes = 3.0 * 4096 * 4096 * 4;
   facts.predicted("h200.arithmetic_ms", flops / gpu.peak_tflops() * 1e-9, 2);
@@ -362,7 +361,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("h200.shared_gbs", gpu.sms * gpu.clock_ghz * 128, 0);
   facts.predicted("h200.lanes", gpu.sms * gpu.fma_lanes);
   for (const L1Pattern& pattern : l1_patterns)
-    facts.predicted(fmt::format("l1.{}.cycles", pattern.name), l1_cycles(pattern));
+    facts.predicted(std::string("l1.") + pattern.name + ".cycles", l1_cycles(pattern));
   // For other pages; 600 is by Little's law, for one instruction a cycle.
   facts.predicted("sm.sms", gpu.sms);
   facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / tile::GpuSpec::schedulers);
