@@ -197,7 +197,7 @@ void predict(tile::Facts& facts) {
 
 TILE_CHAPTER(.number = 1, .title = "The naive kernel",
              .kernels = {{"naive",
-                          launch_naive,
+                          launch_default,
                           reinterpret_cast<const void*>(sgemm_naive),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Alignment::any}}},
