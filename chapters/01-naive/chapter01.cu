@@ -1,8 +1,8 @@
 // Tile by Tile, chapter 01: the naive kernel.
 //
 // Question: what does a GPU make of the textbook triple loop?
-// Idea: one thread computes one element of C and walks along K alone. Nothing is shared and
-// nothing is reused, so all the kernel's speed comes from what the memory system can rescue.
+// Idea: each thread computes one element of C and walks along K alone. The kernel shares and
+// reuses nothing, so its speed is what the caches make of its loads.
 // Previous chapter: 00, the machine and the measure.
 //
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
@@ -10,8 +10,8 @@
 
 #include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
-#include "common/sim/rules.hpp"
 #if TILE_ON_GPU
+#include "common/bench/clocks.hpp"
 #include "common/bench/timing.hpp"
 #endif
 
@@ -34,11 +34,11 @@ struct Position {
   int row, col;
 };
 
-// The element of C that a thread owns. threadIdx is the position in the block, not in the
-// grid.
-constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX,
+// The element of C that a thread computes. threadIdx is the position in the block, not in the
+// grid. The 32 threads of a warp differ in threadIdx.x, so they compute 32 rows of one column.
+constexpr __host__ __device__ Position result_of(int blockX, int blockY, int threadX,
                                                  int threadY) {
-  return {blockRow * Config::BM + threadX, blockCol * Config::BN + threadY};
+  return {blockY * Config::BM + threadX, blockX * Config::BN + threadY};
 }
 // [/snippet maps]
 
@@ -47,8 +47,8 @@ __global__ void sgemm_naive(int M, int N, int K, float alpha,  //
                             const float* B, int ldb,           // K x N
                             float beta,                        //
                             float* C, int ldc) {               // M x N
-  const auto [row, col] = result_of(blockIdx.y, blockIdx.x, threadIdx.x, threadIdx.y);
-  if (row >= M || col >= N) return;  // the tile may hang over the edge of C
+  const auto [row, col] = result_of(blockIdx.x, blockIdx.y, threadIdx.x, threadIdx.y);
+  if (row >= M || col >= N) return;  // the last tiles may extend beyond C
 
   // [snippet main-loop]
   float acc = 0.0f;
@@ -75,6 +75,7 @@ void launch_naive(const tile::Gemm& g) {
   tile::launch(sgemm_naive, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
                g.beta, g.C, g.ldc);
 }
+constexpr auto launch_default = launch_naive;
 // [/snippet launch]
 
 const tile::Case counted{256, 256, 256};
@@ -84,12 +85,11 @@ const tile::Case counted{256, 256, 256};
 struct StepCost {
   double tag_passes = 0, wavefronts = 0, cycles = 0;
 };
-// Cycles beyond the rule when requests for 32 lines and for one word take turns, by the most
-// words of the former in a bank.
+// What a pair of requests, for 32 lines and for one word, costs beyond the rule in cycles, by
+// the most words that the first has in a bank.
 using Extra = std::map<int, double>;
 
-// The mean over the warps of an M x K matrix A and over its columns, of which every
-// `sparse`-th is looked at.
+// The mean over the warps of an M x K matrix A and over every `sparse`-th of its columns.
 StepCost step_cost(int M, int K, int lda, int sparse = 61, const Extra& extra = {}) {
   StepCost sum;
   int steps = 0;
@@ -119,37 +119,39 @@ std::vector<tile::Chapter::Rate> sweep_rates() {
   for (int pad = 0; pad <= SWEPT_PADS; ++pad)
     rates.push_back(
         {sweep_key(pad), "ms at 4096 with lda = " + std::to_string(SWEPT_SIZE + pad)});
+  rates.push_back({"sm_mhz.sweep", "lowest SM clock of the sweep"});
   return rates;
 }
 
 #if TILE_ON_GPU
-// Times the kernel at 4096 with each leading dimension of A. Zeros would do for time, not for
-// power: random values.
+// Times the kernel at 4096 with each leading dimension of A, on random values, and samples the
+// SM clock meanwhile.
 void measure_sweep(tile::RateSink& sink) {
   const std::size_t n = SWEPT_SIZE;
-  float *A, *B, *C;
-  tile::cuda_check(cudaMalloc(&A, n * (n + SWEPT_PADS) * sizeof(float)), "cudaMalloc");
-  tile::cuda_check(cudaMalloc(&B, n * n * sizeof(float)), "cudaMalloc");
-  tile::cuda_check(cudaMalloc(&C, n * n * sizeof(float)), "cudaMalloc");
   const std::vector<float> values =
       tile::make_values(n * (n + SWEPT_PADS), tile::Fill::random, 11);
-  tile::cuda_check(
-      cudaMemcpy(A, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),
-      "fill A");
-  tile::cuda_check(cudaMemcpy(B, values.data(), n * n * sizeof(float), cudaMemcpyHostToDevice),
-                   "fill B");
+  const std::size_t bytes = values.size() * sizeof(float);
+  const tile::Buffer A = tile::device_memory(bytes), B = tile::device_memory(bytes),
+                     C = tile::device_memory(bytes);
+  for (const tile::Buffer* input : {&A, &B})
+    tile::cuda_check(cudaMemcpy(input->get(), values.data(), bytes, cudaMemcpyHostToDevice),
+                     "fill");
+  const auto *a = static_cast<const float*>(A.get()), *b = static_cast<const float*>(B.get());
+  auto* c = static_cast<float*>(C.get());
   const int size = SWEPT_SIZE;
+  tile::ClockSampler sampler(tile::nvml());
   for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
-    const tile::Gemm g{size, size, size, 1, A, size + pad, B, size, 0, C, size};
+    const tile::Gemm g{size, size, size, 1, a, size + pad, b, size, 0, c, size};
     sink.rate(sweep_key(pad), tile::time_ms([&](int) { launch_naive(g); }, 5).median);
   }
-  cudaFree(A), cudaFree(B), cudaFree(C);
+  if (const tile::Record clocks = sampler.stop(); clocks.at("samples") != 0)
+    sink.rate("sm_mhz.sweep", clocks.at("sm_mhz")[0]);
 }
 #else
 constexpr void (*measure_sweep)(tile::RateSink&) = nullptr;
 #endif
 
-// As chapter 00 measured it on the reference GPU; nothing without its record.
+// What chapter 00 measured on the reference GPU; empty without its record.
 Extra measured_extra() {
   Extra extra;
   const auto chapters =
@@ -168,7 +170,7 @@ Extra measured_extra() {
   return extra;
 }
 
-// The arithmetic of the prose.
+// What needs a loop.
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
   const double cycles_per_second = gpu.sms * gpu.clock_ghz * 1e9;
@@ -177,20 +179,17 @@ void predict(tile::Facts& facts) {
   const Extra extra = measured_extra();
   for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
     const StepCost cost = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251);
-    const StepCost in_turns = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251, extra);
+    const StepCost paired = step_cost(SWEPT_SIZE, SWEPT_SIZE, SWEPT_SIZE + pad, 251, extra);
     facts.predicted(sweep_key(pad) + ".tag_passes", cost.tag_passes);
     facts.predicted(sweep_key(pad) + ".wavefronts", cost.wavefronts);
     facts.predicted(sweep_key(pad) + ".cycles", cost.cycles);
     facts.predicted(sweep_key(pad) + ".ms", steps * cost.cycles / cycles_per_second * 1e3);
-    facts.predicted(sweep_key(pad) + ".in_turns.ms",
-                    steps * in_turns.cycles / cycles_per_second * 1e3);
+    facts.predicted(sweep_key(pad) + ".paired.ms",
+                    steps * paired.cycles / cycles_per_second * 1e3);
   }
   const StepCost odd = step_cost(4092, 4092, 4092, 251);
   facts.predicted("4092.cycles", odd.cycles);
   facts.predicted("4092.ms", 4092.0 * 4092 * 4092 / 32 * odd.cycles / cycles_per_second * 1e3);
-  const Position worked = result_of(2, 3, 5, 1);
-  facts.predicted("worked.row", worked.row);
-  facts.predicted("worked.col", worked.col);
   facts.predicted_loads("naive", 2, 0);
 }
 
@@ -198,7 +197,7 @@ void predict(tile::Facts& facts) {
 
 TILE_CHAPTER(.number = 1, .title = "The naive kernel",
              .kernels = {{"naive",
-                          launch_naive,
+                          launch_default,
                           reinterpret_cast<const void*>(sgemm_naive),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Alignment::any}}},
@@ -214,12 +213,21 @@ TILE_GEMM_TESTS(tile::this_chapter().kernels)
 TEST_CASE("threads (0,0) and (0,1) share a row of A") {
   constexpr auto first = result_of(0, 0, 0, 0), second = result_of(0, 0, 0, 1),
                  third = result_of(0, 0, 1, 0);
-  CHECK(first.row == second.row);  // the often repeated claim is that they share a column of B
+  CHECK(first.row == second.row);  // it is often said that they share a column of B
   CHECK(first.col != second.col);
   CHECK(first.row != third.row);
   CHECK(first.col == third.col);
-  CHECK(result_of(2, 3, 5, 1).row == 69);
-  CHECK(result_of(2, 3, 5, 1).col == 13);
+  CHECK(result_of(3, 2, 5, 1).row == 69);
+  CHECK(result_of(3, 2, 5, 1).col == 13);
+}
+
+TEST_CASE("every element of a tile has exactly one thread") {
+  CHECK(tile::covers_once(Config::BM, Config::BN, Config::NUM_THREADS,
+                          [](int thread, auto take) {
+                            const auto [row, col] =
+                                result_of(0, 0, thread % Config::BM, thread / Config::BM);
+                            take(row, col);
+                          }) == "");
 }
 
 #if TILE_ON_MODEL
@@ -288,8 +296,8 @@ TEST_CASE("the prediction over lda is within 10 percent of the record" *
       CAPTURE(pad);
       CHECK(facts.value(sweep_key(pad) + ".ms") < 1.001 * measured);
       CHECK(facts.value(sweep_key(pad) + ".ms") > measured / 1.17);
-      CHECK(facts.value(sweep_key(pad) + ".in_turns.ms") > measured / 1.1);
-      CHECK(facts.value(sweep_key(pad) + ".in_turns.ms") < 1.1 * measured);
+      CHECK(facts.value(sweep_key(pad) + ".paired.ms") > measured / 1.1);
+      CHECK(facts.value(sweep_key(pad) + ".paired.ms") < 1.1 * measured);
     }
   }
 }
