@@ -134,7 +134,7 @@ end
 function tables.resolve(div)
   if div.attributes.caption then return written(div) end
   local name = div.attributes.name or page.fail("a table without name or caption")
-  local caption, heads, rows = emitted.table(page.id, name)
+  local caption, heads, rows = emitted.table(page.home, name)
   if div.attributes.of then heads, rows = of_kernels(heads, rows, name, div.attributes.of) end
   return {elements.figure_open(div, class_for(#heads)), elements.html("<figcaption>"),
           elements.caption_of(div, text.typeset(caption)), elements.html("</figcaption>"),
