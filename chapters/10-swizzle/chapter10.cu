@@ -8,9 +8,6 @@
 // where a word of As lies.
 //
 // Build, run, verify:   ./tile run 10      ctest --preset model -R chapter10
-#include <algorithm>
-#include <array>
-
 #include "common/report/chapter.hpp"
 
 namespace {
@@ -202,6 +199,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
   // [/snippet main-loop]
 
+  // [snippet epilogue]
   // Unrolled: registers cannot be indexed at run time, and accumulators would be spilled.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
@@ -237,6 +235,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       }
     }
   }
+  // [/snippet epilogue]
 }
 
 // [snippet launch]
