@@ -60,6 +60,7 @@ function page.open(meta)
   for file in get("sources"):gmatch("%S+") do
     local chapter, question = file:match("(%d+)[^/]*/lab/(.+)%.cu$")
     page.sources[chapter and chapter .. "-" .. question or file:match("chapter(%d+)%.cu$")] = file
+    page.shared[file] = true  -- it has a page of its own
   end
   page.records, page.all = text.words_of(get("records")), text.words_of(get("pages"))
   page.combined = get("combined") ~= "" and get("combined")

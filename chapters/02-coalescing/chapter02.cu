@@ -1,11 +1,11 @@
 // Tile by Tile, chapter 02: coalescing.
 //
-// Question: the naive kernel spends 33 cache lines on a multiply-add of one warp. Which thread
-// should own which element of C, so that a warp needs fewer? Idea: let threadIdx.x run along a
-// row of C. Neighbouring threads then read neighbouring elements of B, and one 128-byte line
-// serves the whole warp. The arithmetic is untouched.
-// Previous chapter: 01, the naive kernel. The difference is one line of result_of, and a block
-// of 32 x 32.
+// Question: each warp-wide multiply-add of the naive kernel touches 33 cache lines. Which thread
+// should compute which element of C, so that a warp touches fewer? Idea: threadIdx.x runs along
+// a row of C, so that the 32 threads of a warp read 32 neighbouring elements of B, which one
+// 128-byte line holds, and one and the same element of A. The arithmetic does not change.
+// Previous chapter: 01, the naive kernel. What changes is one line of result_of and the shape of
+// the block.
 //
 // Build, run, verify:   ./tile run 02      ctest --preset model -R chapter02
 #include "common/report/chapter.hpp"
@@ -29,10 +29,11 @@ struct Position {
   int row, col;
 };
 
-// The element of C that a thread owns: the 32 threads of a warp have 32 neighbouring columns.
-constexpr __host__ __device__ Position result_of(int blockRow, int blockCol, int threadX,
+// The element of C that a thread computes. The 32 threads of a warp differ in threadIdx.x, so
+// they compute 32 neighbouring columns of one row.
+constexpr __host__ __device__ Position result_of(int blockX, int blockY, int threadX,
                                                  int threadY) {
-  return {blockRow * Config::BM + threadY, blockCol * Config::BN + threadX};
+  return {blockY * Config::BM + threadY, blockX * Config::BN + threadX};
 }
 // [/snippet maps]
 
@@ -41,8 +42,9 @@ __global__ void sgemm_coalesced(int M, int N, int K, float alpha,  //
                                 const float* B, int ldb,           // K x N
                                 float beta,                        //
                                 float* C, int ldc) {               // M x N
-  const auto [row, col] = result_of(blockIdx.y, blockIdx.x, threadIdx.x, threadIdx.y);
-  if (row >= M || col >= N) return;  // the tile may hang over the edge of C
+  // [snippet kernel]
+  const auto [row, col] = result_of(blockIdx.x, blockIdx.y, threadIdx.x, threadIdx.y);
+  if (row >= M || col >= N) return;  // the last tiles may extend beyond C
 
   // [snippet main-loop]
   float acc = 0.0f;
@@ -57,6 +59,7 @@ __global__ void sgemm_coalesced(int M, int N, int K, float alpha,  //
   float result = alpha * acc;
   if (beta != 0.0f) result += beta * *c;  //@ load-C
   *c = result;                            //@ store-C
+  // [/snippet kernel]
 }
 
 // [snippet launch]
@@ -67,13 +70,14 @@ void launch_coalesced(const tile::Gemm& g) {
   tile::launch(sgemm_coalesced, grid, block, 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
                g.beta, g.C, g.ldc);
 }
+constexpr auto launch_default = launch_coalesced;
 // [/snippet launch]
 
 const tile::Case counted{256, 256, 256};
 
-// The arithmetic of the prose.
+// What needs more than a formula in the prose.
 void predict(tile::Facts& facts) {
-  const Position worked = result_of(2, 3, 5, 7);
+  const Position worked = result_of(3, 2, 5, 7);
   facts.predicted("worked.row", worked.row);
   facts.predicted("worked.col", worked.col);
   facts.predicted_loads("coalesced", 2, 0);
@@ -83,7 +87,7 @@ void predict(tile::Facts& facts) {
 
 TILE_CHAPTER(.number = 2, .title = "Coalescing",
              .kernels = {{"coalesced",
-                          launch_coalesced,
+                          launch_default,
                           reinterpret_cast<const void*>(sgemm_coalesced),
                           Config::NUM_THREADS,
                           {Config::BM, Config::BN, 1, tile::Alignment::any}}},
@@ -95,21 +99,25 @@ TILE_CHAPTER(.number = 2, .title = "Coalescing",
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-TEST_CASE("a warp owns 32 neighbouring columns of one row") {
+TEST_CASE("a warp computes 32 neighbouring columns of one row") {
   for (int lane = 1; lane < 32; ++lane) {
-    CHECK(result_of(4, 2, lane, 9).row == result_of(4, 2, 0, 9).row);
-    CHECK(result_of(4, 2, lane, 9).col == result_of(4, 2, 0, 9).col + lane);
+    CHECK(result_of(2, 4, lane, 9).row == result_of(2, 4, 0, 9).row);
+    CHECK(result_of(2, 4, lane, 9).col == result_of(2, 4, 0, 9).col + lane);
   }
 }
 
+TEST_CASE("thread (5, 7) of block (3, 2) computes C[71][101]") {
+  CHECK(result_of(3, 2, 5, 7).row == 71);
+  CHECK(result_of(3, 2, 5, 7).col == 101);
+}
+
 TEST_CASE("every element of a tile has exactly one thread") {
-  std::vector<int> owners(Config::NUM_THREADS);
-  for (int y = 0; y < Config::BM; ++y)
-    for (int x = 0; x < Config::BN; ++x) {
-      const auto [row, col] = result_of(0, 0, x, y);
-      ++owners.at(std::size_t(row * Config::BN + col));
-    }
-  CHECK(owners == std::vector<int>(Config::NUM_THREADS, 1));
+  CHECK(tile::covers_once(Config::BM, Config::BN, Config::NUM_THREADS,
+                          [](int thread, auto take) {
+                            const auto [row, col] =
+                                result_of(0, 0, thread % Config::BN, thread / Config::BN);
+                            take(row, col);
+                          }) == "");
 }
 
 #if TILE_ON_MODEL
@@ -122,16 +130,17 @@ TEST_CASE("A is a broadcast, B four sectors of one line" * doctest::test_suite("
   CHECK(B.lines == B.requests);
   const auto& C = tile::site(counts, "store-C");
   CHECK(C.sectors == 4 * C.requests);
-  // as many requests as before: only their shape changed
+  // as many requests as in chapter 01: only what they touch has changed
   CHECK(A.requests == 64u * 256 * 256 / 32);
 }
 
-TEST_CASE("a leading dimension that is no multiple of 32 splits the line" *
+TEST_CASE("with a leading dimension that 32 does not divide, a request straddles two lines" *
           doctest::test_suite("model")) {
   const auto counts = tile::count(launch_coalesced, {32, 32, 32, 1, 0, 1});
   const auto& B = tile::site(counts, "load-B");
-  CHECK(B.lines > B.requests);
-  CHECK(B.lines <= 2 * B.requests);
+  // Row k begins at word 33k: one row in 8 begins with a sector, and one in 32 with a line.
+  CHECK(B.sectors * 8 == (4 + 7 * 5) * B.requests);
+  CHECK(B.lines * 32 == (1 + 31 * 2) * B.requests);
 }
 
 // [snippet permuted]
@@ -161,14 +170,14 @@ TEST_CASE("the order of the lanes within the line does not matter" *
   tile::machine::release(out);
 }
 
-// Lane l loads a pair of words: the l-th, or one half of the warp the even pairs and the other
-// half the odd ones.
+// Each lane loads a pair of words: lane l the l-th pair, or, with even_first, the first half of
+// the warp the even-numbered pairs and the second half the odd-numbered ones.
 __global__ void load_pairs(const float2* in, float2* out, bool even_first) {
   const int lane = threadIdx.x;
   out[lane] = in[even_first ? lane % 16 * 2 + lane / 16 : lane];  //@ load-pairs
 }
 
-TEST_CASE("with 8 bytes a lane the order can cost wavefronts, though not sectors" *
+TEST_CASE("with 8 bytes per lane the order can cost wavefronts, but no sectors" *
           doctest::test_suite("model")) {
   auto* in =
       static_cast<float2*>(tile::machine::allocate(32 * sizeof(float2), sizeof(float2), "in"));
