@@ -49,8 +49,8 @@ constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
-// The first word of the first float4 that a thread loads of the tile of A, and of the tile of B;
-// the next lie ROWS_A and ROWS_B rows below.
+// The first word of the first float4 that a thread loads of A's tile, and of B's; the next lie
+// ROWS_A and ROWS_B rows below.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (Config::BK / 4), thread % (Config::BK / 4) * 4};
 }
