@@ -79,7 +79,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN accumulators
-  // [snippet main-loop]
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the edge a tile holds zeros, which add nothing to the dot product.
@@ -114,7 +113,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // wait until all threads have read: the next iteration overwrites the tiles
     __syncthreads();
   }
-  // [/snippet main-loop]
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i)

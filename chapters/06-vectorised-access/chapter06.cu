@@ -83,7 +83,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // TM x TN accumulators
-  // [snippet main-loop]
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
@@ -149,7 +148,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // wait until all threads have read: the next iteration overwrites the tiles
     __syncthreads();
   }
-  // [/snippet main-loop]
 
   // [snippet epilogue]
   for (int i = 0; i < TM; ++i) {
