@@ -31,8 +31,8 @@ set key off
 set label 1 correlation at graph 0.03,0.96 left textcolor rgb "#010101"
 # The points that have a label, at their right or left, and two of them lower: there is no room for more.
 at_right = "|01 naive|12 thin_alone|11 adjacent|11 exchanged|04 swapped|12 thin|05 block2d|"
-at_left = "|11 tall_split|06 written_out|08 tall|11 crossed|05 unrolled|"
-lower = "|12 thin_alone|06 written_out|"
+at_left = "|11 tall_split|08 tall|11 crossed|05 unrolled|"
+lower = "|12 thin_alone|"
 stands(list) = strstrt(list, "|".strcol(1)."|") > 0
 x_of_pixel = (x_high - x_low) / ((right - left) * width)
 y_of_pixel = (y_high - y_low) / ((top - bottom) * height)

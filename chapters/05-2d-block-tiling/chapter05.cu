@@ -1,10 +1,10 @@
 // Tile by Tile, chapter 05: 2D block tiling.
 //
-// Question: a column of results shares one of its two operands. Can a thread use both of them
-// more than once? Idea: a thread computes a square of TM x TN results. Each step loads TM + TN
-// values and makes TM * TN multiply-adds: an outer product in registers.
-// Previous chapter: 04, 1D block tiling. New are the second dimension of results, and copies
-// of several elements a thread.
+// Question: a thread with a column of accumulators reuses its operand of B, but not those of A.
+// Can it reuse both? Idea: a thread computes a tile of TM x TN elements of C. In each k-step it
+// loads TM + TN operands and makes TM * TN multiply-adds: an outer product in registers.
+// Previous chapter: 04, 1D block tiling. New are the second dimension of the thread tile, and
+// threads that load several elements of each tile.
 //
 // Build, run, verify:   ./tile run 05      ctest --preset model -R chapter05
 #include "common/report/chapter.hpp"
@@ -16,20 +16,20 @@ struct Config {
   static constexpr int BM = 128;  // rows of C per block
   static constexpr int BN = 128;  // columns of C per block
   static constexpr int BK = 16;   // depth of a tile along K
-  static constexpr int TM = 8;    // rows of results per thread
-  static constexpr int TN = 8;    // columns of results per thread
+  static constexpr int TM = 8;    // rows of C per thread
+  static constexpr int TN = 8;    // columns of C per thread
   static constexpr int NUM_THREADS = BM * BN / (TM * TN);
-  // rows of As that all threads together copy at once
+  // rows of As, and of Bs, that all threads together load at once
   static constexpr int ROWS_A = NUM_THREADS / BK;
-  static constexpr int ROWS_B = NUM_THREADS / BN;  // rows of Bs
+  static constexpr int ROWS_B = NUM_THREADS / BN;
   static_assert(BM % TM == 0 && BN % TN == 0,
-                "a thread's square of results must not cross the edge of the tile");
+                "a thread tile must not cross the edge of the block's tile");
   static_assert(
       NUM_THREADS % BK == 0 && BM % ROWS_A == 0,
-      "threads copy As in whole rows, as often as it takes: else elements are left out or copied twice");
+      "the threads load As in whole rows: else elements are left out or loaded twice");
   static_assert(
       NUM_THREADS % BN == 0 && BK % ROWS_B == 0,
-      "threads copy Bs in whole rows, as often as it takes: else elements are left out or copied twice");
+      "the threads load Bs in whole rows: else elements are left out or loaded twice");
   static_assert(NUM_THREADS <= 1024,
                 "a block has at most 1024 threads: the launch would fail");
   static_assert((BM + BN) * BK * 4 <= 48 * 1024,
@@ -42,12 +42,12 @@ struct Position {
   int row, col;
 };
 
-// To compute: where a thread's TM x TN results begin in the block's tile.
+// To compute: where a thread's TM x TN tile begins in the block's tile of C.
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
-// To copy: the first element of As, and of Bs, that a thread copies; the next lie ROWS_A and
+// To load: the first element of As, and of Bs, that a thread loads; the next lie ROWS_A and
 // ROWS_B rows below.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / Config::BK, thread % Config::BK};
@@ -57,8 +57,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// PREDICATED: whether a tile may hang over the edge of a matrix. UNROLLED: whether the loop over
-// dotIdx is unrolled.
+// PREDICATED: tiles may reach beyond the edge of a matrix. UNROLLED: the loop over dotIdx is
+// unrolled.
 template <bool PREDICATED, bool UNROLLED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_2d_block(int M, int N, int K, float alpha,    //
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[TM][TN] = {};  // TM x TN results
+  float acc[TM][TN] = {};  // TM x TN accumulators
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the edge a tile holds zeros, which add nothing to the dot product.
@@ -97,20 +97,20 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    // a thread reads what others wrote: nobody may start before all have stored
+    // wait until all threads have stored: each reads elements that others loaded
     __syncthreads();
 
     // [snippet multiply]
 #pragma unroll UNROLLED ? BK : 1
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[TM], regN[TN];  // one column of As, one row of Bs: this thread's parts
+      float regM[TM], regN[TN];  // this thread's parts of one column of As and one row of Bs
       for (int i = 0; i < TM; ++i) regM[i] = As[(threadRow + i) * BK + dotIdx];  //@ load-As
       for (int j = 0; j < TN; ++j) regN[j] = Bs[dotIdx * BN + threadCol + j];    //@ load-Bs
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
     // [/snippet multiply]
-    // the next round overwrites the tiles: nobody may store while another still reads
+    // wait until all threads have read: the next iteration overwrites the tiles
     __syncthreads();
   }
 
@@ -138,21 +138,16 @@ void launch_block2d(const tile::Gemm& g) {
                dim3(Config::NUM_THREADS), 0, g.M, g.N, g.K, g.alpha, g.A, g.lda, g.B, g.ldb,
                g.beta, g.C, g.ldc);
 }
+
+[[maybe_unused]] constexpr auto launch_default = launch_block2d<true>;
 // [/snippet launch]
 
 const tile::Case counted{256, 256, 256};
 
-// The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   constexpr double TM = Config::TM, TN = Config::TN, BM = Config::BM, BN = Config::BN;
   for (const char* kernel : {"block2d", "unrolled"})
     facts.predicted_loads(kernel, 1 / BM + 1 / BN, (TM + TN) / (TM * TN));
-  facts.predicted("worked.row", thread_tile_of(197).row);
-  facts.predicted("worked.col", thread_tile_of(197).col);
-  facts.predicted("worked.rowA", load_A_of(197).row);
-  facts.predicted("worked.colA", load_A_of(197).col);
-  facts.predicted("worked.rowB", load_B_of(197).row);
-  facts.predicted("worked.colB", load_B_of(197).col);
 }
 
 template <bool UNROLLED>
@@ -182,9 +177,7 @@ TILE_CHAPTER(.number = 5, .title = "2D block tiling",
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-constexpr auto launch_default = launch_block2d<true>;
-
-TEST_CASE("M, N and K may end within a thread's square and within a tile") {
+TEST_CASE("M, N and K may end within a thread tile and within a k-tile") {
   std::vector<tile::Case> cases;
   for (int extra = 1; extra < 16; extra += 3)
     cases.push_back(
@@ -192,28 +185,26 @@ TEST_CASE("M, N and K may end within a thread's square and within a tile") {
   CHECK(tile::first_failure(launch_default, cases) == "");
 }
 
-TEST_CASE("every result of a tile has one thread, and so has every element of As and Bs") {
-  std::vector<int> results(Config::BM * Config::BN), copiesA(Config::BM * Config::BK),
-      copiesB(Config::BK * Config::BN);
-  for (int thread = 0; thread < Config::NUM_THREADS; ++thread) {
+TEST_CASE("the thread tiles cover a tile of C once, and the loads cover As and Bs once") {
+  const auto of_C = [](int thread, auto take) {
     const auto [row, col] = thread_tile_of(thread);
     for (int i = 0; i < Config::TM; ++i)
-      for (int j = 0; j < Config::TN; ++j)
-        ++results.at(std::size_t((row + i) * Config::BN + col + j));
-    for (int down = 0; down < Config::BM; down += Config::ROWS_A)
-      ++copiesA.at(
-          std::size_t((load_A_of(thread).row + down) * Config::BK + load_A_of(thread).col));
-    for (int down = 0; down < Config::BK; down += Config::ROWS_B)
-      ++copiesB.at(
-          std::size_t((load_B_of(thread).row + down) * Config::BN + load_B_of(thread).col));
-  }
-  CHECK(results == std::vector<int>(results.size(), 1));
-  CHECK(copiesA == std::vector<int>(copiesA.size(), 1));
-  CHECK(copiesB == std::vector<int>(copiesB.size(), 1));
+      for (int j = 0; j < Config::TN; ++j) take(row + i, col + j);
+  };
+  const auto of_As = [](int thread, auto take) {
+    const auto [row, col] = load_A_of(thread);
+    for (int down = 0; down < Config::BM; down += Config::ROWS_A) take(row + down, col);
+  };
+  const auto of_Bs = [](int thread, auto take) {
+    const auto [row, col] = load_B_of(thread);
+    for (int down = 0; down < Config::BK; down += Config::ROWS_B) take(row + down, col);
+  };
+  CHECK(tile::covers_once(Config::BM, Config::BN, Config::NUM_THREADS, of_C) == "");
+  CHECK(tile::covers_once(Config::BM, Config::BK, Config::NUM_THREADS, of_As) == "");
+  CHECK(tile::covers_once(Config::BK, Config::BN, Config::NUM_THREADS, of_Bs) == "");
 }
 
-TEST_CASE(
-    "16 bytes at a time a load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
+TEST_CASE("a 16-byte load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
   simt::WarpAccess As{.active = ~0u, .size = 16}, Bs = As;
   for (int lane = 0; lane < 32; ++lane) {
     As.address[std::size_t(lane)] =
@@ -234,17 +225,18 @@ TEST_CASE("16 shared loads for 64 multiply-adds" * doctest::test_suite("model"))
   CHECK(tile::site(counts, "load-Bs").requests * 8 == fmas);
 }
 
-TEST_CASE("K/64 global and K/4 shared loads per result" * doctest::test_suite("model")) {
+TEST_CASE("an element of C takes K/64 global and K/4 shared loads" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, block);
-  const std::uint64_t results = 128u * 128, K = 256;
+  const std::uint64_t elements = 128u * 128, K = 256;
   CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 64 ==
-        results * K);
+        elements * K);
   CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) *
             4 ==
-        results * K);
+        elements * K);
 }
 
-TEST_CASE("as written a load of As takes two wavefronts and one of Bs four" *
+TEST_CASE("as written, a load of As takes two wavefronts and one of Bs four" *
           doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, block);
   CHECK(tile::site(counts, "load-As").wavefronts ==
