@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 07: autotuning.
 //
-// Question: five numbers, BM BN BK TM TN, have been chosen by hand so far. Which choice is best
-// on this GPU? Idea: make them template parameters and generate every configuration that the
-// constraints allow. A bound that arithmetic explains drops those that must be slow, and a clock
-// chooses among the others.
+// Question: five numbers, BM BN BK TM TN, have been chosen by hand so far. Which choice is
+// best on this GPU? Idea: make them template parameters and generate every configuration that
+// the constraints allow. A bound that arithmetic explains drops those that must be slow, and a
+// clock chooses among the others.
 // Previous chapter: 06, vectorised access. The kernel is the same, with its configuration as a
 // template parameter; everything around it is new.
 //

@@ -242,7 +242,7 @@ constexpr auto launch_default = launch_warp_tiled<Large>;
 const std::vector<tile::Case> whole_waves{{33 * Large::BM, 36 * Large::BN, 4096},
                                           {33 * Unbounded::BM, 32 * Unbounded::BN, 4096}};
 
-// What one 16-byte load of a warp costs, and the limits on registers.
+// What one 16-byte load of a warp costs, the limits on registers, and the shares of the SMs.
 void predict(tile::Facts& facts) {
   // `first_word(lane)`: where a lane's float4 begins in a row of As or Bs
   const auto one_load = [&](const std::string& name, auto first_word) {
@@ -273,6 +273,28 @@ void predict(tile::Facts& facts) {
   facts.predicted("two_blocks.a6000.registers", most_registers(tile::rtx_a6000, 2));
   const auto of_165 = tile::occupancy(tile::h200, Large::NUM_THREADS, 165, 16 * 1024);
   facts.predicted("registers165.h200_percent", 100 * of_165.fraction, 1);
+  // How evenly the blocks of a problem fall on the SMs.
+  const auto shares = [&](const std::string& name, const tile::GpuSpec& gpu, int M, int N,
+                          int BM, int BN) {
+    const double blocks = tile::ceil_div(M, BM) * tile::ceil_div(N, BN);
+    facts.predicted("shares." + name + ".blocks", blocks);
+    facts.predicted("shares." + name + ".mean", blocks / gpu.sms, 2);
+    facts.predicted("shares." + name + ".fullest", std::ceil(blocks / gpu.sms));
+    facts.predicted("shares." + name + ".percent",
+                    100 * blocks / gpu.sms / std::ceil(blocks / gpu.sms), 1);
+  };
+  for (const int n : {4096, 8192}) {
+    const std::string name = std::to_string(n);
+    shares(name, tile::h200, n, n, Large::BM, Large::BN);
+    shares("a6000." + name, tile::rtx_a6000, n, n, Large::BM, Large::BN);
+    shares("cublas." + name, tile::h200, n, n, 256, 128);
+  }
+  for (const tile::Case& c : whole_waves) {
+    const std::string name = std::to_string(c.M) + "x" + std::to_string(c.N);
+    shares(name, tile::h200, c.M, c.N, Large::BM, Large::BN);
+    shares("cublas." + name + ".down", tile::h200, c.M, c.N, 256, 128);
+    shares("cublas." + name + ".across", tile::h200, c.M, c.N, 128, 256);
+  }
   facts.predicted("worked.warpRow", warp_tile_of<Large>(101).row);
   facts.predicted("worked.warpCol", warp_tile_of<Large>(101).col);
   facts.predicted("worked.row", thread_tile_of<Large>(101).row);
@@ -384,6 +406,19 @@ TEST_CASE(
     CHECK(tile::occupancy(gpu, 128, 168, 0).blocks == 3);
     CHECK(tile::occupancy(gpu, 128, 169, 0).blocks == 2);
   }
+}
+
+TEST_CASE(
+    "blocks fall unevenly on 132 SMs at 4096, and evenly at the two problems of whole waves") {
+  tile::Facts facts;
+  predict(facts);
+  CHECK(facts.value("shares.4096.blocks") == 1024);
+  CHECK(facts.value("shares.4096.fullest") == 8);
+  CHECK(facts.value("shares.4096.percent") == doctest::Approx(100.0 * 1024 / (8 * 132)));
+  CHECK(facts.value("shares.4224x4608.mean") == 9);
+  CHECK(facts.value("shares.4224x4096.mean") == 8);
+  CHECK(facts.value("shares.cublas.4224x4096.across.mean") == 4);
+  CHECK(facts.value("shares.cublas.4224x4096.down.fullest") == 5);
 }
 
 TEST_CASE(
