@@ -338,7 +338,7 @@ tile::Kernel kernel_of(const std::string& name, tile::Launcher launch = launch_t
           std::size_t(Config::shape.shared_bytes())};
 }
 
-std::string name_of(Shape s) {
+[[maybe_unused]] std::string name_of(Shape s) {
   return std::to_string(s.BM) + "x" + std::to_string(s.BN) + "x" + std::to_string(s.BK) + " " +
          std::to_string(s.TM) + "x" + std::to_string(s.TN);
 }
