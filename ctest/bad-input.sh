@@ -58,7 +58,7 @@ void launch(const tile::Gemm& g) { tile::launch(multiply, dim3(1), dim3(1), 0, g
 const std::vector<tile::Candidate> candidates{{{"only", launch, reinterpret_cast<const void*>(multiply), 1}, {}, 1, 1, 1, ""}};
 }  // namespace
 TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel(candidates)}, .counted = {1, 1, 1}, .sizes = {},
-             .extension = tile::extension_of(tile::Tuner{candidates, {}}))
+             .extension = tile::extension_of(candidates))
 END
 "$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
 echo '{"gpu"' >"$gpu/environment.json"

@@ -148,33 +148,6 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
   write_text(out.string() + ".rates", fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", peak, sm, l2, dram));
 }
 
-// For each configuration that was timed: registers a thread, resident warps of an SM, TFLOP/s, and whether it spills. In OUT.edge the
-// most registers with which as many warps fit as the best configuration has.
-void gather_cliff(const fs::path& chapters, const fs::path& out) {
-  std::string text, fits;
-  int edge = 0;
-  double best = 0;
-  for (const auto& [number, chapter] : chapters_in(chapters)) {
-    const auto directory = record_directory(chapter, reference_gpu);
-    if (!holds_record(directory, RecordKind::tuned)) continue;
-    const Record record = load_record(directory, RecordKind::tuned);
-    for (const auto& c : record["candidates"]) {
-      const int registers = c["registers"], warps = int(c["blocks_per_sm"]) * int(c["block_threads"]) / GpuSpec::warp;
-      const double tflops = c["tflops"];
-      text += fmt::format("{}\t{}\t{:.4f}\t{}\n", registers, warps, tflops, int(c["spill_bytes"]) > 0 ? 1 : 0);
-      if (tflops > best) best = tflops, edge = registers;
-    }
-  }
-  const auto warps_with = [](int registers) { return occupancy(h200, GpuSpec::warp, registers, 0).by_registers; };
-  while (edge > 0 && warps_with(edge + 1) == warps_with(edge)) ++edge;
-  for (int registers = 30; registers <= 255; ++registers)
-    fits += fmt::format("{}\t{}\n", registers, warps_with(registers));
-  write_text(out, text.empty() ? "40\t0\t0\t0\n" : text);
-  write_text(out.string() + ".fits", fits);
-  write_text(out.string() + ".edge",
-             fmt::format("edge={}\nwarps={}\nbeyond={}\n", edge, warps_with(edge), warps_with(edge + 1)));
-}
-
 // The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
 // for every kernel up to chapter `last` whose machine code and profile are recorded. Not for microbenchmarks: those of
 // chapter 00, which issue hardly anything but FFMA, from more warps, and what others vary of a kernel, "write.dram.all".

@@ -16,9 +16,9 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-}  // namespace
-
-int tune(const Tuner& tuner, const Options& options, bool pruned) {
+// Times the candidates that have no time yet, the pruned ones only if told to, and saves each time at once, so that it can be stopped and
+// continued. Returns the program's exit code.
+int tune(const std::vector<Candidate>& candidates, const Options& options, bool pruned) {
   const int size = options.problem ? options.problem->M : 4096;
   if (options.problem && (options.problem->N != size || options.problem->K != size))
     throw UsageError("--tune times cubes: give --size");
@@ -60,14 +60,14 @@ int tune(const Tuner& tuner, const Options& options, bool pruned) {
     return std::any_of(timed.begin(), timed.end(), [&](auto& t) { return t["name"] == name; });
   };
   std::vector<const Candidate*> missing;
-  for (const Candidate& candidate : tuner.candidates)
+  for (const Candidate& candidate : candidates)
     if ((candidate.pruned.empty() || pruned) && !is_timed(candidate.kernel.name))
       missing.push_back(&candidate);
   fmt::print(
       stderr,
       "{}: {} configurations, {} timed before, {} to time at {} x {} x {}; Ctrl-C stops, --tune continues\n",
-      machine::description(), tuner.candidates.size(), timed.size(), missing.size(), size,
-      size, size);
+      machine::description(), candidates.size(), timed.size(), missing.size(), size, size,
+      size);
 
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const Rotation rotation({size, size, size});
@@ -109,9 +109,13 @@ int tune(const Tuner& tuner, const Options& options, bool pruned) {
   return 0;
 }
 
-Extension extension_of(const Tuner& tuner) {
-  const auto run = [tuner](bool pruned) {
-    return [tuner, pruned](const Options& options) { return tune(tuner, options, pruned); };
+}  // namespace
+
+Extension extension_of(const std::vector<Candidate>& candidates) {
+  const auto run = [candidates](bool pruned) {
+    return [candidates, pruned](const Options& options) {
+      return tune(candidates, options, pruned);
+    };
   };
   Extension own{
       .flags = {
@@ -119,8 +123,7 @@ Extension extension_of(const Tuner& tuner) {
            "time the candidates on this GPU and record the fastest; continues where it stopped",
            run(false)},
           {"--tune-pruned", "the same, and time the pruned candidates as well", run(true)}}};
-  for (const Candidate& candidate : tuner.candidates)
-    own.timed_by_flags.push_back(candidate.kernel);
+  for (const Candidate& candidate : candidates) own.timed_by_flags.push_back(candidate.kernel);
   return own;
 }
 
