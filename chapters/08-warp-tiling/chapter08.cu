@@ -114,6 +114,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN results in each piece
+  // [snippet main-loop]
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
@@ -175,6 +176,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     // the next round overwrites the tiles: nobody may store while another still reads
     __syncthreads();
   }
+  // [/snippet main-loop]
 
   // Unrolled, because a register has no index: a sum that is chosen at run time would have to
   // live in local memory.

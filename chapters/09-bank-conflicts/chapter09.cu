@@ -15,31 +15,31 @@ namespace {
 template <int BM_, int BN_, int BK_,  // rows and columns of C per block, depth of a k-tile
           int WM_, int WN_,           // rows and columns of C per warp
           int WNITER_,                // warp subtiles side by side
-          int TM_, int TN_,           // rows and columns of C per thread and warp subtile
-          int BLOCKS_,                // blocks an SM must hold: a limit on registers
+          int TM_, int TN_,           // rows and columns of C per thread and subtile
+          int BLOCKS_,                // blocks that must fit on an SM: a bound on registers
           int PAD_ = 0,               // words left free in As ...
           int ROWS_PER_PAD_ = 1>      // ... after every so many of its rows
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, WNITER = WNITER_,
                        TM = TM_, TN = TN_, BLOCKS = BLOCKS_, PAD = PAD_,
                        ROWS_PER_PAD = ROWS_PER_PAD_;
-  static constexpr int WSUBN = WN / WNITER;  // columns of a warp subtile
-  // rows of a warp subtile: 32 threads of TM x TN elements cover it
+  static constexpr int WSUBN = WN / WNITER;  // columns of a subtile
+  // rows of a subtile: 32 threads of TM x TN cover it
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;
-  static constexpr int WMITER = WM / WSUBM;          // warp subtiles one below the other
-  static constexpr int ACCUMULATORS = WM * WN / 32;  // of a thread
+  static constexpr int WMITER = WM / WSUBM;          // subtiles below each other
+  static constexpr int ACCUMULATORS = WM * WN / 32;  // per thread
   static constexpr int NUM_THREADS = BM * BN / ACCUMULATORS;
-  // rows of a tile of A that all threads together copy at once
+  // rows of the tile of A that all threads load with one float4 each
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
-  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of a tile of B
+  static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // and of the tile of B
   static constexpr int AS_WORDS = BK * BM + (BK - 1) / ROWS_PER_PAD * PAD;
   static constexpr int SMEM_BYTES = (AS_WORDS + BK * BN) * 4;
   static_assert(BM % WM == 0 && BN % WN == 0,
-                "a warp's tile must not cross the edge of the block's tile");
+                "a warp tile must not cross the edge of the block's tile");
   static_assert(
       WN % WNITER == 0 && WSUBN % TN == 0 && 32 * TM * TN % WSUBN == 0 && WSUBM % TM == 0 &&
           WM % WSUBM == 0,
-      "32 threads of TM x TN elements must cover a warp subtile, and WMITER x WNITER of these the warp's tile");
+      "32 threads of TM x TN must cover a subtile, and WMITER x WNITER subtiles the warp tile");
   static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
                 "a float4 lies in one row: sizes must be multiples of 4");
   static_assert(
@@ -51,7 +51,7 @@ struct Config {
   static_assert(NUM_THREADS <= 1024,
                 "a block has at most 1024 threads: the launch would fail");
   static_assert(BLOCKS >= 1 && BLOCKS * NUM_THREADS <= 2048,
-                "an SM holds at most 2048 threads: a bound beyond says nothing");
+                "an SM holds at most 2048 threads: a larger bound would have no effect");
   static_assert(SMEM_BYTES <= 48 * 1024,
                 "a block declares at most 48 KB of shared memory: ptxas would refuse");
   static_assert(
@@ -78,21 +78,19 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that
-// follow each other.
+// Where a thread's warp tile begins in the block's tile. A warp is 32 consecutive threads.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
   return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
 }
-// Where a thread's TM x TN elements begin in a warp subtile.
+// Where a thread's TM x TN elements of C begin in a subtile.
 template <class C>
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
-// chapter 06.
+// The first element of a thread's first float4 in the tile of A, and in the tile of B.
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -102,7 +100,7 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
 }
 
-// VECTORISED: tiles are whole and addresses divisible by 16.
+// VECTORISED: all tiles are whole and all addresses divisible by 16; otherwise predicated.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_warp_tiled(int M, int N, int K, float alpha,  //
@@ -126,7 +124,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN in each warp subtile
+  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN accumulators per subtile
   // [snippet main-loop]
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
@@ -159,12 +157,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    // a thread reads what others wrote: no thread may start before all have stored
+    // a thread reads what others stored: no thread may start before all have stored
     __syncthreads();
 
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      // this thread's part of one row of As and of one row of Bs
+      // one row of As, one row of Bs: this thread's parts
       float regM[WMITER][TM], regN[WNITER][TN];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
@@ -191,8 +189,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
   // [/snippet main-loop]
 
-  // Unrolled, because a register has no index: an accumulator chosen at run time would have to
-  // live in local memory.
+  // Unrolled, because registers cannot be indexed: an accumulator chosen at run time would
+  // have to live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
 #pragma unroll
@@ -234,7 +232,7 @@ bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
-// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+// Whether every tile of a problem is whole and every float4 begins at a multiple of 16 bytes.
 template <class Config>
 bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
@@ -291,6 +289,7 @@ template <class C>
 Asked asked_by_store() {
   return asked(4, false, stored_word<C>);
 }
+using Deep = Config<128, 128, 32, 64, 64, 2, 8, 4, 3, 4, 4>;  // the answer to exercise 2
 // The same store with any stride from row to row of As, `lanes_per_row` lanes to a row of A.
 int wavefronts_of_stride(int lanes_per_row, int stride) {
   return asked(4, false,
@@ -327,6 +326,7 @@ void predict(tile::Facts& facts) {
   of_kernel("grouped", Grouped{});
   give("large.load_Bs",
        asked(16, true, [](int lane) { return thread_tile_of<Large>(lane).col; }));
+  give("deep.store_As", asked_by_store<Deep>());
   give("flat.load_Bs", asked_by_flat_load(0));
   give("flat_padded.load_Bs", asked_by_flat_load(4));
   for (const int depth : {8, 16}) {
@@ -422,6 +422,7 @@ TEST_CASE("every element of As has a word of its own, and every float4 an aligne
   check_offsets<Large>();
   check_offsets<Padded>();
   check_offsets<Grouped>();
+  check_offsets<Deep>();
 }
 
 TEST_CASE("padding costs no block on an SM") {
@@ -445,6 +446,7 @@ TEST_CASE("wavefronts are the words that lanes want over the banks that have the
   check("large.store_As", asked_by_store<Large>(), 32, 8);
   check("padded.store_As", asked_by_store<Padded>(), 32, 16);
   check("grouped.store_As", asked_by_store<Grouped>(), 32, 32);
+  check("deep.store_As", asked_by_store<Deep>(), 32, 32);
   check("flat.load_Bs", asked_by_flat_load(0), 32, 16);
 }
 

@@ -96,7 +96,7 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
 }
 
-// VECTORISED: tiles are whole and addresses divisible by 16.
+// VECTORISED: all tiles are whole and all addresses divisible by 16; otherwise predicated.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_warp_tiled(int M, int N, int K, float alpha,  //
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN in each warp subtile
+  float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN accumulators per subtile
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
@@ -153,12 +153,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    // a thread reads what others wrote: no thread may start before all have stored
+    // a thread reads what others stored: no thread may start before all have stored
     __syncthreads();
 
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      // this thread's part of one row of As and of one row of Bs
+      // one row of As, one row of Bs: this thread's parts
       float regM[WMITER][TM], regN[WNITER][TN];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
@@ -185,8 +185,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     __syncthreads();
   }
 
-  // Unrolled, because a register has no index: an accumulator chosen at run time would have to
-  // live in local memory.
+  // Unrolled, because registers cannot be indexed: an accumulator chosen at run time would
+  // have to live in local memory.
 #pragma unroll
   for (int wm = 0; wm < WMITER; ++wm) {
 #pragma unroll
@@ -227,7 +227,7 @@ bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
-// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+// Whether every tile of a problem is whole and every float4 begins at a multiple of 16 bytes.
 template <class Config>
 bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
