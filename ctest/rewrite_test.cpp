@@ -28,8 +28,21 @@ TEST_CASE("launches by angles become launches of the model") {
     CHECK(rewritten(other) == other);
   CHECK(rewritten("#define RUN(name, ...) \\\n  name##_kernel<<<1, 2, 0, \\\n s>>>(__VA_ARGS__)") ==
         "#define RUN(name, ...) \\\n  name##_kernel->*tile::Launch(1, 2, 0, \\\n s)(__VA_ARGS__)");
-  CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
-        "dim3 host_gridDim(4), host_blockDim(32);\nk->*tile::Launch(host_gridDim, host_blockDim)();}\nblockDim.x");
+  CHECK(rewritten("k<<<1, 2>>>(p, NULL);") == "k->*tile::Launch(1, 2)(p, nullptr);");
+}
+
+TEST_CASE("code of the host has names and macros of its own") {
+  CHECK(
+      rewritten("void f(dim3 gridDim) { k<<<gridDim, 1>>>(); }\n__device__ int g() { return blockDim.x; }") ==
+      "void f(dim3 host_gridDim) { k->*tile::Launch(host_gridDim, 1)(); }\n__device__ int g() { return blockDim.x; }");
+  const std::string asks = "{\n#ifdef __CUDA_ARCH__\n#endif\n}";
+  for (const std::string host : {"void f() ", "TILE_COUNT(\"run\") ", "struct S { template <class T> S f(T t) ",
+                                 "namespace n {\n#include <a>\nvoid f() "})
+    CHECK(contains(rewritten(host + asks), "#ifdef SIMT_NO_ARCH"));
+  for (const std::string device : {"", "__device__ void f() ", "#define HD __host__ \\\n __device__\nHD void f() ",
+                                   "template <class T> __global__ void f() ", "struct S { __device__ S() : a{1} ",
+                                   "__device__ void f(int a = int{}) ", "auto f = [] __device__ () ", "struct S "})
+    CHECK(contains(rewritten(device + asks), "#ifdef __CUDA_ARCH__"));
 }
 
 TEST_CASE("variables of the device become known, constant memory loses its const") {
@@ -99,7 +112,8 @@ TEST_CASE("__shared__ variables become references to where the running block has
 }
 
 TEST_CASE("what is included is asked for by name, and lines stay where they are") {
-  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") == "#include \"new/a.hpp\"  // why\n# include <b>\n");
+  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") ==
+        "#include \"new/a.hpp\"  // why\n# include <new/b>\n");
   const std::string text = "k<<<1,\n2,\n0,\nstream>>>(\na);\nextern __shared__\nint x[];\n";
   const std::string made = rewritten(text);
   CHECK(std::count(made.begin(), made.end(), '\n') == std::count(text.begin(), text.end(), '\n'));

@@ -246,7 +246,10 @@ std::unique_ptr<Launch> prepared(const BoundKernel& kernel, const Counts& descri
 std::vector<Worker> run_on(std::size_t host_threads, Launch& launch) {
   describe_layout(launch);
   if (launch.traced)
-    for (Region* region : launch.arrays) region->cells = std::make_shared<order::GlobalCells>(region->elements());
+    for (Region* region : launch.arrays) {
+      region->element = std::min(region->element, region->next_element);
+      region->cells = std::make_shared<order::GlobalCells>(region->elements());
+    }
   std::vector<Worker> workers(host_threads);
   std::vector<std::thread> threads;
   for (Worker& worker : workers) {
@@ -294,17 +297,17 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
   static std::set<const void*> communicating;  // kernels
   const auto start = std::chrono::steady_clock::now();
-  const std::size_t threads = useful_threads(*launch, communicating.contains(kernel.address));
-  const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
-  launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
-  std::vector<Worker> workers = run_on(threads, *launch);
-  if (launch->communicates) communicating.insert(kernel.address);
-  if (launch->communicates && launch->schedule == Schedule::parallel) {
-    before->restore();
+  std::optional<Memory> before;
+  std::vector<Worker> workers;
+  do {
+    if (before) before->restore();
     launch = prepared(kernel, described);
-    launch->schedule = Schedule::run_on;
-    workers = run_on(1, *launch);
-  }
+    const std::size_t threads = useful_threads(*launch, communicating.contains(kernel.address));
+    if (!before && (threads > 1 || launch->traced)) before.emplace(*launch);
+    launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
+    workers = run_on(threads, *launch);
+    if (launch->communicates) communicating.insert(kernel.address);
+  } while (launch->begins_anew || (launch->communicates && launch->schedule == Schedule::parallel));
   throw_findings(*launch);
   if (!launch->traced) return;
 
@@ -316,12 +319,14 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   collector->counts.push_back(std::move(launch->counts));
   if (!launch->signals || !launch->options.report_races) return;
   const Memory after(*launch);
-  before->restore();
-  const auto again = prepared(kernel, described);
-  again->schedule = Schedule::make_way;
-  run_on(1, *again);
+  do {
+    before->restore();
+    launch = prepared(kernel, described);
+    launch->schedule = Schedule::make_way;
+    run_on(1, *launch);
+  } while (launch->begins_anew);
   after.restore();
-  throw_findings(*again);
+  throw_findings(*launch);
 }
 
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {
