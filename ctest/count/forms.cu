@@ -57,7 +57,7 @@ TILE_COUNT("references") {
 template <class T> __global__ void copy(T* out, const T* in) { out[threadIdx.x] = in[threadIdx.x]; }
 template <class T> void run(const char* in_name, const char* out_name) {
   auto in = tile::array<T>(in_name, 32), out = tile::array<T>(out_name, 32);
-  copy<T><<<1, 32>>>(out.device(), in.device());
+  copy<<<1, 32>>>(out.device(), in.device());
 }
 struct A4of20 { float values[5]; };
 struct A8of24 { double a, b, c; };
@@ -88,18 +88,30 @@ TILE_COUNT("constants") {
   constants<<<1, 32>>>(a.device(), b.device(), c.device(), p.device(), wide.device());
 }
 
-// Valid CUDA in less usual forms: a function that has std::lerp's name, NULL, and the words of a declaration in other orders.
+// Valid CUDA in less usual forms: a function that has std::lerp's name, dynamic shared memory of the file, NULL, and what a
+// launch leaves to be deduced.
+extern __shared__ __align__(16) float of_the_file[];
 __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
-__global__ void less_usual(float* out, const float* in, const float* none) {
+__device__ void put(float value) { of_the_file[threadIdx.x] = value; }  //= store of_the_file (shared) 4 1
+namespace n {
+template <int N, class T>
+__global__ void __launch_bounds__(32) lerps(T* out, const T* in, const float* none, unsigned long long count) {
+  put(in[threadIdx.x]);
+  const auto taken = [](int i) { return lerp(of_the_file[i], N, 0.5f); };  //= load of_the_file (shared) 4 1
+  if (none == NULL && threadIdx.x < count) out[threadIdx.x] = taken(threadIdx.x);
+}
+}  // namespace n
+__global__ void other_orders(float* out) {
   __shared__ extern float one[];
   extern float __shared__ __align__(16) two[];
-  one[threadIdx.x] = none == NULL ? lerp(in[threadIdx.x], 3, 0.5f) : 0;  //= store one (shared) 4 1
+  one[threadIdx.x] = 1;
   out[threadIdx.x] = two[threadIdx.x];
 }
 TILE_COUNT("less usual forms") {
   auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
-  less_usual<<<1, 32, 128>>>(out.device(), in.device(), NULL);
+  n::lerps<3><<<1, 32, 128>>>(out.device(), in.device(), NULL, 32);
   tile::expect(out.host()[7] == 5, "half of 7 and 3");
+  other_orders<<<1, 32, 128>>>(out.device());
 }
 
 // Accesses to parts of elements: the bytes of one word are no race.
