@@ -71,6 +71,9 @@ told 1 ".*README.md is no CUDA source by its name: name a .cu file" README.md
 told 1 "cannot read $scratch/none.cu: No such file or directory$" "$scratch/none.cu"
 source_of without '__global__ void k() {}'
 told 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"
+source_of arch '__global__ void k(int* out) { *out = __CUDA_ARCH__; }
+TILE_COUNT("r") { auto out = tile::array<int>("out", 1); k<<<1, 1>>>(out.device()); tile::expect(out.host()[0] == 800, ""); }'
+counted 0 --arch 800 "$scratch/arch.cu"
 source_of main 'TILE_COUNT("r") {} int main() {}'
 told 1 "main.cu: main() is not run: describe each launch in a TILE_COUNT" "$scratch/main.cu"
 source_of ptx '__global__ void k() { asm("mov.u32 %r1, %r2;"); } TILE_COUNT("r") {}'

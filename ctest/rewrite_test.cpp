@@ -28,8 +28,29 @@ TEST_CASE("launches by angles become launches of the model") {
     CHECK(rewritten(other) == other);
   CHECK(rewritten("#define RUN(name, ...) \\\n  name##_kernel<<<1, 2, 0, \\\n s>>>(__VA_ARGS__)") ==
         "#define RUN(name, ...) \\\n  name##_kernel->*tile::Launch(1, 2, 0, \\\n s)(__VA_ARGS__)");
-  CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
-        "dim3 host_gridDim(4), host_blockDim(32);\nk->*tile::Launch(host_gridDim, host_blockDim)();}\nblockDim.x");
+  CHECK(rewritten("template <class T> __global__ void k(T* p, int = 1);") ==
+        "template <class T> __global__ void k(T* p, int = 1);");
+  CHECK(
+      rewritten("template <class T>\n__global__ void k(T* p, int) {}\nn::k<<<1, 2>>>(p, 3); k<int><<<1, 2>>>(p, 3);") ==
+      "template <class T> auto simt_kernel_k(T* p, int) -> void (*)(T* p, int) ; "
+      "template <class T>\n__global__ void k(T* p, int) {}\n"
+      "static_cast<decltype(n::simt_kernel_k(p, 3))>(n::k)->*tile::Launch(1, 2)(p, 3); "
+      "static_cast<decltype(simt_kernel_k<int>(p, 3))>(k<int>)->*tile::Launch(1, 2)(p, 3);");
+  CHECK(rewritten("k<<<1, 2>>>(p, NULL);") == "k->*tile::Launch(1, 2)(p, nullptr);");
+}
+
+TEST_CASE("code of the host has names and macros of its own") {
+  CHECK(
+      rewritten("void f(dim3 gridDim) { k<<<gridDim, 1>>>(); }\n__device__ int g() { return blockDim.x; }") ==
+      "void f(dim3 host_gridDim) { k->*tile::Launch(host_gridDim, 1)(); }\n__device__ int g() { return blockDim.x; }");
+  const std::string asks = "{\n#ifdef __CUDA_ARCH__\n#endif\n}";
+  for (const std::string host : {"void f() ", "TILE_COUNT(\"run\") ", "struct S { template <class T> S f(T t) ",
+                                 "namespace n {\n#include <a>\nvoid f() "})
+    CHECK(contains(rewritten(host + asks), "#ifdef SIMT_NO_ARCH"));
+  for (const std::string device : {"", "__device__ void f() ", "#define HD __host__ \\\n __device__\nHD void f() ",
+                                   "template <class T> __global__ void f() ", "struct S { __device__ S() : a{1} ",
+                                   "__device__ void f(int a = int{}) ", "auto f = [] __device__ () ", "struct S "})
+    CHECK(contains(rewritten(device + asks), "#ifdef __CUDA_ARCH__"));
 }
 
 TEST_CASE("variables of the device become known, constant memory loses its const") {
@@ -94,12 +115,31 @@ TEST_CASE("__shared__ variables become references to where the running block has
   for (const std::string refused : {"__shared__ int a = 3;", "__shared__ int (*a)[4];",
                                     "__shared__ struct { int i; } a;", "extern __shared__ int a;"})
     CHECK(contains(rewritten("void k() { " + refused + " }"), "a __shared__ variable is declared in the kernel"));
-  for (const std::string outside : {"__shared__ int a[4];", "namespace n { extern __shared__ float s[]; }"})
-    CHECK(contains(rewritten(outside), "a __shared__ variable is declared in the kernel"));
+  CHECK(contains(rewritten("__shared__ int a[4];"), "a __shared__ variable is declared in the kernel"));
+}
+
+TEST_CASE("dynamic shared memory of a file is declared in each function of the device that uses it") {
+  const std::string pointer = "auto* const s = static_cast<n::T*>(simt::device::dynamic_shared(\"s\"))";
+  const auto squeezed = [](std::string text) {
+    std::erase(text, ' ');
+    return text;
+  };
+  for (const std::string order :
+       {"extern __shared__ n::T s[];", "__shared__ extern n::T s[];", "extern n::T __shared__ __align__(16) s[];"}) {
+    CHECK(contains(squeezed(rewritten("void k() { " + order + " }")), squeezed(pointer)));
+    CHECK(contains(squeezed(rewritten(order + " __device__ void k() { s[0]; }")),
+                   squeezed("k() { " + pointer + "; { s[0]; } }")));
+  }
+  const std::string file = "extern __shared__ n::T s[];\n";
+  CHECK(contains(rewritten(file + "__global__ void k() {\n#if 1\n[] { s; };\n#endif\n}"), "[&s] { s; };\n#endif\n} }"));
+  for (const std::string same :
+       {"void f(int s) { s; }", "__device__ void f(int s) { s; }", "__device__ void f() { a.s; }"})
+    CHECK(contains(rewritten(file + same), same));
 }
 
 TEST_CASE("what is included is asked for by name, and lines stay where they are") {
-  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") == "#include \"new/a.hpp\"  // why\n# include <b>\n");
+  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") ==
+        "#include \"new/a.hpp\"  // why\n# include <new/b>\n");
   const std::string text = "k<<<1,\n2,\n0,\nstream>>>(\na);\nextern __shared__\nint x[];\n";
   const std::string made = rewritten(text);
   CHECK(std::count(made.begin(), made.end(), '\n') == std::count(text.begin(), text.end(), '\n'));

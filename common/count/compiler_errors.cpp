@@ -23,7 +23,7 @@ const std::pair<const char*, const char*> known[] = {
     {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
     {"cooperative_groups/scan|(in|ex)clusive_scan|coalesced_|(labeled|binary)_partition",
      "write it with tiles and shuffles"},
-    {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
+    {"cuda(/|$)", "the model has no libcu++: write __syncthreads(), atomicAdd() and its kin, <cooperative_groups.h>"},
     {"cuda|helper_cuda|clock|cub$|cub/|cublas|thrust|cutlass/|cute/|torch/",
      "leave it out: only kernels of the file itself, and their launches, are counted"},
     {"curand", "fill arrays on the host: a.set(values)"},
@@ -125,7 +125,7 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
     const std::string instead = advice_on(error), text = instead.empty() ? error.message : instead;
     const std::string place = fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line);
     const bool first = places.insert(place).second;
-    const bool tells = !instead.empty() || (first && (!advised || unknown_word(error.message).empty()));
+    const bool tells = !instead.empty() || (first && !advised);
     if (tells && told.insert(text).second)
       lines += fmt::format("{}: {}\n", place, text);
     else

@@ -233,7 +233,7 @@ struct Options {
   std::vector<std::string> files;
   std::string compiler;
   bool json = false, verbose = false;
-  int registers = 0;
+  int registers = 0, arch = 900;
 };
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
@@ -275,8 +275,8 @@ void count(const Options& options, const std::string& file, const std::string& p
   if (const std::string why = unreadable(file); !why.empty()) return reject(why);
   const std::string none = fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file);
   const std::string said = program + "-said", counted = program + "-counted";
-  if (std::system(fmt::format("LC_ALL=C exec {} {} {} count >{} 2>&1", quoted(options.compiler), quoted(file),
-                              quoted(program), quoted(said))
+  if (std::system(fmt::format("LC_ALL=C TILE_ARCH={} exec {} {} {} count >{} 2>&1", options.arch,
+                              quoted(options.compiler), quoted(file), quoted(program), quoted(said))
                       .c_str()) != 0) {
     const std::string errors = files::read_text(said);
     if (options.verbose) fmt::print(stderr, "{}", errors);
@@ -334,6 +334,9 @@ int main(int argc, char** argv) {
   app.add_flag("--json", options.json, "print one JSON document; common/count/fields.tsv says what is in it");
   app.add_option("--registers", options.registers, "registers of a thread, as nvcc -Xptxas -v tells them")
       ->check(CLI::Range(1, 255));
+  app.add_option("--arch", options.arch,
+                 "what device code sees as __CUDA_ARCH__, other than 900; functions of the host do not see it")
+      ->check(CLI::Range(500, 1300));
   app.add_flag("--verbose", options.verbose, "where a file does not compile, show all that the compiler says");
   app.add_option("--compiler", options.compiler, "the model-cc to compile with")->required()->group("");
   try {

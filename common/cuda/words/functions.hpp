@@ -20,7 +20,7 @@ SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
 #define SIMT_SHUFFLE(name, Operand, function)                                                \
   template <class T>                                                                         \
-  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {              \
+  SIMT_INLINE auto name(unsigned mask, T value, Operand operand, int width = 32) {           \
     return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
   }
 SIMT_SHUFFLE(__shfl_sync, int, shuffle)

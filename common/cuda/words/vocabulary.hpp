@@ -305,11 +305,14 @@ SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint
   return mine.result;
 }
 
+/// A value smaller than an int is moved as one: none of CUDA's overloads takes it as it is.
 template <class T>
-SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand, int width) {
-  static_assert((sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
+SIMT_INLINE auto exchange(Collective function, unsigned mask, T value, int operand, int width) {
+  using Moved = std::conditional_t<std::is_integral_v<T> && sizeof(T) < sizeof(int), int, T>;
+  static_assert((sizeof(Moved) == 2 || sizeof(Moved) == 4 || sizeof(Moved) == 8) && std::is_trivially_copyable_v<T>,
                 "shuffles move values of 2, 4 and 8 bytes");
-  return std::bit_cast<T>(WordOf<T>(together(mask, function, std::bit_cast<WordOf<T>>(value), operand, width)));
+  using Word = WordOf<Moved>;
+  return std::bit_cast<Moved>(Word(together(mask, function, std::bit_cast<Word>(Moved(value)), operand, width)));
 }
 }  // namespace device
 }  // namespace simt

@@ -243,7 +243,10 @@ std::unique_ptr<Launch> prepared(const BoundKernel& kernel, const Counts& descri
 std::vector<Worker> run_workers(std::size_t host_threads, Launch& launch) {
   describe_layout(launch);
   if (launch.traced)
-    for (Region* region : launch.arrays) region->cells = std::make_shared<order::GlobalCells>(region->elements());
+    for (Region* region : launch.arrays) {
+      region->element = std::min(region->element, region->next_element);
+      region->cells = std::make_shared<order::GlobalCells>(region->elements());
+    }
   std::vector<Worker> workers(host_threads);
   std::vector<std::jthread> threads;
   for (Worker& worker : workers) {
@@ -286,14 +289,19 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
   const std::size_t threads = useful_threads(*launch);
   const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
-  launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
-  std::vector<Worker> workers = run_workers(threads, *launch);
-  if (launch->communicates && launch->schedule == Schedule::parallel) {
-    before->restore();
-    launch = prepared(kernel, described);
-    launch->schedule = Schedule::run_on;
-    workers = run_workers(1, *launch);
-  }
+  std::vector<Worker> workers;
+  const auto run_as = [&](Schedule schedule) {
+    do {
+      if (!workers.empty()) {  // something has run
+        before->restore();
+        launch = prepared(kernel, described);
+      }
+      launch->schedule = schedule;
+      workers = run_workers(schedule == Schedule::parallel ? threads : 1, *launch);
+    } while (launch->begins_anew);
+  };
+  run_as(threads > 1 ? Schedule::parallel : Schedule::run_on);
+  if (launch->communicates && launch->schedule == Schedule::parallel) run_as(Schedule::run_on);
   if (!launch->findings.empty()) throw Error(text_of(launch->findings));
   if (!launch->traced) return;
 
@@ -304,12 +312,9 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   collector->counts.push_back(std::move(launch->counts));
   if (!launch->signals || !launch->options.report_races) return;
   const Memory after(*launch);
-  before->restore();
-  const auto again = prepared(kernel, described);
-  again->schedule = Schedule::make_way;
-  run_workers(1, *again);
+  run_as(Schedule::make_way);
   after.restore();
-  if (!again->findings.empty()) throw Error(text_of(again->findings));
+  if (!launch->findings.empty()) throw Error(text_of(launch->findings));
 }
 
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {

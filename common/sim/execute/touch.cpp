@@ -82,6 +82,14 @@ order::Access access_of(const Worker& w, Touched t) {
   return {owner, variable_of(w, address, size, owner->shared_begin())};
 }
 
+// An access to a part of an element: the launch begins anew with elements of this size.
+[[noreturn]] void need_smaller_elements(Worker& w, std::size_t size, Touched t, Region& region) {
+  if (region.rows != 0) w.refuse(t.pc(), fmt::format("{} a part of an element of {}", verb_of(t.op), region.name));
+  std::atomic_ref(region.next_element) = size;
+  w.launch->begins_anew = w.launch->stop = true;
+  abandon_block(w);
+}
+
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
   if (region == nullptr) {
@@ -92,9 +100,7 @@ order::Access access_of(const Worker& w, Touched t) {
   }
   if (region->is_constant && t.op != Op::load)
     w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
-  if (size < region->element)
-    w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
-                                 region->element));
+  if (size < region->element) need_smaller_elements(w, size, t, *region);
   const Target target = target_of(*region);
   const std::size_t first = (t.address - region->begin) / region->element;
   const order::Access access = access_of(w, t);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <map>
+#include <regex>
 
 namespace tokens {
 namespace {
@@ -110,6 +111,13 @@ class Code {
   void remove(std::size_t begin, std::size_t end) {
     while (begin < end) set(begin++, "");
   }
+  // The tokens [begin, end) on one line.
+  std::string between(std::size_t begin, std::size_t end) const {
+    std::string text;
+    for (std::size_t i = seen_[begin]; i < (end < size() ? seen_[end] : all_.size()); ++i)
+      text += all_[i].counts() ? all_[i].text : " ";
+    return text;
+  }
   std::string text() const {
     std::string text;
     for (std::size_t i = 0; i < all_.size(); ++i) text += all_[i].text + inserted_[i];
@@ -147,30 +155,71 @@ std::size_t after_angles(const Code& code, std::size_t open) {
   return open + 1;
 }
 
-// Of each token, whether only namespaces are open there.
-std::vector<bool> outside_of(const Code& code) {
-  std::vector<bool> outside(code.size()), is_namespace;  // the latter of each bracket that is open
-  int others = 0;
-  std::size_t statement = 0;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    outside[i] = others == 0;
-    if (code[i] == "{") {
-      is_namespace.push_back(code.has(statement, i, "namespace") || (i > 1 && code[i - 2] == "extern"));
-      others += !is_namespace.back();
-    } else if (code[i] == "}" && !is_namespace.empty()) {
-      others -= !is_namespace.back();
-      is_namespace.pop_back();
-    }
-    if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
-  }
-  return outside;
+// Where a directive has its word, if it is this one; else npos.
+std::size_t word_of_directive(const std::string& directive, const std::string& word) {
+  const auto at = directive.find_first_not_of(" \t", 1);
+  return at != std::string::npos && directive.compare(at, word.size(), word) == 0 ? at : std::string::npos;
 }
 
-// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
-std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
-  if (is_parameter)
-    while (i < code.size() && code[i] != "{" && code[i] != ";") ++i;
-  if (is_parameter && code[i] == "{") return after_brackets(code, i);
+// A function that is defined: its declaration, its body and what follows it begin at these tokens.
+struct Function {
+  std::size_t begin, open, end;
+  bool on_device;  // by a qualifier, a macro that has one, or a lambda; or it is not sure that it is the host's
+};
+struct Outline {
+  std::vector<bool> outside;  // of each token, whether only namespaces are open there
+  std::vector<Function> functions;
+};
+Outline outline_of(const Code& code, Known& known) {
+  Outline outline{std::vector<bool>(code.size()), {}};
+  std::vector<bool> is_namespace;  // of each bracket that is open
+  for (std::size_t i = 0, begin = 0; i < code.size(); ++i) {
+    outline.outside[i] = std::ranges::count(is_namespace, false) == 0;
+    if (const std::string& t = code[i]; code.is_directive(i)) {
+      const auto word = word_of_directive(t, "define");
+      if (word != std::string::npos && std::regex_search(t, std::regex("__(device|global)__")))
+        known.qualifiers.insert(Code(t.substr(word))[1]);
+      begin += begin == i;
+    }
+    if (code[i] == ";" || code[i] == "}") begin = i + 1;
+    if (code[i] == "}" && !is_namespace.empty()) is_namespace.pop_back();
+    if (code[i] != "{") continue;
+    // What follows an initialiser in braces may be the rest of a function.
+    bool is_function = begin == i || !code.is_name(begin), on_device = is_function;
+    for (std::size_t k = begin; k < i; ++k) {
+      is_function = is_function || (code[k] == "(" && !is_alignment(code[k - 1]));
+      on_device = on_device || known.qualifiers.contains(code[k]);
+    }
+    is_function = is_function && !code.has(begin, i, "namespace");  // behind a macro
+    if (is_function) {
+      const std::size_t end = after_brackets(code, i);
+      outline.functions.push_back({begin, i, end, on_device || code.has(i, end, "__device__")});
+      i = end - 1;
+    } else {
+      is_namespace.push_back(code.has(begin, i, "namespace") || (i > 1 && code[i - 2] == "extern"));
+    }
+    begin = i + 1;
+  }
+  return outline;
+}
+
+// In code of the host gridDim and blockDim are names as any, and __CUDA_ARCH__ is not defined. Of what stands outside
+// functions device code sees the device's part.
+void rewrite_host_code(Code& code, const std::vector<Function>& functions) {
+  auto f = functions.begin();
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    while (f != functions.end() && f->end <= i) ++f;
+    const bool in_function = f != functions.end() && f->begin <= i;
+    if (code[i] == "NULL") code.set(i, "nullptr");  // which remains one when it is forwarded
+    if (in_function && f->on_device) continue;
+    if (code[i] == "gridDim" || code[i] == "blockDim") code.set(i, "host_" + code[i]);
+    if (in_function && code.is_directive(i))
+      code.set(i, std::regex_replace(code[i], std::regex("__CUDA_ARCH__"), "SIMT_NO_ARCH"));
+  }
+}
+
+// Where what is declared at `i` ends to be visible: with its block.
+std::size_t end_of_scope(const Code& code, std::size_t i) {
   int depth = 0;
   for (; i < code.size() && depth >= 0; ++i) depth += (code[i] == "{") - (code[i] == "}");
   return i;
@@ -250,21 +299,12 @@ void rewrite_device_variables(Code& code, const std::vector<bool>& outside) {
 }
 
 // A parameter of a kernel that is a tensor map, and not one that all threads have in common.
-void refuse_own_tensor_maps(Code& code) {
-  for (std::size_t kernel = 0; kernel < code.size(); ++kernel) {
-    if (code[kernel] != "__global__") continue;
-    bool is_map = false, in_common = false;
-    for (std::size_t i = kernel; i < code.size(); ++i) {
-      const bool ends = code[i] == "{" || code[i] == ";";
-      if (ends || code[i] == ",") {
-        if (is_map && !in_common) code.set(kernel, "SIMT_NO_GRID_CONSTANT __global__");
-        is_map = in_common = false;
-      }
-      if (ends) break;
-      is_map = is_map || code[i] == "CUtensorMap";
-      in_common = in_common || code[i] == "__grid_constant__" || code[i] == "*" || code[i] == "&";
-    }
-  }
+void refuse_own_tensor_maps(Code& code, const std::vector<Function>& functions) {
+  for (const Function& f : functions)
+    for (std::size_t i = f.begin; i < f.open; ++i)
+      if (code[i] == "CUtensorMap" && code.is_name(i + 1) && !code.has(i - 2, i, "__grid_constant__") &&
+          code.has(f.begin, i, "__global__"))
+        code.set(f.begin, "SIMT_NO_GRID_CONSTANT " + code[f.begin]);
 }
 
 // --- __shared__ variables --------------------------------------------------------------------------------------------
@@ -295,7 +335,7 @@ using Captured = std::map<std::size_t, Names>;
 
 // Lambdas use a __shared__ variable without a capture; its reference needs one.
 void capture(Code& code, std::size_t begin, const std::string& name, Captured& captured) {
-  const std::size_t end = end_of_scope(code, begin, false);
+  const std::size_t end = end_of_scope(code, begin);
   for (std::size_t open = begin; open < end; ++open) {
     if (code[open] != "[") continue;
     const Lambda lambda = lambda_at(code, open);
@@ -310,16 +350,32 @@ void capture(Code& code, std::size_t begin, const std::string& name, Captured& c
 }
 
 // extern __shared__ T name[];
-void rewrite_dynamic(Code& code, std::size_t first, const Declaration& d, Captured& captured) {
+void rewrite_dynamic(Code& code, std::size_t first, const Declaration& d, bool outside, Captured& captured,
+                     Known& known) {
   const std::string& name = d.names.front();
-  for (std::size_t k = first; k < d.end; ++k) {
-    if (is_alignment(code[k])) code.remove(k, after_brackets(code, k + 1));
-    if (code[k] == "extern" || code[k] == "__shared__") code.set(k, "");
+  const std::regex others(R"(\b(extern|__shared__|(__align__|alignas)\s*\([^)]*\)))");
+  const std::string type = std::regex_replace(code.between(first, d.end - 3), others, "");
+  code.remove(first, d.end);
+  const std::string pointer =
+      "auto* const " + name + " = static_cast<" + type + "*>(simt::device::dynamic_shared(\"" + name + "\"))";
+  if (outside) {
+    known.dynamic[name] = pointer;
+    return;
   }
-  code.set(first, "auto* const " + name + " = static_cast<" + code[first]);
-  code.set(d.end - 3, "*>(simt::device::dynamic_shared(\"" + name + "\"))");
-  code.remove(d.end - 2, d.end);
+  code.set(first, pointer);
   capture(code, d.end, name, captured);
+}
+
+// What is declared outside functions, as if each function that uses it had the declaration.
+void declare_dynamic(Code& code, const Function& f, Captured& captured, const Known& known) {
+  for (const auto& [name, pointer] : known.dynamic) {
+    bool used = false;
+    for (std::size_t i = f.open; i < f.end; ++i) used = used || is_use(code, i, name);
+    if (!used || !f.on_device || code.has(f.begin, f.open, name)) continue;
+    code.insert_after(f.open, " " + pointer + "; {");
+    code.set(f.end - 1, "} " + code[f.end - 1]);
+    capture(code, f.open + 1, name, captured);
+  }
 }
 
 void rewrite_static(Code& code, std::size_t first, const Declaration& d, Captured& captured, Known& known) {
@@ -337,23 +393,26 @@ void rewrite_static(Code& code, std::size_t first, const Declaration& d, Capture
 
 // Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same
 // line. Lambdas that use one capture it.
-void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
+void rewrite_shared(Code& code, const Outline& outline, Known& known) {
   Captured captured;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] != "__shared__") continue;
     const std::size_t first = first_of_statement(code, i);
     const Declaration d = declaration_at(code, first);
     const bool is_dynamic = code.has(first, d.end, "extern");
-    if (outside[i] || !d.is_variable || code.has(first, d.end, "=") || (is_dynamic && code[d.end - 2] != "[")) {
+    if ((outline.outside[i] && !is_dynamic) || !d.is_variable || code.has(first, d.end, "=") ||
+        (is_dynamic && code[d.end - 2] != "[")) {
       code.set(i,
                R"(_Pragma("GCC error \"a __shared__ variable is declared in the kernel or function that uses it, as )"
                R"(__shared__ type name; or __shared__ type name[extent]; with one or more names, without a value, )"
                R"(and of a type that has a name\"") )");
       continue;
     }
-    is_dynamic ? rewrite_dynamic(code, first, d, captured) : rewrite_static(code, first, d, captured, known);
+    is_dynamic ? rewrite_dynamic(code, first, d, outline.outside[i], captured, known)
+               : rewrite_static(code, first, d, captured, known);
     i = d.end;
   }
+  for (const Function& f : outline.functions) declare_dynamic(code, f, captured, known);
 }
 
 // --- Indices that are read from memory -------------------------------------------------------------------------------
@@ -428,20 +487,30 @@ void rewrite_indices(Code& code, Known& known) {
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// Where a directive has its word, if it is this one; else npos.
-std::size_t word_of_directive(const std::string& directive, const std::string& word) {
-  const auto at = directive.find_first_not_of(" \t", 1);
-  return at != std::string::npos && directive.compare(at, word.size(), word) == 0 ? at : std::string::npos;
+// Before a template kernel k, simt_kernel_k is declared: called as k is, it says by its type which instance of k is meant.
+void declare_kernel_types(Code& code, Known& known) {
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i] != "__global__") continue;
+    std::size_t begin = i, open = i;
+    while (begin > 0 && code[begin] != "template" && code[begin] != ";" && code[begin] != "}") --begin;
+    while (open < code.size() && (code[open] != "(" || code[open - 1] == "__launch_bounds__")) ++open;
+    const std::size_t end = after_brackets(code, open);
+    if (code[begin] != "template" || !code.is_name(open - 1) || code.has(open, end, "=")) continue;
+    known.templates.insert(code[open - 1]);
+    code.set(begin, code.between(begin, after_angles(code, begin + 1)) + "auto simt_kernel_" +
+                        code.between(open - 1, end) + "-> void (*)" + code.between(open, end) + "; " + code[begin]);
+  }
 }
 
-// kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...).
-void rewrite_launches(Code& code) {
+// kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...). Which instance of a template the arguments ask for, its
+// simt_kernel_ says.
+void rewrite_launches(Code& code, const Known& known) {
   for (std::size_t open = 0; open < code.size(); ++open) {
     if (const std::string directive = code[open]; code.is_directive(open)) {
       const auto word = word_of_directive(directive, "define");
       if (word == std::string::npos || directive.find("<<<") == std::string::npos) continue;
       Code body(directive.substr(word));
-      rewrite_launches(body);
+      rewrite_launches(body, known);
       code.set(open, directive.substr(0, word) + body.text());
     }
     if (!code.is_sign(open, "<<<")) continue;
@@ -449,28 +518,19 @@ void rewrite_launches(Code& code) {
     while (close < code.size() && !code.is_sign(close, ">>>") && code[close] != ";")
       close = opens(code[close]) ? after_brackets(code, close) : close + 1;
     if (!code.is_sign(close, ">>>") || code[close + 3] != "(") continue;
-    code.set(open, "->*tile::Launch(");
+    std::size_t name = open - 1;
+    for (int depth = 0; name < code.size() && (code[name] == ">" || depth > 0); --name)
+      depth += (code[name] == ">") - (code[name] == "<");
+    std::size_t begin = name;
+    while (begin > 2 && code.is_sign(begin - 2, "::")) begin -= 3;
+    const std::string arguments = code.between(close + 3, after_brackets(code, close + 3));
+    const bool deduced = known.templates.contains(code[name]) && arguments.find('{') == std::string::npos;
+    if (deduced)
+      code.set(begin, "static_cast<decltype(" + code.between(begin, name) + "simt_kernel_" + code.between(name, open) +
+                          arguments + ")>(" + code[begin]);
+    code.set(open, deduced ? ")->*tile::Launch(" : "->*tile::Launch(");
     code.set(close, ")");
     for (const std::size_t i : {open, close}) code.remove(i + 1, i + 3);
-  }
-}
-
-// --- Names that the model has taken ----------------------------------------------------------------------------------
-
-void rename_extents(Code& code) {
-  int parentheses = 0;
-  for (std::size_t i = 1; i < code.size(); ++i) {
-    parentheses += (code[i] == "(") - (code[i] == ")");
-    const std::string name = code[i], &before = code[i - 1];
-    if (name != "gridDim" && name != "blockDim") continue;
-    const bool typed =
-        before == "dim3" || (before == "&" && code[i - 2] == "dim3") || (before == "auto" && code[i + 1] == "=");
-    // dim3 gridDim(1), blockDim(32);
-    const bool listed = before == "," && parentheses == 0 && code[first_of_statement(code, i)] == "dim3";
-    if (!typed && !listed) continue;
-    const std::size_t end = end_of_scope(code, i, parentheses > 0);
-    for (std::size_t k = i; k < end; ++k)
-      if (code[k] == name) code.set(k, "host_" + name);
   }
 }
 
@@ -480,7 +540,7 @@ void rewrite_includes(Code& code, const Include& include) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const std::string& t = code[i];
     if (!code.is_directive(i) || word_of_directive(t, "include") == std::string::npos) continue;
-    const auto open = t.find('"'), close = t.find('"', open + 1);
+    const auto open = t.find_first_of("\"<"), close = t.find_first_of("\">", open + 1);
     if (close == std::string::npos) continue;
     code.set(i, t.substr(0, open + 1) + include(t.substr(open + 1, close - open - 1)) + t.substr(close));
   }
@@ -490,14 +550,15 @@ void rewrite_includes(Code& code, const Include& include) {
 
 std::string rewritten(const std::string& text, const Include& include, Known& known) {
   Code code(text);
-  const std::vector<bool> outside = outside_of(code);
   rewrite_includes(code, include);  // what they declare is known then
+  const Outline outline = outline_of(code, known);
+  rewrite_host_code(code, outline.functions);
   rewrite_indices(code, known);
-  rewrite_shared(code, outside, known);
-  rewrite_device_variables(code, outside);
-  refuse_own_tensor_maps(code);
-  rewrite_launches(code);
-  rename_extents(code);
+  rewrite_shared(code, outline, known);
+  rewrite_device_variables(code, outline.outside);
+  refuse_own_tensor_maps(code, outline.functions);
+  declare_kernel_types(code, known);
+  rewrite_launches(code, known);
   return code.text();
 }
 
