@@ -76,7 +76,7 @@ TEST_CASE("variables of the device become known, constant memory loses its const
 }
 
 TEST_CASE("an index that is read from memory is handed through a call") {
-  const auto handed = [](const std::string& index) { return "[simt::index_of(" + index + ")]"; };
+  const auto handed = [](const std::string& index) { return "[simt::once(" + index + ")]"; };
   CHECK(rewritten("a[b[i]];") == "a" + handed("b[i]") + ";");
   CHECK(rewritten("a[i][2 * *p];") == "a[i]" + handed("2 * *p") + ";");
   CHECK(contains(rewritten("__device__ int head; void k() { a[head]; }"), "a" + handed("head")));
@@ -94,6 +94,16 @@ TEST_CASE("an index that is read from memory is handed through a call") {
   CHECK(contains(rewritten("void f(const Q& q) { a[q.head]; }"), "a" + handed("q.head")));
   CHECK(contains(rewritten("auto& [x, y] = b[i]; a[y];"), "a" + handed("y")));
   CHECK(contains(rewritten("if (c && i) a[i];"), " a[i];"));
+}
+
+TEST_CASE("what is chosen for an element is handed through a call") {
+  for (const std::string to : {"a[i] =", "s.v =", "p->v =", "*p ="})
+    CHECK(rewritten("{ " + to + " c ? f() : g(h, 1); }") == "{ " + to + " simt::once( c ? f() : g(h, 1)); }");
+  for (const std::string other :
+       {"{ a[i] == c ? f() : g(); }", "{ const T& v = c ? f() : g(); }", "{ a[i] += c ? 1 : 2; }",
+        "{ f([=] { c ? 1 : 2; }); }", "{ auto& [x, y] = c ? s : t; }", "{ a[i] = f(c ? 1 : 2); }",
+        "{ a[i] = c ? f<1, 2>() : g(); }"})
+    CHECK(rewritten(other) == other);
 }
 
 TEST_CASE("__shared__ variables become references to where the running block has them") {

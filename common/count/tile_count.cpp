@@ -1,6 +1,7 @@
 // `tile count`: counts the kernels of files and says what follows.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
@@ -37,12 +38,21 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 // "transpose.cu:14"
 std::string place_of(const simt::Site& site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
 
+// Columns to print in, 80 at least: as COLUMNS has it, or the terminal; 0 where neither is there.
+std::size_t columns() {
+  const char* const wanted = std::getenv("COLUMNS");
+  winsize size{};
+  if (wanted == nullptr && ioctl(fileno(stdout), TIOCGWINSZ, &size) != 0) return 0;
+  return std::size_t(std::max(80, wanted == nullptr ? int(size.ws_col) : std::atoi(wanted)));
+}
+
 // Text in lines of at most 100 columns, each after the same indent, the first after `begin`.
 std::string wrapped(const std::string& begin, const std::string& text) {
+  const std::size_t most = std::min(columns() - 1, std::size_t(99)) + 1;
   std::string lines = begin, line = begin;
   std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ' ');) {
-    const bool first = line.size() == begin.size(), fits = first || line.size() + 1 + word.size() <= 100;
+  for (std::string word; words >> word;) {
+    const bool first = line.size() == begin.size(), fits = first || line.size() + 1 + word.size() <= most;
     const std::string between = first ? "" : fits ? " " : "\n" + std::string(begin.size(), ' ');
     lines += between + word;
     line = fits ? line + between + word : begin + word;
@@ -101,7 +111,7 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
                         format_number(sum(c, &simt::Site::sectors)), format_number(sum(c, &simt::Site::lines)),
                         format_number(sum(c, &simt::Site::tag_passes)), format_number(sum(c, bank_wavefronts)), "",
                         "100%"});
-  table.print();
+  table.print(columns());
   if (sum(c, &simt::Site::estimated) > 0)
     fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
 }
@@ -188,24 +198,25 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
     const double first = values[0][name];
     if (both) table.rows[2].push_back(first == 0 ? "-" : format_number(values[1][name] / first));
   }
-  table.print();
+  table.print(columns());
   fmt::print("{}", names);
 }
 
 void print_legend() {
-  fmt::print(R"(
+  fmt::print("\n");
+  for (const char* const text : {R"(
 Columns: bytes, of one lane; requests, warp-wide instructions. Of one request: sectors (32 bytes)
 and lines (128 bytes) of global memory that it touches; tags, its passes through L1's tags; waves,
 its wavefronts, through the 32 banks of shared memory and L1 (constant memory: different addresses);
->=, more for stores to many lines;
-useful, the part of its sectors that lanes asked for, above 100% where several ask for the same. The
-last row sums over all requests. share: of the cycles that L1 and shared memory are busy, one a
-wavefront, or a tag pass where those are more. At least: the time that a resource takes when it
-never rests.
+>=, more for stores to many lines; useful, the part of its sectors that lanes asked for, above 100%
+where several ask for the same. The last row sums over all requests. share: of the cycles that L1
+and shared memory are busy, one a wavefront, or a tag pass where those are more. At least: the time
+that a resource takes when it never rests.)",
+                                 R"(
 Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
 own (local memory), arithmetic, caches, what atomics cost. Threads that signal each other ran in two
-orders, no more.
-)");
+orders, no more.)"})
+    fmt::print("{}\n", wrapped("", text));
 }
 
 // --- JSON ------------------------------------------------------------------------------------------------------------

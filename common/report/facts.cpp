@@ -160,7 +160,7 @@ double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
   return xy / xx;
 }
 
-void Table::print() const {
+void Table::print(std::size_t most) const {
   fmt::print("\n{}\n", caption);
   std::vector<std::size_t> widths(header.size());
   std::vector<bool> right(header.size(), true);
@@ -171,16 +171,22 @@ void Table::print() const {
       right[i] = right[i] && numeric(row[i]);
     }
   }
-  const auto line = [&](const std::vector<std::string>& row) {
-    std::string text = " ";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - width_of(row[i]), ' ');
-      text += " " + (right[i] ? space + row[i] : row[i] + space) + " ";
-    }
-    fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
-  };
-  line(header);
-  for (const auto& row : rows) line(row);
+  // Columns that do not fit come in lines of their own, after the first column again.
+  for (std::size_t begin = 1, end = 1; begin < header.size(); begin = end) {
+    std::size_t width = widths[0] + 2;
+    do width += widths[end++] + 2;
+    while (end < header.size() && (most == 0 || width + widths[end] + 2 <= most));
+    const auto line = [&](const std::vector<std::string>& row) {
+      std::string text = " ";
+      for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1) {
+        const std::string space(widths[i] - width_of(row[i]), ' ');
+        text += " " + (right[i] ? space + row[i] : row[i] + space) + " ";
+      }
+      fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
+    };
+    line(header);
+    for (const auto& row : rows) line(row);
+  }
 }
 
 void Table::write(const std::filesystem::path& file) const {

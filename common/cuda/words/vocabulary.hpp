@@ -122,13 +122,13 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// The rewriter wraps an index that may be read from memory in this call. A constant remains one.
+/// The rewriter wraps an index that may be read from memory, or a choice of values, in this call. A constant remains one.
 template <class T>
-requires std::is_scalar_v<T> SIMT_INLINE constexpr T index_of(T index) { return index; }
-/// For a class's own operator[]: without a copy.
+requires std::is_scalar_v<T> SIMT_INLINE constexpr T once(T value) { return value; }
+/// Of a class: without a copy.
 template <class T>
-requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& index_of(T&& index) {
-  return static_cast<T&&>(index);
+requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& once(T&& value) {
+  return static_cast<T&&>(value);
 }
 
 /// A number, or one of 16 bits (words/narrow.hpp).

@@ -415,7 +415,7 @@ void rewrite_shared(Code& code, const Outline& outline, Known& known) {
   for (const Function& f : outline.functions) declare_dynamic(code, f, captured, known);
 }
 
-// --- Indices that are read from memory -------------------------------------------------------------------------------
+// --- Indices that are read from memory, and values to choose from -------------------------------------------------------------------------------
 
 // Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that
 // may refer to such memory. Another name that follows an & is taken for one; that costs nothing.
@@ -480,14 +480,33 @@ void rewrite_indices(Code& code, Known& known) {
     if (code[open] != "[" || !ends_operand(code, open - 1)) continue;
     const std::size_t close = after_brackets(code, open) - 1;
     if (!may_read(code, open + 1, close, names) || !is_index(code, open, close)) continue;
-    code.insert_after(open, "simt::index_of(");
+    code.insert_after(open, "simt::once(");
     code.insert_after(close - 1, ")");
+  }
+}
+
+// Of `out[i] = c ? f() : g()`, where these are structs, g++ 12 makes two stores, g++ 14 one. Handed through a call, the
+// value is one.
+void rewrite_choices(Code& code) {
+  for (std::size_t i = 2; i < code.size(); ++i) {
+    const std::size_t first = first_of_statement(code, i);
+    const bool to_memory = code[i - 1] == "]" || code[i - 2] == "." || code.is_sign(i - 3, "->") || code[first] == "*";
+    if (code[i] != "=" || code[i + 1] == "=" || !ends_operand(code, i - 1) || !to_memory || code.has(first, i, "auto"))
+      continue;
+    std::size_t end = i + 1;
+    bool is_choice = false;
+    for (; end < code.size() && code[end] != ";" && code[end] != "," && !closes(code[end]);
+         end = opens(code[end]) ? after_brackets(code, end) : end + 1)
+      is_choice = is_choice || code[end] == "?";
+    if (!is_choice || code[end] == ",") continue;  // it may be one of template arguments
+    code.insert_after(i, " simt::once(");
+    code.insert_after(end - 1, ")");
   }
 }
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// Before a template kernel k, simt_kernel_k is declared: called as k is, it says by its type which instance of k is meant.
+// Before a template kernel k, simt_kernel_k is declared: called as k is, its type says which instance of k is meant.
 void declare_kernel_types(Code& code, Known& known) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] != "__global__") continue;
@@ -502,8 +521,8 @@ void declare_kernel_types(Code& code, Known& known) {
   }
 }
 
-// kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...). Which instance of a template the arguments ask for, its
-// simt_kernel_ says.
+// kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...). Which instance of a template the
+// arguments ask for, its simt_kernel_ says.
 void rewrite_launches(Code& code, const Known& known) {
   for (std::size_t open = 0; open < code.size(); ++open) {
     if (const std::string directive = code[open]; code.is_directive(open)) {
@@ -554,6 +573,7 @@ std::string rewritten(const std::string& text, const Include& include, Known& kn
   const Outline outline = outline_of(code, known);
   rewrite_host_code(code, outline.functions);
   rewrite_indices(code, known);
+  rewrite_choices(code);
   rewrite_shared(code, outline, known);
   rewrite_device_variables(code, outline.outside);
   refuse_own_tensor_maps(code, outline.functions);
