@@ -52,6 +52,12 @@ for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 
   grep -qF -- "$words" "$scratch/words" || complain "transpose.cu: not said: $words"
 done
 
+# In a narrow terminal.
+export COLUMNS=80
+counted 0 ctest/transpose.cu
+[ -z "$(awk 'length > 80' "$scratch/out")" ] || complain "wider than 80 columns: $(awk 'length > 80' "$scratch/out")"
+grep -q '^  sums  *100%$' "$scratch/out" || complain "columns that do not fit have no lines of their own"
+
 # fields.tsv has a line for each field of the JSON document, and no other.
 counted 0 --json ctest/transpose.cu
 sed -n 's/^ *"\([a-z_0-9]*\)":.*/\1/p' "$scratch/out" | grep -vx 'runs\|kernels\|sites\|samples\|bounds' | sort -u >"$scratch/fields"

@@ -68,8 +68,6 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
     return known ? about + format_number(sum / double(s.requests)) : "-";
   };
   const auto percent = [&](bool known, double part) { return known ? fmt::format("{:.0f}%", 100 * part) : "-"; };
-  // What the banks do for an atomic is more than one pass, and not modelled.
-  const bool unknown_waves = !global && !bulk && (atomic || s.space == simt::Space::distributed);
   return {place,
           simt::name_of(s.op),
           fmt::format("{} ({})", s.array, simt::name_of(s.space)),
@@ -78,7 +76,7 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           per_request(global, double(s.sectors)),
           per_request(global && !bulk, double(s.lines)),
           per_request(global && !bulk, double(s.tag_passes)),
-          unknown_waves
+          !bulk && s.space == simt::Space::distributed
               ? "unknown"
               : (s.at_least ? ">=" : "") + per_request(!bulk, double(global ? s.l1_wavefronts : s.wavefronts)),
           (global && !atomic ? about : "") + percent(global && !atomic, double(s.bytes()) / (32 * double(s.sectors))),
@@ -110,7 +108,7 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
   table.rows.push_back({"sums", "", "", "", format_number(sum(c, &simt::Site::requests)),
                         format_number(sum(c, &simt::Site::sectors)), format_number(sum(c, &simt::Site::lines)),
                         format_number(sum(c, &simt::Site::tag_passes)), format_number(sum(c, bank_wavefronts)), "",
-                        "100%"});
+                        verdict.hottest.empty() ? "-" : "100%"});
   table.print(columns());
   if (sum(c, &simt::Site::estimated) > 0)
     fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
@@ -132,25 +130,35 @@ void print_bounds(const Verdict& v, const Rates& rates) {
   fmt::print(":\n{}\n", wrapped("            ", bounds));
 }
 
-void print_occupancy(const simt::Counts& c, const Verdict& v) {
+void print_occupancy(const simt::Counts& c, const Verdict& v, const Rates& rates) {
   const Occupancy& o = v.occupancy;
+  const double blocks = double(c.grid.x) * c.grid.y * c.grid.z, wave = double(rates.sms) * o.blocks;
+  const std::string idle = v.sms < rates.sms ? fmt::format("; {} of {} SMs have no block", rates.sms - v.sms, rates.sms)
+                           : blocks < wave   ? fmt::format("; {} blocks of the {} of one wave", blocks, wave)
+                                             : "";
   fmt::print("{}\n",
-             wrapped("  occupancy ", fmt::format("{} of {} on an SM ({:.0f}%), limited by {}; {}",
+             wrapped("  occupancy ", fmt::format("{} of {} on an SM ({:.0f}%), limited by {}; {}{}",
                                                  simt::counted(std::uint64_t(o.blocks), "block"),
                                                  simt::counted(c.block.x * c.block.y * c.block.z, "thread"),
                                                  100 * o.fraction, o.limiter(),
                                                  v.registers > 0 ? fmt::format("{} registers a thread", v.registers)
-                                                                 : "registers are not known: --registers N")));
+                                                                 : "registers are not known: --registers N",
+                                                 idle)));
 }
 
 void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
-  if (verdict.hottest.empty()) return;
+  if (verdict.bounds.empty()) return;
+  const std::string& binds = verdict.bounds.front().resource;
+  if (verdict.hottest.empty()) {
+    fmt::print("  hottest   none: {} binds, which no access to memory keeps busy\n", binds);
+    return;
+  }
   const std::size_t first = verdict.hottest.front(), others = verdict.hottest.size() - 1;
   const simt::Site& site = counts.sites[first];
   fmt::print("{}\n",
              wrapped("  hottest   ",
-                     fmt::format("{}, {} of {}, {:.0f}%{}: {}", place_of(site), simt::name_of(site.op), site.array,
-                                 100 * verdict.shares[first],
+                     fmt::format("{}: {}, {} of {}, {:.0f}%{}: {}", binds, place_of(site), simt::name_of(site.op),
+                                 site.array, 100 * verdict.shares[first],
                                  others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
 }
 
@@ -190,7 +198,7 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
   const bool both = runs.size() == 2 && runs[0].error.empty() && runs[1].error.empty();
   if (both) table.rows.push_back({"(2) / (1)"});
   for (const std::string name : {"requests", "bytes", "sectors", "waves", "FFMA issue", "issue slots", "L1", "banks",
-                                 "L2 bytes", "DRAM bytes", "at least"}) {
+                                 "atomics", "L2 bytes", "DRAM bytes", "at least"}) {
     if (std::all_of(values.begin(), values.end(), [&](auto& of_run) { return of_run[name] == 0; })) continue;
     table.header.push_back(name == "at least" ? name : name.substr(0, name.find(' ')));
     for (std::size_t r = 0; r < runs.size(); ++r)
@@ -208,14 +216,14 @@ void print_legend() {
 Columns: bytes, of one lane; requests, warp-wide instructions. Of one request: sectors (32 bytes)
 and lines (128 bytes) of global memory that it touches; tags, its passes through L1's tags; waves,
 its wavefronts, through the 32 banks of shared memory and L1 (constant memory: different addresses);
->=, more for stores to many lines; useful, the part of its sectors that lanes asked for, above 100%
-where several ask for the same. The last row sums over all requests. share: of the cycles that L1
-and shared memory are busy, one a wavefront, or a tag pass where those are more. At least: the time
-that a resource takes when it never rests.)",
+>=, more for stores to many lines and for atomic operations; useful, the part of its sectors that
+lanes asked for, above 100% where several ask for the same. The last row sums over all requests.
+share: of what keeps the resource that binds busy: cycles (L1, banks), requests (issue), lanes
+(atomics) or sectors (L2, DRAM). At least: the time that a resource takes when it never rests.)",
                                  R"(
 Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
-own (local memory), arithmetic, caches, what atomics cost. Threads that signal each other ran in two
-orders, no more.)"})
+own (local memory), arithmetic, caches, stale reads by __ldg; of atomics a lower bound alone is known.
+Threads that signal each other ran in two orders, no more.)"})
     fmt::print("{}\n", wrapped("", text));
 }
 
@@ -223,7 +231,7 @@ orders, no more.)"})
 
 // fields.tsv says what each field means.
 Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  Json json{{"schema", 4}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
+  Json json{{"schema", 5}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
   for (std::size_t r = 0; r < runs.size(); ++r)
     for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
       const Verdict v = verdict_of(runs[r], runs[r].kernels[k], rates, registers);
@@ -257,7 +265,7 @@ void show(const Run& run, const Rates& rates, int registers) {
     const Verdict verdict = verdict_of(run, counts, rates, registers);
     print_sites(counts, verdict);
     print_bounds(verdict, rates);
-    print_occupancy(counts, verdict);
+    print_occupancy(counts, verdict, rates);
     print_hottest(counts, verdict);
   }
   std::string whose;

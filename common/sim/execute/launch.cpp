@@ -100,6 +100,7 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
     return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
   };
   std::map<std::uint16_t, std::vector<const cost::LastBlocks*>> touched;
+  std::unordered_map<std::uint64_t, std::uint64_t> updates;  // by sector
   for (const Worker& worker : workers) {
     counts.barriers += worker.barriers;
     const auto& waits = worker.waits_for_copies;
@@ -107,6 +108,8 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
     for (std::size_t i = 0; i < waits.size(); ++i) counts.waits_for_copies[i] += waits[i];
     counts.block_sectors += worker.tally.block_sectors;
     counts.block_store_sectors += worker.tally.block_store_sectors;
+    for (const auto& [sector, times] : worker.tally.updates)
+      counts.most_updates = std::max(counts.most_updates, updates[sector] += times);
     for (const auto& [key, tally] : worker.tally.sites) {
       const Name name = name_of_key(key);
       Site& site = sites[name];
