@@ -57,7 +57,8 @@ struct Verdict {
   int sms = 0;                 ///< that have a block
   std::vector<Bound> bounds;   ///< the longest first
   std::size_t binding = 0;     ///< how many of the first bounds bind: more than one if they print as the same number
-  std::vector<double> shares;  ///< of each site, of what keeps the first bound busy (use_of); -1: it takes no part
+  std::string binds;           ///< the resource of the first bound; FFMA issue, if that is one of those that bind
+  std::vector<double> shares;  ///< of each site, of what keeps that busy (use_of); -1: it takes no part
   std::vector<std::size_t> hottest;  ///< the sites with the largest share
   std::string advice;                ///< on the first of them
   Occupancy occupancy{};             ///< by_registers only means something if registers are known

@@ -101,14 +101,16 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
                                       one_file ? "; lines of " + file_name(c.sites.front().file) : "")),
               {"line", "op", "array", "bytes", "requests", "sectors", "lines", "tags", "waves", "useful", "share"},
               {}};
+  double shares = 0;
   for (std::size_t i = 0; i < c.sites.size(); ++i) {
     const simt::Site& s = c.sites[i];
     table.rows.push_back(row_of(s, one_file ? std::to_string(s.line) : place_of(s), verdict.shares[i]));
+    shares += std::max(0.0, verdict.shares[i]);
   }
   table.rows.push_back({"sums", "", "", "", format_number(sum(c, &simt::Site::requests)),
                         format_number(sum(c, &simt::Site::sectors)), format_number(sum(c, &simt::Site::lines)),
                         format_number(sum(c, &simt::Site::tag_passes)), format_number(sum(c, bank_wavefronts)), "",
-                        verdict.hottest.empty() ? "-" : "100%"});
+                        verdict.hottest.empty() ? "-" : fmt::format("{:.0f}%", 100 * shares)});
   table.print(columns());
   if (sum(c, &simt::Site::estimated) > 0)
     fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
@@ -148,17 +150,16 @@ void print_occupancy(const simt::Counts& c, const Verdict& v, const Rates& rates
 
 void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
   if (verdict.bounds.empty()) return;
-  const std::string& binds = verdict.bounds.front().resource;
   if (verdict.hottest.empty()) {
-    fmt::print("  hottest   none: {} binds, which no access to memory keeps busy\n", binds);
+    fmt::print("  hottest   none: {} binds, which no access to memory keeps busy\n", verdict.binds);
     return;
   }
   const std::size_t first = verdict.hottest.front(), others = verdict.hottest.size() - 1;
   const simt::Site& site = counts.sites[first];
   fmt::print("{}\n",
              wrapped("  hottest   ",
-                     fmt::format("{}: {}, {} of {}, {:.0f}%{}: {}", binds, place_of(site), simt::name_of(site.op),
-                                 site.array, 100 * verdict.shares[first],
+                     fmt::format("{}: {}, {} of {}, {:.0f}%{}: {}", verdict.binds, place_of(site),
+                                 simt::name_of(site.op), site.array, 100 * verdict.shares[first],
                                  others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
 }
 
@@ -190,10 +191,12 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
       binds = binds.empty() || binds == binding ? binding : "one resource in one launch, another in another";
     }
     table.rows.push_back({fmt::format("({})", values.size())});
-    names += fmt::format("  ({}) {}: {}{}\n", values.size(), file_name(run.file), run.title,
-                         run.error.empty()   ? fmt::format("; what binds: {}", binds)
-                         : run.title.empty() ? "failed"
-                                             : " (failed)");
+    names += wrapped(fmt::format("  ({}) ", values.size()),
+                     fmt::format("{}: {}{}", file_name(run.file), run.title,
+                                 run.error.empty()   ? fmt::format("; what binds: {}", binds)
+                                 : run.title.empty() ? "failed"
+                                                     : " (failed)")) +
+             "\n";
   }
   const bool both = runs.size() == 2 && runs[0].error.empty() && runs[1].error.empty();
   if (both) table.rows.push_back({"(2) / (1)"});
@@ -211,20 +214,9 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
 }
 
 void print_legend() {
+  std::istringstream paragraphs(files::read_text(in_repository("common/count/legend.txt")));
   fmt::print("\n");
-  for (const char* const text : {R"(
-Columns: bytes, of one lane; requests, warp-wide instructions. Of one request: sectors (32 bytes)
-and lines (128 bytes) of global memory that it touches; tags, its passes through L1's tags; waves,
-its wavefronts, through the 32 banks of shared memory and L1 (constant memory: different addresses);
->=, more for stores to many lines and for atomic operations; useful, the part of its sectors that
-lanes asked for, above 100% where several ask for the same. The last row sums over all requests.
-share: of what keeps the resource that binds busy: cycles (L1, banks), requests (issue), lanes
-(atomics) or sectors (L2, DRAM). At least: the time that a resource takes when it never rests.)",
-                                 R"(
-Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
-own (local memory), arithmetic, caches, stale reads by __ldg; of atomics a lower bound alone is known.
-Threads that signal each other ran in two orders, no more.)"})
-    fmt::print("{}\n", wrapped("", text));
+  for (std::string text; std::getline(paragraphs, text);) fmt::print("{}\n", wrapped("", text));
 }
 
 // --- JSON ------------------------------------------------------------------------------------------------------------

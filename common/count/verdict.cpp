@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/bench/text.hpp"
+#include "common/check/traced.hpp"
 #include "common/count/counting.hpp"
 #include "common/sim/rules.hpp"
 
@@ -57,18 +58,6 @@ WarpAccess neighbours_of(WarpAccess access) {
 
 // --- Shared memory ---------------------------------------------------------------------------------------------------
 
-// "32 different words lie in bank 0": the busiest one.
-std::string conflict_of(const WarpAccess& access) {
-  std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
-  for (int lane = 0; lane < 32; ++lane)
-    for (int i = 0; (access.active >> lane & 1u) && i < std::max(1, access.size / 4); ++i) {
-      const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
-      words[word % 32].insert(word);
-    }
-  const auto busiest = std::ranges::max_element(words, {}, [](auto& of_bank) { return of_bank.second.size(); });
-  return fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
-}
-
 // "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or
 // else as lanes are apart, by at least once round the banks.
 std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
@@ -99,8 +88,9 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
                     ? fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words",
                                   example.distance / 4)
                     : "let the lanes of a warp want different banks (chapter 10 swizzles)";
+    const std::string conflict = bank_conflict(example.access, is_load);
     return fmt::format("{} wavefronts, where {} would do: {}; {}", format_number(average), least,
-                       conflict_of(example.access), instead);
+                       conflict.substr(0, conflict.find(':')), instead);
   }
   if (example.lanes() == 32 && average > least)
     return fmt::format("no bank conflict the first time, but {} wavefronts on average, where {} would do",
@@ -184,7 +174,7 @@ std::string advice_on_requests(const simt::Site& site, const Example& example) {
 
 // --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": what the
+// "32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word": what the
 // lanes of a site do to the memory, by its first access of the sampled warp, and what to do instead, so that it keeps the
 // resource less busy. A padding has been tried: by the model's rules the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {
@@ -214,29 +204,18 @@ double use_of(const simt::Site& site, const std::string& resource) {
 }
 
 // Each SM that has a block has its own share of the SMs' resources; L2 and DRAM have one rate for all.
-std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int sms, double flops) {
-  double requests = 0, l1 = 0, banks = 0, updated = 0;
-  for (const simt::Site& s : counts.sites) {
-    if (!(s.by_copy && s.op == simt::Op::store)) requests += double(s.requests);  // counted with what it loads
-    l1 += double(s.l1_cycles);
-    banks += bank_wavefronts(s);
-    if (s.op == simt::Op::atomic) updated += double(s.sectors);
-  }
+std::vector<Bound> bounds_of(const simt::Counts& counts, Rates rates, int sms, double flops) {
+  rates.sms = sms;
+  Work work = work_of(counts);
+  work.flops = flops;
+  work.dram_bytes = 32 * double(counts.grid_sectors);
+  double updated = 0;  // sectors
+  for (const simt::Site& s : counts.sites) updated += s.op == simt::Op::atomic ? double(s.sectors) : 0;
   const double ns =
       std::max(double(counts.most_updates) * simt::atomic_ns_of_sector, updated / simt::atomic_sectors_per_ns);
-  const auto at_rate = [&](std::uint64_t sectors, double bytes_per_second) {
-    return bytes_per_second > 0 ? 32 * double(sectors) / bytes_per_second * rates.clock_hz : 0;
-  };
-  const double ffma = flops / 2 / GpuSpec::warp;
-  std::vector<Bound> bounds{
-      {"FFMA issue", ffma / GpuSpec::schedulers / sms},
-      {"issue slots", (ffma + requests) / GpuSpec::schedulers / sms},
-      {"L1", l1 / sms},
-      {"banks", banks / sms},
-      {"atomics", ns * 1e-9 * rates.clock_hz},
-      {"L2 bytes", at_rate(counts.block_sectors + counts.block_store_sectors, rates.l2_bytes_per_second)},
-      {"DRAM bytes", at_rate(counts.grid_sectors, rates.dram_bytes_per_second)}};
-  std::erase_if(bounds, [](const Bound& b) { return b.cycles <= 0; });
+  std::vector<Bound> bounds;
+  for (const Ceiling& c : ceilings(work, rates)) bounds.push_back({c.resource, c.seconds * rates.clock_hz});
+  if (ns > 0) bounds.push_back({"atomics", ns * 1e-9 * rates.clock_hz});
   std::ranges::stable_sort(bounds, std::greater(), &Bound::cycles);
   return bounds;
 }
@@ -258,18 +237,19 @@ Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rate
   v.registers = registers;
   v.occupancy = occupancy(h200, int(counts.block.x * counts.block.y * counts.block.z), registers,
                           int(counts.static_shared_bytes + counts.dynamic_shared_bytes));
-  const std::string binds = v.bounds.empty() ? "" : v.bounds.front().resource;
-  double all = binds == "issue slots" ? v.flops / 2 / GpuSpec::warp : 0, most = 0;
+  for (std::size_t i = 0; i < v.binding; ++i)
+    if (i == 0 || v.bounds[i].resource == "FFMA issue") v.binds = v.bounds[i].resource;
+  double all = v.binds == "issue slots" ? v.flops / 2 / GpuSpec::warp : 0, most = 0;
   for (const simt::Site& s : counts.sites) {
-    all += use_of(s, binds);
-    most = std::max(most, use_of(s, binds));
+    all += use_of(s, v.binds);
+    most = std::max(most, use_of(s, v.binds));
   }
   for (std::size_t i = 0; i < counts.sites.size(); ++i) {
-    const double use = use_of(counts.sites[i], binds);
+    const double use = use_of(counts.sites[i], v.binds);
     v.shares.push_back(use > 0 ? use / all : -1);
     if (use > 0 && use == most) v.hottest.push_back(i);
   }
-  if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front(), binds);
+  if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front(), v.binds);
   return v;
 }
 

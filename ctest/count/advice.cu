@@ -60,9 +60,9 @@ RUN(again, float, 64, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x + 32] = out[threadIdx.x];
 }
 //= a block loads each of its sectors 8 times; keep in a register
-RUN(one_counter, int, 1, 32, 0) { atomicAdd(out, 1); }
+RUN(one_counter, int, 1, 32, 0) { atomicAdd(out, 1); }  //= hottest atomics: @, atomic of out, 100%: 32 lanes update 1
 //= atomics 1.45 (binds), L1 1
-//= hottest atomics: @, atomic of out, 100%: 32 lanes update 1 element, and those of one element wait for each other
+//= 32 lanes update 1 element, and those of one element wait for each other
 
 // Shared memory.
 RUN(halves, __half, 1024, 32, 0) {
@@ -78,7 +78,7 @@ RUN(bins, int, 1, 32, 0) {
   __syncwarp();
   atomicAdd(&bins[0], 1);  //= atomic bins (shared) 4 1 - - - >=1 - 33%
 }
-//= 2 wavefronts, where 1 would do: 2 different words lie in bank 0; neighbouring lanes are 2 words apart
+//= 2 wavefronts, where 1 would do: bank 0 has 2 words to serve at once; neighbouring lanes are 2 words apart
 RUN(second_time, float, 32, 32, 0) {
   __shared__ float tile[64];
   tile[threadIdx.x] = tile[threadIdx.x + 32] = 1;
@@ -97,9 +97,12 @@ RUN(ragged, float, 160, 32, 0) {
 //= ~ lanes of a warp came here after different numbers of loop turns
 
 // Arithmetic.
-TILE_COUNT("arithmetic") {
-  tile::flops(2 * 32 * 1024);
+static void copy_with(int ffma) {
+  tile::flops(2 * 32 * ffma);
   copy<<<1, 32>>>(tile::array<float>("out", 64).device());
 }
-//= issue slots 257 (binds), FFMA issue 256
-//= a tie with 1 more: accesses of 16 bytes (float4) would take 1/4 of the requests
+TILE_COUNT("some arithmetic") { copy_with(16); }
+//= sums 2 8 2 2 2 11% at least
+//= hottest issue slots: advice.cu:11, load of out, 6%, a tie with 1 more: accesses of 16 bytes (float4) would take 1/4 of
+TILE_COUNT("arithmetic") { copy_with(1024); }
+//= hottest none: FFMA issue binds, which no access to memory keeps busy

@@ -57,7 +57,7 @@ TILE_COUNT("references") {
 template <class T> __global__ void copy(T* out, const T* in) { out[threadIdx.x] = in[threadIdx.x]; }
 template <class T> void run(const char* in_name, const char* out_name) {
   auto in = tile::array<T>(in_name, 32), out = tile::array<T>(out_name, 32);
-  copy<<<1, 32>>>(out.device(), in.device());
+  copy<T><<<1, 32>>>(out.device(), in.device());
 }
 struct A4of20 { float values[5]; };
 struct A8of24 { double a, b, c; };
@@ -88,16 +88,14 @@ TILE_COUNT("constants") {
   constants<<<1, 32>>>(a.device(), b.device(), c.device(), p.device(), wide.device());
 }
 
-// Valid CUDA in less usual forms: a function that has std::lerp's name, dynamic shared memory of the file, NULL, and what a
-// launch leaves to be deduced.
-extern __shared__ __align__(16) float of_the_file[];
+// Valid CUDA in less usual forms: a function that has std::lerp's name, NULL, and the words of a declaration in other orders.
 __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
-__device__ void put(float value) { of_the_file[threadIdx.x] = value; }  //= store of_the_file (shared) 4 1
 namespace n {
 template <int N, class T>
 __global__ void __launch_bounds__(32) lerps(T* out, const T* in, const float* none, unsigned long long count) {
-  put(in[threadIdx.x]);
-  const auto taken = [](int i) { return lerp(of_the_file[i], N, 0.5f); };  //= load of_the_file (shared) 4 1
+  extern __shared__ __align__(16) float words[];
+  words[threadIdx.x] = in[threadIdx.x];
+  const auto taken = [](int i) { return lerp(words[i], N, 0.5f); };  //= load words (shared) 4 1
   if (none == NULL && threadIdx.x < count) out[threadIdx.x] = taken(threadIdx.x);
 }
 }  // namespace n
@@ -109,7 +107,7 @@ __global__ void other_orders(float* out) {
 }
 TILE_COUNT("less usual forms") {
   auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
-  n::lerps<3><<<1, 32, 128>>>(out.device(), in.device(), NULL, 32);
+  n::lerps<3, float><<<1, 32, 128>>>(out.device(), in.device(), NULL, 32);
   tile::expect(out.host()[7] == 5, "half of 7 and 3");
   other_orders<<<1, 32, 128>>>(out.device());
 }

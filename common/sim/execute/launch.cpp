@@ -279,12 +279,8 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     const hooks::ScopedIgnore ignore;
     running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
   }
-  const Counts described{.kernel = hooks::function_name(kernel.address),
-                         .function = kernel.address,
-                         .grid = grid,
-                         .block = block,
-                         .cluster = cluster,
-                         .dynamic_shared_bytes = shared_bytes};
+  Counts described{hooks::function_name(kernel.address), kernel.address, grid, block, cluster};
+  described.dynamic_shared_bytes = shared_bytes;
   auto launch = prepared(kernel, described);
   if (launch->traced && !collector->runs) {
     collector->counts.push_back(std::move(launch->counts));

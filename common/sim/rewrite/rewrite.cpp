@@ -350,32 +350,14 @@ void capture(Code& code, std::size_t begin, const std::string& name, Captured& c
 }
 
 // extern __shared__ T name[];
-void rewrite_dynamic(Code& code, std::size_t first, const Declaration& d, bool outside, Captured& captured,
-                     Known& known) {
+void rewrite_dynamic(Code& code, std::size_t first, const Declaration& d, Captured& captured) {
   const std::string& name = d.names.front();
   const std::regex others(R"(\b(extern|__shared__|(__align__|alignas)\s*\([^)]*\)))");
   const std::string type = std::regex_replace(code.between(first, d.end - 3), others, "");
   code.remove(first, d.end);
-  const std::string pointer =
-      "auto* const " + name + " = static_cast<" + type + "*>(simt::device::dynamic_shared(\"" + name + "\"))";
-  if (outside) {
-    known.dynamic[name] = pointer;
-    return;
-  }
-  code.set(first, pointer);
+  code.set(first,
+           "auto* const " + name + " = static_cast<" + type + "*>(simt::device::dynamic_shared(\"" + name + "\"))");
   capture(code, d.end, name, captured);
-}
-
-// What is declared outside functions, as if each function that uses it had the declaration.
-void declare_dynamic(Code& code, const Function& f, Captured& captured, const Known& known) {
-  for (const auto& [name, pointer] : known.dynamic) {
-    bool used = false;
-    for (std::size_t i = f.open; i < f.end; ++i) used = used || is_use(code, i, name);
-    if (!used || !f.on_device || code.has(f.begin, f.open, name)) continue;
-    code.insert_after(f.open, " " + pointer + "; {");
-    code.set(f.end - 1, "} " + code[f.end - 1]);
-    capture(code, f.open + 1, name, captured);
-  }
 }
 
 void rewrite_static(Code& code, std::size_t first, const Declaration& d, Captured& captured, Known& known) {
@@ -393,26 +375,23 @@ void rewrite_static(Code& code, std::size_t first, const Declaration& d, Capture
 
 // Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same
 // line. Lambdas that use one capture it.
-void rewrite_shared(Code& code, const Outline& outline, Known& known) {
+void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
   Captured captured;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] != "__shared__") continue;
     const std::size_t first = first_of_statement(code, i);
     const Declaration d = declaration_at(code, first);
     const bool is_dynamic = code.has(first, d.end, "extern");
-    if ((outline.outside[i] && !is_dynamic) || !d.is_variable || code.has(first, d.end, "=") ||
-        (is_dynamic && code[d.end - 2] != "[")) {
+    if (outside[i] || !d.is_variable || code.has(first, d.end, "=") || (is_dynamic && code[d.end - 2] != "[")) {
       code.set(i,
                R"(_Pragma("GCC error \"a __shared__ variable is declared in the kernel or function that uses it, as )"
                R"(__shared__ type name; or __shared__ type name[extent]; with one or more names, without a value, )"
                R"(and of a type that has a name\"") )");
       continue;
     }
-    is_dynamic ? rewrite_dynamic(code, first, d, outline.outside[i], captured, known)
-               : rewrite_static(code, first, d, captured, known);
+    is_dynamic ? rewrite_dynamic(code, first, d, captured) : rewrite_static(code, first, d, captured, known);
     i = d.end;
   }
-  for (const Function& f : outline.functions) declare_dynamic(code, f, captured, known);
 }
 
 // --- Indices that are read from memory, and values to choose from -------------------------------------------------------------------------------
@@ -506,30 +485,14 @@ void rewrite_choices(Code& code) {
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// Before a template kernel k, simt_kernel_k is declared: called as k is, its type says which instance of k is meant.
-void declare_kernel_types(Code& code, Known& known) {
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    if (code[i] != "__global__") continue;
-    std::size_t begin = i, open = i;
-    while (begin > 0 && code[begin] != "template" && code[begin] != ";" && code[begin] != "}") --begin;
-    while (open < code.size() && (code[open] != "(" || code[open - 1] == "__launch_bounds__")) ++open;
-    const std::size_t end = after_brackets(code, open);
-    if (code[begin] != "template" || !code.is_name(open - 1) || code.has(open, end, "=")) continue;
-    known.templates.insert(code[open - 1]);
-    code.set(begin, code.between(begin, after_angles(code, begin + 1)) + "auto simt_kernel_" +
-                        code.between(open - 1, end) + "-> void (*)" + code.between(open, end) + "; " + code[begin]);
-  }
-}
-
-// kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...). Which instance of a template the
-// arguments ask for, its simt_kernel_ says.
-void rewrite_launches(Code& code, const Known& known) {
+// kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...).
+void rewrite_launches(Code& code) {
   for (std::size_t open = 0; open < code.size(); ++open) {
     if (const std::string directive = code[open]; code.is_directive(open)) {
       const auto word = word_of_directive(directive, "define");
       if (word == std::string::npos || directive.find("<<<") == std::string::npos) continue;
       Code body(directive.substr(word));
-      rewrite_launches(body, known);
+      rewrite_launches(body);
       code.set(open, directive.substr(0, word) + body.text());
     }
     if (!code.is_sign(open, "<<<")) continue;
@@ -537,17 +500,7 @@ void rewrite_launches(Code& code, const Known& known) {
     while (close < code.size() && !code.is_sign(close, ">>>") && code[close] != ";")
       close = opens(code[close]) ? after_brackets(code, close) : close + 1;
     if (!code.is_sign(close, ">>>") || code[close + 3] != "(") continue;
-    std::size_t name = open - 1;
-    for (int depth = 0; name < code.size() && (code[name] == ">" || depth > 0); --name)
-      depth += (code[name] == ">") - (code[name] == "<");
-    std::size_t begin = name;
-    while (begin > 2 && code.is_sign(begin - 2, "::")) begin -= 3;
-    const std::string arguments = code.between(close + 3, after_brackets(code, close + 3));
-    const bool deduced = known.templates.contains(code[name]) && arguments.find('{') == std::string::npos;
-    if (deduced)
-      code.set(begin, "static_cast<decltype(" + code.between(begin, name) + "simt_kernel_" + code.between(name, open) +
-                          arguments + ")>(" + code[begin]);
-    code.set(open, deduced ? ")->*tile::Launch(" : "->*tile::Launch(");
+    code.set(open, "->*tile::Launch(");
     code.set(close, ")");
     for (const std::size_t i : {open, close}) code.remove(i + 1, i + 3);
   }
@@ -574,11 +527,10 @@ std::string rewritten(const std::string& text, const Include& include, Known& kn
   rewrite_host_code(code, outline.functions);
   rewrite_indices(code, known);
   rewrite_choices(code);
-  rewrite_shared(code, outline, known);
+  rewrite_shared(code, outline.outside, known);
   rewrite_device_variables(code, outline.outside);
   refuse_own_tensor_maps(code, outline.functions);
-  declare_kernel_types(code, known);
-  rewrite_launches(code, known);
+  rewrite_launches(code);
   return code.text();
 }
 

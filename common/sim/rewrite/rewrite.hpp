@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,8 +34,6 @@ struct Known {
   std::set<std::string> scalars;  ///< single variables that are __shared__, __device__ or __constant__
   int declared = 0;               ///< __shared__ variables, all of them
   std::set<std::string> qualifiers{"__device__", "__global__"};  ///< and macros that have one of these
-  std::set<std::string> templates{};                             ///< kernels
-  std::map<std::string, std::string> dynamic{};  ///< by name: what declares dynamic shared memory in a function
 };
 
 /// What is rewritten, the appendix lists (book/appendix-simt-model.md); included names, as `include` says.
