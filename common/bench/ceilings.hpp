@@ -29,8 +29,7 @@ struct Rates {
 /// What chapter 00 recorded of the reference GPU; without a record the specification stands in, and no bandwidths.
 Rates recorded_rates(const std::filesystem::path& chapters);
 
-/// One resource a kernel uses, how long it is busy at least, and the throughput at which that resource alone would be busy
-/// all the time.
+/// One resource a kernel uses, how long it is busy at least, and the throughput at which it is busy all the time.
 struct Ceiling {
   std::string resource;
   double seconds, tflops;

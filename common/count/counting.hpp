@@ -67,8 +67,7 @@ struct Verdict {
   double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< that the launch takes at least
 };
 
-/// Wavefronts of a site through the 32 banks, as far as a rule is known: not of bulk copies, nor of accesses to another
-/// block's shared memory.
+/// Wavefronts of a site through the 32 banks; 0 where no rule is known (bulk copies, another block's shared memory).
 double bank_wavefronts(const simt::Site& site);
 
 /// What follows from one of the run's launches; `registers` of a thread are 0 where they are not known.

@@ -75,8 +75,7 @@ const std::string& name_of_array(const Launch& launch, Space space, std::uint16_
   return allocated ? launch.arrays[index]->name : launch.variables[index].name;
 }
 
-// The lanes of an access, of those given, whose addresses lie in the array of the first; of a cluster's blocks each has
-// its own.
+// Those of an access's lanes whose addresses lie in the array of the first; of a cluster's blocks each has its own.
 unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const WarpAccess& access, unsigned lanes) {
   unsigned within = lanes & -lanes;
   for (; lanes != 0; lanes &= lanes - 1) {

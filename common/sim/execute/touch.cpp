@@ -1,5 +1,4 @@
-// Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it
-// unordered.
+// Each access of a kernel: whose memory it is, whether it may be touched, and whether it is ordered with others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -307,8 +306,7 @@ constexpr std::size_t most_at_once = 16;
 
 bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
 
-// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left
-// to join.
+// Whether it is an element of a __shared__ array of a type aligned to what one access moves: nothing is left to join.
 bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address)) return false;
   const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);

@@ -464,8 +464,7 @@ void rewrite_indices(Code& code, Known& known) {
   }
 }
 
-// Of `out[i] = c ? f() : g()`, where these are structs, g++ 12 makes two stores, g++ 14 one. Handed through a call, the
-// value is one.
+// `out[i] = c ? f() : g()` of structs is two stores to g++ 12, one to g++ 14, and to both if it goes through a call.
 void rewrite_choices(Code& code) {
   for (std::size_t i = 2; i < code.size(); ++i) {
     const std::size_t first = first_of_statement(code, i);
