@@ -174,9 +174,9 @@ std::string advice_on_requests(const simt::Site& site, const Example& example) {
 
 // --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word": what the
-// lanes of a site do to the memory, by its first access of the sampled warp, and what to do instead, so that it keeps the
-// resource less busy. A padding has been tried: by the model's rules the changed addresses cost less.
+// "32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word": what
+// the lanes of a site do to the memory, by its first access of the sampled warp, and what keeps the resource less busy.
+// A padding has been tried: by the model's rules the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);

@@ -153,9 +153,9 @@ constexpr int global_wavefronts(const WarpAccess& access, bool is_load = true) {
   return rules::passes_of_groups(access, lanes_together(access, false), is_load);
 }
 
-/// Atomic operations on global memory: L2 takes at least so many nanoseconds for each lane of a sector, and at most so many sectors
-/// a nanosecond in all. Those on shared memory take at least the wavefronts of a store. Lower bounds, for which operation it is,
-/// and whether nvcc adds up the lanes of a warp, is not known here. Measured on an NVIDIA H100: h100-atomics.csv.
+/// Atomic operations on global memory: L2 takes at least so many nanoseconds for each lane of a sector, and at most so
+/// many sectors a nanosecond in all. Those on shared memory take at least the wavefronts of a store. Lower bounds: it is
+/// not known here which operation it is, nor whether nvcc adds lanes up. Measured on an NVIDIA H100: h100-atomics.csv.
 constexpr double atomic_ns_of_sector = 0.73, atomic_sectors_per_ns = 93;
 
 /// Whether global_wavefronts is what a store takes, and not a lower bound: its lines pass the tags in seven passes at most

@@ -122,7 +122,7 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// The rewriter wraps an index that may be read from memory, or a choice of values, in this call. A constant remains one.
+/// The rewriter wraps in this call an index that may be read from memory, or a choice of values. Constants remain so.
 template <class T>
 requires std::is_scalar_v<T> SIMT_INLINE constexpr T once(T value) { return value; }
 /// Of a class: without a copy.

@@ -394,7 +394,7 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
   }
 }
 
-// --- Indices that are read from memory, and values to choose from -------------------------------------------------------------------------------
+// --- Indices that are read from memory, and values to choose from ----------------------------------------------------
 
 // Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that
 // may refer to such memory. Another name that follows an & is taken for one; that costs nothing.
