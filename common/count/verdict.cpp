@@ -180,7 +180,7 @@ std::string advice_on_requests(const simt::Site& site, const Example& example) {
 std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);
-  if (example.lanes() == 0) return "block 0's first warp does not come here: no example of its addresses was kept";
+  if (example.lanes() == 0) return "block 0's first warp makes no such access: no example of its addresses was kept";
   std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(example)
                      : resource == "issue slots"         ? advice_on_requests(site, example)
                      : site.space == simt::Space::shared ? advice_on_shared(site, example)
