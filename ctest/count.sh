@@ -46,11 +46,17 @@ done
 counted 1 --registers 40 ctest/count/plain.cu ctest/transpose.cu
 for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 4 32 - - - 1 - 25%" \
   "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers a thread" \
-  "91%: 32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word " \
+  "91%: 32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word " \
   "Side by side (resources in cycles) requests bytes sectors waves issue L1 banks L2 DRAM at least (1) - - - - - - - - - - (2) 64 8,192 " "(1) plain.cu: failed (2) transpose.cu: naive; what binds: " \
   "Columns: bytes, of one lane;"; do
   grep -qF -- "$words" "$scratch/words" || complain "transpose.cu: not said: $words"
 done
+
+# In a narrow terminal.
+export COLUMNS=80
+counted 0 ctest/transpose.cu
+[ -z "$(awk 'length > 80' "$scratch/out")" ] || complain "wider than 80 columns: $(awk 'length > 80' "$scratch/out")"
+grep -q '^  sums  *100%$' "$scratch/out" || complain "columns that do not fit have no lines of their own"
 
 # fields.tsv has a line for each field of the JSON document, and no other.
 counted 0 --json ctest/transpose.cu
@@ -71,6 +77,9 @@ told 1 ".*README.md is no CUDA source by its name: name a .cu file" README.md
 told 1 "cannot read $scratch/none.cu: No such file or directory$" "$scratch/none.cu"
 source_of without '__global__ void k() {}'
 told 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"
+source_of arch '__global__ void k(int* out) { *out = __CUDA_ARCH__; }
+TILE_COUNT("r") { auto out = tile::array<int>("out", 1); k<<<1, 1>>>(out.device()); tile::expect(out.host()[0] == 800, ""); }'
+counted 0 --arch 800 "$scratch/arch.cu"
 source_of main 'TILE_COUNT("r") {} int main() {}'
 told 1 "main.cu: main() is not run: describe each launch in a TILE_COUNT" "$scratch/main.cu"
 source_of ptx '__global__ void k() { asm("mov.u32 %r1, %r2;"); } TILE_COUNT("r") {}'

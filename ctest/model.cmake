@@ -55,7 +55,7 @@ function(tile_write_model_cc script compiler first_of_chapter)
   set(libraries "\"$<TARGET_FILE:tile_common>\" \"$<TARGET_FILE:simt>\"")
   file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh
 # Compiles SOURCE.cu for the SIMT model with ${version}.
-# Usage: model-cc SOURCE.cu OUTPUT MAIN [DEPFILE], where MAIN is chapter or count.
+# Usage: model-cc SOURCE.cu OUTPUT MAIN [DEPFILE], where MAIN is chapter or count; of the latter, TILE_ARCH is __CUDA_ARCH__.
 set -e
 source=$(realpath \"$1\") output=$(realpath \"$2\")
 parts=$(mktemp -d)
@@ -71,7 +71,9 @@ esac
 \"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$@\"
 case $main in
   chapter) set -- ${first_of_chapter} ;;
-  count) set -- ${first} -fmax-errors=200 -w ;; # all that is wrong
+  count) # the macros of nvcc, and all that is wrong
+    set -- ${first} -D__CUDA_ARCH__=\"\${TILE_ARCH:-900}\" -D__CUDACC__ -D__CUDACC_VER_MAJOR__=13 -DCUDART_VERSION=13000 -DTILE_ON_MODEL=1 \\
+      -fmax-errors=200 -w ;;
 esac
 \"${compiler}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in

@@ -110,6 +110,34 @@ TEST_CASE("accesses of one and two bytes cost what the hardware counted") {
   }
 }
 
+TEST_CASE("no measured atomic operation was faster than the model's bounds, and the slowest sectors were as slow") {
+  double closest = 2;
+  for (const MeasuredRow& row : measured_rows("h100-atomics.csv")) {
+    CAPTURE(row.line);
+    std::map<std::uint64_t, int> lanes;  // by sector
+    int sectors = 0;
+    simt::WarpAccess access{.active = ~0u};
+    for (int warp = 0; warp < row.count(6) * row.count(7); ++warp) {
+      for (int lane = 0; lane < 32; ++lane)
+        ++lanes[(access.address[std::size_t(lane)] =
+                     4ull * (row.count(2) * (lane % row.count(3)) + row.count(4) * (warp % row.count(7)) +
+                             row.count(5) * (warp / row.count(7)))) /
+                32];
+      sectors += simt::sectors_of(access);
+    }
+    if (row.fields[0] == "shared") {
+      CHECK(simt::shared_wavefronts(access, false) <= 1.01 * row.number(8));
+      continue;
+    }
+    const int most = std::ranges::max_element(lanes, {}, [](auto& sector) { return sector.second; })->second;
+    const double bound = std::max(most * simt::atomic_ns_of_sector, sectors / simt::atomic_sectors_per_ns);
+    const double times = row.number(8) * row.count(6) * row.count(7) / bound;
+    CHECK(times >= 1);
+    closest = std::min(closest, times);
+  }
+  CHECK(closest < 1.01);
+}
+
 TEST_CASE("the tag bank of a line depends on each bit as measured") {
   std::map<int, std::vector<int>> passes;  // bit -> by low_bank
   std::map<int, std::uint64_t> base;

@@ -28,8 +28,21 @@ TEST_CASE("launches by angles become launches of the model") {
     CHECK(rewritten(other) == other);
   CHECK(rewritten("#define RUN(name, ...) \\\n  name##_kernel<<<1, 2, 0, \\\n s>>>(__VA_ARGS__)") ==
         "#define RUN(name, ...) \\\n  name##_kernel->*tile::Launch(1, 2, 0, \\\n s)(__VA_ARGS__)");
-  CHECK(rewritten("dim3 gridDim(4), blockDim(32);\nk<<<gridDim, blockDim>>>();}\nblockDim.x") ==
-        "dim3 host_gridDim(4), host_blockDim(32);\nk->*tile::Launch(host_gridDim, host_blockDim)();}\nblockDim.x");
+  CHECK(rewritten("k<<<1, 2>>>(p, NULL);") == "k->*tile::Launch(1, 2)(p, nullptr);");
+}
+
+TEST_CASE("code of the host has names and macros of its own") {
+  CHECK(
+      rewritten("void f(dim3 gridDim) { k<<<gridDim, 1>>>(); }\n__device__ int g() { return blockDim.x; }") ==
+      "void f(dim3 host_gridDim) { k->*tile::Launch(host_gridDim, 1)(); }\n__device__ int g() { return blockDim.x; }");
+  const std::string asks = "{\n#ifdef __CUDA_ARCH__\n#endif\n}";
+  for (const std::string host : {"void f() ", "TILE_COUNT(\"run\") ", "struct S { template <class T> S f(T t) ",
+                                 "namespace n {\n#include <a>\nvoid f() "})
+    CHECK(contains(rewritten(host + asks), "#ifdef SIMT_NO_ARCH"));
+  for (const std::string device : {"", "__device__ void f() ", "#define HD __host__ \\\n __device__\nHD void f() ",
+                                   "template <class T> __global__ void f() ", "struct S { __device__ S() : a{1} ",
+                                   "__device__ void f(int a = int{}) ", "auto f = [] __device__ () ", "struct S "})
+    CHECK(contains(rewritten(device + asks), "#ifdef __CUDA_ARCH__"));
 }
 
 TEST_CASE("variables of the device become known, constant memory loses its const") {
@@ -55,7 +68,7 @@ TEST_CASE("variables of the device become known, constant memory loses its const
 }
 
 TEST_CASE("an index that is read from memory is handed through a call") {
-  const auto handed = [](const std::string& index) { return "[simt::index_of(" + index + ")]"; };
+  const auto handed = [](const std::string& index) { return "[simt::once(" + index + ")]"; };
   CHECK(rewritten("a[b[i]];") == "a" + handed("b[i]") + ";");
   CHECK(rewritten("a[i][2 * *p];") == "a[i]" + handed("2 * *p") + ";");
   CHECK(contains(rewritten("__device__ int head; void k() { a[head]; }"), "a" + handed("head")));
@@ -73,6 +86,16 @@ TEST_CASE("an index that is read from memory is handed through a call") {
   CHECK(contains(rewritten("void f(const Q& q) { a[q.head]; }"), "a" + handed("q.head")));
   CHECK(contains(rewritten("auto& [x, y] = b[i]; a[y];"), "a" + handed("y")));
   CHECK(contains(rewritten("if (c && i) a[i];"), " a[i];"));
+}
+
+TEST_CASE("what is chosen for an element is handed through a call") {
+  for (const std::string to : {"a[i] =", "s.v =", "p->v =", "*p ="})
+    CHECK(rewritten("{ " + to + " c ? f() : g(h, 1); }") == "{ " + to + " simt::once( c ? f() : g(h, 1)); }");
+  for (const std::string other :
+       {"{ a[i] == c ? f() : g(); }", "{ const T& v = c ? f() : g(); }", "{ a[i] += c ? 1 : 2; }",
+        "{ f([=] { c ? 1 : 2; }); }", "{ auto& [x, y] = c ? s : t; }", "{ a[i] = f(c ? 1 : 2); }",
+        "{ a[i] = c ? f<1, 2>() : g(); }"})
+    CHECK(rewritten(other) == other);
 }
 
 TEST_CASE("__shared__ variables become references to where the running block has them") {
@@ -94,12 +117,22 @@ TEST_CASE("__shared__ variables become references to where the running block has
   for (const std::string refused : {"__shared__ int a = 3;", "__shared__ int (*a)[4];",
                                     "__shared__ struct { int i; } a;", "extern __shared__ int a;"})
     CHECK(contains(rewritten("void k() { " + refused + " }"), "a __shared__ variable is declared in the kernel"));
-  for (const std::string outside : {"__shared__ int a[4];", "namespace n { extern __shared__ float s[]; }"})
-    CHECK(contains(rewritten(outside), "a __shared__ variable is declared in the kernel"));
+  CHECK(contains(rewritten("__shared__ int a[4];"), "a __shared__ variable is declared in the kernel"));
+}
+
+TEST_CASE("dynamic shared memory is declared in a kernel, its words in any order") {
+  for (const std::string order :
+       {"extern __shared__ n::T s[];", "__shared__ extern n::T s[];", "extern n::T __shared__ __align__(16) s[];"}) {
+    std::string text = rewritten("void k() { " + order + " }");
+    std::erase(text, ' ');
+    CHECK(text == "voidk(){auto*consts=static_cast<n::T*>(simt::device::dynamic_shared(\"s\"));}");
+    CHECK(contains(rewritten(order), "a __shared__ variable is declared in the kernel"));
+  }
 }
 
 TEST_CASE("what is included is asked for by name, and lines stay where they are") {
-  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") == "#include \"new/a.hpp\"  // why\n# include <b>\n");
+  CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") ==
+        "#include \"new/a.hpp\"  // why\n# include <new/b>\n");
   const std::string text = "k<<<1,\n2,\n0,\nstream>>>(\na);\nextern __shared__\nint x[];\n";
   const std::string made = rewritten(text);
   CHECK(std::count(made.begin(), made.end(), '\n') == std::count(text.begin(), text.end(), '\n'));

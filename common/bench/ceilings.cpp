@@ -23,8 +23,9 @@ Work asked_for(const Case& c) {
 
 }  // namespace
 
-Work work_of(const simt::Counts& counts, const Case& counted) {
-  Work work = asked_for(counted);
+Work work_of(const simt::Counts& counts, const Case& counted) { return work_of(counts, asked_for(counted)); }
+
+Work work_of(const simt::Counts& counts, Work work) {
   for (const simt::Site& site : counts.sites) {
     const bool counted_with_its_load = site.by_copy && site.op == simt::Op::store;
     if (!counted_with_its_load) work.requests += double(site.requests);
@@ -83,7 +84,7 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   const double cycles_per_second = rates.sms * rates.clock_hz;
   std::vector<Ceiling> result;
   const auto add = [&](const char* resource, double seconds) {
-    if (seconds > 0) result.push_back({resource, work.flops / seconds * 1e-12});
+    if (seconds > 0) result.push_back({resource, seconds, work.flops / seconds * 1e-12});
   };
   add("FFMA issue", work.flops / 2 / 128 / cycles_per_second);
   const double instructions = work.instructions > 0 ? work.instructions : work.flops / 2 / 32 + work.requests;
@@ -93,7 +94,7 @@ std::vector<Ceiling> ceilings(const Work& work, const Rates& rates) {
   add("banks", (work.wavefronts + work.l1_wavefronts) / cycles_per_second);
   if (rates.l2_bytes_per_second > 0) add("L2 bytes", work.l2_bytes / rates.l2_bytes_per_second);
   if (rates.dram_bytes_per_second > 0) add("DRAM bytes", work.dram_bytes / rates.dram_bytes_per_second);
-  std::ranges::stable_sort(result, {}, &Ceiling::tflops);
+  std::ranges::stable_sort(result, std::greater(), &Ceiling::seconds);
   return result;
 }
 

@@ -29,10 +29,10 @@ struct Rates {
 /// What chapter 00 recorded of the reference GPU; without a record the specification stands in, and no bandwidths.
 Rates recorded_rates(const std::filesystem::path& chapters);
 
-/// One resource a kernel uses, and the throughput at which that resource alone would be busy all the time.
+/// One resource a kernel uses, how long it is busy at least, and the throughput at which it is busy all the time.
 struct Ceiling {
   std::string resource;
-  double tflops;
+  double seconds, tflops;
 };
 
 /// What a kernel asks of an SM and of the memory system in all: sums over its access sites.
@@ -50,8 +50,9 @@ struct Work {
   double bank_reads = 0;       ///< warp-wide registers that FFMA read from the busier register bank; 0: not known
 };
 
-/// The work that was counted of a problem.
+/// The work that was counted of a problem; and of any launch, as far as its access sites say.
 Work work_of(const simt::Counts& counts, const Case& counted);
+Work work_of(const simt::Counts& counts, Work others = {});
 
 struct CountedWork {
   Case problem;

@@ -29,17 +29,8 @@ void require_rows_of(const Product& product, const Types& types) {
 Gemm gemm_of(const Product& product) {
   require_rows_of(product, {});
   const auto& [p, alpha, A, B, beta, C] = product;
-  return {.M = p.M,
-          .N = p.N,
-          .K = p.K,
-          .alpha = alpha,
-          .A = static_cast<const float*>(A),
-          .lda = p.lda,
-          .B = static_cast<const float*>(B),
-          .ldb = p.ldb,
-          .beta = beta,
-          .C = static_cast<float*>(C),
-          .ldc = p.ldc};
+  const auto *const a = static_cast<const float*>(A), *const b = static_cast<const float*>(B);
+  return {p.M, p.N, p.K, alpha, a, p.lda, b, p.ldb, beta, static_cast<float*>(C), p.ldc};
 }
 
 Product product_of(const Gemm& g) { return {{g.M, g.N, g.K, g.lda, g.ldb, g.ldc}, g.alpha, g.A, g.B, g.beta, g.C}; }

@@ -28,9 +28,8 @@ void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
   CHECK(first_failure(kernel, cases) == "");
 }
 
-// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin. The model reserves
-// memory without using it, so there all rows but two do; a GPU has to have the memory, and a quarter of the rows stays
-// nearer.
+// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin: on the model, which
+// reserves memory without using it, all rows but two; on a GPU, which has to have the memory, three quarters of them.
 int far_ld(int rows) {
   if (machine::kind() == "model") return (1 << 30) + 40;
   return int((std::int64_t(1) << 33) / rows) / 8 * 8 + 8;

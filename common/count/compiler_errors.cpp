@@ -6,32 +6,12 @@
 #include <set>
 #include <sstream>
 
+#include "common/bench/text.hpp"
 #include "common/check/repository.hpp"
 #include "common/count/counting.hpp"
 
 namespace tile::counting {
 namespace {
-
-// What to write instead of words, and headers, that begin so (a regular expression); the first that fits counts.
-const std::pair<const char*, const char*> known[] = {
-    {"cudaMalloc", "write auto a = tile::array<float>(\"a\", n), and hand a.device() to the kernel"},
-    {"cudaFree", "leave it out: a tile::array frees itself"},
-    {"cudaMem(cpy|set)", "fill an array with a.set(values) and read it with a.host()"},
-    {"cudaLaunch", "write tile::launch(kernel, grid, block, shared bytes, arguments...)"},
-    {"cuda(Texture|Surface)|(tex|surf)[123]D", "the model has no textures: load from an array"},
-    {"cuda_fp8|__nv_fp8", "the model has no 8-bit floats yet: count with unsigned char"},
-    {"cuda/pipeline|cooperative_groups/memcpy", "write __pipeline_memcpy_async() and its kin, of <cuda_pipeline.h>"},
-    {"cooperative_groups/scan|(in|ex)clusive_scan|coalesced_|(labeled|binary)_partition",
-     "write it with tiles and shuffles"},
-    {"cuda/", "leave it out: the model has no libcu++; atomicAdd() and its kin, and <cooperative_groups.h>, are there"},
-    {"cuda|helper_cuda|clock|cub$|cub/|cublas|thrust|cutlass/|cute/|torch/",
-     "leave it out: only kernels of the file itself, and their launches, are counted"},
-    {"curand", "fill arrays on the host: a.set(values)"},
-    {"nvcuda|wmma|mma\\.h", "the model has no tensor cores yet: count what loads the fragments as plain loads"},
-    {"__(shfl|ballot|any|all)$|__shfl_",
-     "write its form with a mask, as CUDA has since Volta: __shfl_down_sync(mask, ...)"},
-    {"__", "write it in C++; which words of CUDA there are, common/cuda/words/ shows"},
-};
 
 struct Error {
   std::string file, message;
@@ -61,6 +41,9 @@ std::vector<Error> errors_of(const std::string& said) {
       in_header = !of_the_reader;
       found.push_back(in_header ? came_from : here);
       found.back().message = std::regex_replace(std::regex_replace(here.message, error_begin, ""), flag, "");
+      if (here.message.find("unresolved overloaded function") != std::string::npos)
+        found.back().message =
+            "a launch names the template arguments of its kernel: kernel<float><<<grid, block>>>(...)";
       came_from = {};
     } else if (of_the_reader && (here.message.starts_with("required from") || match[1].matched)) {
       came_from = here;
@@ -85,9 +68,10 @@ std::string unknown_word(const std::string& message) {
 std::string instead_of(const std::string& word) {
   if (word == "__global__" || word == "tile")
     return "__global__ and <<<>>> are not known here: write #include \"common/count/count.hpp\" as the first line";
-  for (const auto& [beginnings, instead] : known)
-    if (std::regex_search(word, std::regex(fmt::format("^(?:{})", beginnings))))
-      return fmt::format("{} is not part of the model: {}", word, instead);
+  std::istringstream lines(read_whole(in_repository("common/count/instead.tsv")));
+  for (std::string line; std::getline(lines, line);)
+    if (const auto tab = line.find('\t'); std::regex_search(word, std::regex("^(?:" + line.substr(0, tab) + ")")))
+      return fmt::format("{} is not part of the model: {}", word, line.substr(tab + 1));
   return "";
 }
 
@@ -125,7 +109,7 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
     const std::string instead = advice_on(error), text = instead.empty() ? error.message : instead;
     const std::string place = fmt::format("{}:{}", std::filesystem::path(error.file).filename().string(), error.line);
     const bool first = places.insert(place).second;
-    const bool tells = !instead.empty() || (first && (!advised || unknown_word(error.message).empty()));
+    const bool tells = !instead.empty() || (first && !advised);
     if (tells && told.insert(text).second)
       lines += fmt::format("{}: {}\n", place, text);
     else

@@ -28,7 +28,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes
                                    by_copy, element_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, kernel, grid, block, static_shared_bytes, dynamic_shared_bytes, barriers,
-                                   block_sectors, block_store_sectors, grid_sectors, sites, samples)
+                                   block_sectors, block_store_sectors, grid_sectors, most_updates, sites, samples)
 
 }  // namespace simt
 
@@ -57,7 +57,8 @@ struct Verdict {
   int sms = 0;                 ///< that have a block
   std::vector<Bound> bounds;   ///< the longest first
   std::size_t binding = 0;     ///< how many of the first bounds bind: more than one if they print as the same number
-  std::vector<double> shares;  ///< of each site, of the cycles that L1 and shared memory are busy; -1: not known
+  std::string binds;           ///< the resource of the first bound; FFMA issue, if that is one of those that bind
+  std::vector<double> shares;  ///< of each site, of what keeps that busy (use_of); -1: it takes no part
   std::vector<std::size_t> hottest;  ///< the sites with the largest share
   std::string advice;                ///< on the first of them
   Occupancy occupancy{};             ///< by_registers only means something if registers are known
@@ -66,7 +67,7 @@ struct Verdict {
   double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< that the launch takes at least
 };
 
-/// Wavefronts of a site through the 32 banks, as far as a rule is known.
+/// Wavefronts of a site through the 32 banks; 0 where no rule is known (bulk copies, another block's shared memory).
 double bank_wavefronts(const simt::Site& site);
 
 /// What follows from one of the run's launches; `registers` of a thread are 0 where they are not known.

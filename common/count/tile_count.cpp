@@ -1,6 +1,7 @@
 // `tile count`: counts the kernels of files and says what follows.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
@@ -37,12 +38,21 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 // "transpose.cu:14"
 std::string place_of(const simt::Site& site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
 
+// Columns to print in, 80 at least: as COLUMNS has it, or the terminal; 0 where neither is there.
+std::size_t columns() {
+  const char* const wanted = std::getenv("COLUMNS");
+  winsize size{};
+  if (wanted == nullptr && ioctl(fileno(stdout), TIOCGWINSZ, &size) != 0) return 0;
+  return std::size_t(std::max(80, wanted == nullptr ? int(size.ws_col) : std::atoi(wanted)));
+}
+
 // Text in lines of at most 100 columns, each after the same indent, the first after `begin`.
 std::string wrapped(const std::string& begin, const std::string& text) {
+  const std::size_t most = std::min(columns() - 1, std::size_t(99)) + 1;
   std::string lines = begin, line = begin;
   std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ' ');) {
-    const bool first = line.size() == begin.size(), fits = first || line.size() + 1 + word.size() <= 100;
+  for (std::string word; words >> word;) {
+    const bool first = line.size() == begin.size(), fits = first || line.size() + 1 + word.size() <= most;
     const std::string between = first ? "" : fits ? " " : "\n" + std::string(begin.size(), ' ');
     lines += between + word;
     line = fits ? line + between + word : begin + word;
@@ -58,8 +68,6 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
     return known ? about + format_number(sum / double(s.requests)) : "-";
   };
   const auto percent = [&](bool known, double part) { return known ? fmt::format("{:.0f}%", 100 * part) : "-"; };
-  // What the banks do for an atomic is more than one pass, and not modelled.
-  const bool unknown_waves = !global && !bulk && (atomic || s.space == simt::Space::distributed);
   return {place,
           simt::name_of(s.op),
           fmt::format("{} ({})", s.array, simt::name_of(s.space)),
@@ -68,7 +76,7 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           per_request(global, double(s.sectors)),
           per_request(global && !bulk, double(s.lines)),
           per_request(global && !bulk, double(s.tag_passes)),
-          unknown_waves
+          !bulk && s.space == simt::Space::distributed
               ? "unknown"
               : (s.at_least ? ">=" : "") + per_request(!bulk, double(global ? s.l1_wavefronts : s.wavefronts)),
           (global && !atomic ? about : "") + percent(global && !atomic, double(s.bytes()) / (32 * double(s.sectors))),
@@ -93,15 +101,17 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
                                       one_file ? "; lines of " + file_name(c.sites.front().file) : "")),
               {"line", "op", "array", "bytes", "requests", "sectors", "lines", "tags", "waves", "useful", "share"},
               {}};
+  double shares = 0;
   for (std::size_t i = 0; i < c.sites.size(); ++i) {
     const simt::Site& s = c.sites[i];
     table.rows.push_back(row_of(s, one_file ? std::to_string(s.line) : place_of(s), verdict.shares[i]));
+    shares += std::max(0.0, verdict.shares[i]);
   }
   table.rows.push_back({"sums", "", "", "", format_number(sum(c, &simt::Site::requests)),
                         format_number(sum(c, &simt::Site::sectors)), format_number(sum(c, &simt::Site::lines)),
                         format_number(sum(c, &simt::Site::tag_passes)), format_number(sum(c, bank_wavefronts)), "",
-                        "100%"});
-  table.print();
+                        verdict.hottest.empty() ? "-" : fmt::format("{:.0f}%", 100 * shares)});
+  table.print(columns());
   if (sum(c, &simt::Site::estimated) > 0)
     fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
 }
@@ -122,25 +132,34 @@ void print_bounds(const Verdict& v, const Rates& rates) {
   fmt::print(":\n{}\n", wrapped("            ", bounds));
 }
 
-void print_occupancy(const simt::Counts& c, const Verdict& v) {
+void print_occupancy(const simt::Counts& c, const Verdict& v, const Rates& rates) {
   const Occupancy& o = v.occupancy;
+  const double blocks = double(c.grid.x) * c.grid.y * c.grid.z, wave = double(rates.sms) * o.blocks;
+  const std::string idle = v.sms < rates.sms ? fmt::format("; {} of {} SMs have no block", rates.sms - v.sms, rates.sms)
+                           : blocks < wave   ? fmt::format("; {} blocks of the {} of one wave", blocks, wave)
+                                             : "";
   fmt::print("{}\n",
-             wrapped("  occupancy ", fmt::format("{} of {} on an SM ({:.0f}%), limited by {}; {}",
+             wrapped("  occupancy ", fmt::format("{} of {} on an SM ({:.0f}%), limited by {}; {}{}",
                                                  simt::counted(std::uint64_t(o.blocks), "block"),
                                                  simt::counted(c.block.x * c.block.y * c.block.z, "thread"),
                                                  100 * o.fraction, o.limiter(),
                                                  v.registers > 0 ? fmt::format("{} registers a thread", v.registers)
-                                                                 : "registers are not known: --registers N")));
+                                                                 : "registers are not known: --registers N",
+                                                 idle)));
 }
 
 void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
-  if (verdict.hottest.empty()) return;
+  if (verdict.bounds.empty()) return;
+  if (verdict.hottest.empty()) {
+    fmt::print("  hottest   none: {} binds, which no access to memory keeps busy\n", verdict.binds);
+    return;
+  }
   const std::size_t first = verdict.hottest.front(), others = verdict.hottest.size() - 1;
   const simt::Site& site = counts.sites[first];
   fmt::print("{}\n",
              wrapped("  hottest   ",
-                     fmt::format("{}, {} of {}, {:.0f}%{}: {}", place_of(site), simt::name_of(site.op), site.array,
-                                 100 * verdict.shares[first],
+                     fmt::format("{}: {}, {} of {}, {:.0f}%{}: {}", verdict.binds, place_of(site),
+                                 simt::name_of(site.op), site.array, 100 * verdict.shares[first],
                                  others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
 }
 
@@ -172,15 +191,17 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
       binds = binds.empty() || binds == binding ? binding : "one resource in one launch, another in another";
     }
     table.rows.push_back({fmt::format("({})", values.size())});
-    names += fmt::format("  ({}) {}: {}{}\n", values.size(), file_name(run.file), run.title,
-                         run.error.empty()   ? fmt::format("; what binds: {}", binds)
-                         : run.title.empty() ? "failed"
-                                             : " (failed)");
+    names += wrapped(fmt::format("  ({}) ", values.size()),
+                     fmt::format("{}: {}{}", file_name(run.file), run.title,
+                                 run.error.empty()   ? fmt::format("; what binds: {}", binds)
+                                 : run.title.empty() ? "failed"
+                                                     : " (failed)")) +
+             "\n";
   }
   const bool both = runs.size() == 2 && runs[0].error.empty() && runs[1].error.empty();
   if (both) table.rows.push_back({"(2) / (1)"});
   for (const std::string name : {"requests", "bytes", "sectors", "waves", "FFMA issue", "issue slots", "L1", "banks",
-                                 "L2 bytes", "DRAM bytes", "at least"}) {
+                                 "atomics", "L2 bytes", "DRAM bytes", "at least"}) {
     if (std::all_of(values.begin(), values.end(), [&](auto& of_run) { return of_run[name] == 0; })) continue;
     table.header.push_back(name == "at least" ? name : name.substr(0, name.find(' ')));
     for (std::size_t r = 0; r < runs.size(); ++r)
@@ -188,31 +209,21 @@ void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int re
     const double first = values[0][name];
     if (both) table.rows[2].push_back(first == 0 ? "-" : format_number(values[1][name] / first));
   }
-  table.print();
+  table.print(columns());
   fmt::print("{}", names);
 }
 
 void print_legend() {
-  fmt::print(R"(
-Columns: bytes, of one lane; requests, warp-wide instructions. Of one request: sectors (32 bytes)
-and lines (128 bytes) of global memory that it touches; tags, its passes through L1's tags; waves,
-its wavefronts, through the 32 banks of shared memory and L1 (constant memory: different addresses);
->=, more for stores to many lines;
-useful, the part of its sectors that lanes asked for, above 100% where several ask for the same. The
-last row sums over all requests. share: of the cycles that L1 and shared memory are busy, one a
-wavefront, or a tag pass where those are more. At least: the time that a resource takes when it
-never rests.
-Counted as the source has it. Not modelled: registers, what spills from them, arrays of a thread's
-own (local memory), arithmetic, caches, what atomics cost. Threads that signal each other ran in two
-orders, no more.
-)");
+  std::istringstream paragraphs(files::read_text(in_repository("common/count/legend.txt")));
+  fmt::print("\n");
+  for (std::string text; std::getline(paragraphs, text);) fmt::print("{}\n", wrapped("", text));
 }
 
 // --- JSON ------------------------------------------------------------------------------------------------------------
 
 // fields.tsv says what each field means.
 Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  Json json{{"schema", 4}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
+  Json json{{"schema", 5}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
   for (std::size_t r = 0; r < runs.size(); ++r)
     for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
       const Verdict v = verdict_of(runs[r], runs[r].kernels[k], rates, registers);
@@ -233,7 +244,7 @@ struct Options {
   std::vector<std::string> files;
   std::string compiler;
   bool json = false, verbose = false;
-  int registers = 0;
+  int registers = 0, arch = 900;
 };
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
@@ -246,7 +257,7 @@ void show(const Run& run, const Rates& rates, int registers) {
     const Verdict verdict = verdict_of(run, counts, rates, registers);
     print_sites(counts, verdict);
     print_bounds(verdict, rates);
-    print_occupancy(counts, verdict);
+    print_occupancy(counts, verdict, rates);
     print_hottest(counts, verdict);
   }
   std::string whose;
@@ -275,8 +286,8 @@ void count(const Options& options, const std::string& file, const std::string& p
   if (const std::string why = unreadable(file); !why.empty()) return reject(why);
   const std::string none = fmt::format("{}: the file describes no run: add a TILE_COUNT (see the README)", file);
   const std::string said = program + "-said", counted = program + "-counted";
-  if (std::system(fmt::format("LC_ALL=C exec {} {} {} count >{} 2>&1", quoted(options.compiler), quoted(file),
-                              quoted(program), quoted(said))
+  if (std::system(fmt::format("LC_ALL=C TILE_ARCH={} exec {} {} {} count >{} 2>&1", options.arch,
+                              quoted(options.compiler), quoted(file), quoted(program), quoted(said))
                       .c_str()) != 0) {
     const std::string errors = files::read_text(said);
     if (options.verbose) fmt::print(stderr, "{}", errors);
@@ -334,6 +345,9 @@ int main(int argc, char** argv) {
   app.add_flag("--json", options.json, "print one JSON document; common/count/fields.tsv says what is in it");
   app.add_option("--registers", options.registers, "registers of a thread, as nvcc -Xptxas -v tells them")
       ->check(CLI::Range(1, 255));
+  app.add_option("--arch", options.arch,
+                 "what device code sees as __CUDA_ARCH__, other than 900; functions of the host do not see it")
+      ->check(CLI::Range(500, 1300));
   app.add_flag("--verbose", options.verbose, "where a file does not compile, show all that the compiler says");
   app.add_option("--compiler", options.compiler, "the model-cc to compile with")->required()->group("");
   try {

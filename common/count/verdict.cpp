@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/bench/text.hpp"
+#include "common/check/traced.hpp"
 #include "common/count/counting.hpp"
 #include "common/sim/rules.hpp"
 
@@ -49,19 +50,13 @@ Example example_of(const simt::Counts& counts, std::size_t site) {
   return example;
 }
 
-// --- Shared memory ---------------------------------------------------------------------------------------------------
-
-// "32 different words lie in bank 0": the busiest one.
-std::string conflict_of(const WarpAccess& access) {
-  std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
-  for (int lane = 0; lane < 32; ++lane)
-    for (int i = 0; (access.active >> lane & 1u) && i < std::max(1, access.size / 4); ++i) {
-      const std::uint64_t word = access.address[std::size_t(lane)] / 4 + std::uint64_t(i);
-      words[word % 32].insert(word);
-    }
-  const auto busiest = std::ranges::max_element(words, {}, [](auto& of_bank) { return of_bank.second.size(); });
-  return fmt::format("{} different words lie in bank {}", busiest->second.size(), busiest->first);
+// The same, were its lanes to take neighbouring elements.
+WarpAccess neighbours_of(WarpAccess access) {
+  for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * std::uint64_t(access.size);
+  return access;
 }
+
+// --- Shared memory ---------------------------------------------------------------------------------------------------
 
 // "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or
 // else as lanes are apart, by at least once round the banks.
@@ -83,10 +78,8 @@ std::string padding_that_helps(const simt::Site& site, const Example& example, i
 
 std::string advice_on_shared(const simt::Site& site, const Example& example) {
   const bool is_load = site.op == simt::Op::load;
-  WarpAccess neighbours = example.access;  // the same, were its lanes to take neighbouring elements
-  for (std::size_t lane = 0; lane < 32; ++lane) neighbours.address[lane] = lane * std::uint64_t(neighbours.size);
   const int wavefronts = simt::shared_wavefronts(example.access, is_load);
-  const int least = simt::shared_wavefronts(neighbours, is_load);
+  const int least = simt::shared_wavefronts(neighbours_of(example.access), is_load);
   const double average = double(site.wavefronts) / double(site.requests);
   if (wavefronts > least) {
     std::string instead = padding_that_helps(site, example, least);
@@ -95,8 +88,9 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
                     ? fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words",
                                   example.distance / 4)
                     : "let the lanes of a warp want different banks (chapter 10 swizzles)";
+    const std::string conflict = bank_conflict(example.access, is_load);
     return fmt::format("{} wavefronts, where {} would do: {}; {}", format_number(average), least,
-                       conflict_of(example.access), instead);
+                       conflict.substr(0, conflict.find(':')), instead);
   }
   if (example.lanes() == 32 && average > least)
     return fmt::format("no bank conflict the first time, but {} wavefronts on average, where {} would do",
@@ -114,7 +108,7 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
 
 std::string advice_on_atomic(const Example& example) {
   if (example.addresses.size() == example.lanes())
-    return "each lane updates an element of its own; what an atomic operation costs in L2 is not known to the model";
+    return "each lane updates an element of its own; only fewer updates would cost less";
   return fmt::format(
       "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
       "__reduce_add_sync) and let one lane update",
@@ -143,39 +137,54 @@ std::string advice_on_scattered(const simt::Site& site, const Example& example) 
       verb);
 }
 
-std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const Example& example) {
+std::string advice_on_global(const simt::Counts& counts, const simt::Site& site, const Example& example,
+                             const std::string& resource) {
+  const bool of_bytes = resource.ends_with("bytes");
+  const auto cost = [&](const WarpAccess& access) {
+    const int wavefronts = simt::global_wavefronts(access, site.op == simt::Op::load);
+    return of_bytes           ? simt::sectors_of(access)
+           : resource == "L1" ? std::max(simt::tag_passes(access), wavefronts)
+                              : wavefronts;
+  };
   const int sectors = simt::sectors_of(example.access);
   const std::uint64_t bytes = example.addresses.size() * std::uint64_t(site.width), least = (bytes + 31) / 32;
-  if (std::uint64_t(sectors) > least)
+  if (std::uint64_t(sectors) > least && cost(example.access) > cost(neighbours_of(example.access)))
     return fmt::format("{}, where {} would do: {}", counted(std::uint64_t(sectors), "sector"), least,
                        advice_on_scattered(site, example));
   double loaded = 0;
   for (const simt::Site& s : counts.sites)
     if (s.space == simt::Space::global && s.op == simt::Op::load) loaded += double(s.sectors);
   if (const double times = loaded / double(std::max<std::uint64_t>(1, counts.block_sectors));
-      site.op == simt::Op::load && times >= 2)
+      site.op == simt::Op::load && times >= 2 && !of_bytes)
     return fmt::format(
         "a block loads each of its sectors {} times; keep in a register what a thread loads again, and "
         "in a tile of shared memory what several load (chapter 03)",
         format_number(times));
-  if (site.width < 16 && bytes == std::uint64_t(32 * site.width))
-    return fmt::format("its sectors are used in full; accesses of 16 bytes (float4) would take 1/{} of the requests",
-                       16 / site.width);
-  return "its sectors are used as far as they go; only fewer accesses would cost less";
+  return fmt::format("its sectors are used as far as they go; {}",
+                     resource == "DRAM bytes" ? "only if the grid touched fewer bytes, it would cost less"
+                     : of_bytes ? "larger tiles would let fewer blocks move the same ones (chapters 03 to 05)"
+                                : "only fewer accesses would cost less");
+}
+
+std::string advice_on_requests(const simt::Site& site, const Example& example) {
+  if (site.width < 16 && example.regular && example.distance == site.width)
+    return fmt::format("accesses of 16 bytes (float4) would take 1/{} of the requests", 16 / site.width);
+  return "let a thread keep values in registers, and compute more results from them (chapters 04 and 05)";
 }
 
 // --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: 32 different words lie in bank 0; pad each row of 32 words by one word": what the
-// lanes of a site do to the memory, by its first access of the sampled warp, and what to do instead. A padding has been
-// tried: by the model's rules the changed addresses cost less.
-std::string advice(const simt::Counts& counts, std::size_t which) {
+// "32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word": what
+// the lanes of a site do to the memory, by its first access of the sampled warp, and what keeps the resource less busy.
+// A padding has been tried: by the model's rules the changed addresses cost less.
+std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);
-  if (example.lanes() == 0) return "block 0's first warp does not come here: no example of its addresses was kept";
+  if (example.lanes() == 0) return "block 0's first warp makes no such access: no example of its addresses was kept";
   std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(example)
+                     : resource == "issue slots"         ? advice_on_requests(site, example)
                      : site.space == simt::Space::shared ? advice_on_shared(site, example)
-                                                         : advice_on_global(counts, site, example);
+                                                         : advice_on_global(counts, site, example, resource);
   if (example.lanes() < 32)
     text += fmt::format(" (of the warp that was looked at, {} took part)", counted(example.lanes(), "lane"));
   return text;
@@ -183,35 +192,30 @@ std::string advice(const simt::Counts& counts, std::size_t which) {
 
 // --- Bounds ----------------------------------------------------------------------------------------------------------
 
-// Cycles that an access site keeps L1 or shared memory of its SM busy; -1 where no rule is known: bulk copies, atomics in
-// shared memory, and reads of constant memory or of another block's shared memory.
-double cycles_of(const simt::Site& site) {
-  if (simt::is_bulk(site.op)) return -1;
-  if (site.space == simt::Space::global) return double(site.l1_cycles);
-  if (site.space != simt::Space::shared || site.op == simt::Op::atomic) return -1;
-  return double(site.wavefronts);
+// What a site adds to a resource: cycles, requests, updates or sectors; 0: nothing, or no rule is known.
+double use_of(const simt::Site& site, const std::string& resource) {
+  const bool updates = site.op == simt::Op::atomic && site.space == simt::Space::global;
+  return resource == "L1"            ? double(site.l1_cycles)
+         : resource == "banks"       ? bank_wavefronts(site)
+         : resource == "issue slots" ? double(site.requests)
+         : resource == "atomics"     ? (updates ? double(site.accesses) : 0)
+         : resource == "FFMA issue"  ? 0
+                                     : double(site.sectors);
 }
 
 // Each SM that has a block has its own share of the SMs' resources; L2 and DRAM have one rate for all.
-std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int sms, double flops) {
-  double requests = 0, l1 = 0, banks = 0;
-  for (const simt::Site& s : counts.sites) {
-    if (!(s.by_copy && s.op == simt::Op::store)) requests += double(s.requests);  // counted with what it loads
-    l1 += double(s.l1_cycles);
-    banks += bank_wavefronts(s);
-  }
-  const auto at_rate = [&](std::uint64_t sectors, double bytes_per_second) {
-    return bytes_per_second > 0 ? 32 * double(sectors) / bytes_per_second * rates.clock_hz : 0;
-  };
-  const double ffma = flops / 2 / GpuSpec::warp;
-  std::vector<Bound> bounds{
-      {"FFMA issue", ffma / GpuSpec::schedulers / sms},
-      {"issue slots", (ffma + requests) / GpuSpec::schedulers / sms},
-      {"L1", l1 / sms},
-      {"banks", banks / sms},
-      {"L2 bytes", at_rate(counts.block_sectors + counts.block_store_sectors, rates.l2_bytes_per_second)},
-      {"DRAM bytes", at_rate(counts.grid_sectors, rates.dram_bytes_per_second)}};
-  std::erase_if(bounds, [](const Bound& b) { return b.cycles <= 0; });
+std::vector<Bound> bounds_of(const simt::Counts& counts, Rates rates, int sms, double flops) {
+  rates.sms = sms;
+  Work work = work_of(counts);
+  work.flops = flops;
+  work.dram_bytes = 32 * double(counts.grid_sectors);
+  double updated = 0;  // sectors
+  for (const simt::Site& s : counts.sites) updated += s.op == simt::Op::atomic ? double(s.sectors) : 0;
+  const double ns =
+      std::max(double(counts.most_updates) * simt::atomic_ns_of_sector, updated / simt::atomic_sectors_per_ns);
+  std::vector<Bound> bounds;
+  for (const Ceiling& c : ceilings(work, rates)) bounds.push_back({c.resource, c.seconds * rates.clock_hz});
+  if (ns > 0) bounds.push_back({"atomics", ns * 1e-9 * rates.clock_hz});
   std::ranges::stable_sort(bounds, std::greater(), &Bound::cycles);
   return bounds;
 }
@@ -219,7 +223,7 @@ std::vector<Bound> bounds_of(const simt::Counts& counts, const Rates& rates, int
 }  // namespace
 
 double bank_wavefronts(const simt::Site& site) {
-  return double(site.l1_wavefronts) + (site.space == simt::Space::shared ? std::max(0.0, cycles_of(site)) : 0);
+  return double(site.l1_wavefronts) + (site.space == simt::Space::shared ? double(site.wavefronts) : 0);
 }
 
 Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rates, int registers) {
@@ -233,17 +237,19 @@ Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rate
   v.registers = registers;
   v.occupancy = occupancy(h200, int(counts.block.x * counts.block.y * counts.block.z), registers,
                           int(counts.static_shared_bytes + counts.dynamic_shared_bytes));
-  double all = 0, most = 0;
+  for (std::size_t i = 0; i < v.binding; ++i)
+    if (i == 0 || v.bounds[i].resource == "FFMA issue") v.binds = v.bounds[i].resource;
+  double all = v.binds == "issue slots" ? v.flops / 2 / GpuSpec::warp : 0, most = 0;
   for (const simt::Site& s : counts.sites) {
-    all += std::max(0.0, cycles_of(s));
-    most = std::max(most, cycles_of(s));
+    all += use_of(s, v.binds);
+    most = std::max(most, use_of(s, v.binds));
   }
   for (std::size_t i = 0; i < counts.sites.size(); ++i) {
-    const double cycles = cycles_of(counts.sites[i]);
-    v.shares.push_back(cycles < 0 ? -1 : all > 0 ? cycles / all : 0);
-    if (cycles > 0 && cycles == most) v.hottest.push_back(i);
+    const double use = use_of(counts.sites[i], v.binds);
+    v.shares.push_back(use > 0 ? use / all : -1);
+    if (use > 0 && use == most) v.hottest.push_back(i);
   }
-  if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front());
+  if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front(), v.binds);
   return v;
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(TILE_ON_MODEL)  // `tile count` says both
 #define TILE_ON_GPU 1
 #define TILE_ON_MODEL 0
 #include <cuda_bf16.h>

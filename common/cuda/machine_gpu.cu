@@ -14,8 +14,7 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// Ten times the compute capability whose instructions the program's kernels may use. A newer
-// GPU runs them, too.
+// Ten times the compute capability whose instructions the kernels may use. A newer GPU runs them, too.
 int compiled_for() {
   cudaFuncAttributes attributes{};
   cuda_check(cudaFuncGetAttributes(&attributes, compiled_as_all_kernels_are),

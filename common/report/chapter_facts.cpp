@@ -91,8 +91,7 @@ void add_ceilings(Facts& facts, const std::string& prefix, const std::string& ki
   facts.text(prefix + "resource", kind, found.front().resource);
 }
 
-// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`; none of a size that the kernel's tiles do not
-// divide.
+// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`, of a size that the kernel's tiles divide.
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
                        const Rates& rates) {
   const Case at = cube(k.kernel, size);
@@ -141,8 +140,7 @@ void add_counter_facts(Facts& facts, const std::string& kernel, const Record* en
   add_measured(facts, kernel + ".ncu.shared_store_wavefronts.high", range ? range->high : unknown, 0);
 }
 
-/// The instructions of a kernel, or of its main loop, by opcode, as a record has them; its profile, if it has one; the
-/// GPU's SMs.
+/// Of a record: the instructions of a kernel, or of its main loop, by opcode; its profile, if any; the GPU's SMs.
 struct MachineCode {
   const Record* tally;
   const Record* profile;
@@ -157,9 +155,8 @@ struct MachineCode {
     return sum;
   }
   double profiled(const char* name) const { return profile == nullptr ? unknown : profile->value(name, unknown); }
-  // How long an iteration of the loop takes a warp if its instructions take as long as the kernel's average. The
-  // profiler rounds averages to two digits, and the sums over all schedulers likewise: the quotient of two sums has
-  // more.
+  // How long an iteration of the loop takes a warp if its instructions take as long as the kernel's average. A quotient
+  // of sums over all schedulers: the profiler rounds averages to two digits.
   double iteration_cycles() const {
     return profiled(metric("all_warps")) / profiled(metric("all_issue_active")) * (*this)("all");
   }

@@ -20,24 +20,15 @@ namespace tile {
 namespace {
 
 // Parts of a word, as underscores separate them; those of one letter are units only after something: power_w.
-const std::map<std::string, std::string> units{{"tflops", "TFLOP/s"},
-                                               {"ceiling", "TFLOP/s"},
-                                               {"gflops", "GFLOP/s"},
-                                               {"gflop", "GFLOP"},
-                                               {"gbs", "GB/s"},
-                                               {"bytes", "B"},
-                                               {"kb", "KB"},
-                                               {"mb", "MB"},
-                                               {"gb", "GB"},
-                                               {"seconds", "s"},
-                                               {"ms", "ms"},
-                                               {"us", "us"},
-                                               {"cycles", "cycles"},
-                                               {"ghz", "GHz"},
-                                               {"mhz", "MHz"},
-                                               {"percent", "%"},
-                                               {"w", "W"},
-                                               {"c", "°C"}};
+const std::map<std::string, std::string> units = [] {
+  std::istringstream pairs(
+      "tflops TFLOP/s ceiling TFLOP/s gflops GFLOP/s gflop GFLOP gbs GB/s bytes B kb KB mb MB gb GB seconds s ms ms us "
+      "us "
+      "cycles cycles ghz GHz mhz MHz percent % w W c °C");
+  std::map<std::string, std::string> units;
+  for (std::string part, unit; pairs >> part >> unit;) units[part] = unit;
+  return units;
+}();
 // What a ceiling can follow from, in keys: `ceiling.l2`, `compiled.l2`.
 const std::set<std::string> resources{"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest"};
 
@@ -50,6 +41,14 @@ std::string unit_of_word(const std::string& word) {
       return per == parts.end() ? unit->second
                                 : fmt::format("{}/{}", unit->second, fmt::join(per + 1, parts.end(), " "));
   return "";
+}
+
+// Times the number of values.
+double covariance(const std::vector<double>& x, const std::vector<double>& y) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean) * y[i];
+  return sum;
 }
 
 // The rank of each value, from 0; equal values share the mean of theirs.
@@ -140,27 +139,14 @@ double Facts::value(const std::string& key) const {
 
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = double(x.size() - 1) / 2;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-  }
-  return xy / std::sqrt(xx * yy);
+  return covariance(x, y) / std::sqrt(covariance(x, x) * covariance(y, y));
 }
 
 double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
-  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
-  double xy = 0, xx = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * y[i];
-    xx += (x[i] - mean) * x[i];
-  }
-  return xy / xx;
+  return covariance(x, y) / covariance(x, x);
 }
 
-void Table::print() const {
+void Table::print(std::size_t most) const {
   fmt::print("\n{}\n", caption);
   std::vector<std::size_t> widths(header.size());
   std::vector<bool> right(header.size(), true);
@@ -171,16 +157,23 @@ void Table::print() const {
       right[i] = right[i] && numeric(row[i]);
     }
   }
-  const auto line = [&](const std::vector<std::string>& row) {
-    std::string text = " ";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - width_of(row[i]), ' ');
-      text += " " + (right[i] ? space + row[i] : row[i] + space) + " ";
-    }
-    fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
-  };
-  line(header);
-  for (const auto& row : rows) line(row);
+  // Columns that do not fit come in lines of their own, after the first column again.
+  std::size_t begin = 1, end = 1;
+  do {
+    for (std::size_t width = widths[0] + 2; end < header.size(); ++end)
+      if (width += widths[end] + 2; most > 0 && width > most && end > begin) break;
+    const auto line = [&](const std::vector<std::string>& row) {
+      std::string text = " ";
+      for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1) {
+        const std::string space(widths[i] - width_of(row[i]), ' ');
+        text += " " + (right[i] ? space + row[i] : row[i] + space) + " ";
+      }
+      fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
+    };
+    line(header);
+    for (const auto& row : rows) line(row);
+    begin = end;
+  } while (begin < header.size());
 }
 
 void Table::write(const std::filesystem::path& file) const {

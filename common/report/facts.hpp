@@ -85,8 +85,8 @@ struct Table {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
 
-  /// Prints with columns aligned: text to the left, numbers to the right.
-  void print() const;
+  /// Prints with columns aligned: text to the left, numbers to the right. In lines of at most so many columns; 0: any.
+  void print(std::size_t most = 0) const;
   /// Writes caption, header and rows as tab-separated lines.
   void write(const std::filesystem::path& file) const;
 };

@@ -61,8 +61,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   return record;
 }
 
-// The name of a file that holds a record and is on no disk; a program that takes this one's place reads it, and with
-// that program it is gone.
+// The name of a file that holds a record and is on no disk, for a program that takes this one's place.
 std::string in_memory(const Record& record) {
   const int file = memfd_create("record", 0);
   const std::string text = record.dump();

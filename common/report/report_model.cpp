@@ -44,8 +44,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   return counted;
 }
 
-// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of what nvcc made of it, and
-// which.
+// Writes above.tsv: which kernels were measured above which ceiling, of their source or of what nvcc made of it.
 void emit_above(const Findings& found, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "above.tsv");
   if (found.records.empty() || this_chapter().sizes.empty()) return;

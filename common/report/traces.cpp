@@ -18,8 +18,7 @@ namespace {
 
 constexpr int sampled_thread = 197;  // the one that figures of a single thread follow
 
-/// What a site costs: global accesses are counted in sectors, bulk ones of shared memory in bytes, others in
-/// wavefronts.
+/// What a site costs: of global memory sectors, of bulk copies in shared memory bytes, else wavefronts.
 struct Cost {
   double number;
   std::string unit;

@@ -45,11 +45,9 @@ hooks::Region& hooks::region_at(const void* memory) {
 DeviceVariable::DeviceVariable(const char* name, void* memory, std::size_t bytes, const ElementType& type,
                                bool is_constant) {
   const auto begin = reinterpret_cast<hooks::Address>(memory);
-  add({.name = name,
-       .begin = begin,
-       .end = begin + bytes,
-       .element = type.smallest_access,
-       .is_constant = is_constant});
+  hooks::Region region{name, begin, begin + bytes, type.smallest_access};
+  region.is_constant = is_constant;
+  add(std::move(region));
   declare_elements(memory, type);
 }
 

@@ -74,7 +74,8 @@ struct Counts {
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
   std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid
-  std::vector<Site> sites{};              ///< ordered by file, line, op, array
+  std::uint64_t most_updates = 0;  ///< of one sector by atomic operations; lanes of one address and request are one
+  std::vector<Site> sites{};       ///< ordered by file, line, op, array
   std::vector<Sample> samples{};
   std::vector<Touch> touches{};
 };

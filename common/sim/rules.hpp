@@ -153,6 +153,11 @@ constexpr int global_wavefronts(const WarpAccess& access, bool is_load = true) {
   return rules::passes_of_groups(access, lanes_together(access, false), is_load);
 }
 
+/// Atomic operations on global memory: L2 takes at least so many nanoseconds for each lane of a sector, and at most so
+/// many sectors a nanosecond in all. Those on shared memory take at least the wavefronts of a store. Lower bounds: it is
+/// not known here which operation it is, nor whether nvcc adds lanes up. Measured on an NVIDIA H100: h100-atomics.csv.
+constexpr double atomic_ns_of_sector = 0.73, atomic_sectors_per_ns = 93;
+
 /// Whether global_wavefronts is what a store takes, and not a lower bound: its lines pass the tags in seven passes at most
 /// (of one and two bytes: two; three were not tried). By which rule others take more is not known. Measured on an NVIDIA
 /// H200 and an H100: h200-l1-global-accesses.csv, h200-narrow-accesses.csv and h100-stores.csv.

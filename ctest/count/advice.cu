@@ -4,23 +4,38 @@
 #include "run.cuh"
 
 // Ties are called so, of resources and of lines.
-RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest @, store of out, 100%: 32 sectors,
+RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest L1: @, store of out, 100%: 32 sectors,
 //= 32 sectors, where 4 would do: neighbouring lanes are 128 bytes apart; let neighbouring threads
 //= L1 32 and banks 32 (a tie),
 //= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
 RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
 //= load of out, 50%, a tie with 1 more:
-//= its sectors are used in full; accesses of 16 bytes (float4) would take 1/4 of the requests
+//= its sectors are used as far as they go; only fewer accesses would cost less
+//= registers are not known: --registers N; 131 of 132 SMs have no block
 RUN(conflict, float, 1024, 32, 0) {
   __shared__ float tile[1024];
   tile[threadIdx.x * 32] = 1;
   out[threadIdx.x * 32] = 1;
 }
 //= banks 64 (binds), L1 32
+//= hottest banks: advice.cu:
 
 // Global memory.
 RUN(shifted, float, 64, 32, 0) { out[threadIdx.x + 3] = 1; }
+//= store of out, 100%: its sectors are used as far as they go
+__global__ void moved(float* out, int by) { out[blockIdx.x * by + threadIdx.x + 3] = 1; }
+TILE_COUNT("moved") { moved<<<264, 32>>>(tile::array<float>("out", 265 * 32).device(), 32); }
+//= (binds), 
+//= registers are not known: --registers N; 264 blocks of the 4224 of one wave
+//= hottest DRAM bytes: advice.cu:
 //= 5 sectors, where 4 would do: the first byte lies 12 bytes after the beginning of a sector
+__global__ void same(float* out) {
+  const float value = out[threadIdx.x];
+  if (value > -1e30f && threadIdx.x == 0) out[32 + blockIdx.x] = value;
+}
+TILE_COUNT("same") { same<<<2640, 32>>>(tile::array<float>("out", 2672).device()); }
+//= hottest L2 bytes: advice.cu:
+//= as they go; larger tiles would let fewer blocks move the same ones (chapters 03 to 05)
 RUN(apart, float, 16384, 32, 0) { out[threadIdx.x * threadIdx.x * 16] = 1; }
 //= the lanes' elements lie apart; let neighbouring threads
 RUN(pairs, float, 96, 32, 0) { out[threadIdx.x + 64] = out[2 * threadIdx.x] + out[2 * threadIdx.x + 1]; }
@@ -45,7 +60,8 @@ RUN(again, float, 64, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x + 32] = out[threadIdx.x];
 }
 //= a block loads each of its sectors 8 times; keep in a register
-RUN(one_counter, int, 1, 32, 0) { atomicAdd(out, 1); }
+RUN(one_counter, int, 1, 32, 0) { atomicAdd(out, 1); }  //= hottest atomics: @, atomic of out, 100%: 32 lanes update 1
+//= atomics 1.45 (binds), L1 1
 //= 32 lanes update 1 element, and those of one element wait for each other
 
 // Shared memory.
@@ -60,9 +76,9 @@ RUN(bins, int, 1, 32, 0) {
   __shared__ int bins[64];
   bins[threadIdx.x * 2] = 0;
   __syncwarp();
-  atomicAdd(&bins[0], 1);  //= atomic bins (shared) 4 1 - - - unknown - -
+  atomicAdd(&bins[0], 1);  //= atomic bins (shared) 4 1 - - - >=1 - 33%
 }
-//= 2 wavefronts, where 1 would do: 2 different words lie in bank 0; neighbouring lanes are 2 words apart
+//= 2 wavefronts, where 1 would do: bank 0 has 2 words to serve at once; neighbouring lanes are 2 words apart
 RUN(second_time, float, 32, 32, 0) {
   __shared__ float tile[64];
   tile[threadIdx.x] = tile[threadIdx.x + 32] = 1;
@@ -79,3 +95,14 @@ RUN(ragged, float, 160, 32, 0) {
   out[threadIdx.x] = sum;
 }
 //= ~ lanes of a warp came here after different numbers of loop turns
+
+// Arithmetic.
+static void copy_with(int ffma) {
+  tile::flops(2 * 32 * ffma);
+  copy<<<1, 32>>>(tile::array<float>("out", 64).device());
+}
+TILE_COUNT("some arithmetic") { copy_with(16); }
+//= sums 2 8 2 2 2 11% at least
+//= hottest issue slots: advice.cu:11, load of out, 6%, a tie with 1 more: accesses of 16 bytes (float4) would take 1/4 of
+TILE_COUNT("arithmetic") { copy_with(1024); }
+//= hottest none: FFMA issue binds, which no access to memory keeps busy

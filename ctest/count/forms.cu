@@ -1,4 +1,6 @@
 // Forms in which people write kernels and launches, that all compile. ctest/count.sh compares how they are counted.
+#include <math.h>
+
 #include "included.cuh"
 
 #include "common/count/count.hpp"
@@ -84,4 +86,66 @@ TILE_COUNT("constants") {
   auto p = tile::array<Point>("p", 32);
   auto wide = tile::array<A16of32>("wide", 32);
   constants<<<1, 32>>>(a.device(), b.device(), c.device(), p.device(), wide.device());
+}
+
+// Valid CUDA in less usual forms: a function that has std::lerp's name, NULL, and the words of a declaration in other orders.
+__device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
+namespace n {
+template <int N, class T>
+__global__ void __launch_bounds__(32) lerps(T* out, const T* in, const float* none, unsigned long long count) {
+  extern __shared__ __align__(16) float words[];
+  words[threadIdx.x] = in[threadIdx.x];
+  const auto taken = [](int i) { return lerp(words[i], N, 0.5f); };  //= load words (shared) 4 1
+  if (none == NULL && threadIdx.x < count) out[threadIdx.x] = taken(threadIdx.x);
+}
+}  // namespace n
+__global__ void other_orders(float* out) {
+  __shared__ extern float one[];
+  extern float __shared__ __align__(16) two[];
+  one[threadIdx.x] = 1;
+  out[threadIdx.x] = two[threadIdx.x];
+}
+TILE_COUNT("less usual forms") {
+  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
+  n::lerps<3, float><<<1, 32, 128>>>(out.device(), in.device(), NULL, 32);
+  tile::expect(out.host()[7] == 5, "half of 7 and 3");
+  other_orders<<<1, 32, 128>>>(out.device());
+}
+
+// Accesses to parts of elements: the bytes of one word are no race.
+__global__ void parts(unsigned char* bytes, float* halves) {
+  bytes[threadIdx.x] = bytes[threadIdx.x + 64];  //= load words (global) 1 2 1 1 1 1 100%
+  halves[threadIdx.x] = 1;                       //= store doubles (global) 4 2 4
+}
+TILE_COUNT("parts of elements") {
+  auto words = tile::array<int>("words", 32);
+  auto doubles = tile::array<double>("doubles", 32);
+  parts<<<1, 64>>>(reinterpret_cast<unsigned char*>(words.device()), reinterpret_cast<float*>(doubles.device()));
+  tile::expect(words.host()[3] == 19, "words moved by bytes");
+}
+
+// The macros of nvcc: functions of the host, and nothing else, do not see the architecture.
+#if !defined(__CUDACC__) || CUDART_VERSION < 12000
+#error "nvcc has these"
+#endif
+#define HOST_DEVICE __host__ __device__
+HOST_DEVICE inline int architecture() {
+#if defined(__CUDA_ARCH__)
+  return __CUDA_ARCH__;
+#else
+  return 0;
+#endif
+}
+int on_host() {
+#if __CUDA_ARCH__ >= 500
+  return 0;
+#else
+  return 1;
+#endif
+}
+__global__ void architectures(int* out) { out[threadIdx.x] = architecture(); }
+TILE_COUNT("architecture") {
+  auto out = tile::array<int>("out", 32);
+  architectures<<<1, 32>>>(out.device());
+  tile::expect(out.host()[0] == (on_host() ? 900 : 0), "900 on the device");
 }

@@ -106,6 +106,23 @@ RUN(large, int, 32, 32, 0) {
   for (int i = 0; i < 100000; i += 1000) own[i] = i;
   out[threadIdx.x] = own[1000 * threadIdx.x];  //! unsupported: large, mistakes.cu:[0-9]*, .* of more than 260 KB
 }
+RUN(raced_bytes, int, 32, 64, 0) {
+  reinterpret_cast<unsigned char*>(out)[threadIdx.x % 33] = threadIdx.x;  //! race: raced_bytes, @, .* writes out\[0\] (
+}
+// What kernels have no memory for.
+RUN(allocates, int, 32, 1, 0) {
+  int* const own = new int[4];
+  own[out[0]] = 1;  //! out of bounds: allocates, @, .* or of malloc() or new?
+  out[0] = own[0];
+}
+struct Shape { __device__ virtual int sides() const { return 0; } };
+struct Square : Shape { __device__ int sides() const override { return 4; } };
+RUN(calls_virtual, int, 32, 1, 0) {
+  const Shape shape;
+  const Square square;
+  const Shape* const either = out[0] > 0 ? &shape : &square;
+  out[0] = either->sides();  //! unsupported: calls_virtual, @, .* reads Square, .* the model has no virtual functions
+}
 struct Six { float a, b, c, d, e, f; };
 RUN(to_shared, Six, 32, 32, 0) {
   __shared__ Six tile[32];
@@ -123,4 +140,4 @@ TILE_COUNT("expects") {            //! mistakes.cu, "expects": expectation not m
 TILE_COUNT("after all") {
   auto out = tile::array<float>("out", 32);
   ones<<<1, 32>>>(out.device());  //= == after all ones<<<(1,1,1), (32,1,1)>>>
-}  //= expects (failed) (27) mistakes.cu: after all; what binds: L1 and banks, a tie
+}  //= expects (failed) (30) mistakes.cu: after all; what binds: L1 and banks, a tie

@@ -11,6 +11,8 @@ __global__ void old(int* p) {
   nvcuda::wmma::fragment<int> f;      //! @: nvcuda is not part of the model: the model has no tensor cores yet
   cudaTextureObject_t texture = {};   //! @: cudaTextureObject_t is not part of the model: the model has no textures
   p[2] = texture + 1;
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;  //! @: cuda is not part of the model: the model has no libcu++
+  barrier.arrive_and_wait();
 }
 TILE_COUNT("host") {
   float* p;

@@ -72,6 +72,19 @@ __global__ void votes(unsigned* out) {
     out[5] = unsigned(count), out[6] = unsigned(any), out[7] = unsigned(all);
   }
 }
+// Of values smaller than an int CUDA makes one.
+__global__ void small_shuffles(int* out) {
+  const auto next = __shfl_down_sync(~0u, char(-int(threadIdx.x)), 1);
+  const auto last = __shfl_sync(~0u, (unsigned short)(65504 + threadIdx.x), 31);
+  static_assert(sizeof(next) == 4 && sizeof(last) == 4);
+  const bool odd = __shfl_xor_sync(~0u, threadIdx.x % 2 == 1, 1);
+  if (threadIdx.x == 4) out[0] = next, out[1] = last, out[2] = odd;
+}
+TILE_COUNT("shuffles of small types") {
+  auto out = tile::array<int>("out", 3);
+  small_shuffles<<<1, 32>>>(out.device());
+  must_be(out, {-5, 65535, 1});
+}
 TILE_COUNT("what lanes and threads find out together") {
   auto out = tile::array<unsigned>("out", 13);
   votes<<<1, 64>>>(out.device());

@@ -20,7 +20,7 @@ SIMT_INLINE void __trap() { simt::device::trap(); }
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt::device::together(mask, simt::device::sync, 0); }
 #define SIMT_SHUFFLE(name, Operand, function)                                                \
   template <class T>                                                                         \
-  SIMT_INLINE T name(unsigned mask, T value, Operand operand, int width = 32) {              \
+  SIMT_INLINE auto name(unsigned mask, T value, Operand operand, int width = 32) {           \
     return simt::device::exchange(simt::device::function, mask, value, int(operand), width); \
   }
 SIMT_SHUFFLE(__shfl_sync, int, shuffle)
@@ -212,24 +212,18 @@ SIMT_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_
 }
 
 // --- Loads and stores with a cache operator (the model has no caches), and the copies of cuda_pipeline.h -------------
-#define SIMT_LOAD(name)                  \
-  template <class T>                     \
-  SIMT_INLINE T name(const T* address) { \
-    return *address;                     \
-  }
-#define SIMT_STORE(name)                                             \
-  template <class T>                                                 \
-  SIMT_INLINE void name(T* address, std::type_identity_t<T> value) { \
-    *address = value;                                                \
-  }
-SIMT_LOAD(__ldg)
-SIMT_LOAD(__ldca)
-SIMT_LOAD(__ldcg)
-SIMT_LOAD(__ldcs)
-SIMT_STORE(__stcg)
-SIMT_STORE(__stcs)
-#undef SIMT_LOAD
-#undef SIMT_STORE
+template <class T>
+SIMT_INLINE T __ldg(const T* address) {
+  return *address;
+}
+template <class T>
+SIMT_INLINE void __stcg(T* address, std::type_identity_t<T> value) {
+  *address = value;
+}
+#define __ldca __ldg
+#define __ldcg __ldg
+#define __ldcs __ldg
+#define __stcs __stcg
 
 SIMT_INLINE void __pipeline_memcpy_async(void* shared, const void* global, std::size_t bytes) {
   simt::device::async_copy(shared, global, bytes);

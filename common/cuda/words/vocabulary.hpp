@@ -122,48 +122,20 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// The rewriter wraps an index that may be read from memory in this call. A constant remains one.
+/// The rewriter wraps in this call an index that may be read from memory, or a choice of values. Constants remain so.
 template <class T>
-requires std::is_scalar_v<T> SIMT_INLINE constexpr T index_of(T index) { return index; }
-/// For a class's own operator[]: without a copy.
+requires std::is_scalar_v<T> SIMT_INLINE constexpr T once(T value) { return value; }
+/// Of a class: without a copy.
 template <class T>
-requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& index_of(T&& index) {
-  return static_cast<T&&>(index);
+requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& once(T&& value) {
+  return static_cast<T&&>(value);
 }
 
-/// A number, or one of 16 bits (words/narrow.hpp).
-template <class T>
-concept Value = std::is_scalar_v<T> || requires {
-  typename T::simt_value;
-};
-/// Takes the place of a value of at least so many bytes, whatever its type.
-template <std::size_t BYTES>
-struct AnyOf {
-  template <Value T>
-  requires(sizeof(T) >= BYTES) operator T() const;
-};
-template <class Struct, class Any, std::size_t... I>
-constexpr bool is_made_of(std::index_sequence<I...>) {
-  return requires { Struct{((void)I, Any{})...}; };
-}
-/// Whether a struct consists of at most COUNT values, those of its members' members as well, each of at least so many
-/// bytes of its own.
-template <class Struct, std::size_t BYTES, std::size_t COUNT = sizeof(Struct) / BYTES>
-constexpr bool has_values_of() {
-  if constexpr (!std::is_aggregate_v<Struct> || std::is_union_v<Struct> || COUNT == 0 || COUNT > 256)
-    return false;
-  else if constexpr (is_made_of<Struct, AnyOf<BYTES>>(std::make_index_sequence<COUNT>{}))
-    return !is_made_of<Struct, AnyOf<1>>(std::make_index_sequence<COUNT + 1>{});
-  else
-    return has_values_of<Struct, BYTES, COUNT - 1>();
-}
-/// Bytes of the smallest access to an element. Members of a struct may be touched one by one: words or halves of words,
-/// where no member is smaller, or else bytes.
+/// Bytes of the smallest access to an element, of a struct as a guess: a launch that makes a smaller one begins anew.
 template <class Element>
 constexpr std::size_t smallest_access() {
-  if constexpr (Value<Element>) return sizeof(Element);
-  constexpr std::size_t least = has_values_of<Element, 4>() ? 4 : has_values_of<Element, 2>() ? 2 : 1;
-  return least < alignof(Element) ? least : alignof(Element);
+  constexpr bool is_value = std::is_scalar_v<Element> || requires { typename Element::simt_value; };  // narrow.hpp
+  return is_value ? sizeof(Element) : alignof(Element) < 4 ? alignof(Element) : 4;
 }
 
 /// What an array is declared as an array of, and its extents.
@@ -305,11 +277,14 @@ SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint
   return mine.result;
 }
 
+/// A value smaller than an int is moved as one: none of CUDA's overloads takes it as it is.
 template <class T>
-SIMT_INLINE T exchange(Collective function, unsigned mask, T value, int operand, int width) {
-  static_assert((sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T>,
+SIMT_INLINE auto exchange(Collective function, unsigned mask, T value, int operand, int width) {
+  using Moved = std::conditional_t<std::is_integral_v<T> && sizeof(T) < sizeof(int), int, T>;
+  static_assert((sizeof(Moved) == 2 || sizeof(Moved) == 4 || sizeof(Moved) == 8) && std::is_trivially_copyable_v<T>,
                 "shuffles move values of 2, 4 and 8 bytes");
-  return std::bit_cast<T>(WordOf<T>(together(mask, function, std::bit_cast<WordOf<T>>(value), operand, width)));
+  using Word = WordOf<Moved>;
+  return std::bit_cast<Moved>(Word(together(mask, function, std::bit_cast<Word>(Moved(value)), operand, width)));
 }
 }  // namespace device
 }  // namespace simt
@@ -340,12 +315,8 @@ struct SharedName {
 };
 
 template <class Within, class Type, SharedName NAME, int PLACE>
-inline constinit SharedDeclaration shared_declaration{.name = NAME.text,
-                                                      .within = &typeid(Within),
-                                                      .place = PLACE,
-                                                      .bytes = sizeof(Type),
-                                                      .alignment = alignof(Within),
-                                                      .element = element_type<Type>()};
+inline constinit SharedDeclaration shared_declaration{NAME.text,    &typeid(Within), PLACE,
+                                                      sizeof(Type), alignof(Within), element_type<Type>()};
 
 namespace device {
 /// Where a variable lies in the running block's shared memory: constant while a thread runs, hence [[gnu::const]].

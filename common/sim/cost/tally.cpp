@@ -1,5 +1,7 @@
 #include "common/sim/cost/tally.hpp"
 
+#include <set>
+
 namespace simt::cost {
 namespace {
 
@@ -41,6 +43,7 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   std::uint64_t new_sectors = 0;
   if (array.space == Space::shared) {
     cost.wavefronts = std::uint64_t(shared_wavefronts(access, entry.op == Op::load));
+    cost.at_least = entry.op == Op::atomic;
   } else if (array.space == Space::constant) {
     cost.wavefronts = std::uint64_t(constant_requests(access));
   } else {
@@ -52,6 +55,10 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
     cost.l1_wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));
     cost.l1_cycles = std::max(cost.tag_passes, cost.l1_wavefronts);
     cost.at_least = entry.op == Op::store && !exact_for_store(in_array);
+    std::set<std::uint64_t> updated;
+    for (std::size_t lane = 0; lane < 32 && entry.op == Op::atomic; ++lane)
+      if ((access.active >> lane & 1u) && updated.insert(access.address[lane]).second)
+        ++updates[access.address[lane] / 32];
     new_sectors = first_touches(of_array(entry.op == Op::load ? loaded_by : stored_by, array), array, access, block);
   }
   SiteTally& tally = add_to(key, cost, new_sectors);

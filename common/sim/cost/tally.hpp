@@ -63,6 +63,8 @@ struct Tally {
   std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
   /// By global array: who loaded and stored its sectors.
   std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
+  /// By sector: elements of it that atomic operations updated, each once a request.
+  std::unordered_map<std::uint64_t, std::uint64_t> updates;
   /// Distinct sectors per block, summed over blocks.
   std::uint64_t block_sectors = 0, block_store_sectors = 0;
 

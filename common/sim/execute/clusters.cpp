@@ -1,7 +1,6 @@
 // Clusters: their barrier, how one block reaches the shared memory of another, and who does so too early or too late.
 //
-// Each block has its shared memory in an arena of its own, all alike: an address says in which, and its offset there
-// which variable.
+// Each block has its shared memory in an arena of its own: an address says in which, its offset there which variable.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"

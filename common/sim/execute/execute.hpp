@@ -338,6 +338,7 @@ struct Launch {
   Schedule schedule = Schedule::parallel;
   // Threads wait for values in memory, or release what they did to others who read such values: also to other clusters.
   std::atomic<bool> signals{false}, communicates{false};
+  std::atomic<bool> begins_anew{false};  // for an access is smaller than what is kept of its array
   Counts counts;  // of the kernel, its grid and its shared memory; the rest once a traced launch has ended
   bool traced = false;
   Trace options;

@@ -158,9 +158,9 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
   if (!variable.empty() && (where.empty() || of_reader))  // in the reader's source: it may have been meant
     fail(w, "unsupported", t.pc(),
          fmt::format("{} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
-                     "functions and classes",
+                     "functions and classes; the model has no virtual functions either",
                      verb_of(t.op), variable));
-  if (where.empty()) where = "in no allocation: is it a pointer of the host? a tile::array has .device()";
+  if (where.empty()) where = "in no allocation: is it a pointer of the host, or of malloc() or new? use a tile::array";
   fail(w, "out of bounds", t.pc(),
        fmt::format("{} {} bytes of global memory at address {:#x}, {}", verb_of(t.op), size, t.address, where));
 }

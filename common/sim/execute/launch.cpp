@@ -75,8 +75,7 @@ const std::string& name_of_array(const Launch& launch, Space space, std::uint16_
   return allocated ? launch.arrays[index]->name : launch.variables[index].name;
 }
 
-// The lanes of an access, of those given, whose addresses lie in the array of the first; of a cluster's blocks each has
-// its own.
+// Those of an access's lanes whose addresses lie in the array of the first; of a cluster's blocks each has its own.
 unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const WarpAccess& access, unsigned lanes) {
   unsigned within = lanes & -lanes;
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -100,6 +99,7 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
     return Name{place.file, place.line, key.op, key.space, name_of_array(launch, key.space, key.array), key.size};
   };
   std::map<std::uint16_t, std::vector<const cost::LastBlocks*>> touched;
+  std::unordered_map<std::uint64_t, std::uint64_t> updates;  // by sector
   for (const Worker& worker : workers) {
     counts.barriers += worker.barriers;
     const auto& waits = worker.waits_for_copies;
@@ -107,6 +107,8 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
     for (std::size_t i = 0; i < waits.size(); ++i) counts.waits_for_copies[i] += waits[i];
     counts.block_sectors += worker.tally.block_sectors;
     counts.block_store_sectors += worker.tally.block_store_sectors;
+    for (const auto& [sector, times] : worker.tally.updates)
+      counts.most_updates = std::max(counts.most_updates, updates[sector] += times);
     for (const auto& [key, tally] : worker.tally.sites) {
       const Name name = name_of_key(key);
       Site& site = sites[name];
@@ -243,7 +245,10 @@ std::unique_ptr<Launch> prepared(const BoundKernel& kernel, const Counts& descri
 std::vector<Worker> run_workers(std::size_t host_threads, Launch& launch) {
   describe_layout(launch);
   if (launch.traced)
-    for (Region* region : launch.arrays) region->cells = std::make_shared<order::GlobalCells>(region->elements());
+    for (Region* region : launch.arrays) {
+      region->element = std::min(region->element, region->next_element);
+      region->cells = std::make_shared<order::GlobalCells>(region->elements());
+    }
   std::vector<Worker> workers(host_threads);
   std::vector<std::jthread> threads;
   for (Worker& worker : workers) {
@@ -273,12 +278,8 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     const hooks::ScopedIgnore ignore;
     running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
   }
-  const Counts described{.kernel = hooks::function_name(kernel.address),
-                         .function = kernel.address,
-                         .grid = grid,
-                         .block = block,
-                         .cluster = cluster,
-                         .dynamic_shared_bytes = shared_bytes};
+  Counts described{hooks::function_name(kernel.address), kernel.address, grid, block, cluster};
+  described.dynamic_shared_bytes = shared_bytes;
   auto launch = prepared(kernel, described);
   if (launch->traced && !collector->runs) {
     collector->counts.push_back(std::move(launch->counts));
@@ -286,14 +287,19 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   }
   const std::size_t threads = useful_threads(*launch);
   const std::optional<Memory> before = threads > 1 || launch->traced ? std::optional<Memory>(*launch) : std::nullopt;
-  launch->schedule = threads > 1 ? Schedule::parallel : Schedule::run_on;
-  std::vector<Worker> workers = run_workers(threads, *launch);
-  if (launch->communicates && launch->schedule == Schedule::parallel) {
-    before->restore();
-    launch = prepared(kernel, described);
-    launch->schedule = Schedule::run_on;
-    workers = run_workers(1, *launch);
-  }
+  std::vector<Worker> workers;
+  const auto run_as = [&](Schedule schedule) {
+    do {
+      if (!workers.empty()) {  // something has run
+        before->restore();
+        launch = prepared(kernel, described);
+      }
+      launch->schedule = schedule;
+      workers = run_workers(schedule == Schedule::parallel ? threads : 1, *launch);
+    } while (launch->begins_anew);
+  };
+  run_as(threads > 1 ? Schedule::parallel : Schedule::run_on);
+  if (launch->communicates && launch->schedule == Schedule::parallel) run_as(Schedule::run_on);
   if (!launch->findings.empty()) throw Error(text_of(launch->findings));
   if (!launch->traced) return;
 
@@ -304,12 +310,9 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   collector->counts.push_back(std::move(launch->counts));
   if (!launch->signals || !launch->options.report_races) return;
   const Memory after(*launch);
-  before->restore();
-  const auto again = prepared(kernel, described);
-  again->schedule = Schedule::make_way;
-  run_workers(1, *again);
+  run_as(Schedule::make_way);
   after.restore();
-  if (!again->findings.empty()) throw Error(text_of(again->findings));
+  if (!launch->findings.empty()) throw Error(text_of(launch->findings));
 }
 
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options) {

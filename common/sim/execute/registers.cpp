@@ -1,7 +1,6 @@
 // setmaxnreg: warps give registers back to their block, and take what others gave. How many a thread has at launch is
 // the compiler's choice, which the model does not know; but an SM has no more than so many. A warp that waits for more
-// than these waits forever. All warps of a group of four (a warpgroup) execute the same instructions, in the same
-// order.
+// than these waits forever. The warps of a group of four (a warpgroup) execute the same instructions in the same order.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"

@@ -221,8 +221,7 @@ bool logs_are_complete(std::span<const Lane> warp) {
          });
 }
 
-// Runs a warp until no lane of it is ready, or one makes way for other blocks: collective operations within it are
-// resolved on the way.
+// Runs a warp until no lane of it is ready, or one makes way for other blocks; ends collective operations on the way.
 void run_warp(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
   for (bool again = true; again;) {
@@ -309,8 +308,7 @@ std::size_t in_order(const Worker& worker, std::size_t i, std::size_t count) {
   return worker.launch->schedule == Schedule::make_way ? count - 1 - i : i;
 }
 
-// Runs the block until all of its lanes have returned (true), or each waits for what other blocks do, or one makes way
-// for them.
+// Runs the block until all of its lanes have returned (true), each waits for other blocks, or one makes way for them.
 bool advance(Worker& worker, std::uint32_t retries) {
   Block& block = *worker.block;
   block.has_news = worker.yielded = false;

@@ -200,8 +200,7 @@ void require_aligned(Worker& w, Address address, std::size_t alignment, const Bo
 
 // The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in
 // global memory. Where it may begin was measured on an NVIDIA H200, one box after the other: at a multiple of 16 bytes
-// within a row, for a load also before the matrix, for a store not; for anything else the GPU says "illegal
-// instruction".
+// within a row, for a load also before the matrix, for a store not; else the GPU says "illegal instruction".
 Box box_of(const Call& call, const TensorMap& map, std::int32_t x, std::int32_t y, const void* shared, Op op) {
   Worker& w = call.w;
   const auto address = reinterpret_cast<Address>(&map);

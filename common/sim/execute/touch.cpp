@@ -1,5 +1,4 @@
-// Each access of a kernel: whose memory it is, whether it may be touched, and whether another thread touched it
-// unordered.
+// Each access of a kernel: whose memory it is, whether it may be touched, and whether it is ordered with others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,6 +81,14 @@ order::Access access_of(const Worker& w, Touched t) {
   return {owner, variable_of(w, address, size, owner->shared_begin())};
 }
 
+// An access to a part of an element: the launch begins anew with elements of this size.
+[[noreturn]] void need_smaller_elements(Worker& w, std::size_t size, Touched t, Region& region) {
+  if (region.rows != 0) w.refuse(t.pc(), fmt::format("{} a part of an element of {}", verb_of(t.op), region.name));
+  std::atomic_ref(region.next_element) = size;
+  w.launch->begins_anew = w.launch->stop = true;
+  abandon_block(w);
+}
+
 [[gnu::noinline]] void touch_global(Worker& w, std::size_t size, Touched t) {
   Region* region = region_of(w, t.address, size);
   if (region == nullptr) {
@@ -92,9 +99,7 @@ order::Access access_of(const Worker& w, Touched t) {
   }
   if (region->is_constant && t.op != Op::load)
     w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
-  if (size < region->element)
-    w.refuse(t.pc(), fmt::format("{} {} bytes of {}, whose elements have {}", verb_of(t.op), size, region->name,
-                                 region->element));
+  if (size < region->element) need_smaller_elements(w, size, t, *region);
   const Target target = target_of(*region);
   const std::size_t first = (t.address - region->begin) / region->element;
   const order::Access access = access_of(w, t);
@@ -301,8 +306,7 @@ constexpr std::size_t most_at_once = 16;
 
 bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
 
-// Whether it is an element of a __shared__ array whose type is aligned to as much as one access moves: nothing is left
-// to join.
+// Whether it is an element of a __shared__ array of a type aligned to what one access moves: nothing is left to join.
 bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address)) return false;
   const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);
@@ -318,7 +322,8 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
   if (region != nullptr && !region->is_constant) {
     const std::size_t of_struct = region->declared.element, alignment = region->alignment;
     if (size == of_struct && (address - region->begin) % size == 0) return std::min(alignment, most_at_once);
-    const std::size_t most = std::min({known.most, size & -size, size < of_struct ? alignment : known.most});
+    const std::size_t most =
+        std::min({known.most, size & -size, address & -address, size < of_struct ? alignment : known.most});
     if (std::max(known.least, region->element) >= most) return most;
   }
   if (is_whole_vectors(w, address, size)) return most_at_once;

@@ -164,12 +164,12 @@ std::string variable_at(Address address);
 struct Region {
   std::string name;
   Address begin = 0, end = 0;
-  std::size_t element = 4;
-  Shape declared{};                                   ///< as the program has it
-  std::size_t alignment = 0;                          ///< of what it is declared as an array of; 0: not known
-  bool is_constant = false;                           ///< __constant__: kernels may read it
-  std::size_t first = 0, rows = 0, cols = 0, ld = 0;  ///< declared matrix; rows == 0: all of it
-  std::shared_ptr<order::GlobalCells> cells{};        ///< one per element, of the last traced launch
+  std::size_t element = 4, next_element = ~std::size_t(0);  ///< of the next launch, if that is smaller
+  Shape declared{};                                         ///< as the program has it
+  std::size_t alignment = 0;                                ///< of what it is declared as an array of; 0: not known
+  bool is_constant = false;                                 ///< __constant__: kernels may read it
+  std::size_t first = 0, rows = 0, cols = 0, ld = 0;        ///< declared matrix; rows == 0: all of it
+  std::shared_ptr<order::GlobalCells> cells{};              ///< one per element, of the last traced launch
   std::unique_ptr<std::byte, std::function<void(std::byte*)>> storage{};
 
   std::size_t elements() const { return (end - begin) / element; }

@@ -103,8 +103,7 @@ bool BlockOrder::over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int
 
 bool BlockOrder::proxy_fenced(Stamp written, bool in_global_memory, int thread) const {
   if (actor_of(written) >= copies_of) return true;
-  // The writer has fenced, and this thread has learnt of that; or this thread has fenced what it had learnt of the
-  // writer.
+  // This thread has learnt that the writer has fenced, or has fenced what it had learnt of the writer.
   const std::uint32_t kind = in_global_memory ? fenced_global_of : fenced_shared_of;
   return over(block_of(written), kind + actor_of(written), epoch_of(written), thread) ||
          knows(clock(thread).proxy_fenced[in_global_memory], block_of(written), actor_of(written), epoch_of(written));

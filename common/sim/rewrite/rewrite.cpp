@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <map>
+#include <regex>
 
 namespace tokens {
 namespace {
@@ -110,6 +111,13 @@ class Code {
   void remove(std::size_t begin, std::size_t end) {
     while (begin < end) set(begin++, "");
   }
+  // The tokens [begin, end) on one line.
+  std::string between(std::size_t begin, std::size_t end) const {
+    std::string text;
+    for (std::size_t i = seen_[begin]; i < (end < size() ? seen_[end] : all_.size()); ++i)
+      text += all_[i].counts() ? all_[i].text : " ";
+    return text;
+  }
   std::string text() const {
     std::string text;
     for (std::size_t i = 0; i < all_.size(); ++i) text += all_[i].text + inserted_[i];
@@ -147,30 +155,71 @@ std::size_t after_angles(const Code& code, std::size_t open) {
   return open + 1;
 }
 
-// Of each token, whether only namespaces are open there.
-std::vector<bool> outside_of(const Code& code) {
-  std::vector<bool> outside(code.size()), is_namespace;  // the latter of each bracket that is open
-  int others = 0;
-  std::size_t statement = 0;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    outside[i] = others == 0;
-    if (code[i] == "{") {
-      is_namespace.push_back(code.has(statement, i, "namespace") || (i > 1 && code[i - 2] == "extern"));
-      others += !is_namespace.back();
-    } else if (code[i] == "}" && !is_namespace.empty()) {
-      others -= !is_namespace.back();
-      is_namespace.pop_back();
-    }
-    if (code[i] == ";" || code[i] == "{" || code[i] == "}" || code.is_directive(i)) statement = i + 1;
-  }
-  return outside;
+// Where a directive has its word, if it is this one; else npos.
+std::size_t word_of_directive(const std::string& directive, const std::string& word) {
+  const auto at = directive.find_first_not_of(" \t", 1);
+  return at != std::string::npos && directive.compare(at, word.size(), word) == 0 ? at : std::string::npos;
 }
 
-// Where what is declared at `i` ends to be visible: with its block, or, for a parameter, with the next one.
-std::size_t end_of_scope(const Code& code, std::size_t i, bool is_parameter) {
-  if (is_parameter)
-    while (i < code.size() && code[i] != "{" && code[i] != ";") ++i;
-  if (is_parameter && code[i] == "{") return after_brackets(code, i);
+// A function that is defined: its declaration, its body and what follows it begin at these tokens.
+struct Function {
+  std::size_t begin, open, end;
+  bool on_device;  // by a qualifier, a macro that has one, or a lambda; or it is not sure that it is the host's
+};
+struct Outline {
+  std::vector<bool> outside;  // of each token, whether only namespaces are open there
+  std::vector<Function> functions;
+};
+Outline outline_of(const Code& code, Known& known) {
+  Outline outline{std::vector<bool>(code.size()), {}};
+  std::vector<bool> is_namespace;  // of each bracket that is open
+  for (std::size_t i = 0, begin = 0; i < code.size(); ++i) {
+    outline.outside[i] = std::ranges::count(is_namespace, false) == 0;
+    if (const std::string& t = code[i]; code.is_directive(i)) {
+      const auto word = word_of_directive(t, "define");
+      if (word != std::string::npos && std::regex_search(t, std::regex("__(device|global)__")))
+        known.qualifiers.insert(Code(t.substr(word))[1]);
+      begin += begin == i;
+    }
+    if (code[i] == ";" || code[i] == "}") begin = i + 1;
+    if (code[i] == "}" && !is_namespace.empty()) is_namespace.pop_back();
+    if (code[i] != "{") continue;
+    // What follows an initialiser in braces may be the rest of a function.
+    bool is_function = begin == i || !code.is_name(begin), on_device = is_function;
+    for (std::size_t k = begin; k < i; ++k) {
+      is_function = is_function || (code[k] == "(" && !is_alignment(code[k - 1]));
+      on_device = on_device || known.qualifiers.contains(code[k]);
+    }
+    is_function = is_function && !code.has(begin, i, "namespace");  // behind a macro
+    if (is_function) {
+      const std::size_t end = after_brackets(code, i);
+      outline.functions.push_back({begin, i, end, on_device || code.has(i, end, "__device__")});
+      i = end - 1;
+    } else {
+      is_namespace.push_back(code.has(begin, i, "namespace") || (i > 1 && code[i - 2] == "extern"));
+    }
+    begin = i + 1;
+  }
+  return outline;
+}
+
+// In code of the host gridDim and blockDim are names as any, and __CUDA_ARCH__ is not defined. Of what stands outside
+// functions device code sees the device's part.
+void rewrite_host_code(Code& code, const std::vector<Function>& functions) {
+  auto f = functions.begin();
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    while (f != functions.end() && f->end <= i) ++f;
+    const bool in_function = f != functions.end() && f->begin <= i;
+    if (code[i] == "NULL") code.set(i, "nullptr");  // which remains one when it is forwarded
+    if (in_function && f->on_device) continue;
+    if (code[i] == "gridDim" || code[i] == "blockDim") code.set(i, "host_" + code[i]);
+    if (in_function && code.is_directive(i))
+      code.set(i, std::regex_replace(code[i], std::regex("__CUDA_ARCH__"), "SIMT_NO_ARCH"));
+  }
+}
+
+// Where what is declared at `i` ends to be visible: with its block.
+std::size_t end_of_scope(const Code& code, std::size_t i) {
   int depth = 0;
   for (; i < code.size() && depth >= 0; ++i) depth += (code[i] == "{") - (code[i] == "}");
   return i;
@@ -250,21 +299,12 @@ void rewrite_device_variables(Code& code, const std::vector<bool>& outside) {
 }
 
 // A parameter of a kernel that is a tensor map, and not one that all threads have in common.
-void refuse_own_tensor_maps(Code& code) {
-  for (std::size_t kernel = 0; kernel < code.size(); ++kernel) {
-    if (code[kernel] != "__global__") continue;
-    bool is_map = false, in_common = false;
-    for (std::size_t i = kernel; i < code.size(); ++i) {
-      const bool ends = code[i] == "{" || code[i] == ";";
-      if (ends || code[i] == ",") {
-        if (is_map && !in_common) code.set(kernel, "SIMT_NO_GRID_CONSTANT __global__");
-        is_map = in_common = false;
-      }
-      if (ends) break;
-      is_map = is_map || code[i] == "CUtensorMap";
-      in_common = in_common || code[i] == "__grid_constant__" || code[i] == "*" || code[i] == "&";
-    }
-  }
+void refuse_own_tensor_maps(Code& code, const std::vector<Function>& functions) {
+  for (const Function& f : functions)
+    for (std::size_t i = f.begin; i < f.open; ++i)
+      if (code[i] == "CUtensorMap" && code.is_name(i + 1) && !code.has(i - 2, i, "__grid_constant__") &&
+          code.has(f.begin, i, "__global__"))
+        code.set(f.begin, "SIMT_NO_GRID_CONSTANT " + code[f.begin]);
 }
 
 // --- __shared__ variables --------------------------------------------------------------------------------------------
@@ -295,7 +335,7 @@ using Captured = std::map<std::size_t, Names>;
 
 // Lambdas use a __shared__ variable without a capture; its reference needs one.
 void capture(Code& code, std::size_t begin, const std::string& name, Captured& captured) {
-  const std::size_t end = end_of_scope(code, begin, false);
+  const std::size_t end = end_of_scope(code, begin);
   for (std::size_t open = begin; open < end; ++open) {
     if (code[open] != "[") continue;
     const Lambda lambda = lambda_at(code, open);
@@ -312,13 +352,11 @@ void capture(Code& code, std::size_t begin, const std::string& name, Captured& c
 // extern __shared__ T name[];
 void rewrite_dynamic(Code& code, std::size_t first, const Declaration& d, Captured& captured) {
   const std::string& name = d.names.front();
-  for (std::size_t k = first; k < d.end; ++k) {
-    if (is_alignment(code[k])) code.remove(k, after_brackets(code, k + 1));
-    if (code[k] == "extern" || code[k] == "__shared__") code.set(k, "");
-  }
-  code.set(first, "auto* const " + name + " = static_cast<" + code[first]);
-  code.set(d.end - 3, "*>(simt::device::dynamic_shared(\"" + name + "\"))");
-  code.remove(d.end - 2, d.end);
+  const std::regex others(R"(\b(extern|__shared__|(__align__|alignas)\s*\([^)]*\)))");
+  const std::string type = std::regex_replace(code.between(first, d.end - 3), others, "");
+  code.remove(first, d.end);
+  code.set(first,
+           "auto* const " + name + " = static_cast<" + type + "*>(simt::device::dynamic_shared(\"" + name + "\"))");
   capture(code, d.end, name, captured);
 }
 
@@ -356,7 +394,7 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
   }
 }
 
-// --- Indices that are read from memory -------------------------------------------------------------------------------
+// --- Indices that are read from memory, and values to choose from ----------------------------------------------------
 
 // Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that
 // may refer to such memory. Another name that follows an & is taken for one; that costs nothing.
@@ -421,18 +459,30 @@ void rewrite_indices(Code& code, Known& known) {
     if (code[open] != "[" || !ends_operand(code, open - 1)) continue;
     const std::size_t close = after_brackets(code, open) - 1;
     if (!may_read(code, open + 1, close, names) || !is_index(code, open, close)) continue;
-    code.insert_after(open, "simt::index_of(");
+    code.insert_after(open, "simt::once(");
     code.insert_after(close - 1, ")");
   }
 }
 
-// --- Launches --------------------------------------------------------------------------------------------------------
-
-// Where a directive has its word, if it is this one; else npos.
-std::size_t word_of_directive(const std::string& directive, const std::string& word) {
-  const auto at = directive.find_first_not_of(" \t", 1);
-  return at != std::string::npos && directive.compare(at, word.size(), word) == 0 ? at : std::string::npos;
+// `out[i] = c ? f() : g()` of structs is two stores to g++ 12, one to g++ 14, and to both if it goes through a call.
+void rewrite_choices(Code& code) {
+  for (std::size_t i = 2; i < code.size(); ++i) {
+    const std::size_t first = first_of_statement(code, i);
+    const bool to_memory = code[i - 1] == "]" || code[i - 2] == "." || code.is_sign(i - 3, "->") || code[first] == "*";
+    if (code[i] != "=" || code[i + 1] == "=" || !ends_operand(code, i - 1) || !to_memory || code.has(first, i, "auto"))
+      continue;
+    std::size_t end = i + 1;
+    bool is_choice = false;
+    for (; end < code.size() && code[end] != ";" && code[end] != "," && !closes(code[end]);
+         end = opens(code[end]) ? after_brackets(code, end) : end + 1)
+      is_choice = is_choice || code[end] == "?";
+    if (!is_choice || code[end] == ",") continue;  // it may be one of template arguments
+    code.insert_after(i, " simt::once(");
+    code.insert_after(end - 1, ")");
+  }
 }
+
+// --- Launches --------------------------------------------------------------------------------------------------------
 
 // kernel<<<grid, block>>>(...) becomes kernel->*tile::Launch(grid, block)(...).
 void rewrite_launches(Code& code) {
@@ -455,32 +505,13 @@ void rewrite_launches(Code& code) {
   }
 }
 
-// --- Names that the model has taken ----------------------------------------------------------------------------------
-
-void rename_extents(Code& code) {
-  int parentheses = 0;
-  for (std::size_t i = 1; i < code.size(); ++i) {
-    parentheses += (code[i] == "(") - (code[i] == ")");
-    const std::string name = code[i], &before = code[i - 1];
-    if (name != "gridDim" && name != "blockDim") continue;
-    const bool typed =
-        before == "dim3" || (before == "&" && code[i - 2] == "dim3") || (before == "auto" && code[i + 1] == "=");
-    // dim3 gridDim(1), blockDim(32);
-    const bool listed = before == "," && parentheses == 0 && code[first_of_statement(code, i)] == "dim3";
-    if (!typed && !listed) continue;
-    const std::size_t end = end_of_scope(code, i, parentheses > 0);
-    for (std::size_t k = i; k < end; ++k)
-      if (code[k] == name) code.set(k, "host_" + name);
-  }
-}
-
 // --- Included files --------------------------------------------------------------------------------------------------
 
 void rewrite_includes(Code& code, const Include& include) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const std::string& t = code[i];
     if (!code.is_directive(i) || word_of_directive(t, "include") == std::string::npos) continue;
-    const auto open = t.find('"'), close = t.find('"', open + 1);
+    const auto open = t.find_first_of("\"<"), close = t.find_first_of("\">", open + 1);
     if (close == std::string::npos) continue;
     code.set(i, t.substr(0, open + 1) + include(t.substr(open + 1, close - open - 1)) + t.substr(close));
   }
@@ -490,14 +521,15 @@ void rewrite_includes(Code& code, const Include& include) {
 
 std::string rewritten(const std::string& text, const Include& include, Known& known) {
   Code code(text);
-  const std::vector<bool> outside = outside_of(code);
   rewrite_includes(code, include);  // what they declare is known then
+  const Outline outline = outline_of(code, known);
+  rewrite_host_code(code, outline.functions);
   rewrite_indices(code, known);
-  rewrite_shared(code, outside, known);
-  rewrite_device_variables(code, outside);
-  refuse_own_tensor_maps(code);
+  rewrite_choices(code);
+  rewrite_shared(code, outline.outside, known);
+  rewrite_device_variables(code, outline.outside);
+  refuse_own_tensor_maps(code, outline.functions);
   rewrite_launches(code);
-  rename_extents(code);
   return code.text();
 }
 

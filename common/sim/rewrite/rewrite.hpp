@@ -33,18 +33,10 @@ using Include = std::function<std::string(const std::string& name)>;
 struct Known {
   std::set<std::string> scalars;  ///< single variables that are __shared__, __device__ or __constant__
   int declared = 0;               ///< __shared__ variables, all of them
+  std::set<std::string> qualifiers{"__device__", "__global__"};  ///< and macros that have one of these
 };
 
-/// Rewritten are
-/// - `__shared__` variables of functions: references to where they lie in the shared memory of the running block;
-/// - `extern __shared__ T name[];`: a pointer to the model's dynamic shared memory;
-/// - `__device__` and `__constant__` variables outside functions and classes: their registration as memory follows, and
-///   a __constant__ one loses its `const`, by which g++ would not read it;
-/// - constant `__device__` arrays, and static constant ones in functions: an error, for reads would not be counted;
-/// - `kernel<<<grid, block, shared bytes, stream>>>(...)`: a call by way of tile::Launch;
-/// - variables of the host that are called gridDim or blockDim: other names, for the model's are macros;
-/// - an index that is read from memory, or by way of a reference: the same, wrapped in a call;
-/// - included names, as `include` says.
+/// What is rewritten, the appendix lists (book/appendix-simt-model.md); included names, as `include` says.
 std::string rewritten(const std::string& text, const Include& include, Known& known);
 
 }  // namespace rewrite
