@@ -16,8 +16,8 @@ set lmargin at screen 0.18
 set rmargin at screen 0.97
 set key off
 set label 1 "predicted" at 4097.4,200 textcolor rgb "#030303"
-set label 3 "with pairs of requests" at 4104.6,205 textcolor rgb "#050505"
-set label 2 "measured" at 4104.4,125 textcolor rgb "#040404"
+set label 3 "with pairs of requests" at 4106,235 textcolor rgb "#050505"
+set label 2 "measured" at 4102.6,132 textcolor rgb "#040404"
 # lda, which is the number in a key, and the value, of the facts whose keys match a pattern.
 values(key) = sprintf("< awk -F'\\t' 'match($1, /^%s$/) && $3 != \"\" { lda = $1; gsub(/[^0-9]/, \"\", lda); print lda, $3 }' '%s' | sort -n", key, facts)
 plot values("lda[.][0-9]+[.]ms") with lines lw 2 lc rgb "#030303", \
