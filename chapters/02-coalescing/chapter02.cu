@@ -1,11 +1,12 @@
 // Tile by Tile, chapter 02: coalescing.
 //
-// Question: each warp-wide multiply-add of the naive kernel touches 33 cache lines. Which thread
-// should compute which element of C, so that a warp touches fewer? Idea: threadIdx.x runs along
-// a row of C, so that the 32 threads of a warp read 32 neighbouring elements of B, which one
-// 128-byte line holds, and one and the same element of A. The arithmetic does not change.
-// Previous chapter: 01, the naive kernel. What changes is one line of result_of and the shape of
-// the block.
+// Question: each warp-wide multiply-add of the naive kernel touches 33 cache lines. Which
+// thread should compute which element of C, so that a warp touches fewer? Idea: threadIdx.x
+// runs along a row of C, so that the 32 threads of a warp read 32 neighbouring elements of B,
+// which one 128-byte line holds, and one and the same element of A. The arithmetic does not
+// change.
+// Previous chapter: 01, the naive kernel. What changes is one line of result_of and the shape
+// of the block.
 //
 // Build, run, verify:   ./tile run 02      ctest --preset model -R chapter02
 #include "common/report/chapter.hpp"
@@ -170,8 +171,8 @@ TEST_CASE("the order of the lanes within the line does not matter" *
   tile::machine::release(out);
 }
 
-// Each lane loads a pair of words: lane l the l-th pair, or, with even_first, the first half of
-// the warp the even-numbered pairs and the second half the odd-numbered ones.
+// Each lane loads a pair of words: lane l the l-th pair, or, with even_first, the first half
+// of the warp the even-numbered pairs and the second half the odd-numbered ones.
 __global__ void load_pairs(const float2* in, float2* out, bool even_first) {
   const int lane = threadIdx.x;
   out[lane] = in[even_first ? lane % 16 * 2 + lane / 16 : lane];  //@ load-pairs

@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 03: shared-memory tiling.
 //
 // Question: each element of A and B that a block needs is loaded by 32 of its threads. Can the
-// block load it once and keep it? Idea: in each iteration the block loads a 32 x 32 tile of A and
-// one of B into shared memory, its threads multiply out of these tiles, and the tiles move on
-// along K. Each loaded element serves 32 multiply-adds.
+// block load it once and keep it? Idea: in each iteration the block loads a 32 x 32 tile of A
+// and one of B into shared memory, its threads multiply out of these tiles, and the tiles move
+// on along K. Each loaded element serves 32 multiply-adds.
 // Previous chapter: 02, coalescing. New are the two tiles in shared memory, the loop over
 // k-tiles, and its two barriers.
 //

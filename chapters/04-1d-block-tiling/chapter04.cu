@@ -1,8 +1,9 @@
 // Tile by Tile, chapter 04: 1D block tiling.
 //
-// Question: each multiply-add of chapter 03 loads both of its operands from shared memory. Can a
-// value that is in a register serve more than one? Idea: a thread computes TM elements of C, one
-// below the other. All of them need the same value of Bs, which is loaded once and used TM times.
+// Question: each multiply-add of chapter 03 loads both of its operands from shared memory. Can
+// a value that is in a register serve more than one? Idea: a thread computes TM elements of C,
+// one below the other. All of them need the same value of Bs, which is loaded once and used TM
+// times.
 // Previous chapter: 03, shared-memory tiling. New are the loop over the TM accumulators of a
 // thread, and thread maps for loading that differ from the one for computing.
 //

@@ -1,9 +1,9 @@
-// Tile by Tile, chapter 03, a question of its notebook: is the kernel bound by the shared-memory
-// instructions that it issues, or by their wavefronts?
+// Tile by Tile, chapter 03, a question of its notebook: is the kernel bound by the
+// shared-memory instructions that it issues, or by their wavefronts?
 //
-// Idea: how nvcc loads As follows from where its rows begin. Rows that lie 34 or 33 words apart
-// make it load two words or one at a time: other instructions for the same words. With two words
-// at a time the wavefronts stay the same.
+// Idea: how nvcc loads As follows from where its rows begin. Rows that lie 34 or 33 words
+// apart make it load two words or one at a time: other instructions for the same words. With
+// two words at a time the wavefronts stay the same.
 //
 // Build, run, verify:   ./tile run 03-rows      ctest --preset model -R chapter03.rows
 #include <algorithm>
@@ -90,8 +90,8 @@ void launch_shared(const tile::Gemm& g) {
 }
 
 // [snippet rows]
-// Rows that all begin at multiples of 16 bytes are loaded four words at a time, at multiples of 8
-// bytes two words at a time, and else word by word.
+// If all rows begin at multiples of 16 bytes, nvcc loads four words at a time; at multiples of
+// 8 bytes, two; and else word by word.
 constexpr std::array words_of_a_row{32, 36, 34, 33};
 template <int AS_ROW>
 void launch_with_rows(const tile::Gemm& g) {

@@ -2,10 +2,10 @@
 // matter?
 //
 // Idea: the chapter's kernel keeps the value of Bs in its register while the loop over the
-// accumulators runs inside the loop over k-steps. Here the two change places, so that, as written,
-// each multiply-add loads both operands.
+// accumulators runs inside the loop over k-steps. Here the two change places, so that, as
+// written, each multiply-add loads both operands.
 //
-// Build, run, verify:   ./tile run 04-looporder      ctest --preset model -R chapter04.looporder
+// Build, run, verify:   ./tile run 04-looporder   ctest --preset model -R chapter04.looporder
 #include "common/report/chapter.hpp"
 
 namespace {
