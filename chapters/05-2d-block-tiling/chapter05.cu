@@ -1,8 +1,8 @@
 // Tile by Tile, chapter 05: 2D block tiling.
 //
-// Question: a thread with a column of accumulators reuses its operand of B, but not those of A.
-// Can it reuse both? Idea: a thread computes a tile of TM x TN elements of C. In each k-step it
-// loads TM + TN operands and makes TM * TN multiply-adds: an outer product in registers.
+// Question: a thread with a column of accumulators reuses its operand of B, but not those of
+// A. Can it reuse both? Idea: a thread computes a tile of TM x TN elements of C. In each k-step
+// it loads TM + TN operands and makes TM * TN multiply-adds: an outer product in registers.
 // Previous chapter: 04, 1D block tiling. New are the second dimension of the thread tile, and
 // threads that load several elements of each tile.
 //
@@ -57,8 +57,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// PREDICATED: tiles may reach beyond the edge of a matrix. UNROLLED: the loop over dotIdx is
-// unrolled.
+// PREDICATED: whether residue tiles are possible, so that each access has to be checked.
+// UNROLLED: whether the loop over dotIdx is unrolled.
 template <bool PREDICATED, bool UNROLLED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_2d_block(int M, int N, int K, float alpha,    //
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   float acc[TM][TN] = {};  // TM x TN accumulators
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
-    // Beyond the edge a tile holds zeros, which add nothing to the dot product.
+    // Beyond the matrix a tile holds zeros, which add nothing to the dot product.
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       float a = 0.0f;
       const bool inside = !PREDICATED || (blockRow + rowA + down < M && bkIdx + colA < K);
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    // wait until all threads have stored: each reads elements that others loaded
+    // A thread reads what others stored: none may read before all have stored.
     __syncthreads();
 
     // [snippet multiply]
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
     // [/snippet multiply]
-    // wait until all threads have read: the next iteration overwrites the tiles
+    // The next iteration overwrites the tiles: none may store before all have read.
     __syncthreads();
   }
 

@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 06: vectorised access.
 //
 // Question: a thread loads its part of a tile word by word. Can it move four words with one
-// instruction? Idea: a float4 moves 16 bytes, between global memory, shared memory and registers.
-// A is transposed on its way into shared memory, so that the values of A that a thread needs in
-// one k-step are neighbours there.
+// instruction? Idea: a float4 moves 16 bytes between global memory, shared memory and
+// registers. A is transposed on its way into shared memory, so that the values of A that a
+// thread needs in one k-step are neighbours there.
 // Previous chapter: 05, 2D block tiling. New are float4 in all accesses, and a transposed As.
 //
 // Build, run, verify:   ./tile run 06      ctest --preset model -R chapter06
@@ -59,8 +59,9 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
-// VECTORISED: global memory is accessed 16 bytes at a time, which takes whole tiles and aligned
-// addresses. PREDICATED: tiles may reach beyond the edge of a matrix.
+// VECTORISED: whether global memory is accessed 16 bytes at a time, which takes whole tiles
+// and aligned addresses. PREDICATED: whether residue tiles are possible, so that each access
+// has to be checked.
 template <bool VECTORISED, bool PREDICATED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_vectorised(int M, int N, int K, float alpha,  //
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
-      float a[4] = {};  // beyond the edge zeros, which add nothing to the dot product
+      float a[4] = {};  // beyond the matrix zeros, which add nothing to the dot product
       if constexpr (VECTORISED) {
         // [snippet idea]
         const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
     // [/snippet load]
-    // wait until all threads have stored: each reads elements that others loaded
+    // A thread reads what others stored: none may read before all have stored.
     __syncthreads();
 
     // [snippet multiply]
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
     // [/snippet multiply]
-    // wait until all threads have read: the next iteration overwrites the tiles
+    // The next iteration overwrites the tiles: none may store before all have read.
     __syncthreads();
   }
 
