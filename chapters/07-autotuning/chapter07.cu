@@ -223,7 +223,7 @@ void launch_tuned(const tile::Gemm& g) {
   tile::require_valid(g);
   can_vectorise(g, Config::shape) ? start<Config, true>(g) : start<Default, false>(g);
 }
-constexpr auto launch_default = launch_tuned<Default>;
+[[maybe_unused]] constexpr auto launch_default = launch_tuned<Default>;
 // [/snippet launch]
 
 constexpr int SIZE = 4096;  // of the problem that is tuned for: M, N and K
