@@ -1,6 +1,7 @@
 #!/bin/sh
-# Names what is there for the book and is not in it: regions of a chapter's program that no listing of its page shows, nor one of what changed
-# since, but for the two that bound where ctest/mutants.cpp makes mistakes, the first and `launch` or else the last; and figures and tables that no page shows.
+# Names what is there for the book and is not in it: regions of a chapter's program that no listing of its page shows, nor one of what
+# changed since, but for the two that bound where ctest/mutants.cpp makes mistakes, the first and `launch` or else the last; and figures and
+# tables that no page shows.
 # Usage: unused.sh "FIGURE;NN/table-NAME;..." TEXT.md...
 figures=$1
 shift

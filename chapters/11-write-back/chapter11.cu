@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    // the tiles must be complete before any thread reads them
+    // a thread reads what others stored: no thread may start before all have stored
     __syncthreads();
 
 #pragma unroll
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
           for (int i = 0; i < TM; ++i)
             for (int j = 0; j < TN; ++j) acc[wm][i][wn][j] += regM[wm][i] * regN[wn][j];
     }
-    // every read must be done before the next iteration overwrites the tiles
+    // the next iteration overwrites the tiles: no thread may store while another still reads
     __syncthreads();
   }
 
