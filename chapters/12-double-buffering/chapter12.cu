@@ -1,11 +1,10 @@
 // Tile by Tile, chapter 12: double buffering.
 //
-// Question: while a block waits for a tile it computes nothing, and while it computes no tile is
-// on its way. Must it be so? Idea: software pipelining. Prefetch the next k-tile into registers
-// before computing the current one, and store it into a second buffer of shared memory: the
-// latency of the loads hides behind the multiply-adds, and one barrier per iteration is enough.
-// Previous chapter: 10, whose swizzled kernel this is with another main loop (chapter 11
-// changed the epilogue alone). The order of the lanes in a warp tile is from chapter 09.
+// Question: must a block wait for the loads of its next k-tile? Idea: software pipelining.
+// Prefetch the next k-tile into registers before computing the current one, and store it into
+// a second buffer of shared memory: the latency of the loads hides behind the multiply-adds,
+// and one barrier per iteration is enough.
+// Previous chapter: 10; this is its kernel with chapter 09's lane order and another main loop.
 //
 // Build, run, verify:   ./tile run 12      ctest --preset model -R chapter12
 #include <map>
