@@ -596,14 +596,6 @@ TEST_CASE("ceilings as compiled follow from counters and machine code") {
   CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, to).has_value());
 }
 
-TEST_CASE("rank correlation is 1 for the same order, -1 for the opposite one, and ties share their ranks") {
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}) == doctest::Approx(1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {9, 7, 5, 1}) == doctest::Approx(-1));
-  CHECK(tile::rank_correlation({1, 2, 3, 4}, {1, 100, 10, 1000}) == doctest::Approx(0.8));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 1, 2, 2}) == doctest::Approx(1));
-  CHECK(tile::rank_correlation({1, 1, 2, 2}, {1, 2, 1, 2}) == doctest::Approx(0));
-}
-
 TEST_CASE("counts for each unit of K are written as multiples of K") {
   for (const auto& [count, text] :
        std::map<double, std::string>{{2, "2K"}, {1, "K"}, {1.0 / 64, "K/64"}, {9.0 / 8, "9K/8"}, {0, "-"}})

@@ -7,30 +7,10 @@ trap 'rm -rf "$scratch"' EXIT
 refuse() { echo "$1"; cat "$2"; exit 1; }
 
 # A roofline is drawn from the value of a fact, not from its text, "1,365".
-mkdir -p "$scratch/emit/00" "$scratch/emit/01" "$scratch/emit/02" "$scratch/emit/03"
+mkdir -p "$scratch/emit/01"
 printf 'naive.4096.intensity.sm\tcounted\t1365.25\tFLOP/B\t1,365\n' >"$scratch/emit/01/facts.tsv"
 "$figures" roofline chapters "$scratch/emit" 01 "$scratch/roofline.tsv"
 grep -q "$(printf '^"naive"\tsm\t1365.25\t')" "$scratch/roofline.tsv" || refuse "not the value of the fact:" "$scratch/roofline.tsv"
-
-# Kernels that agree share a point. Chapter 00's are left out, and so are variations of a kernel and later chapters.
-kernel() { # NN KERNEL CYCLES WAITING
-  printf '%s.sass_loop.bank_cycles_per_instruction\tmeasured\t%s\tcycles/instruction\t%s\n' "$2" "$3" "$3" >>"$scratch/emit/$1/facts.tsv"
-  printf '%s.profile.dispatch_stall\tmeasured\t%s\t\t%s\n' "$2" "$4" "$4" >>"$scratch/emit/$1/facts.tsv"
-}
-kernel 00 reads3 1.6 3
-kernel 01 a 1.2 0.5
-kernel 01 b 1.2 0.5
-kernel 02 c 1.2 0.5
-kernel 02 left 1.298 0.7
-kernel 02 right 1.3 0.6995
-kernel 02 unlike 1.35 0.1
-kernel 02 write.dram.all 1.25 0.9
-kernel 03 later 1.25 0.8
-"$figures" dispatch chapters "$scratch/emit" 02 "$scratch/dispatch.tsv"
-printf '%s\n' '"01 a, 01 b, 02 c" 1.2 0.5' '"02 left" 1.298 0.7' '"02 right" 1.3 0.6995' '"02 unlike" 1.35 0.1' >"$scratch/expected"
-tr '\t' ' ' <"$scratch/dispatch.tsv" | diff "$scratch/expected" - || exit 1
-grep -qx 'correlation="rank correlation -0.40"' "$scratch/dispatch.tsv.correlation" ||
-  refuse "not the rank correlation of the points:" "$scratch/dispatch.tsv.correlation"
 
 # A ladder has every kernel, or of earlier chapters the fastest alone; cuBLAS comes last.
 record() { # NN CUBLAS-MS KERNEL:MS...: four iterations of each kernel and of cuBLAS

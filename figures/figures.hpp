@@ -35,8 +35,6 @@ void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels);
 void gather_ladder(const Path& chapters, const std::string& last, bool fastest, const Path& out);
 /// Intensity and TFLOP/s of the same kernels, or of what has none; the roofs in OUT.rates.
 void gather_roofline(const Path& chapters, const Path& emit, const std::string& last, const Path& out);
-/// How long kernels wait for dispatch over what their register banks need; the rank correlation in OUT.correlation.
-void gather_dispatch(const Path& emit, const std::string& last, const Path& out);
 /// The book's table of loads per result.
 void gather_loads(const Path& emit, const std::string& last, const Path& out);
 /// The table of results, or the README's, on standard output.

@@ -148,36 +148,6 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
   write_text(out.string() + ".rates", fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", peak, sm, l2, dram));
 }
 
-// The cycles that the busier register bank needs for an instruction, and how many warps wait for dispatch when one issues:
-// for every kernel up to chapter `last` whose machine code and profile are recorded. Not for microbenchmarks: those of
-// chapter 00, which issue hardly anything but FFMA, from more warps, and what others vary of a kernel, "write.dram.all".
-// Kernels that agree in both share a point.
-void gather_dispatch(const fs::path& emit, const std::string& last, const fs::path& out) {
-  const std::string banks = ".sass_loop.bank_cycles_per_instruction", waiting = ".profile.dispatch_stall";
-  std::map<std::pair<double, double>, std::vector<std::string>> at;
-  for (const auto& [number, chapter] : chapters_in(emit, last)) {
-    if (number == "00") continue;
-    const EmittedFacts facts(chapter);
-    for (const auto& row : read_tsv(chapter / "facts.tsv")) {
-      if (!row[0].ends_with(banks)) continue;
-      const std::string kernel = row[0].substr(0, row[0].size() - banks.size());
-      const auto x = facts.value(row[0]), y = facts.value(kernel + waiting);
-      if (x && y && kernel.find('.') == std::string::npos) at[{*x, *y}].push_back(number + " " + kernel);
-    }
-  }
-  if (at.empty()) at[{1, 0}] = {"not yet measured"};
-  std::vector<double> x, y;
-  std::string text;
-  for (const auto& [point, names] : at) {
-    x.push_back(point.first);
-    y.push_back(point.second);
-    text += fmt::format("\"{}\"\t{}\t{}\n", fmt::join(names, ", "), point.first, point.second);
-  }
-  write_text(out, text);
-  const std::string correlation = x.size() > 2 ? fmt::format("rank correlation {:.2f}", rank_correlation(x, y)) : "";
-  write_text(out.string() + ".correlation", fmt::format("correlation=\"{}\"\n", correlation));
-}
-
 void print_results(const fs::path& chapters, bool only_fastest) {
   const auto all = measured_kernels(chapters, "99");
   if (all.empty()) return fmt::print("Not yet measured.\n");

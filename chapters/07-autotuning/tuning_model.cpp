@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "chapters/07-autotuning/tuning.hpp"
 #include "common/report/findings.hpp"
@@ -10,6 +11,33 @@
 
 namespace tile {
 namespace {
+
+// Times the number of values.
+double covariance(const std::vector<double>& x, const std::vector<double>& y) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean) * y[i];
+  return sum;
+}
+
+// The rank of each value, from 0; equal values share the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto less =
+        std::ranges::count_if(values, [&](double other) { return other < value; });
+    ranks.push_back(double(less) + double(std::ranges::count(values, value) - 1) / 2);
+  }
+  return ranks;
+}
+
+// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
+// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
+// things", 1904.)
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  return covariance(x, y) / std::sqrt(covariance(x, x) * covariance(y, y));
+}
 
 // Counts every candidate that is worth timing; the highest ceiling first. `tuning` may be null.
 std::vector<Ranked> rank_by_ceilings(const std::vector<Candidate>& candidates,

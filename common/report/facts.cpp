@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -41,24 +40,6 @@ std::string unit_of_word(const std::string& word) {
       return per == parts.end() ? unit->second
                                 : fmt::format("{}/{}", unit->second, fmt::join(per + 1, parts.end(), " "));
   return "";
-}
-
-// Times the number of values.
-double covariance(const std::vector<double>& x, const std::vector<double>& y) {
-  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean) * y[i];
-  return sum;
-}
-
-// The rank of each value, from 0; equal values share the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<double> ranks;
-  for (const double value : values) {
-    const auto less = std::ranges::count_if(values, [&](double other) { return other < value; });
-    ranks.push_back(double(less) + double(std::ranges::count(values, value) - 1) / 2);
-  }
-  return ranks;
 }
 
 // Display width of UTF-8 text without combining characters.
@@ -135,15 +116,6 @@ double Facts::value(const std::string& key) const {
   for (const Fact& fact : facts_)
     if (fact.key == key) return fact.value;
   throw std::out_of_range("no fact has the key " + key);
-}
-
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  return covariance(x, y) / std::sqrt(covariance(x, x) * covariance(y, y));
-}
-
-double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
-  return covariance(x, y) / covariance(x, x);
 }
 
 void Table::print(std::size_t most) const {

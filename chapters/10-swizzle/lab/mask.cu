@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
@@ -280,6 +281,17 @@ std::vector<tile::Chapter::Rate> rates() {
 }
 
 #if TILE_ON_GPU
+// The slope of the straight line through the points (x, y) that least squares gives.
+double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+  double xy = 0, xx = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * y[i];
+    xx += (x[i] - mean) * x[i];
+  }
+  return xy / xx;
+}
+
 // The variants are interleaved, so that no drift of the GPU's clock looks like a price.
 void measure(tile::RateSink& sink) {
   constexpr int ROUNDS = 9;
@@ -299,7 +311,7 @@ void measure(tile::RateSink& sink) {
         values.push_back(cycles_per_ms * tile::median_ms(variants[i].launch, rotation, 20));
         cycles[i].push_back(values.back());
       }
-      prices.push_back(tile::slope_of(stores, values));
+      prices.push_back(slope_of(stores, values));
     }
     for (std::size_t i = 0; i < variants.size(); ++i)
       sink.rate(rate_name(size, std::to_string(variants[i].words)),
