@@ -46,7 +46,7 @@ done
 counted 1 --registers 40 ctest/count/plain.cu ctest/transpose.cu
 for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 4 32 - - - 1 - 25%" \
   "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers a thread" \
-  "91%: 32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word " \
+  "91%: 32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word " \
   "Side by side (resources in cycles) requests bytes sectors waves issue L1 banks L2 DRAM at least (1) - - - - - - - - - - (2) 64 8,192 " "(1) plain.cu: failed (2) transpose.cu: naive; what binds: " \
   "Columns: bytes, of one lane;"; do
   grep -qF -- "$words" "$scratch/words" || complain "transpose.cu: not said: $words"

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "common/bench/text.hpp"
-#include "common/check/traced.hpp"
 #include "common/count/counting.hpp"
 #include "common/sim/rules.hpp"
 
@@ -88,9 +87,8 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
                     ? fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words",
                                   example.distance / 4)
                     : "let the lanes of a warp want different banks (chapter 10 swizzles)";
-    const std::string conflict = bank_conflict(example.access, is_load);
-    return fmt::format("{} wavefronts, where {} would do: {}; {}", format_number(average), least,
-                       conflict.substr(0, conflict.find(':')), instead);
+    return fmt::format("{} wavefronts, where {} would do: {} different words lie in one bank; {}",
+                       format_number(average), least, simt::rules::bank_passes(example.access, 0, 32), instead);
   }
   if (example.lanes() == 32 && average > least)
     return fmt::format("no bank conflict the first time, but {} wavefronts on average, where {} would do",
@@ -174,7 +172,7 @@ std::string advice_on_requests(const simt::Site& site, const Example& example) {
 
 // --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: bank 0 has 32 words to serve at once; pad each row of 32 words by one word": what
+// "32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word": what
 // the lanes of a site do to the memory, by its first access of the sampled warp, and what keeps the resource less busy.
 // A padding has been tried: by the model's rules the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {

@@ -78,7 +78,7 @@ RUN(bins, int, 1, 32, 0) {
   __syncwarp();
   atomicAdd(&bins[0], 1);  //= atomic bins (shared) 4 1 - - - >=1 - 33%
 }
-//= 2 wavefronts, where 1 would do: bank 0 has 2 words to serve at once; neighbouring lanes are 2 words apart
+//= 2 wavefronts, where 1 would do: 2 different words lie in one bank; neighbouring lanes are 2 words apart
 RUN(second_time, float, 32, 32, 0) {
   __shared__ float tile[64];
   tile[threadIdx.x] = tile[threadIdx.x + 32] = 1;

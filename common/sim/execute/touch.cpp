@@ -322,8 +322,8 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
   if (region != nullptr && !region->is_constant) {
     const std::size_t of_struct = region->declared.element, alignment = region->alignment;
     if (size == of_struct && (address - region->begin) % size == 0) return std::min(alignment, most_at_once);
-    const std::size_t most =
-        std::min({known.most, size & -size, address & -address, size < of_struct ? alignment : known.most});
+    const std::size_t aligned = is_one_access(size) ? size : (size | address) & -(size | address);
+    const std::size_t most = std::min({known.most, aligned, size < of_struct ? alignment : known.most});
     if (std::max(known.least, region->element) >= most) return most;
   }
   if (is_whole_vectors(w, address, size)) return most_at_once;
