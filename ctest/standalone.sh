@@ -7,7 +7,7 @@ wrong=0
 for program in chapters/0[1-9]-*/chapter*.cu chapters/1[0-2]-*/chapter*.cu; do
   {
     printf '#include "ctest/standalone.hpp"\nnamespace {\n'
-    sed -n '/\[snippet /,/\[\/snippet launch\]/p' "$program"
+    sed -n '/\[snippet /,/\[\/snippet launch\]/{p;/\[\/snippet launch\]/q}' "$program"
     printf '}\nvoid run(const tile::Gemm& g) { launch_default(g); }\n'
   } >"$scratch/kernel.cu"
   "$1" -std=c++20 -arch=sm_90a -I. -c "$scratch/kernel.cu" -o "$scratch/kernel.o" || { echo "$program: see above"; wrong=1; }
