@@ -126,7 +126,7 @@ end
 
 -- Every .claim of a page, in the words of that page; `resolved` turns its numbers and links into what is shown.
 local function claims_of(id, resolved)
-  page.home = id
+  page.home = id:match("^notebook%-(%d+)$") or id
   local items = pandoc.List({})
   local found = text.read(page.work .. "/labels/" .. id .. ".claims.json") or page.fail("no claims of page " .. id)
   for _, div in ipairs(pandoc.read(found, "json").blocks) do
