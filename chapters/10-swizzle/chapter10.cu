@@ -101,6 +101,37 @@ constexpr __host__ __device__ int swizzle(int row, int col) {
 }
 // [/snippet swizzle]
 
+// [snippet rank]
+// The words that lanes 1, 2, 4, 8 and 16 access, XORed with that of lane 0.
+struct LaneBits {
+  unsigned word[5];
+};
+
+template <class Word>
+constexpr LaneBits bits_of(Word word) {
+  LaneBits bits{};
+  for (int b = 0; b < 5; ++b) bits.word[b] = unsigned(word(1 << b) ^ word(0));
+  return bits;
+}
+
+// The rank over GF(2) of these words, of which only the bits in `mask` count.
+constexpr int rank(LaneBits bits, unsigned mask = ~0u) {
+  int rank = 0;
+  for (unsigned left : bits.word) {
+    left &= mask;
+    for (int i = 0; i < rank; ++i)
+      if ((left ^ bits.word[i]) < left) left ^= bits.word[i];
+    if (left != 0) bits.word[rank++] = left;
+  }
+  return rank;
+}
+
+// Each dimension that the bank lacks doubles the words that meet in a bank.
+constexpr int wavefronts_of(const LaneBits& bits) {
+  return 1 << (rank(bits) - rank(bits, 31));
+}
+// [/snippet rank]
+
 // VECTORISED: tiles are whole and addresses divisible by 16.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -264,34 +295,6 @@ void launch_swizzled(const tile::Gemm& g) {
 constexpr auto launch_default = launch_swizzled<Swizzled>;
 // [/snippet launch]
 
-// [snippet rank]
-// The words that lanes 1, 2, 4, 8 and 16 access, XORed with that of lane 0.
-using LaneBits = std::array<unsigned, 5>;
-
-template <class Word>
-constexpr LaneBits bits_of(Word word) {
-  LaneBits bits{};
-  for (int b = 0; b < 5; ++b) bits[std::size_t(b)] = unsigned(word(1 << b) ^ word(0));
-  return bits;
-}
-
-// The rank over GF(2) of these vectors, of which only the bits in `mask` count.
-constexpr int rank(LaneBits vectors, unsigned mask = ~0u) {
-  int rank = 0;
-  for (unsigned left : vectors) {
-    left &= mask;
-    for (int i = 0; i < rank; ++i) left = std::min(left, left ^ vectors[std::size_t(i)]);
-    if (left != 0) vectors[std::size_t(rank++)] = left;
-  }
-  return rank;
-}
-
-// Each dimension that the bank lacks doubles the words that meet in a bank.
-constexpr int wavefronts_of(const LaneBits& words) {
-  return 1 << (rank(words) - rank(words, 31));
-}
-// [/snippet rank]
-
 // The word of As that a lane of warp 0 stores first, where `lanes` lanes copy each row of A and
 // As is swizzled by col ^ ((row >> down) << up).
 constexpr int word_stored(int lanes, int down, int up, int lane) {
@@ -314,12 +317,12 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".store_As.address_rank", rank(words));
     facts.predicted(name + ".store_As.bank_rank", rank(words, 31));
     facts.predicted(name + ".store_As.wavefronts", wavefronts_of(words));
-    facts.text(name + ".store_As.lane_bit0", "predicted", list(words[0] % 32));
-    facts.text(name + ".store_As.lane_bit1", "predicted", list(words[1] % 32));
+    facts.text(name + ".store_As.lane_bit0", "predicted", list(words.word[0] % 32));
+    facts.text(name + ".store_As.lane_bit1", "predicted", list(words.word[1] % 32));
     facts.text(name + ".store_As.lane_bits2to4", "predicted",
-               list((words[2] | words[3] | words[4]) % 32));
+               list((words.word[2] | words.word[3] | words.word[4]) % 32));
     unsigned varying = 0;
-    for (const unsigned word : words) varying |= word;
+    for (const unsigned word : words.word) varying |= word;
     facts.text(name + ".store_As.varying", "predicted", list(varying));
     facts.text(name + ".store_As.varying_banks", "predicted", list(varying % 32));
   };
@@ -442,13 +445,9 @@ TEST_CASE(
   check(XorTwice{}, false);
 }
 
-TEST_CASE("the rank of vectors of bits") {
-  CHECK(rank({1, 2, 4, 8, 16}) == 5);
-  CHECK(rank({7, 7, 0, 8, 15}) == 2);  // 7 ^ 8 = 15
-}
-
 TEST_CASE(
     "the rank says how many wavefronts a store of As takes, with every shift, wherever it begins") {
+  CHECK(rank({{7, 7, 0, 8, 15}}) == 2);  // 7 ^ 8 = 15
   int compared = 0;
   for (const int lanes : {1, 2, 4, 8})
     for (int down = 0; down < 5; ++down)
