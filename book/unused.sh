@@ -13,7 +13,7 @@ for text in "$@"; do
   last=$(echo "$markers" | grep '^/' | tail -n 1)
   case $markers in */launch*) last=/launch ;; esac
   for region in $(echo "$markers" | grep -v '^/' | sed 1d); do
-    [ "/$region" = "$last" ] || grep -qE "region=$region( |\})" "$text" || complain "no listing shows region $region" "$program"
+    [ "/$region" = "$last" ] || grep -qE "(region|was)=$region( |\})" "$text" || complain "no listing shows region $region" "$program"
   done
 done
 for figure in $(echo "$figures" | tr ';' ' '); do
