@@ -15,7 +15,7 @@ for text in "$@"; do
   case $markers in */launch*) last=/launch ;; esac
   number=${program##*/chapter} number=${number%.cu}
   for region in $(echo "$markers" | grep -v '^/' | sed 1d); do
-    [ "/$region" = "$last" ] || grep -qE "region=$region( |\})" "$text" ||
+    [ "/$region" = "$last" ] || grep -qE "(region|was)=$region( |\})" "$text" ||
       grep -qE "(region=$region since=$number|since=$number was=$region)( |\})" "$@" || complain "no listing shows region $region" "$program"
   done
 done
