@@ -11,7 +11,7 @@ const Candidate& choose(const std::vector<Candidate>& candidates,
                         const std::vector<Record>& tunings) {
   for (const Record& tuning : tunings)
     for (const Candidate& candidate : candidates)
-      if (candidate.kernel.name == tuning["chosen"]) return candidate;
+      if (tuning["chosen"] == candidate.kernel.name) return candidate;
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.pruned.empty() != b.pruned.empty() ? !a.pruned.empty() : a.bound < b.bound;
   };
