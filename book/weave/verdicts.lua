@@ -65,7 +65,7 @@ function verdicts.tally_table()
 end
 
 local function require_test(name)
-  local entries = text.read(page.tests .. "/" .. (name:match("^([^.]+)%.") or "") .. ".cmake") or ""
+  local entries = text.read(page.tests .. "/" .. (name:match("^(.+)%.") or "") .. ".cmake") or ""
   if not entries:find("add_test([=[" .. name .. "]=]", 1, true) then page.fail("no test is called " .. name) end
 end
 
