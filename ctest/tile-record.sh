@@ -44,7 +44,7 @@ cp chapters/02-coalescing/chapter02.cu "$scratch/chapter"
 diff -r "$record" "$scratch/chapter/measured/nvidia-h200" || fail "another record was kept"
 
 # A counter that is not what the model counts is noticed, by what chapter 02 says of itself, but as if it lay here.
-"$chapter" --on model --describe counts | sed "s|\"source\": \"[^\"]*\"|\"source\": \"$scratch/chapter/chapter02.cu\"|" >"$scratch/counts.json"
+"$chapter" --on model --describe counts | sed "s|\"directory\": \"[^\"]*\"|\"directory\": \"$scratch/chapter\"|" >"$scratch/counts.json"
 "$tool" --check "$scratch/counts.json" || [ $? = 77 ] || fail "the record as it is does not pass"  # 77: its machine code was not checked
 sed -i 's/^\(coalesced,counters,load_sectors\),.*/\1,99999,,/' "$scratch/chapter/measured/nvidia-h200/metrics.csv"
 "$tool" --check "$scratch/counts.json" 2>"$scratch/err" && fail "a counter that was changed is not noticed"

@@ -96,6 +96,7 @@ function emitted.formula(chapter, formula, decimals, unit)
   end
   local value, why = expression.value(tree, values)
   if not value then refuse(why) end
+  if not page.sources[chapter] then chapter = (keys[1] or ""):match("^([^/]+)/") end  -- whose constants they are
   return {kind = "predicted", value = value, unit = unit or "", text = text.number(value, tonumber(decimals)), formula = formula, chapter = chapter,
           with = #with > 0 and ", with " .. table.concat(with, ", ") or ""}
 end
