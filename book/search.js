@@ -16,6 +16,7 @@ const TileSearch = (() => {
 
   // The page of all claims repeats what chapters say.
   const isCollected = (entry) => entry.page === "claims.html";
+  const isNotebook = (entry) => entry.page.startsWith("notebook");  // after the chapters
 
   // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
   function build() {
@@ -26,7 +27,7 @@ const TileSearch = (() => {
       this.field("text");
       this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
-        this.add({ ...entry, at }, { boost: entry.title === "Exercises" || isCollected(entry) ? 0.5 : 1 }));
+        this.add({ ...entry, at }, { boost: entry.title === "Exercises" || isCollected(entry) || isNotebook(entry) ? 0.5 : 1 }));
     });
   }
 
@@ -62,7 +63,7 @@ const TileSearch = (() => {
     if (entry.forms) return entry.forms.includes("|" + query + "|") ? 2.8 : 0;
     const rank = entry.number === query ? 4 : title === query ? 3 : title.startsWith(query) ? 2
       : words.every((word) => titleWords.some((one) => one.startsWith(word))) ? 1 : 0;
-    return rank > 0 && entry.id === "" ? rank + 0.5 : rank;  // the page before its sections
+    return rank + (rank > 0 && entry.id === "" ? 0.5 : 0) - (isNotebook(entry) ? 0.3 : 0);  // the page before its sections
   }
 
   /// The entries that answer a query, the best first: those with all words, or with any where none has all.
