@@ -1,6 +1,7 @@
 -- Prose: how it is set that was written with a keyboard's letters. In: the inlines of a paragraph, a cell, a caption. Out: the same, set.
 
 local text = require("weave.text")
+local page = require("weave.page")
 
 local prose = {}
 
@@ -63,6 +64,7 @@ end
 -- Prose is written with a keyboard's letters: ranges, minus signs, and "32 x 4", which is set with a cross, on one line.
 function prose.typeset(inlines)
   for _, inline in ipairs(inlines) do
+    if inline.text == ":::" then page.fail("a fence that is text: indent it as the item that it is in") end
     if inline.t == "Str" and inline.text ~= "us" and inline.text ~= "-" and not inline.text:find("://", 1, true) then
       inline.text = text.typeset(inline.text)
     end

@@ -106,6 +106,7 @@ constexpr __host__ __device__ int swizzle(int row, int col) {
 }
 // [/snippet maps]
 
+// [snippet load]
 // VECTORISED: all tiles are whole, and every float4 is aligned to 16 bytes.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -130,7 +131,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [rowB, colB] = load_B_of<Config>(threadIdx.x);
   float acc[WMITER][TM][WNITER][TN] = {};  // TM x TN in each subtile
 
-  // [snippet load]
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   // this thread's part of the k-tile in flight
@@ -249,6 +249,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
   // [/snippet main-loop]
 
+  // [snippet launch]
   // Unrolled, because registers cannot be indexed: an accumulator chosen at run time would be
   // spilled to local memory.
 #pragma unroll
@@ -287,7 +288,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
 }
 
-// [snippet launch]
 bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
