@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
   };
-  // Stores the loaded k-tile into a buffer of shared memory. Here a thread waits for its loads.
+  // Stores the loaded k-tile in a shared buffer. Here a thread waits for its loads.
   const auto store = [&](int buffer) {
 #pragma unroll
     for (int n = 0; n < Config::FLOAT4S_A; ++n) {
