@@ -17,7 +17,7 @@ if has chromium chromium && has pdfinfo poppler-utils; then
   pdf=$book/tile-by-tile.pdf
   grep -aq '/Outlines' "$pdf" || refuse "the PDF has no outline"
   begin=$(pdfinfo -dests "$pdf" | sed -n 's/^ *\([0-9]*\) \[.*"\(page-[^"]*\)"$/\1 \2/p' | grep -v ' page-index$' | cut -d' ' -f1 | sort -n | tr '\n' ' ')
-  listed=$(pdftotext -f 2 -l 2 -layout "$pdf" - | tr '\f' '\n' | sed -n 's/^ *[A-Z0-9].*[A-Za-z]  *\([0-9][0-9]*\)$/\1/p' | tr '\n' ' ')
+  listed=$(pdftotext -f 2 -l 3 -layout "$pdf" - | tr '\f' '\n' | sed -n 's/^ *[A-Z0-9].*[A-Za-z?]  *\([0-9][0-9]*\)$/\1/p' | tr '\n' ' ')
   [ -n "$listed" ] && [ "$listed" = "$begin" ] || refuse "the list of contents has the pages $listed, and the parts begin on $begin"
 fi
 [ -z "$missing" ] || { echo "skipped: apt-get install$missing"; exit 77; }

@@ -45,7 +45,7 @@ says 0 "/build/model/book/index.html" read
 says 1 "tile: bench compiles for the GPU, but TILE_PRESET=model is set: unset it" bench
 says 2 "tile: count which file? For example: " count
 says 2 "tile: run which chapter? For example: ./tile run 01" run
-says 2 "tile: mutants of which chapter? Write its two digits: ./tile mutants 04" mutants
+says 2 "tile: mutants of which chapter? Give its two digits: ./tile mutants 04" mutants
 says 2 "tile: mutants of which chapter? Give its two digits first: ./tile mutants 04 --count 3" mutants --count 3
 says 2 "tile: a chapter is named by two digits, such as 04, not 'four'" mutants four
 says 0 "of mutants, with --help" mutants --help
