@@ -2,7 +2,7 @@
 """The woven book in headless Chromium, from disk: what a reader sees and can do. One browser for all pages.
 
 Usage: browser_test.py browser|explorer|lookups BOOK-DIRECTORY
-  browser   every page, narrow and wide, light and dark: errors, links, layout, contrast, names for screen readers, search
+  browser   every page, narrow and wide, the wide one light and dark: errors, links, layout, contrast, names for screen readers, search
   explorer  the figures of shared-memory banks: the rule of banks.js, their pictures, their controls
   lookups   the figures of lines and tag banks: the rule of lookups.js, their pictures, every lane
 Common to all three: no message of level error in the console, and no request to the network, which is cut off.
@@ -268,12 +268,12 @@ def browser_test(browser, book):
             browser.media("light")
             browser.open(page)
             papers = set()
-            for scheme in ("dark", "light"):
+            for scheme in ("dark", "light") if width == 1400 else ("light",):  # colours do not depend on the width
                 browser.media(scheme)
                 papers.add(browser.run("() => getComputedStyle(document.documentElement).backgroundColor"))
                 for complaint in browser.run(CHECK_PAGE, width, scheme):
                     browser.expect(False, f"{width} px, {scheme}: {complaint}")
-            browser.expect(len(papers) == 2, "the dark looks as the light")
+            browser.expect(width == 400 or len(papers) == 2, "the dark looks as the light")
         for complaint in browser.run(TRY_PAGE):
             browser.expect(False, complaint)
         browser.collect_errors()
@@ -389,7 +389,7 @@ def settings():
     """Settings of the explorer's controls: each swizzle with narrow and wide accesses down a column and along rows."""
     places = {"down": ([1, 2, 4, 8, 16], [0] * 5), "along": ([0, 0, 0, 1, 2], [1, 2, 4, 0, 0]), "apart": ([2, 0, 1, 0, 4], [0, 8, 0, 4, 0])}
     for swizzle, (bytes_, count), pad, access, (rows, columns) in product(
-            ("none", "row", "up", "both", "part", "cutlass"), ((4, 1), (4, 4), (2, 8)), (0, 1, 4), ("load", "store"), places.values()):
+            ("none", "row", "up", "both", "part", "cutlass"), ((4, 1), (4, 4), (2, 8)), (0, 4), ("load", "store"), places.values()):
         yield {"lane map": "own", "element": bytes_, "elements a lane": count, "access": access, "row length, elements": 128,
                "padding, elements": pad, "swizzle": swizzle, "shift a": 1, "shift b": 3, "n": 8, "B: how many bits flip": 3,
                "M: the lowest flipped": 3, "S: how far above it": 4, "row, lane 0": 1, "column, lane 0": 0,
