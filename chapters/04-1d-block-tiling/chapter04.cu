@@ -1,8 +1,8 @@
 // Tile by Tile, chapter 04: 1D block tiling.
 //
 // Question: each multiply-add of chapter 03 loads both of its operands from shared memory. Can
-// a value that is in a register serve more than one? Idea: a thread computes TM elements of C,
-// one below the other. All of them need the same value of Bs, which is loaded once and used TM
+// a value in a register serve more than one? Idea: a thread computes TM elements of C, one
+// below the other. All of them need the same value of Bs, which is loaded once and used TM
 // times.
 // Previous chapter: 03, shared-memory tiling. New are the loop over the TM accumulators of a
 // thread, and thread maps for loading that differ from the one for computing.
@@ -39,11 +39,11 @@ struct Position {
   int row, col;
 };
 
-// The first of the TM elements that a thread computes, in the block's tile of C.
+// The first of the TM elements of C that a thread computes, relative to the block tile.
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   return {thread / Config::BN * Config::TM, thread % Config::BN};
 }
-// Which element of As, and which of Bs, a thread loads.
+// The element of As, and the element of Bs, that a thread loads.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / Config::BK, thread % Config::BK};
 }
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   // This thread's element of the next tile of A, and of B.
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[TM] = {0.0f};  // TM accumulators, for elements of C one below the other
+  float acc[TM] = {0.0f};  // accumulators of elements of C, one below the other
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the matrix a tile holds zeros, which add nothing to the dot product.
@@ -130,7 +130,7 @@ constexpr auto launch_default = launch_block1d;
 
 const tile::Case counted{256, 256, 256};
 
-// What tables and the worked example show; all other predictions are formulas in the prose.
+// Predictions for tables and for the worked example. All others are formulas in the prose.
 void predict(tile::Facts& facts) {
   constexpr double TM = Config::TM, BM = Config::BM, BN = Config::BN;
   facts.predicted("worked.row", thread_tile_of(197).row);
@@ -161,7 +161,7 @@ TILE_CHAPTER(.number = 4, .title = "1D block tiling",
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-TEST_CASE("M may end within the elements of a thread, and K within a k-tile") {
+TEST_CASE("M may end within a thread's column, and K within a k-tile") {
   std::vector<tile::Case> cases;
   for (int extra = 1; extra < 16; extra += 3)
     cases.push_back({64 + extra, 64, 16 + extra, 1, 0, 0, tile::Fill::integers});
@@ -198,14 +198,15 @@ TEST_CASE("one load of Bs and TM of As for TM multiply-adds" * doctest::test_sui
   CHECK(Bs.wavefronts == Bs.requests);
 }
 
-TEST_CASE("K/32 global and 9K/8 shared loads per result" * doctest::test_suite("model")) {
+TEST_CASE("an element of C takes K/32 global and 9K/8 shared loads" *
+          doctest::test_suite("model")) {
   const auto counts = tile::count(launch_default, strip);
-  const std::uint64_t results = 64u * 256, K = 256;
+  const std::uint64_t elements = 64u * 256, K = 256;
   CHECK((tile::site(counts, "load-A").accesses + tile::site(counts, "load-B").accesses) * 32 ==
-        results * K);
+        elements * K);
   CHECK((tile::site(counts, "load-As").accesses + tile::site(counts, "load-Bs").accesses) *
             8 ==
-        results * K * 9);
+        elements * K * 9);
 }
 
 TEST_CASE("a warp's load of A touches four rows" * doctest::test_suite("model")) {

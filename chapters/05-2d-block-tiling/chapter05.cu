@@ -1,7 +1,7 @@
 // Tile by Tile, chapter 05: 2D block tiling.
 //
-// Question: a thread with a column of accumulators reuses its operand of B, but not those of
-// A. Can it reuse both? Idea: a thread computes a tile of TM x TN elements of C. In each k-step
+// Question: a thread with a column of accumulators reuses its operand from B, but not those
+// from A. Can it reuse both? Idea: a thread computes a tile of TM x TN elements of C. In each k-step
 // it loads TM + TN operands and makes TM * TN multiply-adds: an outer product in registers.
 // Previous chapter: 04, 1D block tiling. New are the second dimension of the thread tile, and
 // threads that load several elements of each tile.
@@ -15,7 +15,7 @@ namespace {
 struct Config {
   static constexpr int BM = 128;  // rows of C per block
   static constexpr int BN = 128;  // columns of C per block
-  static constexpr int BK = 16;   // depth of a tile along K
+  static constexpr int BK = 16;   // depth of a k-tile
   static constexpr int TM = 8;    // rows of C per thread
   static constexpr int TN = 8;    // columns of C per thread
   static constexpr int NUM_THREADS = BM * BN / (TM * TN);
@@ -23,7 +23,7 @@ struct Config {
   static constexpr int ROWS_A = NUM_THREADS / BK;
   static constexpr int ROWS_B = NUM_THREADS / BN;
   static_assert(BM % TM == 0 && BN % TN == 0,
-                "a thread tile must not cross the edge of the block's tile");
+                "a thread tile must not cross the edge of the block tile");
   static_assert(
       NUM_THREADS % BK == 0 && BM % ROWS_A == 0,
       "the threads load As in whole rows: else elements are left out or loaded twice");
@@ -42,13 +42,13 @@ struct Position {
   int row, col;
 };
 
-// To compute: where a thread's TM x TN tile begins in the block's tile of C.
+// For computing: where a thread's TM x TN tile of C begins, relative to the block tile.
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
-// To load: the first element of As, and of Bs, that a thread loads; the next lie ROWS_A and
-// ROWS_B rows below.
+// For loading: the first element of As, and of Bs, that a thread loads. The next ones lie
+// ROWS_A and ROWS_B rows below.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / Config::BK, thread % Config::BK};
 }
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[TM][TN] = {};  // TM x TN accumulators
+  float acc[TM][TN] = {};  // the accumulators
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the matrix a tile holds zeros, which add nothing to the dot product.
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // [snippet multiply]
 #pragma unroll UNROLLED ? BK : 1
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[TM], regN[TN];  // this thread's parts of one column of As and one row of Bs
+      float regM[TM], regN[TN];  // this thread's part of a column of As and of a row of Bs
       for (int i = 0; i < TM; ++i) regM[i] = As[(threadRow + i) * BK + dotIdx];  //@ load-As
       for (int j = 0; j < TN; ++j) regN[j] = Bs[dotIdx * BN + threadCol + j];    //@ load-Bs
       for (int i = 0; i < TM; ++i)

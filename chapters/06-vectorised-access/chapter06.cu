@@ -15,7 +15,7 @@ namespace {
 struct Config {
   static constexpr int BM = 128;  // rows of C per block
   static constexpr int BN = 128;  // columns of C per block
-  static constexpr int BK = 16;   // depth of a tile along K
+  static constexpr int BK = 16;   // depth of a k-tile
   static constexpr int TM = 8;    // rows of C per thread
   static constexpr int TN = 8;    // columns of C per thread
   static constexpr int NUM_THREADS = BM * BN / (TM * TN);
@@ -23,7 +23,7 @@ struct Config {
   static constexpr int ROWS_A = 4 * NUM_THREADS / BK;
   static constexpr int ROWS_B = 4 * NUM_THREADS / BN;  // rows of the tile of B
   static_assert(BM % TM == 0 && BN % TN == 0,
-                "a thread tile must not cross the edge of the block's tile");
+                "a thread tile must not cross the edge of the block tile");
   static_assert(BK % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
                 "a float4 lies in one row: BK, TM and TN must be multiples of 4");
   static_assert(
@@ -44,13 +44,13 @@ struct Position {
   int row, col;
 };
 
-// Where a thread's TM x TN tile begins in the block's tile of C.
+// Where a thread's TM x TN tile of C begins, relative to the block tile.
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
-// The first word of the first float4 that a thread loads of A's tile, and of B's; the next lie
-// ROWS_A and ROWS_B rows below.
+// The first word of the first float4 that a thread loads from the tile of A, and from that of
+// B. The next ones lie ROWS_A and ROWS_B rows below.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (Config::BK / 4), thread % (Config::BK / 4) * 4};
 }
@@ -83,12 +83,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[TM][TN] = {};  // TM x TN accumulators
+  float acc[TM][TN] = {};  // the accumulators
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
-      float a[4] = {};  // beyond the matrix zeros, which add nothing to the dot product
+      float a[4] = {};  // zeros beyond the matrix, which add nothing to the dot product
       if constexpr (VECTORISED) {
         // [snippet idea]
         const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     // [snippet multiply]
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
-      float regM[TM], regN[TN];  // this thread's parts of one row of As and one row of Bs
+      float regM[TM], regN[TN];  // this thread's part of a row of As and of a row of Bs
       for (int i = 0; i < TM; i += 4) {
         const float4 four = *reinterpret_cast<const float4*>(  //@ load-As
             &As[dotIdx * BM + threadRow + i]);
@@ -193,7 +193,7 @@ bool can_vectorise(const tile::Gemm& g) {
          is_aligned_16(g.A) && is_aligned_16(g.B) && is_aligned_16(g.C);
 }
 
-// VECTORISED: whether problems that can be vectorised are.
+// VECTORISED: whether problems that allow it run the kernel with float4.
 template <bool VECTORISED>
 void launch_vectorised(const tile::Gemm& g) {
   tile::require_valid(g);
@@ -264,7 +264,8 @@ TEST_CASE("the thread tiles cover a tile of C once, and the loads cover As and B
 #if TILE_ON_MODEL
 const tile::Case block{128, 128, 128};
 
-TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_suite("model")) {
+TEST_CASE("with float4, requests fall by a factor of four and sectors do not" *
+          doctest::test_suite("model")) {
   const auto words = tile::count(launch_vectorised<false>, block);
   const auto four = tile::count(launch_default, block);
   for (const char* tag : {"load-A", "load-B", "store-C"}) {
@@ -273,7 +274,7 @@ TEST_CASE("with float4 requests fall by four, sectors do not" * doctest::test_su
     CHECK(wide.requests * 4 == narrow.requests);
     CHECK(wide.bytes() == narrow.bytes());
   }
-  // Each sector is still fetched once a block; word by word, four requests touch each sector.
+  // A block still fetches each sector once. Word by word, four requests touch each sector.
   CHECK(four.block_sectors == words.block_sectors);
   CHECK(tile::site(four, "load-A").sectors * 4 == tile::site(words, "load-A-words").sectors);
 }

@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 04, a question of its notebook: does the order of the two inner loops
 // matter?
 //
-// Idea: the chapter's kernel keeps the value of Bs in its register while the loop over the
-// accumulators runs inside the loop over k-steps. Here the two change places, so that, as
-// written, each multiply-add loads both operands.
+// Idea: in the chapter's kernel, the loop over the accumulators runs inside the loop over
+// k-steps, and the value of Bs stays in its register meanwhile. Here the two loops are swapped,
+// so that, as written, each multiply-add loads both operands.
 //
 // Build, run, verify:   ./tile run 04-looporder   ctest --preset model -R chapter04.looporder
 #include "common/report/chapter.hpp"
@@ -22,11 +22,11 @@ struct Position {
   int row, col;
 };
 
-// The first of the TM elements that a thread computes, in the block's tile of C.
+// The first of the TM elements of C that a thread computes, relative to the block tile.
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   return {thread / Config::BN * Config::TM, thread % Config::BN};
 }
-// Which element of As, and which of Bs, a thread loads.
+// The element of As, and the element of Bs, that a thread loads.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / Config::BK, thread % Config::BK};
 }
@@ -34,7 +34,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / Config::BN, thread % Config::BN};
 }
 
-// SWAPPED: the loop over accumulators is the outer one. Otherwise the chapter's kernel.
+// SWAPPED: whether the loop over accumulators is the outer one. If not, this is the chapter's
+// kernel.
 template <bool PREDICATED, bool SWAPPED>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_1d_block(int M, int N, int K, float alpha,    //
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[TM] = {0.0f};  // TM accumulators, for elements of C one below the other
+  float acc[TM] = {0.0f};  // accumulators of elements of C, one below the other
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     const bool inA = !PREDICATED || (blockRow + rowA < M && bkIdx + colA < K);
     const bool inB = !PREDICATED || (bkIdx + rowB < K && blockCol + colB < N);
@@ -113,7 +114,7 @@ const tile::Case counted{256, 256, 256};
 void predict(tile::Facts& facts) {
   constexpr double TM = Config::TM, BM = Config::BM, BN = Config::BN;
   facts.predicted_loads("block1d", 1 / BM + 1 / BN, (1 + TM) / TM);
-  // as written: both operands, for each multiply-add
+  // As written, each multiply-add loads both operands.
   facts.predicted_loads("swapped", 1 / BM + 1 / BN, 2);
 }
 

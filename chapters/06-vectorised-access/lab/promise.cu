@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 06, lab: the promise.
 //
-// Question: nvcc joins neighbouring loads of shared memory, but not of global memory. Is it the
-// alignment of the pointers that it lacks? Both kernels are chapter 06's `words`, which loads A
-// and B word by word, with one addition: the compiler is promised that each four words are
-// aligned. `promised` loads the four in a loop, `written_out` one after the other.
+// Question: nvcc merges loads of neighbouring words of shared memory, but not of global memory.
+// Does it only lack the alignment of the pointers? Both kernels load A and B word by word, as
+// chapter 06's `words` does, but promise the compiler that every group of four words is
+// aligned. `promised` loads the four words in a loop, `written_out` names them one by one.
 //
 // Build, run, verify:   ./tile run 06-promise      ctest --preset model -R chapter06.promise
 #include "common/report/chapter.hpp"
@@ -13,7 +13,7 @@ namespace {
 struct Config {
   static constexpr int BM = 128;  // rows of C per block
   static constexpr int BN = 128;  // columns of C per block
-  static constexpr int BK = 16;   // depth of a tile along K
+  static constexpr int BK = 16;   // depth of a k-tile
   static constexpr int TM = 8;    // rows of C per thread
   static constexpr int TN = 8;    // columns of C per thread
   static constexpr int NUM_THREADS = BM * BN / (TM * TN);
@@ -26,27 +26,26 @@ struct Position {
   int row, col;
 };
 
-// As in chapter 06: where a thread's TM x TN tile begins in the block's tile of C.
+// As in chapter 06: where a thread's TM x TN tile of C begins, relative to the block tile.
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int threadsPerRow = Config::BN / Config::TN;
   return {thread / threadsPerRow * Config::TM, thread % threadsPerRow * Config::TN};
 }
-// The first of the first four words that a thread loads of the tile of A, and of the tile of B.
+// The first of the four words that a thread loads first from the tile of A, and of B.
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (Config::BK / 4), thread % (Config::BK / 4) * 4};
 }
 constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / (Config::BN / 4), thread % (Config::BN / 4) * 4};
 }
-// The same pointer, with a promise to the compiler: what it points to begins at a multiple of
-// 16 bytes.
+// The same pointer, with a promise to the compiler that it is a multiple of 16 bytes.
 __device__ inline const float* aligned(const float* pointer) {
   return static_cast<const float*>(__builtin_assume_aligned(pointer, 16));
 }
 
-// PREDICATED: tiles may reach beyond the edge of a matrix. PROMISED: the compiler is told that each
-// four words of A and B are aligned. WRITTEN_OUT: the four are loaded one after the other, not in
-// a loop.
+// PREDICATED: whether tiles may extend past the edge of a matrix. PROMISED: whether the
+// compiler is told that every group of four words of A and of B is aligned. WRITTEN_OUT:
+// whether the four words are named one by one, not loaded in a loop.
 template <bool PREDICATED, bool PROMISED, bool WRITTEN_OUT>
 __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     sgemm_words(int M, int N, int K, float alpha,       //
@@ -61,7 +60,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   static_assert(
       !PREDICATED || !WRITTEN_OUT,
-      "words that are written out are not predicated: they would be loaded from beyond the edge");
+      "words that are written out are not predicated: they would be loaded from past the edge");
 
   const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
   const auto [threadRow, threadCol] = thread_tile_of(threadIdx.x);
@@ -70,9 +69,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
 
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
-  float acc[TM][TN] = {};  // TM x TN accumulators
+  float acc[TM][TN] = {};  // the accumulators
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
-    // Beyond the edge a tile holds zeros, which add nothing to the dot product.
+    // Beyond the matrix a tile holds zeros, which add nothing to the dot product.
     for (int down = 0; down < BM; down += Config::ROWS_A) {
       const float* from = nextA + std::size_t(down) * lda;
       if constexpr (PROMISED) from = aligned(from);
@@ -105,8 +104,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     }
     nextA += BK;
     nextB += std::size_t(BK) * ldb;
-    // wait until all threads have stored: each reads elements that others loaded
-    __syncthreads();
+    __syncthreads();  // as in the chapter
 
 #pragma unroll
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
@@ -116,8 +114,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
     }
-    // wait until all threads have read: the next iteration overwrites the tiles
-    __syncthreads();
+    __syncthreads();  // as in the chapter
   }
 
   for (int i = 0; i < TM; ++i)
@@ -132,7 +129,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
     }
 }
 
-// What is not aligned or not made of whole tiles is loaded word by word, and nothing is promised.
+// Problems that are not aligned or have residue tiles are loaded word by word, without a promise.
 template <bool WRITTEN_OUT>
 void launch_promised(const tile::Gemm& g) {
   tile::require_valid(g);
